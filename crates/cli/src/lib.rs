@@ -1,0 +1,1 @@
+//! Longhaul's command line.

@@ -1,0 +1,59 @@
+//! What a conversation between a person, a model and its tools is made of.
+//!
+//! Every other crate of Longhaul speaks in these types: a [`Message`] of [`Part`]s, each with an
+//! [`Origin`] that says who really produced it; a [`Transcript`] of messages that changes only through
+//! [`Change`]s; a [`Request`] to a [`Model`] and the [`ResponseEvent`]s that come back. Vendor JSON does
+//! not appear here: it is read and written at the edges, and what we do not model travels along as
+//! [`Opaque`] parts and [`Extra`] fields.
+//!
+//! The crate also owns the one law that every provider enforces, that calls and results pair up:
+//! [`find_faults`] checks it and [`repair`] restores it.
+//!
+//! ```
+//! use longhaul_conversation::{Message, Part, Role, ToolCall, find_faults, repair};
+//!
+//! // An interrupted session: the model asked for a file and nothing ever answered.
+//! let messages = vec![
+//!     Message::new("u1", Role::User, vec![Part::user_text("What is in notes.txt?")]),
+//!     Message::new("a1", Role::Model, vec![Part::call(ToolCall::new("c1", "read_file"))]),
+//! ];
+//! assert_eq!(find_faults(&messages).len(), 1);
+//!
+//! let repaired = repair(messages);
+//! assert!(find_faults(&repaired.messages).is_empty());
+//! assert_eq!(repaired.repairs.len(), 1);
+//! ```
+
+mod fingerprint;
+mod fragment;
+mod ids;
+mod limits;
+mod message;
+mod model;
+mod origin;
+mod pairing;
+mod part;
+mod request;
+mod scripted;
+mod time;
+mod tokens;
+mod tool_call;
+mod transcript;
+mod usage;
+
+pub use fingerprint::{Fingerprint, fingerprint_chain, fingerprint_message};
+pub use fragment::{Fragment, Place};
+pub use ids::{CallId, MessageId, Ordinal};
+pub use limits::{FALLBACK_WINDOW, WindowSource, context_window, known_models};
+pub use message::{Message, Role};
+pub use model::{FinishReason, Model, ModelError, ModelStream, ResponseEvent};
+pub use origin::Origin;
+pub use pairing::{Fault, FaultKind, Repair, Repaired, Shape, find_faults, find_faults_in, repair};
+pub use part::{Body, Extra, FileReference, Media, MediaData, Opaque, Part, Signature, Thought, Vendor};
+pub use request::{Request, ToolDeclaration};
+pub use scripted::{ScriptedModel, ScriptedReply};
+pub use time::Timestamp;
+pub use tokens::TokenCount;
+pub use tool_call::{Output, ToolCall, ToolResult, ToolStatus};
+pub use transcript::{Change, Transcript};
+pub use usage::Usage;

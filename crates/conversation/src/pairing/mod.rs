@@ -1,0 +1,13 @@
+//! The law every provider enforces: each call is answered, once, right after it was made.
+//!
+//! One check serves every wire format, and it is as strict as the strictest of them. Neighbouring messages of one
+//! role count as one turn, as encoders merge them.
+
+mod analysis;
+mod check;
+mod repair;
+mod shape;
+
+pub use check::{Fault, FaultKind, find_faults, find_faults_in};
+pub use repair::{Repair, Repaired, repair};
+pub use shape::Shape;

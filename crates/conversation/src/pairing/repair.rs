@@ -1,0 +1,505 @@
+//! Makes any conversation acceptable to every provider without losing what was said.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::analysis::{Analysis, Spot};
+use super::check::{Fault, FaultKind};
+use super::shape::Shape;
+use crate::{
+    Body, CallId, Extra, Message, MessageId, Origin, Part, Role, ToolCall, ToolResult, ToolStatus, Vendor,
+};
+
+/// A conversation that every provider accepts, and what had to be done for it.
+#[derive(Clone, Debug)]
+pub struct Repaired {
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// What was repaired; empty if nothing was wrong, and then the messages are as they were.
+    pub repairs: Vec<Repair>,
+}
+
+/// One fault that was repaired.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Repair {
+    /// What was wrong.
+    pub fault: Fault,
+}
+
+impl Repair {
+    /// What was done about it.
+    pub fn action(&self) -> &'static str {
+        match self.fault.kind {
+            FaultKind::UnansweredCall => "answered with a marked \"no result\"",
+            FaultKind::OrphanResult | FaultKind::DuplicateResult => "kept as marked text",
+            FaultKind::DuplicateCall => "given an id of its own",
+            FaultKind::ResultBeforeCall
+            | FaultKind::ResultNotAdjacent
+            | FaultKind::TornBatch
+            | FaultKind::ResultFromModel => "moved behind its call",
+            FaultKind::ResultsOutOfOrder => "put in the order of the calls",
+            FaultKind::CallFromUser => "kept as marked text",
+            FaultKind::ReasoningWithoutCall => "kept as an unsigned thought",
+            FaultKind::CallWithoutReasoning => "freed from the missing reasoning",
+            FaultKind::EmptyTurn => "left out",
+            FaultKind::WrongFirstRole => "given a marked first user message",
+        }
+    }
+}
+
+impl fmt::Display for Repair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.fault, self.action())
+    }
+}
+
+/// What stands in for a result that was never recorded.
+const NO_RESULT: &str = "[no result was recorded for this call]";
+/// What stands in for reasoning that came as a signature alone.
+const SEALED: &str = "[reasoning that only its provider could read]";
+/// What stands in for the user's first message where a conversation starts with the model.
+const MISSING_START: &str = "[the beginning of this conversation is missing]";
+
+/// Repairs whatever [`super::find_faults`] finds. Messages without faults come back unchanged, and repairing twice
+/// changes nothing more.
+pub fn repair(messages: Vec<Message>) -> Repaired {
+    let shapes: Vec<Shape> = messages.iter().map(Shape::of).collect();
+    let mut analysis = Analysis::of(&shapes);
+    let repairs: Vec<Repair> = analysis.take_faults().into_iter().map(|fault| Repair { fault }).collect();
+    if repairs.is_empty() {
+        return Repaired { messages, repairs };
+    }
+    let empty: Vec<bool> = shapes.iter().map(Shape::is_empty).collect();
+    drop(shapes);
+    let new_ids = new_call_ids(&messages, &analysis);
+    let mut work = Work { messages, analysis, new_ids, moved: HashMap::new(), behind: HashMap::new() };
+    work.mend_parts();
+    Repaired { messages: work.rebuild(&empty), repairs }
+}
+
+struct Work {
+    messages: Vec<Message>,
+    analysis: Analysis,
+    new_ids: HashMap<Spot, CallId>,
+    /// Results lifted out of their messages, on the way to their calls.
+    moved: HashMap<Spot, Part>,
+    /// What came with a result that is now text, to stand behind that text.
+    behind: HashMap<Spot, Vec<Part>>,
+}
+
+impl Work {
+    /// Everything that concerns one part and moves nothing.
+    fn mend_parts(&mut self) {
+        let Self { messages, analysis, new_ids, moved, behind } = self;
+        for (call, id) in new_ids.iter() {
+            if let Body::Call(call) = &mut part_at(messages, *call).body {
+                call.id = id.clone();
+            }
+            if let Some(answer) = analysis.answers.get(call)
+                && let Body::Result(result) = &mut part_at(messages, *answer).body
+            {
+                result.call = id.clone();
+            }
+        }
+        for spot in &analysis.spare_results {
+            let role = messages[spot.0].role;
+            let part = part_at(messages, *spot);
+            if let Body::Result(result) = &part.body {
+                let name = result.name.as_deref().unwrap_or("an unknown tool");
+                let mark = format!("[result of a call that is not here: {name}, call {}]", result.call);
+                let text = format!("{mark}\n{}", result.readable());
+                let nested = result.nested.iter().filter(|part| part.as_text().is_none());
+                behind.insert(*spot, nested.cloned().collect());
+                let origin = if role == Role::Model { Origin::Model } else { Origin::Tool };
+                *part = Part::text(origin, text);
+            }
+        }
+        for spot in &analysis.spare_calls {
+            let part = part_at(messages, *spot);
+            if let Body::Call(ToolCall { name, args, id, .. }) = &part.body {
+                let text = format!("[call recorded on the user's side: {name}, call {id}]\n{args}");
+                *part = Part::text(Origin::Hook, text);
+            }
+        }
+        for spot in &analysis.loose_thoughts {
+            let part = part_at(messages, *spot);
+            if let Body::Thought(thought) = &mut part.body {
+                let proof = thought.signature.take().map(|signature| signature.value);
+                let item = thought.item.take();
+                if thought.text.trim().is_empty() {
+                    thought.text = SEALED.into();
+                }
+                detach(part, proof, item);
+            }
+        }
+        for spot in &analysis.loose_calls {
+            if let Body::Call(call) = &mut part_at(messages, *spot).body {
+                let item = call.reasoning.take();
+                detach(part_at(messages, *spot), None, item);
+            }
+        }
+        for calls in analysis.scattered.values() {
+            for call in calls {
+                if let Some(answer) = analysis.answers.get(call) {
+                    let hole = Part::text(Origin::Hook, "");
+                    moved.insert(*answer, std::mem::replace(part_at(messages, *answer), hole));
+                }
+            }
+        }
+    }
+
+    /// Puts the conversation together again, with each scattered result behind its call.
+    fn rebuild(mut self, empty: &[bool]) -> Vec<Message> {
+        let originals = std::mem::take(&mut self.messages);
+        let mut taken: HashSet<MessageId> = originals.iter().map(|message| message.id.clone()).collect();
+        let mut rebuilt: Vec<Message> = Vec::with_capacity(originals.len() + 1);
+        let mut waiting: Vec<Part> = Vec::new();
+        let answer_batches: HashMap<usize, Vec<Part>> = self.answer_batches(&originals);
+        let lifted: HashSet<Spot> = self.lifted();
+        for (place, mut message) in originals.into_iter().enumerate() {
+            if empty[place] {
+                continue;
+            }
+            let mut parts = Vec::with_capacity(message.parts.len());
+            for (nth, part) in message.parts.into_iter().enumerate() {
+                let spot = (place, nth as u32);
+                if lifted.contains(&spot) {
+                    continue;
+                }
+                parts.push(part);
+                parts.extend(self.behind.remove(&spot).into_iter().flatten());
+            }
+            message.parts = parts;
+            if message.role == Role::User && !waiting.is_empty() {
+                message.parts.splice(0..0, waiting.drain(..));
+            }
+            if !Shape::of(&message).is_empty() {
+                rebuilt.push(message);
+            }
+            if let Some(batch) = answer_batches.get(&place) {
+                waiting.clone_from(batch);
+            }
+        }
+        if !waiting.is_empty() {
+            let last = rebuilt.last().map_or("start", |message| message.id.as_str());
+            let id = free_id(&format!("{last}_response"), &mut taken);
+            rebuilt.push(Message::new(id, Role::User, waiting));
+        }
+        if rebuilt.first().is_some_and(|first| first.role == Role::Model) {
+            let id = free_id("lh-start", &mut taken);
+            let mark = Part::text(Origin::Hook, MISSING_START);
+            rebuilt.insert(0, Message::new(id, Role::User, vec![mark]));
+        }
+        rebuilt
+    }
+
+    /// The results that leave their place.
+    fn lifted(&self) -> HashSet<Spot> {
+        let calls = self.analysis.scattered.values().flatten();
+        calls.filter_map(|call| self.analysis.answers.get(call).copied()).collect()
+    }
+
+    /// For the last message of each scattered turn, the results to put behind it.
+    fn answer_batches(&mut self, originals: &[Message]) -> HashMap<usize, Vec<Part>> {
+        let scattered = std::mem::take(&mut self.analysis.scattered);
+        let batches = scattered
+            .iter()
+            .map(|(place, calls)| {
+                let batch = calls.iter().map(|call| {
+                    let answer = self.analysis.answers.get(call);
+                    answer
+                        .and_then(|answer| self.moved.remove(answer))
+                        .unwrap_or_else(|| no_result(originals, *call))
+                });
+                (*place, batch.collect())
+            })
+            .collect();
+        self.analysis.scattered = scattered;
+        batches
+    }
+}
+
+fn no_result(originals: &[Message], call: Spot) -> Part {
+    let (id, name) = match &originals[call.0].parts[call.1 as usize].body {
+        Body::Call(call) => (call.id.clone(), Some(call.name.clone())),
+        _ => (CallId::made_up(call.0), None),
+    };
+    let answer = ToolResult { name, ..ToolResult::text(id, NO_RESULT).with_status(ToolStatus::Cancelled) };
+    Part::result(answer)
+}
+
+/// Keeps what no longer counts for the vendor beside the part, so that nothing is lost.
+fn detach(part: &mut Part, proof: Option<String>, item: Option<String>) {
+    let kept = [("detachedSignature", proof), ("detachedReasoning", item)];
+    let fields: Map<String, Value> =
+        kept.into_iter().filter_map(|(key, value)| Some((key.to_string(), Value::String(value?)))).collect();
+    match &mut part.extra {
+        Some(extra) => extra.fields.extend(fields),
+        None => part.extra = Extra::boxed(Vendor::Agent, fields),
+    }
+}
+
+fn part_at(messages: &mut [Message], spot: Spot) -> &mut Part {
+    &mut messages[spot.0].parts[spot.1 as usize]
+}
+
+fn new_call_ids(messages: &[Message], analysis: &Analysis) -> HashMap<Spot, CallId> {
+    let mut taken: HashSet<CallId> =
+        messages.iter().flat_map(|message| message.calls().map(|call| call.id.clone())).collect();
+    let mut next: HashMap<CallId, usize> = HashMap::new();
+    let mut new_ids = HashMap::new();
+    for spot in &analysis.renamed {
+        let Some(call) = messages[spot.0].parts[spot.1 as usize].as_call() else { continue };
+        let count = next.entry(call.id.clone()).or_insert(1);
+        let id = loop {
+            *count += 1;
+            let id = CallId::new(format!("{}-{count}", call.id));
+            if taken.insert(id.clone()) {
+                break id;
+            }
+        };
+        new_ids.insert(*spot, id);
+    }
+    new_ids
+}
+
+fn free_id(wanted: &str, taken: &mut HashSet<MessageId>) -> MessageId {
+    let mut id = MessageId::new(wanted);
+    let mut count = 1;
+    while !taken.insert(id.clone()) {
+        count += 1;
+        id = MessageId::new(format!("{wanted}-{count}"));
+    }
+    id
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{FaultKind as K, Media, MediaData, Signature, Thought, find_faults};
+    use proptest::prelude::*;
+
+    /// Reads `u:hi | m:call(a) call(b) | u:result(b) result(a)`; every part carries its own number as content.
+    fn conversation(sketch: &str) -> Vec<Message> {
+        let mut count = 0;
+        sketch
+            .split('|')
+            .enumerate()
+            .filter(|(_, message)| !message.trim().is_empty())
+            .map(|(nth, message)| {
+                let (role, parts) = message.trim().split_once(':').expect("role: parts");
+                let role = if role == "u" { Role::User } else { Role::Model };
+                let parts = parts.split_whitespace().map(|word| {
+                    count += 1;
+                    part(word, role, count)
+                });
+                Message::new(format!("m{nth}"), role, parts.collect())
+            })
+            .collect()
+    }
+
+    fn part(word: &str, role: Role, count: usize) -> Part {
+        let (kind, argument) = word.trim_end_matches(')').split_once('(').unwrap_or((word, ""));
+        let origin = if role == Role::User { Origin::User } else { Origin::Model };
+        match kind {
+            "call" => {
+                let (id, reasoning) = argument.split_once('<').unwrap_or((argument, ""));
+                let mut call =
+                    ToolCall::new(id, "tool").with_args(serde_json::json!({"say": format!("#{count}.")}));
+                call.reasoning = (!reasoning.is_empty()).then(|| reasoning.to_string());
+                Part::call(call)
+            }
+            "result" => Part::result(ToolResult::text(argument, format!("#{count}."))),
+            "picture" => {
+                let nested = Part::new(
+                    Origin::Tool,
+                    Body::Media(Media {
+                        mime: "image/png".into(),
+                        data: MediaData::Base64(format!("#{count}.")),
+                    }),
+                );
+                Part::result(ToolResult { nested: vec![nested], ..ToolResult::text(argument, "seen") })
+            }
+            "thought" => Part::thought(Thought {
+                text: format!("#{count}."),
+                signature: Some(Signature { vendor: Vendor::Anthropic, value: "s".into() }),
+                item: (!argument.is_empty()).then(|| argument.to_string()),
+            }),
+            "sealed" => Part::thought(Thought {
+                text: String::new(),
+                signature: Some(Signature { vendor: Vendor::Anthropic, value: format!("#{count}.") }),
+                item: None,
+            }),
+            "blank" => Part::text(origin, " "),
+            _ => Part::text(origin, format!("{word} #{count}.")),
+        }
+    }
+
+    fn sketch(messages: &[Message]) -> String {
+        let part = |part: &Part| match &part.body {
+            Body::Call(call) => format!("call({})", call.id),
+            Body::Result(result) if result.readable() == NO_RESULT => format!("none({})", result.call),
+            Body::Result(result) => format!("result({})", result.call),
+            Body::Thought(thought) => if thought.signature.is_some() { "thought" } else { "unsigned" }.into(),
+            Body::Text(text) if text.starts_with('[') => "mark".into(),
+            Body::Media(_) => "media".into(),
+            Body::Text(text) => text.split(' ').next().unwrap_or_default().to_string(),
+            _ => "other".into(),
+        };
+        let message = |message: &Message| {
+            let parts: Vec<String> = message.parts.iter().map(part).collect();
+            format!("{}:{}", &message.role.as_str()[..1], parts.join(" "))
+        };
+        messages.iter().map(message).collect::<Vec<_>>().join(" | ")
+    }
+
+    #[track_caller]
+    fn check(before: &str, faults: &[K], after: &str) {
+        let messages = conversation(before);
+        let found: Vec<K> = find_faults(&messages).iter().map(|fault| fault.kind).collect();
+        assert_eq!(found, faults, "{before}");
+        assert_eq!(sketch(&repair(messages).messages), after, "{before}");
+    }
+
+    #[test]
+    fn valid_conversations_have_no_faults() {
+        for valid in [
+            "",
+            "u:hi",
+            "u:hi | m:hello",
+            "u:hi | m:call(a) | u:result(a) | m:done",
+            "u:hi | m:call(a) call(b) | u:result(a) | u:result(b) more | m:done",
+            "u:hi | m:ok | m:call(a) | m:call(b) | u:blank result(a) result(b)",
+            "u:hi | u:there | m:thought call(a) | u:result(a) next",
+            "u:hi | m:thought(r1) call(a<r1) | u:result(a)",
+        ] {
+            check(valid, &[], &sketch(&conversation(valid)));
+        }
+    }
+
+    #[test]
+    fn an_unanswered_call_is_answered() {
+        check("u:hi | m:call(a)", &[K::UnansweredCall], "u:hi | m:call(a) | u:none(a)");
+        check("u:hi | m:call(a) | u:stop", &[K::UnansweredCall], "u:hi | m:call(a) | u:none(a) stop");
+        check(
+            "u:hi | m:call(a) call(b) | u:result(b)",
+            &[K::UnansweredCall],
+            "u:hi | m:call(a) call(b) | u:none(a) result(b)",
+        );
+    }
+
+    #[test]
+    fn a_result_without_its_call_is_kept_as_text() {
+        check("u:result(a) | m:ok", &[K::OrphanResult], "u:mark | m:ok");
+        check("u:picture(a) after | m:ok", &[K::OrphanResult], "u:mark media after | m:ok");
+        check(
+            "u:hi | m:call(a) | u:result(a) result(a)",
+            &[K::DuplicateResult],
+            "u:hi | m:call(a) | u:result(a) mark",
+        );
+    }
+
+    #[test]
+    fn results_return_to_their_calls() {
+        check(
+            "u:hi | m:call(a) | u:wait result(a)",
+            &[K::ResultNotAdjacent],
+            "u:hi | m:call(a) | u:result(a) wait",
+        );
+        check(
+            "u:hi | m:call(a) | u:wait | m:ok | u:result(a)",
+            &[K::ResultNotAdjacent],
+            "u:hi | m:call(a) | u:result(a) wait | m:ok",
+        );
+        check(
+            "u:hi | m:call(a) call(b) | u:result(a) | m:ok | u:result(b)",
+            &[K::TornBatch],
+            "u:hi | m:call(a) call(b) | u:result(a) result(b) | m:ok",
+        );
+        check(
+            "u:hi | m:call(a) call(b) | u:result(b) result(a)",
+            &[K::ResultsOutOfOrder],
+            "u:hi | m:call(a) call(b) | u:result(a) result(b)",
+        );
+        check("u:result(a) hi | m:call(a)", &[K::ResultBeforeCall], "u:hi | m:call(a) | u:result(a)");
+        check("u:hi | m:call(a) result(a)", &[K::ResultFromModel], "u:hi | m:call(a) | u:result(a)");
+    }
+
+    #[test]
+    fn repeated_call_ids_are_told_apart() {
+        check(
+            "u:hi | m:call(a) | u:result(a) | m:call(a) | u:result(a)",
+            &[K::DuplicateCall],
+            "u:hi | m:call(a) | u:result(a) | m:call(a-2) | u:result(a-2)",
+        );
+        check(
+            "u:hi | m:call(a) call(a) call(a-2) | u:result(a)",
+            &[K::DuplicateCall, K::UnansweredCall, K::UnansweredCall],
+            "u:hi | m:call(a) call(a-3) call(a-2) | u:none(a) result(a-3) none(a-2)",
+        );
+    }
+
+    #[test]
+    fn reasoning_stays_with_what_it_led_to() {
+        check("u:hi | m:thought", &[K::ReasoningWithoutCall], "u:hi | m:unsigned");
+        check("u:hi | m:sealed | u:next", &[K::ReasoningWithoutCall], "u:hi | m:unsigned | u:next");
+        check(
+            "u:hi | m:call(a<r1) | u:result(a)",
+            &[K::CallWithoutReasoning],
+            "u:hi | m:call(a) | u:result(a)",
+        );
+    }
+
+    #[test]
+    fn empty_turns_and_wrong_starts_are_mended() {
+        check("u:hi | m:blank | u:more", &[K::EmptyTurn], "u:hi | u:more");
+        check("m:hello | u:hi", &[K::WrongFirstRole], "u:mark | m:hello | u:hi");
+        check("u:call(a) | m:ok", &[K::CallFromUser], "u:mark | m:ok");
+    }
+
+    fn any_conversation() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
+            "text",
+            "blank",
+            "call(a)",
+            "call(b)",
+            "call(c)",
+            "call(a<r)",
+            "result(a)",
+            "result(b)",
+            "result(c)",
+            "picture(a)",
+            "thought",
+            "thought(r)",
+            "sealed",
+        ]);
+        let message = (prop::bool::ANY, prop::collection::vec(part, 0..4))
+            .prop_map(|(user, parts)| format!("{}: {}", if user { "u" } else { "m" }, parts.join(" ")));
+        prop::collection::vec(message, 0..9).prop_map(|messages| messages.join("|"))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn any_conversation_becomes_acceptable_and_loses_nothing(sketched in any_conversation()) {
+            let messages = conversation(&sketched);
+            let faults = find_faults(&messages);
+            let repaired = repair(messages.clone());
+            prop_assert_eq!(find_faults(&repaired.messages), vec![]);
+            prop_assert_eq!(faults.len(), repaired.repairs.len());
+            if faults.is_empty() {
+                prop_assert_eq!(&repaired.messages, &messages);
+            }
+            let twice = repair(repaired.messages.clone());
+            prop_assert_eq!(twice.repairs.len(), 0);
+            let (before, after) = (format!("{messages:?}"), format!("{:?}", repaired.messages));
+            for number in 1..100 {
+                let content = format!("#{number}.");
+                prop_assert_eq!(before.matches(&content).count(), after.matches(&content).count(), "{}", content);
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! A model that answers from a script, for tests and demonstrations without a key.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::sync::{Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use futures_core::Stream;
+
+use crate::{FinishReason, Model, ModelError, ModelStream, Part, Request, ResponseEvent};
+
+/// One prepared answer.
+#[derive(Clone, Debug, Default)]
+pub struct ScriptedReply {
+    events: Vec<Result<ResponseEvent, ModelError>>,
+}
+
+/// Answers each request with the next prepared reply and remembers the requests.
+#[derive(Debug, Default)]
+pub struct ScriptedModel {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    replies: VecDeque<ScriptedReply>,
+    requests: Vec<Request>,
+}
+
+impl ScriptedReply {
+    /// Says `text` and stops.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::events([ResponseEvent::TextDelta(text.into()), ResponseEvent::Finished(FinishReason::Stop)])
+    }
+
+    /// Asks for tools: `parts` are the calls, with whatever else belongs to them.
+    pub fn parts(parts: impl IntoIterator<Item = Part>) -> Self {
+        Self::events(
+            parts
+                .into_iter()
+                .map(ResponseEvent::Part)
+                .chain([ResponseEvent::Finished(FinishReason::ToolCalls)]),
+        )
+    }
+
+    /// Sends exactly these events.
+    pub fn events(events: impl IntoIterator<Item = ResponseEvent>) -> Self {
+        Self { events: events.into_iter().map(Ok).collect() }
+    }
+
+    /// Fails at once.
+    pub fn error(error: ModelError) -> Self {
+        Self { events: vec![Err(error)] }
+    }
+
+    /// The same reply, failing with `error` behind its last event.
+    #[must_use]
+    pub fn then_error(mut self, error: ModelError) -> Self {
+        self.events.push(Err(error));
+        self
+    }
+}
+
+impl ScriptedModel {
+    /// A model with these answers, in order. When they run out, every further call is refused.
+    pub fn new(replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
+        Self { state: Mutex::new(State { replies: replies.into_iter().collect(), requests: Vec::new() }) }
+    }
+
+    /// The requests made so far.
+    pub fn requests(&self) -> Vec<Request> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).requests.clone()
+    }
+}
+
+impl Model for ScriptedModel {
+    fn stream(&self, request: Request) -> ModelStream<'_> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.requests.push(request);
+        let reply = state.replies.pop_front().unwrap_or_else(|| {
+            ScriptedReply::error(ModelError::Refused { reason: "the script has no further reply".into() })
+        });
+        Box::pin(Events(reply.events.into()))
+    }
+}
+
+struct Events(VecDeque<Result<ResponseEvent, ModelError>>);
+
+impl Stream for Events {
+    type Item = Result<ResponseEvent, ModelError>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        Poll::Ready(self.0.pop_front())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::task::Waker;
+
+    fn collect(mut stream: ModelStream<'_>) -> Vec<Result<ResponseEvent, ModelError>> {
+        let mut context = Context::from_waker(Waker::noop());
+        let mut events = Vec::new();
+        while let Poll::Ready(Some(event)) = stream.as_mut().poll_next(&mut context) {
+            events.push(event);
+        }
+        events
+    }
+
+    #[test]
+    fn replies_come_in_order_and_then_run_out() {
+        let model = ScriptedModel::new([
+            ScriptedReply::text("one"),
+            ScriptedReply::text("tw").then_error(ModelError::Interrupted { reason: "cut".into() }),
+        ]);
+        let ask = |name: &str| Request { model: name.into(), ..Request::default() };
+        assert_eq!(
+            collect(model.stream(ask("a"))),
+            [Ok(ResponseEvent::TextDelta("one".into())), Ok(ResponseEvent::Finished(FinishReason::Stop))]
+        );
+        assert_eq!(
+            collect(model.stream(ask("b"))).last(),
+            Some(&Err(ModelError::Interrupted { reason: "cut".into() }))
+        );
+        assert!(matches!(collect(model.stream(ask("c")))[..], [Err(ModelError::Refused { .. })]));
+        assert_eq!(model.requests().iter().map(|r| r.model.as_str()).collect::<Vec<_>>(), ["a", "b", "c"]);
+    }
+}

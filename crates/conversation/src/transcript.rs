@@ -1,0 +1,155 @@
+//! What the model may see now, and the changes that make it so.
+
+use std::collections::HashMap;
+
+use crate::{Message, MessageId, Part, ToolDeclaration};
+
+/// A conversation as it stands: the system instruction, the tools and the messages in order.
+#[derive(Clone, Debug, Default)]
+pub struct Transcript {
+    /// The system instruction.
+    pub system: Vec<Part>,
+    /// The tools that were declared.
+    pub tools: Vec<ToolDeclaration>,
+    messages: Vec<Message>,
+    // Where each id stands, so that changes to early messages do not search the whole transcript.
+    places: HashMap<MessageId, usize>,
+}
+
+/// One step in the life of a transcript. Session formats differ in how they write these; the steps are the same.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// A message is added behind the last one. If its id is already present it replaces that message in place.
+    Put(Message),
+    /// A message that was written piece by piece grows by these parts; an unknown id changes nothing.
+    Extend {
+        /// The message that grows.
+        id: MessageId,
+        /// What it grows by.
+        parts: Vec<Part>,
+    },
+    /// This message and everything after it are taken back; an unknown id changes nothing.
+    RewindTo(MessageId),
+    /// The transcript starts over: what came before was compacted away.
+    Restart,
+}
+
+impl Transcript {
+    /// A transcript of these messages.
+    pub fn from_messages(messages: impl IntoIterator<Item = Message>) -> Self {
+        let mut transcript = Self::default();
+        for message in messages {
+            transcript.apply(Change::Put(message));
+        }
+        transcript
+    }
+
+    /// The messages, in order.
+    pub fn messages(&self) -> &[Message] {
+        &self.messages
+    }
+
+    /// The messages, given away.
+    pub fn into_messages(self) -> Vec<Message> {
+        self.messages
+    }
+
+    /// Where the message with this id stands.
+    pub fn position(&self, id: &MessageId) -> Option<usize> {
+        self.places.get(id).copied()
+    }
+
+    /// Carries out one change.
+    pub fn apply(&mut self, change: Change) {
+        match change {
+            Change::Put(mut message) => match self.position(&message.id) {
+                Some(place) => {
+                    // A message keeps the mark it was first quoted by.
+                    message.ordinal = self.messages[place].ordinal.or(message.ordinal);
+                    self.messages[place] = message;
+                }
+                None => {
+                    self.places.insert(message.id.clone(), self.messages.len());
+                    self.messages.push(message);
+                }
+            },
+            Change::Extend { id, parts } => {
+                if let Some(place) = self.position(&id) {
+                    self.messages[place].parts.extend(parts);
+                }
+            }
+            Change::RewindTo(id) => {
+                if let Some(place) = self.position(&id) {
+                    for message in self.messages.drain(place..) {
+                        self.places.remove(&message.id);
+                    }
+                }
+            }
+            Change::Restart => {
+                self.messages.clear();
+                self.places.clear();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Ordinal, Role};
+
+    fn message(id: &str, text: &str) -> Message {
+        Message::new(id, Role::User, vec![Part::user_text(text)])
+    }
+
+    #[track_caller]
+    fn check(changes: Vec<Change>, expected: &str) {
+        let mut transcript = Transcript::default();
+        changes.into_iter().for_each(|change| transcript.apply(change));
+        let seen: Vec<String> = transcript
+            .messages()
+            .iter()
+            .map(|m| {
+                let text: String = m.parts.iter().filter_map(Part::as_text).collect();
+                assert_eq!(transcript.position(&m.id).map(|at| &transcript.messages()[at]), Some(m));
+                format!("{}={text}", m.id)
+            })
+            .collect();
+        assert_eq!(seen.join(" "), expected);
+    }
+
+    #[test]
+    fn a_known_id_is_replaced_in_place() {
+        let put = |id: &str, text: &str| Change::Put(message(id, text));
+        check(vec![put("a", "1"), put("b", "2"), put("a", "3")], "a=3 b=2");
+    }
+
+    #[test]
+    fn a_replaced_message_keeps_its_mark() {
+        let mut transcript = Transcript::default();
+        transcript.apply(Change::Put(Message { ordinal: Some(Ordinal(7)), ..message("a", "1") }));
+        transcript.apply(Change::Put(Message { ordinal: Some(Ordinal(9)), ..message("a", "2") }));
+        assert_eq!(transcript.messages()[0].ordinal, Some(Ordinal(7)));
+    }
+
+    #[test]
+    fn a_rewind_drops_the_message_and_all_after_it() {
+        let put = |id: &str| Change::Put(message(id, "x"));
+        let rewind = |id: &str| Change::RewindTo(id.into());
+        check(vec![put("a"), put("b"), put("c"), rewind("b")], "a=x");
+        check(vec![put("a"), rewind("nobody")], "a=x");
+        check(vec![put("a"), put("b"), rewind("b"), put("b"), put("c")], "a=x b=x c=x");
+    }
+
+    #[test]
+    fn a_restart_forgets_and_goes_on() {
+        let put = |id: &str| Change::Put(message(id, "x"));
+        check(vec![put("a"), Change::Restart, put("b"), put("a")], "b=x a=x");
+    }
+
+    #[test]
+    fn a_message_can_grow() {
+        let grow = |id: &str| Change::Extend { id: id.into(), parts: vec![Part::user_text("+")] };
+        check(vec![Change::Put(message("a", "x")), grow("a"), grow("nobody")], "a=x+");
+    }
+}

@@ -1,0 +1,29 @@
+//! What a provider says one call consumed.
+
+use serde::{Deserialize, Serialize};
+
+use crate::TokenCount;
+
+/// Token figures reported by a provider; a figure it did not give is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Tokens of the request, cached ones included.
+    pub input: Option<TokenCount>,
+    /// Tokens of the answer.
+    pub output: Option<TokenCount>,
+    /// Tokens of the request that came from a cache.
+    pub cached: Option<TokenCount>,
+    /// Tokens of hidden reasoning.
+    pub thoughts: Option<TokenCount>,
+    /// Tokens of tool use that the provider reports apart.
+    pub tool: Option<TokenCount>,
+    /// The provider's own total.
+    pub total: Option<TokenCount>,
+}
+
+impl Usage {
+    /// Whether the provider gave no figure at all.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}

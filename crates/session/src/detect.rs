@@ -1,0 +1,169 @@
+//! Finds out by content what kind of session an input is.
+
+use std::borrow::Cow;
+use std::io::Read;
+
+use crate::ReadError;
+use crate::json::Json;
+use crate::lines::{Line, Lines, describe, mend, text_of};
+use crate::read::{KNOWN, Known};
+
+/// What an input turned out to be.
+pub(crate) enum Found {
+    /// Records line by line; `head` are the lines that were looked at.
+    Lines { known: &'static Known, head: Vec<OwnedLine> },
+    /// One JSON value.
+    Document { known: &'static Known, text: String, lossy: bool, mended: bool },
+}
+
+/// A line that was looked at and will be read again.
+pub(crate) struct OwnedLine {
+    number: usize,
+    bytes: Vec<u8>,
+    closed: bool,
+}
+
+/// How many lines may say nothing about the format before we give up.
+const LOOK_AT: usize = 200;
+
+/// Looks at as much of the input as it takes to tell its format.
+///
+/// What has not been looked at is returned with it.
+pub(crate) fn find_format<R: Read>(mut lines: Lines<R>) -> Result<(Found, Option<Lines<R>>), ReadError> {
+    let first: OwnedLine = lines.next()?.ok_or(ReadError::Empty)?.into();
+    check_binary(&first.bytes)?;
+    let starts_json = matches!(first.bytes.trim_ascii_start().first(), Some(b'{' | b'['));
+    if starts_json && Json::parse(&text_of(&first.bytes).0).is_err() {
+        // Either JSON over many lines, or a first line that is broken: only the whole can tell.
+        let mut start = first.bytes;
+        start.push(b'\n');
+        return Ok((find_in_document(lines.rest(start)?)?, None));
+    }
+    find_in_lines(lines, first)
+}
+
+fn find_in_lines<R: Read>(
+    mut lines: Lines<R>,
+    first: OwnedLine,
+) -> Result<(Found, Option<Lines<R>>), ReadError> {
+    let mut head = vec![first];
+    loop {
+        let newest = head.last().expect("the first line is there");
+        if let Some(known) = known_record(&newest.bytes) {
+            return Ok((Found::Lines { known, head }, Some(lines)));
+        }
+        if head.len() == LOOK_AT {
+            break;
+        }
+        match lines.next()? {
+            Some(line) => head.push(line.into()),
+            None => break,
+        }
+    }
+    if let [only] = head.as_slice() {
+        return Ok((find_in_document(only.bytes.clone())?, None));
+    }
+    Err(ReadError::Unknown { found: describe_lines(&head) })
+}
+
+/// Looks at an input that is one JSON value, or should be.
+fn find_in_document(bytes: Vec<u8>) -> Result<Found, ReadError> {
+    let (text, lossy) = match String::from_utf8(bytes) {
+        Ok(text) => (text, false),
+        Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
+    };
+    let (known, mended) = match Json::parse(&text) {
+        Ok(value) => (known_document(&value)?, None),
+        Err(error) => match mend(&text).filter(|mended| Json::parse(mended).is_ok()) {
+            Some(mended) => {
+                (known_document(&Json::parse(&mended).expect("it was just parsed"))?, Some(mended))
+            }
+            None => return find_in_broken_document(&text, &error),
+        },
+    };
+    let is_mended = mended.is_some();
+    Ok(Found::Document { known, text: mended.unwrap_or(text), lossy, mended: is_mended })
+}
+
+/// The whole is no JSON; perhaps its lines are, and only the first is broken.
+fn find_in_broken_document(text: &str, error: &serde_json::Error) -> Result<Found, ReadError> {
+    let mut lines = Lines::new(text.as_bytes());
+    let mut head: Vec<OwnedLine> = Vec::new();
+    let mut found = None;
+    while let Some(line) = lines.next()? {
+        if found.is_none() && head.len() < LOOK_AT {
+            found = known_record(line.bytes);
+        }
+        head.push(line.into());
+    }
+    match found {
+        Some(known) => Ok(Found::Lines { known, head }),
+        None if text.trim_start().starts_with(['{', '[']) => {
+            Err(ReadError::BrokenJson { reason: error.to_string() })
+        }
+        None => Err(ReadError::Unknown { found: describe_lines(&head) }),
+    }
+}
+
+fn known_record(bytes: &[u8]) -> Option<&'static Known> {
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return None;
+    }
+    let (text, _) = text_of(bytes);
+    let value = Json::parse(&text).ok()?;
+    let object = value.as_object()?;
+    KNOWN.iter().find(|known| (known.is_record)(object))
+}
+
+fn known_document(value: &Json<'_>) -> Result<&'static Known, ReadError> {
+    let known = KNOWN.iter().find(|known| (known.is_document)(value));
+    known.ok_or_else(|| ReadError::Unknown { found: describe(value) })
+}
+
+fn describe_lines(head: &[OwnedLine]) -> String {
+    let (text, _) = text_of(&head[0].bytes);
+    match Json::parse(&text) {
+        Ok(value) => format!("lines of JSON, the first {}", describe(&value)),
+        Err(_) => {
+            let start: String = text.trim().chars().take(60).collect();
+            let more = if text.trim().chars().count() > 60 { "…" } else { "" };
+            format!("text that starts \"{start}{more}\"")
+        }
+    }
+}
+
+/// First bytes that give away what a file is.
+const MAGIC: &[(&[u8], &str)] = &[
+    (b"\x1f\x8b", "gzip"),
+    (b"PK\x03\x04", "zip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\x89PNG", "PNG"),
+    (b"\xff\xd8\xff", "JPEG"),
+    (b"%PDF", "PDF"),
+    (b"\x7fELF", "ELF program"),
+    (b"SQLite format 3", "SQLite database"),
+    (b"\xff\xfe", "UTF-16 text"),
+    (b"\xfe\xff", "UTF-16 text"),
+];
+
+fn check_binary(first: &[u8]) -> Result<(), ReadError> {
+    let looks_like = MAGIC.iter().find(|(magic, _)| first.starts_with(magic)).map(|(_, what)| *what);
+    let start = &first[..first.len().min(8192)];
+    let is_text = !start.contains(&0)
+        && (first.trim_ascii_start().starts_with(b"{")
+            || matches!(text_of(start).0, Cow::Borrowed(_))
+            || first.len() > start.len());
+    if looks_like.is_some() || !is_text { Err(ReadError::Binary { looks_like }) } else { Ok(()) }
+}
+
+impl From<Line<'_>> for OwnedLine {
+    fn from(line: Line<'_>) -> Self {
+        Self { number: line.number, bytes: line.bytes.to_vec(), closed: line.closed }
+    }
+}
+
+impl OwnedLine {
+    pub(crate) fn as_line(&self) -> Line<'_> {
+        Line { number: self.number, bytes: &self.bytes, closed: self.closed }
+    }
+}

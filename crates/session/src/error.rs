@@ -1,0 +1,30 @@
+//! Why a session could not be read at all.
+
+/// Why a session could not be read at all. Faults inside a readable session are [`crate::Warning`]s instead.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The input could not be read.
+    #[error("could not read the input")]
+    Io(#[from] std::io::Error),
+    /// There is nothing in it.
+    #[error("the input is empty")]
+    Empty,
+    /// It is not text.
+    #[error("this is binary data{}", .looks_like.map(|what| format!(" ({what})")).unwrap_or_default())]
+    Binary {
+        /// What the first bytes say it is.
+        looks_like: Option<&'static str>,
+    },
+    /// It starts as JSON and breaks off or goes wrong.
+    #[error("this starts as JSON but is broken: {reason}")]
+    BrokenJson {
+        /// What the JSON parser said, with line and column.
+        reason: String,
+    },
+    /// It is text or JSON of a kind nobody here knows.
+    #[error("this is no session format that Longhaul knows: found {found}")]
+    Unknown {
+        /// What was found instead.
+        found: String,
+    },
+}

@@ -1,0 +1,31 @@
+//! Reads the sessions that coding agents leave behind, and writes conversations for others to read.
+//!
+//! [`read`] finds out by content which of the known [`Format`]s its input is and hands over one [`Event`] after the
+//! other, so that a session of any size can be folded without holding it; [`read_session`] collects them into a
+//! [`Session`]. Whatever is broken, torn or unknown becomes a [`Warning`] that names its line; what stands beside it
+//! is still read.
+//!
+//! ```
+//! let file = r#"{"contents": [{"role": "user", "parts": [{"text": "Hello"}]}]}"#;
+//! let session = longhaul_session::read_session(file.as_bytes())?;
+//! assert_eq!(session.info.format, longhaul_session::Format::GeminiContents);
+//! assert_eq!(session.transcript.messages()[0].parts[0].as_text(), Some("Hello"));
+//! # Ok::<(), longhaul_session::ReadError>(())
+//! ```
+
+mod detect;
+mod error;
+mod event;
+mod format;
+mod info;
+mod json;
+mod lines;
+mod origins;
+mod out;
+mod read;
+
+pub use error::ReadError;
+pub use event::{Event, Warning};
+pub use format::Format;
+pub use info::{Question, SessionInfo, Skipped};
+pub use read::{Session, SideChain, read, read_session};

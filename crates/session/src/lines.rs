@@ -1,0 +1,181 @@
+//! Splits input into lines without holding more than one of them, and makes the best of broken text.
+
+use std::borrow::Cow;
+use std::io::{self, BufRead, BufReader, Read};
+
+use crate::json::Json;
+
+/// The lines of an input, counted from 1.
+pub(crate) struct Lines<R> {
+    input: BufReader<R>,
+    buffer: Vec<u8>,
+    number: usize,
+}
+
+/// One line, without its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Line<'a> {
+    pub(crate) number: usize,
+    pub(crate) bytes: &'a [u8],
+    /// Whether the line is closed; the last line of a torn file is not.
+    pub(crate) closed: bool,
+}
+
+const BOM: &[u8] = b"\xEF\xBB\xBF";
+
+impl<R: Read> Lines<R> {
+    pub(crate) fn new(input: R) -> Self {
+        Self { input: BufReader::with_capacity(1 << 18, input), buffer: Vec::new(), number: 0 }
+    }
+
+    /// The next line that is not blank.
+    pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        loop {
+            self.buffer.clear();
+            if self.input.read_until(b'\n', &mut self.buffer)? == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            if self.number == 1 && self.buffer.starts_with(BOM) {
+                self.buffer.drain(..BOM.len());
+            }
+            if !self.buffer.trim_ascii().is_empty() {
+                let closed = self.buffer.last() == Some(&b'\n');
+                return Ok(Some(Line { number: self.number, bytes: self.buffer.trim_ascii_end(), closed }));
+            }
+        }
+    }
+
+    /// Everything that has not been read yet, behind `start`.
+    pub(crate) fn rest(mut self, mut start: Vec<u8>) -> io::Result<Vec<u8>> {
+        self.input.read_to_end(&mut start)?;
+        Ok(start)
+    }
+}
+
+/// Text of bytes that should be UTF-8; broken places become U+FFFD, and then `true` is returned with it.
+pub(crate) fn text_of(bytes: &[u8]) -> (Cow<'_, str>, bool) {
+    match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(text) => (Cow::Borrowed(text), false),
+        Cow::Owned(text) => (Cow::Owned(text), true),
+    }
+}
+
+/// Why a line is no JSON, in words.
+pub(crate) fn explain(error: &serde_json::Error, closed: bool) -> String {
+    let text = error.to_string();
+    if text.starts_with("recursion limit") {
+        "nested deeper than 128 levels; skipped".into()
+    } else if error.is_eof() && !closed {
+        format!("the last line breaks off at column {}; skipped", error.column())
+    } else {
+        let reason = text.split(" at line ").next().unwrap_or(&text);
+        format!("broken JSON at column {} ({reason}); skipped", error.column())
+    }
+}
+
+/// Makes JSON of text that almost is: halves of surrogate pairs, which JavaScript writes when it cuts a string, become
+/// U+FFFD, and raw control characters inside strings are escaped. `None` if there was nothing of the kind.
+pub(crate) fn mend(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut mended = String::new();
+    let mut copied = 0;
+    let mut in_string = false;
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'"' => in_string = !in_string,
+            b'\\' if in_string => {
+                let lone = match escape(bytes, at) {
+                    Some(0xD800..=0xDBFF) => !matches!(escape(bytes, at + 6), Some(0xDC00..=0xDFFF)),
+                    Some(0xDC00..=0xDFFF) => true,
+                    _ => false,
+                };
+                if lone {
+                    mended.push_str(&text[copied..at]);
+                    mended.push_str("\\ufffd");
+                    copied = at + 6;
+                    at += 6;
+                } else if matches!(escape(bytes, at), Some(0xD800..=0xDBFF)) {
+                    at += 12;
+                } else {
+                    at += 2;
+                }
+                continue;
+            }
+            control @ 0..0x20 if in_string => {
+                mended.push_str(&text[copied..at]);
+                mended.push_str(&format!("\\u{control:04x}"));
+                copied = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    (copied > 0).then(|| mended + &text[copied..])
+}
+
+/// The code unit of the `\uXXXX` that stands at `at`.
+fn escape(bytes: &[u8], at: usize) -> Option<u16> {
+    let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// What kind of thing a text is that is not a session, for messages.
+pub(crate) fn describe(value: &Json<'_>) -> String {
+    match value {
+        Json::Object(object) if object.is_empty() => "an empty JSON object".into(),
+        Json::Object(object) => {
+            let keys: Vec<&str> = object.keys().take(6).collect();
+            let more = if object.keys().count() > keys.len() { ", …" } else { "" };
+            format!("a JSON object with the keys {}{more}", keys.join(", "))
+        }
+        Json::Array(items) => match items.first() {
+            None => "an empty JSON array".into(),
+            Some(first @ Json::Object(_)) => format!("a JSON array whose first item is {}", describe(first)),
+            Some(first) => format!("a JSON array whose first item is {}", first.kind()),
+        },
+        other => format!("{} in JSON", other.kind()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_lines(input: &[u8], expected: &[(usize, &str, bool)]) {
+        let mut lines = Lines::new(input);
+        let mut seen = Vec::new();
+        while let Some(line) = lines.next().expect("memory does not fail") {
+            seen.push((line.number, text_of(line.bytes).0.into_owned(), line.closed));
+        }
+        let expected: Vec<_> =
+            expected.iter().map(|(n, text, closed)| (*n, text.to_string(), *closed)).collect();
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn ends_of_lines_and_marks_are_stripped() {
+        check_lines(b"\xEF\xBB\xBF{}\r\n\r\n  \n[]\n", &[(1, "{}", true), (4, "[]", true)]);
+        check_lines(b"a\nb", &[(1, "a", true), (2, "b", false)]);
+        check_lines(b"", &[]);
+    }
+
+    #[track_caller]
+    fn check_mend(text: &str, expected: Option<&str>) {
+        assert_eq!(mend(text).as_deref(), expected);
+        if let Some(mended) = expected {
+            assert!(Json::parse(mended).is_ok());
+        }
+    }
+
+    #[test]
+    fn half_surrogates_and_raw_controls_are_mended() {
+        check_mend(r#"{"a":"x\ud83d"}"#, Some(r#"{"a":"x\ufffd"}"#));
+        check_mend(r#"{"a":"\udc00\ud83d\ude00"}"#, Some(r#"{"a":"\ufffd\ud83d\ude00"}"#));
+        check_mend("{\"a\":\"tab\there\"}", Some(r#"{"a":"tab\u0009here"}"#));
+        check_mend(r#"{"a":"\\ud83d \ud83d\ude00"}"#, None);
+        check_mend("{\"a\":\n1}", None);
+    }
+}

@@ -1,0 +1,139 @@
+//! Tells what a person typed from what programs put into user messages.
+
+use longhaul_conversation::{Origin, Part};
+
+/// How one format marks text in user messages that no person typed.
+pub(crate) struct OriginRules {
+    /// Tags around such text, wherever they stand: `<name>…</name>`.
+    pub(crate) tags: &'static [(&'static str, Origin)],
+    /// Tags around what a person did type.
+    pub(crate) typed: &'static [&'static str],
+    /// Beginnings that give a whole text away.
+    pub(crate) starts: &'static [(&'static str, Origin)],
+}
+
+/// Splits the text of a user message by who produced it. The pieces together are the text; white space beside a tag
+/// goes with the tag.
+pub(crate) fn split_user_text(text: String, rules: &OriginRules) -> Vec<Part> {
+    if let Some((_, origin)) = rules.starts.iter().find(|(start, _)| text.trim_start().starts_with(start)) {
+        return vec![Part::text(*origin, text)];
+    }
+    let mut pieces: Vec<(Origin, std::ops::Range<usize>)> = Vec::new();
+    let mut done = 0;
+    let mut from = 0;
+    while let Some(open) = memchr::memchr(b'<', &text.as_bytes()[from..]).map(|at| from + at) {
+        let Some(found) = tag_at(&text, open, rules) else {
+            from = open + 1;
+            continue;
+        };
+        pieces.push((Origin::User, done..open));
+        match found.inner {
+            Some(inner) => {
+                pieces.push((Origin::Hook, open..inner.start));
+                pieces.push((Origin::User, inner.clone()));
+                pieces.push((Origin::Hook, inner.end..found.end));
+            }
+            None => pieces.push((found.origin, open..found.end)),
+        }
+        done = found.end;
+        from = done;
+    }
+    if done == 0 {
+        return vec![Part::text(Origin::User, text)];
+    }
+    pieces.push((Origin::User, done..text.len()));
+    join(&text, pieces)
+}
+
+/// Joins neighbours of one origin; blank pieces go to the neighbour before them, or the one behind.
+fn join(text: &str, pieces: Vec<(Origin, std::ops::Range<usize>)>) -> Vec<Part> {
+    let mut joined: Vec<(Origin, std::ops::Range<usize>)> = Vec::new();
+    let mut blank_from = None;
+    for (origin, range) in pieces {
+        let blank = text[range.clone()].trim().is_empty();
+        match joined.last_mut() {
+            Some((last, so_far)) if blank || *last == origin => so_far.end = range.end,
+            None if blank => blank_from = blank_from.or(Some(range.start)),
+            _ => joined.push((origin, blank_from.take().unwrap_or(range.start)..range.end)),
+        }
+    }
+    joined.into_iter().map(|(origin, range)| Part::text(origin, &text[range])).collect()
+}
+
+struct Tag {
+    origin: Origin,
+    /// What stands between the tags, where a person typed it.
+    inner: Option<std::ops::Range<usize>>,
+    end: usize,
+}
+
+/// The known, closed tag that opens at `open`; it may have attributes.
+fn tag_at(text: &str, open: usize, rules: &OriginRules) -> Option<Tag> {
+    let rest = &text[open + 1..];
+    let length = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')))?;
+    let name = &rest[..length];
+    let typed = rules.typed.contains(&name);
+    let origin = rules.tags.iter().find(|(known, _)| *known == name).map(|(_, origin)| *origin);
+    let origin = origin.or(typed.then_some(Origin::User))?;
+    let inner_start = open + 1 + rest.find('>')? + 1;
+    let close = format!("</{name}>");
+    let inner_end = inner_start + text[inner_start..].find(&close)?;
+    Some(Tag { origin, inner: typed.then_some(inner_start..inner_end), end: inner_end + close.len() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: OriginRules = OriginRules {
+        tags: &[("reminder", Origin::Hook), ("stdout", Origin::Tool)],
+        typed: &["args"],
+        starts: &[("[Interrupted", Origin::Hook)],
+    };
+
+    #[track_caller]
+    fn check(text: &str, expected: &[(Origin, &str)]) {
+        let parts = split_user_text(text.to_string(), &RULES);
+        let seen: Vec<_> =
+            parts.iter().map(|part| (part.origin, part.as_text().unwrap_or_default())).collect();
+        assert_eq!(seen, expected);
+        assert_eq!(seen.iter().map(|(_, text)| *text).collect::<String>(), text);
+    }
+
+    #[test]
+    fn plain_text_is_the_users() {
+        check("", &[(Origin::User, "")]);
+        check("if a < b then </reminder> <b>x</b>", &[(Origin::User, "if a < b then </reminder> <b>x</b>")]);
+        check("<reminder>never closed", &[(Origin::User, "<reminder>never closed")]);
+    }
+
+    #[test]
+    fn mixed_text_is_split() {
+        check(
+            "fix it\n<reminder>be brief</reminder>\n",
+            &[(Origin::User, "fix it\n"), (Origin::Hook, "<reminder>be brief</reminder>\n")],
+        );
+        check(
+            " <reminder a=\"1\">x</reminder> <reminder>y</reminder> go",
+            &[
+                (Origin::Hook, " <reminder a=\"1\">x</reminder> <reminder>y</reminder>"),
+                (Origin::User, " go"),
+            ],
+        );
+        check("<stdout>1</stdout>", &[(Origin::Tool, "<stdout>1</stdout>")]);
+    }
+
+    #[test]
+    fn what_was_typed_inside_a_tag_is_the_users() {
+        check(
+            "<args>draw a chart</args>",
+            &[(Origin::Hook, "<args>"), (Origin::User, "draw a chart"), (Origin::Hook, "</args>")],
+        );
+        check("<args></args>", &[(Origin::Hook, "<args></args>")]);
+    }
+
+    #[test]
+    fn a_beginning_can_give_the_whole_away() {
+        check("[Interrupted by user]", &[(Origin::Hook, "[Interrupted by user]")]);
+    }
+}

@@ -1,0 +1,99 @@
+//! Where readers put what they find.
+
+use std::collections::HashMap;
+
+use longhaul_conversation::{Change, Message, MessageId, Ordinal, Part, Timestamp, Usage};
+
+use crate::{Event, Format, SessionInfo, Warning};
+
+/// Past this many, warnings are only counted: a broken file of any size stays readable.
+const WARNINGS_SHOWN: usize = 1000;
+
+/// Hands events on and keeps what the session says about itself.
+pub(crate) struct Out<'s> {
+    pub(crate) info: SessionInfo,
+    sink: &'s mut dyn FnMut(Event),
+    line: Option<usize>,
+    ordinals: HashMap<MessageId, Ordinal>,
+}
+
+impl<'s> Out<'s> {
+    pub(crate) fn new(format: Format, sink: &'s mut dyn FnMut(Event)) -> Self {
+        Self { info: SessionInfo::new(format), sink, line: None, ordinals: HashMap::new() }
+    }
+
+    /// From now on warnings concern this line.
+    pub(crate) fn at_line(&mut self, line: Option<usize>) {
+        self.line = line;
+    }
+
+    /// Adds a message, or replaces the one with its id.
+    pub(crate) fn put(&mut self, mut message: Message) {
+        let next = Ordinal(self.ordinals.len() as u32 + 1);
+        message.ordinal = Some(*self.ordinals.entry(message.id.clone()).or_insert(next));
+        self.note(message.at, message.model.as_deref(), message.usage);
+        (self.sink)(Event::Change(Change::Put(message)));
+    }
+
+    /// A message that was put earlier goes on.
+    pub(crate) fn extend(&mut self, id: MessageId, parts: Vec<Part>) {
+        (self.sink)(Event::Change(Change::Extend { id, parts }));
+    }
+
+    /// Whether a message with this id was put before.
+    pub(crate) fn knows(&self, id: &MessageId) -> bool {
+        self.ordinals.contains_key(id)
+    }
+
+    /// Takes back this message and all after it.
+    pub(crate) fn rewind_to(&mut self, id: MessageId) {
+        (self.sink)(Event::Change(Change::RewindTo(id)));
+    }
+
+    /// The transcript starts over; the agent compacted it.
+    pub(crate) fn restart(&mut self) {
+        self.info.compactions += 1;
+        (self.sink)(Event::Change(Change::Restart));
+    }
+
+    /// A message of a sub-agent's.
+    pub(crate) fn side(&mut self, chain: &str, message: Message) {
+        (self.sink)(Event::Side { chain: chain.to_string(), message });
+    }
+
+    /// Counts a record that holds no conversation.
+    pub(crate) fn skip(&mut self, kind: &str) {
+        self.info.skipped.count(kind);
+    }
+
+    /// Reports what is wrong with the current line.
+    pub(crate) fn warn(&mut self, reason: impl Into<String>) {
+        self.info.warnings += 1;
+        if self.info.warnings <= WARNINGS_SHOWN {
+            (self.sink)(Event::Warning(Warning { line: self.line, reason: reason.into() }));
+        }
+    }
+
+    /// An id for a message whose source has none.
+    pub(crate) fn made_up_id(&self) -> MessageId {
+        MessageId::made_up(format_args!("m{}", self.ordinals.len() + 1))
+    }
+
+    /// Remembers a time, a model and a usage that a record states.
+    pub(crate) fn note(&mut self, at: Option<Timestamp>, model: Option<&str>, usage: Option<Usage>) {
+        if let Some(at) = at {
+            self.info.started = Some(self.info.started.map_or(at, |started| started.min(at)));
+            self.info.ended = Some(self.info.ended.map_or(at, |ended| ended.max(at)));
+        }
+        if let Some(model) = model.filter(|model| !model.is_empty()) {
+            // The last model stands last, so that it decides about the window.
+            if self.info.model() != Some(model) {
+                self.info.models.retain(|known| known != model);
+                self.info.models.push(model.to_string());
+            }
+        }
+        if let Some(usage) = usage.filter(|usage| !usage.is_empty()) {
+            self.info.last_usage = Some(usage);
+        }
+    }
+}

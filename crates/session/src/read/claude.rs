@@ -1,0 +1,430 @@
+//! Reads Claude Code sessions.
+//!
+//! The model's message comes in several lines with one `message.id`, between which results may already stand; they are
+//! one message. Lines of sub-agents are kept apart. What a user typed while the model worked is only in the queue's
+//! records, and what the program told the model beside the conversation in attachments: both are taken in where they
+//! cannot come between a call and its result.
+
+use longhaul_conversation::{
+    Body, CallId, Extra, FileReference, Media, MediaData, Message, MessageId, Origin, Output, Part, Role,
+    Signature, Thought, TokenCount, ToolCall, ToolResult, ToolStatus, Usage, Vendor,
+};
+use serde_json::{Map, Value};
+
+use super::{Known, Reader};
+use crate::Format;
+use crate::json::{Json, Object};
+use crate::origins::{OriginRules, split_user_text};
+use crate::out::Out;
+
+pub(super) const KNOWN: Known = Known {
+    format: Format::ClaudeCode,
+    is_record,
+    is_document: |_| false,
+    open: || Box::new(Claude::default()),
+    // A second copy of each tool's result, structured for the program's own display.
+    unread: &["toolUseResult", "snapshot", "normalizedMessages"],
+};
+
+/// What Claude Code puts into user messages.
+const ORIGINS: OriginRules = OriginRules {
+    tags: &[
+        ("system-reminder", Origin::Hook),
+        ("command-name", Origin::Hook),
+        ("command-message", Origin::Hook),
+        ("command-contents", Origin::Memory),
+        ("local-command-caveat", Origin::Hook),
+        ("local-command-stdout", Origin::Tool),
+        ("local-command-stderr", Origin::Tool),
+        ("bash-input", Origin::Hook),
+        ("bash-stdout", Origin::Tool),
+        ("bash-stderr", Origin::Tool),
+        ("task-notification", Origin::Hook),
+        ("user-prompt-submit-hook", Origin::Hook),
+        ("session-start-hook", Origin::Hook),
+        ("ide_opened_file", Origin::Hook),
+        ("ide_selection", Origin::Hook),
+        ("ide_diagnostics", Origin::Hook),
+        ("new-diagnostics", Origin::Hook),
+        ("background-task-output", Origin::Tool),
+        ("tool_use_error", Origin::Tool),
+        ("teammate-message", Origin::Hook),
+        ("fork-boilerplate", Origin::Hook),
+    ],
+    typed: &["command-args", "user-memory-input"],
+    starts: &[
+        ("This session is being continued from a previous conversation", Origin::Summary),
+        ("[Request interrupted by user", Origin::Hook),
+        ("Caveat: The messages below were generated", Origin::Hook),
+        ("Base directory for this skill:", Origin::Memory),
+        ("Stop hook feedback:", Origin::Hook),
+        ("[Image: source:", Origin::Hook),
+        ("[Image: original", Origin::Hook),
+    ],
+};
+
+fn is_record(record: &Object<'_>) -> bool {
+    let Some(kind) = record.str("type") else { return false };
+    let named =
+        ["uuid", "sessionId", "session_id", "isSidechain", "parentUuid"].iter().any(|key| record.has(key));
+    match kind {
+        "user" | "assistant" => named && record.get("message").is_some_and(|m| m.get("role").is_some()),
+        "summary" => record.has("leafUuid"),
+        "file-history-snapshot" => record.has("messageId"),
+        "system" => named && record.has("subtype"),
+        "last-prompt" | "queue-operation" | "permission-mode" | "ai-title" | "custom-title"
+        | "agent-name" => record.has("sessionId") || record.has("leafUuid"),
+        _ => false,
+    }
+}
+
+#[derive(Default)]
+struct Claude {
+    /// Whether the whole file is a sub-agent's own session; its first message tells.
+    is_side: Option<bool>,
+    /// The main conversation's `message.id`s.
+    model_ids: std::collections::HashSet<MessageId>,
+    /// Texts that a user queued while the model worked.
+    queued: std::collections::VecDeque<String>,
+    /// Messages that must not come between a call and its result.
+    waiting: Vec<Message>,
+    /// Whether the last user line only echoed a command; what the program adds behind it is the command's text.
+    after_command: bool,
+}
+
+impl Reader for Claude {
+    fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
+        let mut record = match record {
+            Json::Object(record) => record,
+            other => return out.warn(format!("expected a record, found {}; skipped", other.kind())),
+        };
+        note_head(&record, out);
+        match record.take_string("type").as_deref() {
+            Some("user") => self.user(record, out),
+            Some("assistant") => self.model(record, out),
+            Some("system") => self.system(&record, out),
+            Some("attachment") => self.attachment(record, out),
+            Some("queue-operation") => self.queue(&mut record, out),
+            Some("summary") => {
+                out.info.title = record.take_string("summary").or(out.info.title.take());
+            }
+            Some(kind @ ("ai-title" | "custom-title")) => {
+                let key = if kind == "ai-title" { "aiTitle" } else { "customTitle" };
+                out.info.title = record.take_string(key).or(out.info.title.take());
+            }
+            Some("progress") => {
+                let kind = record.get("data").and_then(|data| data.get("type")).and_then(Json::as_str);
+                out.skip(&format!("progress:{}", kind.unwrap_or("?")));
+            }
+            Some(kind) => out.skip(kind),
+            None => out.warn("a record without a type; skipped"),
+        }
+    }
+
+    fn finish(&mut self, out: &mut Out<'_>) {
+        self.flush(out);
+    }
+}
+
+impl Claude {
+    fn user(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {
+        let Some(mut message) = record.take_object("message") else {
+            return out.warn("a user record whose message is no object; skipped");
+        };
+        let Some(content) = message.take("content") else {
+            return out.warn("a user record without content; skipped");
+        };
+        let whole = self.whole_origin(&record);
+        let mut parts = Vec::new();
+        match content {
+            Json::String(text) => parts.extend(user_text(text.into_owned(), whole)),
+            Json::Array(blocks) => {
+                for block in blocks {
+                    parts.extend(read_block(block, Role::User, whole));
+                }
+            }
+            other => out.warn(format!("a user record whose content is {}", other.kind())),
+        }
+        let echoes =
+            parts.iter().any(|part| part.as_text().is_some_and(|text| text.contains("<command-name>")));
+        self.after_command = echoes;
+        let id = record.take_string("uuid").map_or_else(|| out.made_up_id(), MessageId::new);
+        let mut read = Message::new(id, Role::User, parts);
+        read.at = record.time("timestamp");
+        self.place(read, &record, out);
+    }
+
+    /// The origin of everything in the record, where the record itself tells.
+    fn whole_origin(&self, record: &Object<'_>) -> Option<Origin> {
+        if record.is_true("isCompactSummary") || record.has("planContent") {
+            // A plan of an earlier conversation's that was accepted and carried over into this one.
+            return Some(Origin::Summary);
+        }
+        if record.is_true("isMeta") {
+            let is_skill = self.after_command || record.has("sourceToolUseID");
+            return Some(if is_skill { Origin::Memory } else { Origin::Hook });
+        }
+        let kind = record.get("origin").and_then(|origin| origin.get("kind")).and_then(Json::as_str);
+        (kind.is_some_and(|kind| kind != "human")).then_some(Origin::Hook)
+    }
+
+    fn model(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {
+        let Some(mut message) = record.take_object("message") else {
+            return out.warn("an assistant record whose message is no object; skipped");
+        };
+        self.after_command = false;
+        let is_error = record.is_true("isApiErrorMessage") || message.str("model") == Some("<synthetic>");
+        let mut parts = Vec::new();
+        match message.take("content") {
+            Some(Json::Array(blocks)) => {
+                for block in blocks {
+                    parts.extend(read_block(block, Role::Model, is_error.then_some(Origin::Hook)));
+                }
+            }
+            Some(Json::String(text)) => parts.push(Part::model_text(text)),
+            Some(other) => out.warn(format!("an assistant record whose content is {}", other.kind())),
+            None => out.warn("an assistant record without content"),
+        }
+        let own_id = message.take_string("id").or_else(|| record.str("uuid").map(str::to_string));
+        let id = own_id.map_or_else(|| out.made_up_id(), MessageId::new);
+        let mut read = Message::new(id, Role::Model, parts);
+        read.at = record.time("timestamp");
+        read.model = message.take_string("model").filter(|model| model != "<synthetic>");
+        read.usage = message.get("usage").and_then(read_usage);
+        self.place(read, &record, out);
+    }
+
+    /// Puts a message where it belongs: the main conversation, a sub-agent's, or a message that goes on.
+    fn place(&mut self, message: Message, record: &Object<'_>, out: &mut Out<'_>) {
+        let side = record.is_true("isSidechain");
+        let file_is_side = *self.is_side.get_or_insert(side);
+        if side && !file_is_side {
+            let chain = record.str("agentId").or_else(|| record.str("slug")).unwrap_or("side chain");
+            return out.side(chain, message);
+        }
+        if message.role == Role::Model && self.model_ids.contains(&message.id) {
+            out.note(message.at, message.model.as_deref(), message.usage);
+            return out.extend(message.id, message.parts);
+        }
+        if message.role == Role::Model {
+            self.flush(out);
+            self.model_ids.insert(message.id.clone());
+        } else if out.knows(&message.id) {
+            // A user record is written once; the same id again is another message and must not replace it.
+            out.warn(format!("the id {} is used twice", message.id));
+            let id = MessageId::new(format!("{}-{}", message.id, out.made_up_id()));
+            return out.put(Message { id, ..message });
+        }
+        out.put(message);
+    }
+
+    fn flush(&mut self, out: &mut Out<'_>) {
+        for message in self.waiting.drain(..) {
+            out.put(message);
+        }
+    }
+
+    fn system(&mut self, record: &Object<'_>, out: &mut Out<'_>) {
+        let kind = record.str("subtype").unwrap_or("?");
+        match kind {
+            "compact_boundary" => {
+                self.flush(out);
+                self.model_ids.clear();
+                out.restart();
+            }
+            _ => out.skip(&format!("system:{kind}")),
+        }
+    }
+
+    /// What the program told the model beside the conversation.
+    fn attachment(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {
+        let Some(mut attachment) = record.take_object("attachment") else {
+            return out.skip("attachment");
+        };
+        let kind = attachment.str("type").unwrap_or("?").to_string();
+        let parts = match kind.as_str() {
+            "queued_command" => match attachment.take("prompt") {
+                Some(Json::String(text)) => user_text(text.into_owned(), None),
+                Some(Json::Array(blocks)) => {
+                    blocks.into_iter().flat_map(|block| read_block(block, Role::User, None)).collect()
+                }
+                _ => Vec::new(),
+            },
+            "nested_memory" | "memory" => {
+                let text =
+                    attachment.take_object("content").and_then(|mut content| content.take_string("content"));
+                text.into_iter().map(|text| Part::text(Origin::Memory, text)).collect()
+            }
+            "skill_listing" | "hook_additional_context" | "mcp_instructions_delta" => {
+                let origin = if kind == "hook_additional_context" { Origin::Hook } else { Origin::Memory };
+                let content = attachment.take("content").or_else(|| attachment.take("addedBlocks"));
+                texts(content).into_iter().map(|text| Part::text(origin, text)).collect()
+            }
+            // These are shown to the user or kept by the program; the model does not see them.
+            kind if kind.starts_with("hook_") || kind.ends_with("_permissions") => Vec::new(),
+            _ if attachment.get("itemCount").and_then(Json::as_u64) == Some(0) => Vec::new(),
+            _ => vec![Part::opaque(Origin::Hook, Vendor::Agent, Value::Object(attachment.into_map()))],
+        };
+        if parts.is_empty() || record.is_true("isSidechain") && self.is_side == Some(false) {
+            return out.skip(&format!("attachment:{kind}"));
+        }
+        let id = record.take_string("uuid").map_or_else(|| out.made_up_id(), MessageId::new);
+        let mut message = Message::new(id, Role::User, parts);
+        message.at = record.time("timestamp");
+        self.waiting.push(message);
+    }
+
+    /// What a user types while the model works is queued; a text that is taken out again without becoming a record of
+    /// its own was handed to the model in the middle of its work.
+    fn queue(&mut self, record: &mut Object<'_>, out: &mut Out<'_>) {
+        match record.take_string("operation").as_deref() {
+            Some("enqueue") => self.queued.push_back(record.take_string("content").unwrap_or_default()),
+            Some("dequeue") => {
+                self.queued.pop_front();
+            }
+            Some("remove") => {
+                if let Some(text) = self.queued.pop_front().filter(|text| !text.trim().is_empty()) {
+                    let id =
+                        MessageId::made_up(format_args!("queued-{}", record.str("timestamp").unwrap_or("")));
+                    let mut message = Message::new(id, Role::User, user_text(text, None));
+                    message.at = record.time("timestamp");
+                    self.waiting.push(message);
+                }
+            }
+            // The user took the texts back to edit them.
+            Some("popAll") => self.queued.clear(),
+            _ => {}
+        }
+        out.skip("queue-operation");
+    }
+}
+
+fn note_head(record: &Object<'_>, out: &mut Out<'_>) {
+    if out.info.session_id.is_none() {
+        let id = record.str("sessionId").or_else(|| record.str("session_id"));
+        out.info.session_id = id.map(str::to_string);
+    }
+    if out.info.directory.is_none() {
+        out.info.directory = record.str("cwd").map(str::to_string);
+    }
+}
+
+fn texts(content: Option<Json<'_>>) -> Vec<String> {
+    match content {
+        Some(Json::String(text)) => vec![text.into_owned()],
+        Some(Json::Array(items)) => items.into_iter().filter_map(Json::into_string).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn user_text(text: String, whole: Option<Origin>) -> Vec<Part> {
+    match whole {
+        Some(Origin::Hook) if text.trim_start().starts_with("Base directory for this skill:") => {
+            vec![Part::text(Origin::Memory, text)]
+        }
+        Some(origin) => vec![Part::text(origin, text)],
+        None => split_user_text(text, &ORIGINS),
+    }
+}
+
+/// Reads one Anthropic content block; `whole` is the origin of the record, where it is known.
+pub(super) fn read_block(block: Json<'_>, role: Role, whole: Option<Origin>) -> Vec<Part> {
+    let default = if role == Role::User { Origin::User } else { Origin::Model };
+    let origin = whole.unwrap_or(default);
+    let mut block = match block {
+        Json::Object(block) => block,
+        Json::String(text) if role == Role::User => return user_text(text.into_owned(), whole),
+        Json::String(text) => return vec![Part::text(origin, text)],
+        other => return vec![Part::opaque(origin, Vendor::Anthropic, other.into_value())],
+    };
+    let kind = block.str("type").unwrap_or_default().to_string();
+    let body = match kind.as_str() {
+        "text" if block.str("text").is_some() => {
+            block.take("type");
+            let text = block.take_string("text").unwrap_or_default();
+            let mut parts =
+                if role == Role::User { user_text(text, whole) } else { vec![Part::text(origin, text)] };
+            if let Some(last) = parts.last_mut() {
+                last.extra = Extra::boxed(Vendor::Anthropic, block.into_map());
+            }
+            return parts;
+        }
+        "thinking" => {
+            let text = block.take_string("thinking").unwrap_or_default();
+            let signature = block.take_string("signature").filter(|value| !value.is_empty());
+            let signature = signature.map(|value| Signature { vendor: Vendor::Anthropic, value });
+            Body::Thought(Thought { text, signature, item: None })
+        }
+        "tool_use" => {
+            let id = block.take_string("id").map_or_else(|| CallId::new(""), CallId::new);
+            let name = block.take_string("name").unwrap_or_default();
+            let args = block.take("input").map_or_else(|| Value::Object(Map::new()), Json::into_value);
+            Body::Call(ToolCall { id, name, args, reasoning: None })
+        }
+        "tool_result" => Body::Result(read_result(&mut block)),
+        "image" | "document" => match read_source(&mut block) {
+            Some(body) => body,
+            None => return vec![Part::opaque(origin, Vendor::Anthropic, Value::Object(block.into_map()))],
+        },
+        _ => return vec![Part::opaque(origin, Vendor::Anthropic, Value::Object(block.into_map()))],
+    };
+    block.take("type");
+    let origin = if matches!(body, Body::Result(_)) { Origin::Tool } else { origin };
+    vec![Part::new(origin, body).with_extra(Vendor::Anthropic, block.into_map())]
+}
+
+fn read_result(block: &mut Object<'_>) -> ToolResult {
+    let call = block.take_string("tool_use_id").map_or_else(|| CallId::new(""), CallId::new);
+    let status = match block.get("is_error").and_then(Json::as_bool) {
+        Some(true) => ToolStatus::Failed,
+        Some(false) => ToolStatus::Succeeded,
+        None => ToolStatus::Unstated,
+    };
+    if status != ToolStatus::Unstated {
+        block.take("is_error");
+    }
+    let mut nested = Vec::new();
+    let output = match block.take("content") {
+        Some(Json::String(text)) => Output::Text(text.into_owned()),
+        Some(Json::Array(blocks)) => {
+            nested = blocks
+                .into_iter()
+                .flat_map(|block| read_block(block, Role::Model, Some(Origin::Tool)))
+                .collect();
+            Output::Empty
+        }
+        Some(Json::Null) | None => Output::Empty,
+        Some(other) => Output::Structured(other.into_value()),
+    };
+    ToolResult { call, name: None, status, output, nested }
+}
+
+/// The media or file of an image or document block.
+fn read_source(block: &mut Object<'_>) -> Option<Body> {
+    let source = block.get("source")?.as_object()?;
+    let mime = source.str("media_type").map(str::to_string);
+    let body = match source.str("type")? {
+        "base64" => {
+            Body::Media(Media { mime: mime?, data: MediaData::Base64(source.str("data")?.to_string()) })
+        }
+        "url" => Body::File(FileReference { mime, uri: source.str("url")?.to_string() }),
+        _ => return None,
+    };
+    block.take("source");
+    Some(body)
+}
+
+/// Anthropic counts cached tokens beside the input; we count them in.
+pub(super) fn read_usage(usage: &Json<'_>) -> Option<Usage> {
+    let count = |key: &str| usage.get(key).and_then(Json::as_u64);
+    let fresh = count("input_tokens");
+    let cached = count("cache_read_input_tokens");
+    let written = count("cache_creation_input_tokens");
+    let usage = Usage {
+        input: fresh.map(|fresh| TokenCount(fresh + cached.unwrap_or(0) + written.unwrap_or(0))),
+        output: count("output_tokens").map(TokenCount),
+        cached: cached.map(TokenCount),
+        ..Usage::default()
+    };
+    (!usage.is_empty()).then_some(usage)
+}

@@ -1,0 +1,305 @@
+//! Reads Gemini `contents`: requests, bare lists, saved chats, and the neutral form built on them.
+
+use longhaul_conversation::{
+    Body, CallId, FileReference, Media, MediaData, Message, MessageId, Origin, Output, Part, Role, Signature,
+    Thought, ToolCall, ToolDeclaration, ToolResult, ToolStatus, Vendor,
+};
+use serde_json::{Map, Value};
+
+use super::{Known, Reader};
+use crate::Format;
+use crate::info::Question;
+use crate::json::{Json, Object};
+use crate::origins::{OriginRules, split_user_text};
+use crate::out::Out;
+
+/// The neutral form: contents with their source.
+pub(super) const NEUTRAL: Known = Known {
+    format: Format::Neutral,
+    is_record: |_| false,
+    is_document: |document| {
+        is_contents(document.get("contents"))
+            && document.get("format").is_some()
+            && document.get("source").is_some()
+    },
+    open: || Box::new(Contents::default()),
+    unread: &[],
+};
+
+/// A Gemini request, its contents alone, or a chat that Gemini CLI saved by hand.
+pub(super) const GEMINI: Known = Known {
+    format: Format::GeminiContents,
+    is_record: |_| false,
+    is_document: |document| {
+        is_contents(document.get("contents"))
+            || is_contents(document.get("history"))
+            || is_contents(Some(document))
+    },
+    open: || Box::new(Contents::default()),
+    unread: &[],
+};
+
+/// What Gemini CLI and the agents in the neutral form put into user messages.
+const ORIGINS: OriginRules = OriginRules {
+    tags: &[
+        ("session_context", Origin::Hook),
+        ("hook_context", Origin::Hook),
+        ("state_snapshot", Origin::Summary),
+        ("system-reminder", Origin::Hook),
+        ("local-command-caveat", Origin::Hook),
+        ("local-command-stdout", Origin::Tool),
+        ("local-command-stderr", Origin::Tool),
+        ("command-name", Origin::Hook),
+        ("command-message", Origin::Hook),
+        ("bash-input", Origin::Hook),
+        ("bash-stdout", Origin::Tool),
+        ("bash-stderr", Origin::Tool),
+        ("task-notification", Origin::Hook),
+        ("environment_context", Origin::Hook),
+        ("user_instructions", Origin::Memory),
+        ("loaded_context", Origin::Memory),
+    ],
+    typed: &["command-args"],
+    starts: &[
+        ("This is the Gemini CLI. We are setting up the context for our chat.", Origin::Hook),
+        ("This session is being continued from a previous conversation", Origin::Summary),
+        ("[Request interrupted by user", Origin::Hook),
+        ("Base directory for this skill:", Origin::Memory),
+        ("Caveat: The messages below were generated", Origin::Hook),
+        ("[tool output]", Origin::Tool),
+        ("System: Please continue.", Origin::Hook),
+        ("--- Content from referenced files ---", Origin::Tool),
+    ],
+};
+
+fn is_contents(value: Option<&Json<'_>>) -> bool {
+    let Some(items) = value.and_then(Json::as_array) else { return false };
+    let is_content = |item: &Json<'_>| {
+        item.get("parts").is_some_and(|parts| parts.as_array().is_some())
+            || item.get("parts").is_none() && item.get("role").is_some() && item.get("content").is_none()
+    };
+    !items.is_empty() && items.iter().any(|item| item.get("parts").is_some()) && items.iter().all(is_content)
+}
+
+#[derive(Default)]
+struct Contents {
+    ids: CallIds,
+}
+
+impl Reader for Contents {
+    fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
+        let contents = match record {
+            Json::Array(contents) => contents,
+            Json::Object(mut document) => {
+                read_head(&mut document, out);
+                let contents = document.take_array("contents").or_else(|| document.take_array("history"));
+                contents.unwrap_or_default()
+            }
+            _ => return,
+        };
+        for (place, content) in contents.into_iter().enumerate() {
+            match content {
+                Json::Object(content) => self.content(content, place, out),
+                other => out.warn(format!("contents[{place}] is {}; skipped", other.kind())),
+            }
+        }
+    }
+}
+
+impl Contents {
+    fn content(&mut self, mut content: Object<'_>, place: usize, out: &mut Out<'_>) {
+        let role = match content.take_string("role").as_deref() {
+            Some("user" | "function") | None => Role::User,
+            Some("model") => Role::Model,
+            Some(other) => {
+                out.warn(format!("contents[{place}] has the unknown role {other:?}; read as user"));
+                Role::User
+            }
+        };
+        let id = content.take_string("id").map_or_else(|| out.made_up_id(), MessageId::new);
+        let mut parts = Vec::new();
+        for part in content.take_array("parts").unwrap_or_default() {
+            parts.extend(read_part(part, role, &mut self.ids));
+        }
+        let mut message = Message::new(id, role, parts);
+        message.extra = longhaul_conversation::Extra::boxed(Vendor::Gemini, content.into_map());
+        out.put(message);
+    }
+}
+
+fn read_head(document: &mut Object<'_>, out: &mut Out<'_>) {
+    if let Some(model) = document.str("model") {
+        let model = model.strip_prefix("models/").unwrap_or(model).to_string();
+        out.note(None, Some(&model), None);
+    }
+    for key in ["systemInstruction", "system_instruction", "system"] {
+        match document.take(key) {
+            Some(Json::String(text)) => out.info.system.push(Part::text(Origin::Hook, text)),
+            Some(Json::Object(mut content)) => {
+                let parts = content.take_array("parts").unwrap_or_default();
+                out.info.system.extend(
+                    parts
+                        .into_iter()
+                        .filter_map(|part| Some(Part::text(Origin::Hook, part.get("text")?.as_str()?))),
+                );
+            }
+            _ => {}
+        }
+    }
+    let tools = document.take_array("tools").unwrap_or_default();
+    for tool in tools.into_iter().filter_map(Json::into_object) {
+        let mut tool = tool;
+        for key in ["functionDeclarations", "function_declarations"] {
+            for declared in tool.take_array(key).unwrap_or_default().into_iter().filter_map(Json::into_object)
+            {
+                let mut declared = declared;
+                out.info.tools.push(ToolDeclaration {
+                    name: declared.take_string("name").unwrap_or_default(),
+                    description: declared.take_string("description").unwrap_or_default(),
+                    parameters: declared
+                        .take("parameters")
+                        .or_else(|| declared.take("parametersJsonSchema"))
+                        .map_or(Value::Null, Json::into_value),
+                });
+            }
+        }
+    }
+    if let Some(name) = document.str("description").or_else(|| document.str("scenarioId")) {
+        out.info.title = Some(name.to_string());
+    }
+    for question in document.take_array("questions").unwrap_or_default() {
+        if let (Some(prompt), Some(expected)) = (
+            question.get("prompt").and_then(Json::as_str),
+            question.get("expectedSubstring").and_then(Json::as_str),
+        ) {
+            out.info.questions.push(Question { prompt: prompt.into(), expected: expected.into() });
+        }
+    }
+}
+
+/// Invents ids for calls without one, and finds them again for the results.
+#[derive(Default)]
+pub(super) struct CallIds {
+    count: usize,
+    /// Calls without an id that wait for their result, with the tool's name.
+    open: Vec<(String, CallId)>,
+}
+
+impl CallIds {
+    /// An id for a call of `name` that has none.
+    pub(super) fn of_call(&mut self, name: &str) -> CallId {
+        self.count += 1;
+        let id = CallId::made_up(self.count);
+        self.open.push((name.to_string(), id.clone()));
+        id
+    }
+
+    /// The id of the oldest open call of `name`, or a new one.
+    pub(super) fn of_result(&mut self, name: &str) -> CallId {
+        match self.open.iter().position(|(open, _)| open == name) {
+            Some(place) => self.open.remove(place).1,
+            None => {
+                self.count += 1;
+                CallId::made_up(self.count)
+            }
+        }
+    }
+}
+
+/// Reads one Gemini part; a text that a person only partly typed becomes several.
+pub(super) fn read_part(part: Json<'_>, role: Role, ids: &mut CallIds) -> Vec<Part> {
+    let origin = if role == Role::User { Origin::User } else { Origin::Model };
+    let mut part = match part {
+        Json::Object(part) => part,
+        Json::String(text) => return text_parts(text.into_owned(), role),
+        other => return vec![Part::opaque(origin, Vendor::Gemini, other.into_value())],
+    };
+    if let Some(text) = part.take_string("text") {
+        if part.is_true("thought") {
+            part.take("thought");
+            let signature = part.take_string("thoughtSignature");
+            let signature = signature.map(|value| Signature { vendor: Vendor::Gemini, value });
+            let thought = Part::thought(Thought { text, signature, item: None });
+            return vec![thought.with_extra(Vendor::Gemini, part.into_map())];
+        }
+        let extra = part.into_map();
+        let mut parts = text_parts(text, role);
+        if let Some(last) = parts.last_mut() {
+            *last = last.clone().with_extra(Vendor::Gemini, extra);
+        }
+        return parts;
+    }
+    let (key, body, rest) = if let Some(call) = part.take_object("functionCall") {
+        let (body, rest) = read_call(call, ids);
+        ("functionCall", body, rest)
+    } else if let Some(response) = part.take_object("functionResponse") {
+        let (body, rest) = read_response(response, ids);
+        ("functionResponse", body, rest)
+    } else if let Some(media) = part.take_object("inlineData") {
+        let (body, rest) = read_media(media);
+        ("inlineData", body, rest)
+    } else if let Some(mut file) = part.take_object("fileData") {
+        let uri = file.take_string("fileUri").unwrap_or_default();
+        let body = Body::File(FileReference { mime: file.take_string("mimeType"), uri });
+        ("fileData", body, file)
+    } else {
+        let origin = if role == Role::User { Origin::Hook } else { Origin::Model };
+        return vec![Part::opaque(origin, Vendor::Gemini, Value::Object(part.into_map()))];
+    };
+    let origin = if matches!(body, Body::Result(_)) { Origin::Tool } else { origin };
+    let mut extra = part.into_map();
+    if !rest.is_empty() {
+        // What else the vendor said inside the call, the response or the file is written back into it.
+        extra.insert(key.to_string(), Value::Object(rest.into_map()));
+    }
+    vec![Part::new(origin, body).with_extra(Vendor::Gemini, extra)]
+}
+
+/// The text of a message, split by who produced it.
+pub(super) fn text_parts(text: String, role: Role) -> Vec<Part> {
+    match role {
+        Role::Model => vec![Part::model_text(text)],
+        Role::User => split_user_text(text, &ORIGINS),
+    }
+}
+
+fn read_call<'a>(mut call: Object<'a>, ids: &mut CallIds) -> (Body, Object<'a>) {
+    let name = call.take_string("name").unwrap_or_default();
+    let id = call.take_string("id").map_or_else(|| ids.of_call(&name), CallId::new);
+    let args = call.take("args").map_or_else(|| Value::Object(Map::new()), Json::into_value);
+    (Body::Call(ToolCall { id, name, args, reasoning: None }), call)
+}
+
+fn read_response<'a>(mut response: Object<'a>, ids: &mut CallIds) -> (Body, Object<'a>) {
+    let name = response.take_string("name");
+    let id = response.take_string("id");
+    let call = id.map_or_else(|| ids.of_result(name.as_deref().unwrap_or_default()), CallId::new);
+    let (status, output) = match response.take("response") {
+        None | Some(Json::Null) => (ToolStatus::Unstated, Output::Empty),
+        Some(Json::String(text)) => (ToolStatus::Unstated, Output::Text(text.into_owned())),
+        Some(value) => {
+            let failed = value.get("error").is_some_and(|error| !matches!(error, Json::Null));
+            let status = if failed { ToolStatus::Failed } else { ToolStatus::Unstated };
+            (status, Output::Structured(value.into_value()))
+        }
+    };
+    let nested = response.take_array("parts").unwrap_or_default();
+    let nested = nested.into_iter().flat_map(|part| {
+        read_part(part, Role::Model, ids).into_iter().map(|part| Part { origin: Origin::Tool, ..part })
+    });
+    let nested = nested.collect();
+    (Body::Result(ToolResult { call, name, status, output, nested }), response)
+}
+
+fn read_media(mut media: Object<'_>) -> (Body, Object<'_>) {
+    let mime = media.take_string("mimeType").unwrap_or_default();
+    let omitted = media.get("omittedBytes").and_then(Json::as_u64);
+    let data = match (media.take_string("data"), omitted) {
+        (Some(data), _) => MediaData::Base64(data),
+        (None, bytes) => {
+            media.take("omittedBytes");
+            MediaData::Omitted { bytes: bytes.unwrap_or(0) }
+        }
+    };
+    (Body::Media(Media { mime, data }), media)
+}

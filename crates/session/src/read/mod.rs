@@ -1,0 +1,140 @@
+//! Reads sessions: the flow from bytes to events, and the list of known formats.
+
+mod claude;
+mod contents;
+
+use std::io::Read;
+
+use longhaul_conversation::{Message, Transcript};
+
+use crate::detect::{Found, find_format};
+use crate::json::{Json, Object};
+use crate::lines::{Line, Lines, explain, mend, text_of};
+use crate::out::Out;
+use crate::{Event, Format, ReadError, SessionInfo, Warning};
+
+/// Reads one format, record by record.
+pub(crate) trait Reader {
+    /// Takes one line of a JSONL file, or the whole of a JSON file.
+    fn record(&mut self, record: Json<'_>, out: &mut Out<'_>);
+
+    /// The input has ended.
+    fn finish(&mut self, _out: &mut Out<'_>) {}
+}
+
+/// What detection needs to know of a format that is made of JSON.
+pub(crate) struct Known {
+    pub(crate) format: Format,
+    /// Whether a line of a JSONL file is of this format.
+    pub(crate) is_record: fn(&Object<'_>) -> bool,
+    /// Whether a whole JSON file is of this format.
+    pub(crate) is_document: fn(&Json<'_>) -> bool,
+    pub(crate) open: fn() -> Box<dyn Reader>,
+    /// Top-level fields of records that are large and never needed.
+    pub(crate) unread: &'static [&'static str],
+}
+
+/// The formats made of JSON; the first that recognises a file reads it.
+pub(crate) static KNOWN: &[Known] = &[claude::KNOWN, contents::NEUTRAL, contents::GEMINI];
+
+/// A session, read whole.
+#[derive(Clone, Debug)]
+pub struct Session {
+    /// What the file says about itself.
+    pub info: SessionInfo,
+    /// The conversation as it stood at the end.
+    pub transcript: Transcript,
+    /// Conversations of sub-agents, in order of appearance.
+    pub side_chains: Vec<SideChain>,
+    /// What could not be read.
+    pub warnings: Vec<Warning>,
+}
+
+/// A sub-agent's conversation, which the main one did not see.
+#[derive(Clone, Debug)]
+pub struct SideChain {
+    /// Names it.
+    pub id: String,
+    /// What was said there.
+    pub messages: Vec<Message>,
+}
+
+/// Reads a session of any known format and hands each piece to `sink` as it is found.
+pub fn read(input: impl Read, sink: &mut dyn FnMut(Event)) -> Result<SessionInfo, ReadError> {
+    let (found, rest) = find_format(Lines::new(input))?;
+    match found {
+        Found::Lines { known, head } => {
+            let mut out = Out::new(known.format, sink);
+            let mut reader = (known.open)();
+            for line in head {
+                read_line(known, reader.as_mut(), &line.as_line(), &mut out);
+            }
+            if let Some(mut lines) = rest {
+                while let Some(line) = lines.next()? {
+                    read_line(known, reader.as_mut(), &line, &mut out);
+                }
+            }
+            out.at_line(None);
+            reader.finish(&mut out);
+            Ok(out.info)
+        }
+        Found::Document { known, text, lossy, mended } => {
+            let mut out = Out::new(known.format, sink);
+            warn_about_text(lossy, mended, &mut out);
+            let document =
+                Json::parse(&text).map_err(|error| ReadError::BrokenJson { reason: error.to_string() })?;
+            let mut reader = (known.open)();
+            reader.record(document, &mut out);
+            reader.finish(&mut out);
+            Ok(out.info)
+        }
+    }
+}
+
+fn read_line(known: &'static Known, reader: &mut dyn Reader, line: &Line<'_>, out: &mut Out<'_>) {
+    out.at_line(Some(line.number));
+    let (text, lossy) = text_of(line.bytes);
+    match Json::parse_without(&text, known.unread) {
+        Ok(record) => {
+            warn_about_text(lossy, false, out);
+            reader.record(record, out);
+        }
+        Err(error) => {
+            let mended = mend(&text);
+            match mended.as_deref().map(|mended| Json::parse_without(mended, known.unread)) {
+                Some(Ok(record)) => {
+                    warn_about_text(lossy, true, out);
+                    reader.record(record, out);
+                }
+                _ => out.warn(explain(&error, line.closed)),
+            }
+        }
+    }
+}
+
+fn warn_about_text(lossy: bool, mended: bool, out: &mut Out<'_>) {
+    if lossy {
+        out.warn("not valid UTF-8; the broken characters were replaced");
+    }
+    if mended {
+        out.warn("broken characters in a string were replaced");
+    }
+}
+
+/// Reads a session of any known format and collects it.
+pub fn read_session(input: impl Read) -> Result<Session, ReadError> {
+    let mut transcript = Transcript::default();
+    let mut side_chains: Vec<SideChain> = Vec::new();
+    let mut warnings = Vec::new();
+    let info = read(input, &mut |event| match event {
+        Event::Change(change) => transcript.apply(change),
+        Event::Side { chain, message } => match side_chains.iter_mut().rev().find(|side| side.id == chain) {
+            Some(side) => side.messages.push(message),
+            None => side_chains.push(SideChain { id: chain, messages: vec![message] }),
+        },
+        Event::Warning(warning) => warnings.push(warning),
+    })?;
+    transcript.system.clone_from(&info.system);
+    transcript.tools.clone_from(&info.tools);
+    Ok(Session { info, transcript, side_chains, warnings })
+}

@@ -1,0 +1,64 @@
+//! Reads every real session and compares it with its normalized twin.
+
+use std::fs::File;
+use std::path::Path;
+
+use longhaul_conversation::{Change, Message, Part};
+use longhaul_session::{Event, Format, ReadError, read};
+
+/// Every message of a session's main conversation, also what its agent compacted away later.
+fn all_messages(path: &Path) -> Result<(Format, Vec<Message>), ReadError> {
+    let mut messages: Vec<Message> = Vec::new();
+    let info = read(File::open(path)?, &mut |event| match event {
+        Event::Change(Change::Put(message)) => match messages.iter_mut().find(|known| known.id == message.id)
+        {
+            Some(known) => *known = message,
+            None => messages.push(message),
+        },
+        Event::Change(Change::Extend { id, parts }) => {
+            if let Some(message) = messages.iter_mut().rev().find(|message| message.id == id) {
+                message.parts.extend(parts);
+            }
+        }
+        Event::Change(_) | Event::Side { .. } | Event::Warning(_) => {}
+    })?;
+    Ok((info.format, messages))
+}
+
+fn count(messages: &[Message], is: impl Fn(&Part) -> bool) -> usize {
+    messages.iter().flat_map(|message| &message.parts).filter(|part| is(part)).count()
+}
+
+/// Sessions whose twin honestly differs, with what was read here: calls, results, and why.
+const EXCEPTIONS: &[(&str, usize, usize, &str)] = &[];
+
+#[test]
+fn every_original_agrees_with_its_twin() {
+    let Some(corpus) = longhaul_testkit::corpus() else { return };
+    let mut wrong = Vec::new();
+    for original in longhaul_testkit::files_below(&corpus.join("sessions/original")) {
+        let name = original.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let twin = corpus.join(format!("sessions/normalized/{name}.json"));
+        let (format, messages) = match all_messages(&original) {
+            Ok(read) => read,
+            Err(error) => {
+                wrong.push(format!("{name}: {error}"));
+                continue;
+            }
+        };
+        let (_, twin) = all_messages(&twin).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let counts = |messages: &[Message]| {
+            (
+                count(messages, |part| part.as_call().is_some()),
+                count(messages, |part| part.as_result().is_some()),
+            )
+        };
+        let exception = EXCEPTIONS.iter().find(|(known, ..)| *known == name);
+        let expected = exception.map_or_else(|| counts(&twin), |(_, calls, results, _)| (*calls, *results));
+        if counts(&messages) != expected {
+            let seen = counts(&messages);
+            wrong.push(format!("{name} ({format}): calls and results {seen:?}, expected {expected:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+}
