@@ -62,7 +62,7 @@ enum Step {
 /// How many messages are listed as the heaviest.
 const HEAVIEST: usize = 10;
 /// How many characters a preview has at most.
-const PREVIEW: usize = 80;
+const PREVIEW: usize = 160;
 
 impl Survey {
     /// A survey that estimates with the given weights.
