@@ -6,7 +6,7 @@ use longhaul_conversation::{Message, Role, TokenCount};
 
 use crate::groups::complete_groups;
 use crate::json_size::{message_json_len, message_size};
-use crate::rough::estimate_message;
+use crate::{Estimate, Estimator};
 
 /// How much of a conversation stays behind the cut.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -19,6 +19,8 @@ pub struct CutSettings {
     pub max_tail: Option<TokenCount>,
     /// The most that the groups given to a small tail may take, as they share the snapshot's budget.
     pub max_added: Option<TokenCount>,
+    /// Measures the tail, and media wherever it stands.
+    pub estimator: Estimator,
 }
 
 /// Where to cut.
@@ -47,7 +49,13 @@ pub enum CutReason {
 
 impl Default for CutSettings {
     fn default() -> Self {
-        Self { keep: 0.3, least_tail: TokenCount(1_000), max_tail: None, max_added: None }
+        Self {
+            keep: 0.3,
+            least_tail: TokenCount(1_000),
+            max_tail: None,
+            max_added: None,
+            estimator: Estimator::default(),
+        }
     }
 }
 
@@ -72,7 +80,7 @@ impl fmt::Display for CutReason {
 /// Chooses where to cut `messages`. The tail holds at least the last group of [`complete_groups`], whatever its size, and
 /// begins where a group begins.
 pub fn plan_cut(messages: &[Message], settings: &CutSettings) -> Cut {
-    let (places, size) = measure(messages);
+    let (places, size) = measure(messages, &settings.estimator);
     let Some(last) = places.len().checked_sub(1).filter(|last| *last > 0) else {
         return Cut { tail_from: 0, reason: CutReason::NothingToCut, added: TokenCount::ZERO };
     };
@@ -108,15 +116,15 @@ struct Place {
 }
 
 /// The places where groups begin, and the size of all messages.
-fn measure(messages: &[Message]) -> (Vec<Place>, usize) {
+fn measure(messages: &[Message], estimator: &Estimator) -> (Vec<Place>, usize) {
     let mut before = 0;
     let mut places: Vec<Place> = complete_groups(messages)
         .into_iter()
         .map(|group| {
             let messages = &messages[group.clone()];
-            let tail = messages.iter().map(estimate_message).sum();
+            let tail = estimate_messages(messages, estimator);
             let place = Place { start: group.start, before, tail };
-            before += messages.iter().map(message_size).sum::<usize>();
+            before += messages.iter().map(|message| message_size(message, estimator)).sum::<usize>();
             place
         })
         .collect();
@@ -126,6 +134,10 @@ fn measure(messages: &[Message]) -> (Vec<Place>, usize) {
         place.tail = tail;
     }
     (places, before)
+}
+
+fn estimate_messages(messages: &[Message], estimator: &Estimator) -> TokenCount {
+    messages.iter().map(|message| estimator.message(message)).sum::<Estimate>().tokens()
 }
 
 /// A share that makes no sense keeps as little as possible, or everything there is to keep.
@@ -332,7 +344,7 @@ mod tests {
     fn any_settings() -> impl Strategy<Value = CutSettings> {
         let limit = || prop::option::of((0u64..4_000).prop_map(TokenCount));
         (0.05..0.95, 0u64..3_000, limit(), limit()).prop_map(|(keep, least, max_tail, max_added)| {
-            CutSettings { keep, least_tail: TokenCount(least), max_tail, max_added }
+            CutSettings { keep, least_tail: TokenCount(least), max_tail, max_added, ..CutSettings::default() }
         })
     }
 
@@ -355,9 +367,12 @@ mod tests {
             let cut = plan_cut(&messages, &settings);
             if matches!(cut.reason, UserMessage | GroupBoundary) {
                 let tail = &messages[cut.tail_from..];
-                let size = |messages: &[Message]| messages.iter().map(message_size).sum::<usize>() as f64;
+                let sizes = |messages: &[Message]| -> Vec<usize> {
+                    messages.iter().map(|message| message_size(message, &settings.estimator)).collect()
+                };
+                let size = |messages: &[Message]| sizes(messages).into_iter().sum::<usize>() as f64;
                 prop_assert!(size(tail) <= size(&messages) * settings.keep + 1e-6);
-                let tokens: TokenCount = tail.iter().map(estimate_message).sum();
+                let tokens = estimate_messages(tail, &settings.estimator);
                 prop_assert!(settings.max_tail.is_none_or(|max| tokens <= max));
                 prop_assert!(settings.max_added.is_none_or(|max| cut.added <= max));
             }

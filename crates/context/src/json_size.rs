@@ -11,7 +11,7 @@ use longhaul_conversation::{
 };
 use serde_json::{Map, Value};
 
-use crate::rough::estimate_media;
+use crate::Estimator;
 
 /// How many characters one estimated token of media counts for.
 const CHARACTERS_PER_TOKEN: u64 = 4;
@@ -33,25 +33,15 @@ pub(crate) fn message_json_len(message: &Message) -> usize {
     Gemini { media: MediaLength::Written }.message(message)
 }
 
-/// The length of `part` as a Gemini part.
-pub(crate) fn part_json_len(part: &Part) -> usize {
-    Gemini { media: MediaLength::Written }.part(part)
-}
-
 /// Like [`message_json_len`], with media at four characters per estimated token: what a screenshot is worth in the
 /// conversation does not depend on how many bytes encode it.
-pub(crate) fn message_size(message: &Message) -> usize {
-    Gemini { media: MediaLength::Estimated }.message(message)
+pub(crate) fn message_size(message: &Message, estimator: &Estimator) -> usize {
+    Gemini { media: MediaLength::Estimated(estimator) }.message(message)
 }
 
 /// The length of `text` as a JSON string, quotes included.
 pub(crate) fn string_json_len(text: &str) -> usize {
     sum_bytes(text, escaped_units) + 2
-}
-
-/// The length of `text` in UTF-16 units.
-pub(crate) fn utf16_len(text: &str) -> usize {
-    sum_bytes(text, units)
 }
 
 /// Adds up a weight of at most six for each byte. Short runs are summed in bytes, so that the compiler can take many at
@@ -105,20 +95,20 @@ fn display_len(value: &impl std::fmt::Display) -> usize {
 
 /// How media counts.
 #[derive(Clone, Copy)]
-enum MediaLength {
+enum MediaLength<'a> {
     /// As its base64 text.
     Written,
-    /// By its estimated tokens, where its type is known.
-    Estimated,
+    /// By its estimated tokens.
+    Estimated(&'a Estimator),
 }
 
 /// Measures messages in Gemini's form.
 #[derive(Clone, Copy)]
-struct Gemini {
-    media: MediaLength,
+struct Gemini<'a> {
+    media: MediaLength<'a>,
 }
 
-impl Gemini {
+impl Gemini<'_> {
     fn message(self, message: &Message) -> usize {
         let role = named("role", string_json_len(message.role.as_str()));
         let extra = gemini_fields(&message.extra);
@@ -139,24 +129,20 @@ impl Gemini {
             Body::Thought(thought) => list_len(thought_fields(thought).chain(fields(extra, None))),
             Body::Call(call) => wrapped("functionCall", call_fields(call), extra),
             Body::Result(result) => wrapped("functionResponse", self.result_fields(result), extra),
-            Body::Media(media) => self
-                .estimated(Some(&media.mime))
-                .unwrap_or_else(|| wrapped("inlineData", media_fields(media), extra)),
-            Body::File(file) => self
-                .estimated(file.mime.as_deref())
-                .unwrap_or_else(|| wrapped("fileData", file_fields(file), extra)),
+            Body::Media(media) => {
+                self.estimated(part).unwrap_or_else(|| wrapped("inlineData", media_fields(media), extra))
+            }
+            Body::File(file) => {
+                self.estimated(part).unwrap_or_else(|| wrapped("fileData", file_fields(file), extra))
+            }
             Body::Opaque(opaque) => json_len(&opaque.value),
         }
     }
 
-    fn estimated(self, mime: Option<&str>) -> Option<usize> {
-        match self.media {
-            MediaLength::Written => None,
-            MediaLength::Estimated => {
-                let TokenCount(tokens) = estimate_media(mime?)?;
-                usize::try_from(tokens * CHARACTERS_PER_TOKEN).ok()
-            }
-        }
+    fn estimated(self, part: &Part) -> Option<usize> {
+        let MediaLength::Estimated(estimator) = self.media else { return None };
+        let TokenCount(tokens) = estimator.part(part).tokens();
+        usize::try_from(tokens.saturating_mul(CHARACTERS_PER_TOKEN)).ok()
     }
 
     fn result_fields(self, result: &ToolResult) -> impl Iterator<Item = usize> {
@@ -248,7 +234,6 @@ mod tests {
     /// Checks a message against the JSON that it stands for.
     #[track_caller]
     fn check_part(part: Part, expected: &Value) {
-        assert_eq!(part_json_len(&part), written(expected), "{expected}");
         let message = Message::new("m", Role::User, vec![part]);
         let expected = json!({"role": "user", "parts": [expected]});
         assert_eq!(message_json_len(&message), written(&expected), "{expected}");
@@ -324,8 +309,9 @@ mod tests {
             let media = Media { mime: "image/png".into(), data: MediaData::Base64("A".repeat(bytes)) };
             Message::new("m", Role::User, vec![Part::new(Origin::User, Body::Media(media))])
         };
-        assert_eq!(message_size(&image(10)), message_size(&image(1_000_000)));
-        assert_eq!(message_size(&image(10)), 12_000 + r#"{"role":"user","parts":[]}"#.len());
+        let estimator = Estimator::default();
+        assert_eq!(message_size(&image(10), &estimator), message_size(&image(1_000_000), &estimator));
+        assert_eq!(message_size(&image(10), &estimator), 12_000 + r#"{"role":"user","parts":[]}"#.len());
     }
 
     fn any_value() -> impl Strategy<Value = Value> {
@@ -349,11 +335,6 @@ mod tests {
         #[test]
         fn any_value_measures_as_it_is_written(value in any_value()) {
             prop_assert_eq!(json_len(&value), written(&value));
-        }
-
-        #[test]
-        fn any_text_has_its_utf16_length(text in any::<String>()) {
-            prop_assert_eq!(utf16_len(&text), text.encode_utf16().count());
         }
     }
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use longhaul_conversation::TokenCount;
 
-use crate::json_size::utf16_len;
+use crate::characters::count_units;
 
 /// A line longer than this is folded where an output has few lines.
 const FOLD: usize = 120;
@@ -160,6 +160,10 @@ fn fold(text: &str) -> String {
         }
     }
     folded
+}
+
+fn utf16_len(text: &str) -> usize {
+    count_units(text).all
 }
 
 /// A number with a comma between thousands.

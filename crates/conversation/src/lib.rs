@@ -35,6 +35,7 @@ mod pairing;
 mod part;
 mod request;
 mod scripted;
+mod sequence;
 mod time;
 mod tokens;
 mod tool_call;
@@ -52,6 +53,7 @@ pub use pairing::{Fault, FaultKind, Repair, Repaired, Shape, find_faults, find_f
 pub use part::{Body, Extra, FileReference, Media, MediaData, Opaque, Part, Signature, Thought, Vendor};
 pub use request::{Request, ToolDeclaration};
 pub use scripted::{ScriptedModel, ScriptedReply};
+pub use sequence::Sequence;
 pub use time::Timestamp;
 pub use tokens::TokenCount;
 pub use tool_call::{Output, ToolCall, ToolResult, ToolStatus};

@@ -1,8 +1,6 @@
 //! What the model may see now, and the changes that make it so.
 
-use std::collections::HashMap;
-
-use crate::{Message, MessageId, Part, ToolDeclaration};
+use crate::{Message, MessageId, Part, Sequence, ToolDeclaration};
 
 /// A conversation as it stands: the system instruction, the tools and the messages in order.
 #[derive(Clone, Debug, Default)]
@@ -11,9 +9,7 @@ pub struct Transcript {
     pub system: Vec<Part>,
     /// The tools that were declared.
     pub tools: Vec<ToolDeclaration>,
-    messages: Vec<Message>,
-    // Where each id stands, so that changes to early messages do not search the whole transcript.
-    places: HashMap<MessageId, usize>,
+    messages: Sequence<Message>,
 }
 
 /// One step in the life of a transcript. Session formats differ in how they write these; the steps are the same.
@@ -21,6 +17,14 @@ pub struct Transcript {
 pub enum Change {
     /// A message is added behind the last one. If its id is already present it replaces that message in place.
     Put(Message),
+    /// A message is added behind the one with the id `after`, or behind the last one where there is no such; if its
+    /// own id is already present it replaces that message in place.
+    PutAfter {
+        /// The message it belongs behind.
+        after: MessageId,
+        /// The message.
+        message: Message,
+    },
     /// A message that was written piece by piece grows by these parts; an unknown id changes nothing.
     Extend {
         /// The message that grows.
@@ -46,50 +50,44 @@ impl Transcript {
 
     /// The messages, in order.
     pub fn messages(&self) -> &[Message] {
-        &self.messages
+        self.messages.as_slice()
     }
 
     /// The messages, given away.
-    pub fn into_messages(self) -> Vec<Message> {
-        self.messages
+    pub fn into_messages(mut self) -> Vec<Message> {
+        self.messages.take_all()
     }
 
     /// Where the message with this id stands.
     pub fn position(&self, id: &MessageId) -> Option<usize> {
-        self.places.get(id).copied()
+        self.messages.position(id)
     }
 
     /// Carries out one change.
     pub fn apply(&mut self, change: Change) {
         match change {
-            Change::Put(mut message) => match self.position(&message.id) {
-                Some(place) => {
-                    // A message keeps the mark it was first quoted by.
-                    message.ordinal = self.messages[place].ordinal.or(message.ordinal);
-                    self.messages[place] = message;
-                }
-                None => {
-                    self.places.insert(message.id.clone(), self.messages.len());
-                    self.messages.push(message);
-                }
-            },
+            Change::Put(message) => {
+                let message = self.marked(message);
+                self.messages.put(message.id.clone(), message);
+            }
+            Change::PutAfter { after, message } => {
+                let message = self.marked(message);
+                self.messages.put_after(&after, message.id.clone(), message);
+            }
             Change::Extend { id, parts } => {
-                if let Some(place) = self.position(&id) {
-                    self.messages[place].parts.extend(parts);
+                if let Some(message) = self.messages.get_mut(&id) {
+                    message.parts.extend(parts);
                 }
             }
-            Change::RewindTo(id) => {
-                if let Some(place) = self.position(&id) {
-                    for message in self.messages.drain(place..) {
-                        self.places.remove(&message.id);
-                    }
-                }
-            }
-            Change::Restart => {
-                self.messages.clear();
-                self.places.clear();
-            }
+            Change::RewindTo(id) => drop(self.messages.rewind_to(&id)),
+            Change::Restart => drop(self.messages.take_all()),
         }
+    }
+
+    /// A message that replaces another keeps the mark it was first quoted by.
+    fn marked(&self, message: Message) -> Message {
+        let ordinal = self.messages.get(&message.id).and_then(|known| known.ordinal);
+        Message { ordinal: ordinal.or(message.ordinal), ..message }
     }
 }
 
@@ -139,6 +137,15 @@ mod tests {
         check(vec![put("a"), put("b"), put("c"), rewind("b")], "a=x");
         check(vec![put("a"), rewind("nobody")], "a=x");
         check(vec![put("a"), put("b"), rewind("b"), put("b"), put("c")], "a=x b=x c=x");
+    }
+
+    #[test]
+    fn a_message_can_be_put_behind_another() {
+        let put = |id: &str| Change::Put(message(id, "x"));
+        let after =
+            |after: &str, id: &str| Change::PutAfter { after: after.into(), message: message(id, "y") };
+        check(vec![put("a"), put("b"), put("c"), after("a", "d"), put("b")], "a=x d=y b=x c=x");
+        check(vec![put("a"), put("b"), after("nobody", "d"), after("a", "b")], "a=x b=y d=y");
     }
 
     #[test]

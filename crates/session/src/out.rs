@@ -28,11 +28,23 @@ impl<'s> Out<'s> {
     }
 
     /// Adds a message, or replaces the one with its id.
-    pub(crate) fn put(&mut self, mut message: Message) {
-        let next = Ordinal(self.ordinals.len() as u32 + 1);
-        message.ordinal = Some(*self.ordinals.entry(message.id.clone()).or_insert(next));
+    pub(crate) fn put(&mut self, message: Message) {
+        let message = self.marked(message);
         self.note(message.at, message.model.as_deref(), message.usage);
         (self.sink)(Event::Change(Change::Put(message)));
+    }
+
+    /// Gives a message its mark: the one it had, or the next.
+    fn marked(&mut self, message: Message) -> Message {
+        let next = Ordinal(self.ordinals.len() as u32 + 1);
+        let ordinal = *self.ordinals.entry(message.id.clone()).or_insert(next);
+        Message { ordinal: Some(ordinal), ..message }
+    }
+
+    /// Adds a message behind the one with the id `after`, or replaces the one with its id.
+    pub(crate) fn put_after(&mut self, after: MessageId, message: Message) {
+        let message = self.marked(message);
+        (self.sink)(Event::Change(Change::PutAfter { after, message }));
     }
 
     /// A message that was put earlier goes on.

@@ -36,7 +36,7 @@ struct Turn {
 }
 
 impl Analysis {
-    pub(super) fn of(shapes: &[Shape]) -> Self {
+    pub(super) fn of(shapes: &[&Shape]) -> Self {
         let mut analysis = Self::default();
         analysis.match_answers(shapes);
         analysis.check_turns(shapes);
@@ -52,7 +52,7 @@ impl Analysis {
         std::mem::take(&mut self.faults).into_iter().map(|(_, fault)| fault).collect()
     }
 
-    fn report(&mut self, shapes: &[Shape], kind: FaultKind, place: usize, call: Option<&CallId>) {
+    fn report(&mut self, shapes: &[&Shape], kind: FaultKind, place: usize, call: Option<&CallId>) {
         let shape = &shapes[place];
         let fault = Fault { kind, message: shape.id.clone(), ordinal: shape.ordinal, call: call.cloned() };
         self.faults.push((place, fault));
@@ -60,7 +60,7 @@ impl Analysis {
 
     /// Decides which result answers which call. A call takes the first result behind it that stands before the next
     /// call of the same id; a call left without takes any result that is still free.
-    fn match_answers(&mut self, shapes: &[Shape]) {
+    fn match_answers(&mut self, shapes: &[&Shape]) {
         #[derive(Default)]
         struct Uses {
             calls: Vec<Spot>,
@@ -117,7 +117,7 @@ impl Analysis {
         }
     }
 
-    fn check_turns(&mut self, shapes: &[Shape]) {
+    fn check_turns(&mut self, shapes: &[&Shape]) {
         let turns = self.turns(shapes);
         if let Some(Turn { role: Role::Model, messages }) = turns.first() {
             self.report(shapes, FaultKind::WrongFirstRole, messages[0], None);
@@ -130,7 +130,7 @@ impl Analysis {
         }
     }
 
-    fn turns(&mut self, shapes: &[Shape]) -> Vec<Turn> {
+    fn turns(&mut self, shapes: &[&Shape]) -> Vec<Turn> {
         let mut turns: Vec<Turn> = Vec::new();
         for (place, shape) in shapes.iter().enumerate() {
             if shape.items.is_empty() {
@@ -146,7 +146,7 @@ impl Analysis {
     }
 
     /// The calls of one turn must be answered at the start of the next, in order, before anything else.
-    fn check_batch(&mut self, shapes: &[Shape], turn: &Turn, next: Option<&Turn>) {
+    fn check_batch(&mut self, shapes: &[&Shape], turn: &Turn, next: Option<&Turn>) {
         let calls: Vec<(Spot, &CallId)> = items(shapes, turn)
             .filter_map(|(spot, item)| match &item.kind {
                 ItemKind::Call { id, .. } => Some((spot, id)),
@@ -183,7 +183,7 @@ impl Analysis {
 
     fn report_batch(
         &mut self,
-        shapes: &[Shape],
+        shapes: &[&Shape],
         calls: &[(Spot, &CallId)],
         expected: &[Option<Spot>],
         following: &[Spot],
@@ -219,7 +219,7 @@ impl Analysis {
         }
     }
 
-    fn check_reasoning(&mut self, shapes: &[Shape], turn: &Turn) {
+    fn check_reasoning(&mut self, shapes: &[&Shape], turn: &Turn) {
         let mut known: HashSet<&str> = HashSet::new();
         let mut trailing: Vec<Spot> = Vec::new();
         for (spot, item) in items(shapes, turn) {
@@ -247,7 +247,7 @@ impl Analysis {
     }
 }
 
-fn items<'a>(shapes: &'a [Shape], turn: &'a Turn) -> impl Iterator<Item = (Spot, &'a Item)> {
+fn items<'a>(shapes: &'a [&Shape], turn: &'a Turn) -> impl Iterator<Item = (Spot, &'a Item)> {
     turn.messages
         .iter()
         .flat_map(|place| shapes[*place].items.iter().map(move |item| ((*place, item.part), item)))

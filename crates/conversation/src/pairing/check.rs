@@ -112,6 +112,7 @@ pub fn find_faults(messages: &[Message]) -> Vec<Fault> {
 }
 
 /// As [`find_faults`], for messages of which only the shapes were kept.
-pub fn find_faults_in(shapes: &[Shape]) -> Vec<Fault> {
-    Analysis::of(shapes).into_faults()
+pub fn find_faults_in<'a>(shapes: impl IntoIterator<Item = &'a Shape>) -> Vec<Fault> {
+    let shapes: Vec<&Shape> = shapes.into_iter().collect();
+    Analysis::of(&shapes).into_faults()
 }

@@ -66,7 +66,7 @@ const MISSING_START: &str = "[the beginning of this conversation is missing]";
 /// changes nothing more.
 pub fn repair(messages: Vec<Message>) -> Repaired {
     let shapes: Vec<Shape> = messages.iter().map(Shape::of).collect();
-    let mut analysis = Analysis::of(&shapes);
+    let mut analysis = Analysis::of(&shapes.iter().collect::<Vec<_>>());
     let repairs: Vec<Repair> = analysis.take_faults().into_iter().map(|fault| Repair { fault }).collect();
     if repairs.is_empty() {
         return Repaired { messages, repairs };

@@ -2,6 +2,7 @@
 
 mod claude;
 mod contents;
+mod gemini;
 
 use std::io::Read;
 
@@ -35,7 +36,8 @@ pub(crate) struct Known {
 }
 
 /// The formats made of JSON; the first that recognises a file reads it.
-pub(crate) static KNOWN: &[Known] = &[claude::KNOWN, contents::NEUTRAL, contents::GEMINI];
+pub(crate) static KNOWN: &[Known] =
+    &[claude::KNOWN, gemini::JSONL, gemini::JSON, contents::NEUTRAL, contents::GEMINI];
 
 /// A session, read whole.
 #[derive(Clone, Debug)]

@@ -1,0 +1,103 @@
+//! The arguments of the program.
+
+use std::path::PathBuf;
+
+use clap::builder::styling::{AnsiColor, Styles};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use longhaul_conversation::TokenCount;
+
+const STYLES: Styles =
+    Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
+
+/// Keeps long conversations with coding agents inside the context window.
+#[derive(Debug, Parser)]
+#[command(name = "longhaul", version, styles = STYLES, arg_required_else_help = true)]
+pub(crate) struct Args {
+    /// When to use colours.
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: Color,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Shows where the tokens of a recorded session are, and what is broken in it.
+    Inspect(InspectOptions),
+    /// Prints a completion script for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct InspectOptions {
+    /// The session: a file of any known format, or - for standard input.
+    pub(crate) file: PathBuf,
+    /// The size of the context window in tokens, such as 200000, 200k or 1m; otherwise the session's model decides.
+    #[arg(long, value_name = "N", value_parser = parse_tokens)]
+    pub(crate) window: Option<TokenCount>,
+    /// Counts also what the agent compacted away or took back.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Reads a number of tokens; k stands for a thousand and m for a million.
+pub(crate) fn parse_tokens(text: &str) -> Result<TokenCount, String> {
+    let plain = text.trim().replace(['_', ','], "");
+    let (digits, factor) = match plain.to_ascii_lowercase() {
+        lower if lower.ends_with('k') => (plain[..plain.len() - 1].to_string(), 1_000.0),
+        lower if lower.ends_with('m') => (plain[..plain.len() - 1].to_string(), 1_000_000.0),
+        _ => (plain, 1.0),
+    };
+    let number: f64 =
+        digits.parse().map_err(|_| "expected a number of tokens, such as 8000, 200k or 1m".to_string())?;
+    let tokens = number * factor;
+    if !(1.0..=1e12).contains(&tokens) || tokens.fract() != 0.0 {
+        return Err("expected a whole number of tokens of at least 1".into());
+    }
+    Ok(TokenCount(tokens as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Args::command().debug_assert();
+    }
+
+    #[track_caller]
+    fn check_tokens(text: &str, expected: Option<u64>) {
+        assert_eq!(parse_tokens(text).ok().map(|tokens| tokens.0), expected, "{text}");
+    }
+
+    #[test]
+    fn token_numbers_may_be_short() {
+        check_tokens("8000", Some(8_000));
+        check_tokens("200k", Some(200_000));
+        check_tokens("1M", Some(1_000_000));
+        check_tokens("1.5k", Some(1_500));
+        check_tokens("1_048_576", Some(1_048_576));
+        for wrong in ["", "k", "-5", "0", "0.5", "1e400", "many", "NaN", "١٢"] {
+            check_tokens(wrong, None);
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! `longhaul completions SHELL`.
+
+use std::io::Write;
+
+use clap::CommandFactory;
+
+use crate::args::Args;
+
+/// Prints the completion script for a shell.
+pub(crate) fn run(shell: clap_complete::Shell) -> anyhow::Result<()> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "longhaul", &mut script);
+    std::io::stdout().lock().write_all(&script)?;
+    Ok(())
+}

@@ -1,0 +1,69 @@
+//! `longhaul inspect FILE`: where the tokens of a session are.
+
+mod json;
+mod report;
+
+use std::io::Write;
+
+use anyhow::Context;
+use longhaul_context::{Breakdown, Survey};
+use longhaul_conversation::{Change, TokenCount, WindowSource, context_window};
+use longhaul_session::{Event, SessionInfo, Warning, read};
+
+use crate::args::InspectOptions;
+use crate::input;
+use crate::output::Screen;
+
+/// Everything that is shown about a session, whatever the form.
+struct Inspection {
+    name: String,
+    info: SessionInfo,
+    breakdown: Breakdown,
+    side: Side,
+    warnings: Vec<Warning>,
+    window: TokenCount,
+    window_source: WindowSource,
+}
+
+/// Conversations of sub-agents, in figures.
+#[derive(Default)]
+struct Side {
+    chains: std::collections::BTreeSet<String>,
+    messages: usize,
+}
+
+/// Reads the session and prints what is in it.
+pub(crate) fn run(options: &InspectOptions, screen: &Screen) -> anyhow::Result<()> {
+    let inspection = inspect(options)?;
+    let text = if options.json {
+        let mut text = serde_json::to_string_pretty(&json::object(&inspection))?;
+        text.push('\n');
+        text
+    } else {
+        report::text(&inspection, screen)
+    };
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn inspect(options: &InspectOptions) -> anyhow::Result<Inspection> {
+    let name = input::display_name(&options.file);
+    let source = input::open(&options.file)?;
+    let mut survey = Survey::default();
+    let mut side = Side::default();
+    let mut warnings = Vec::new();
+    let info = read(source, &mut |event| match event {
+        Event::Change(Change::Restart | Change::RewindTo(_)) if options.all => {}
+        Event::Change(change) => survey.apply(&change),
+        Event::Side { chain, .. } => {
+            side.messages += 1;
+            side.chains.insert(chain);
+        }
+        Event::Warning(warning) => warnings.push(warning),
+    })
+    .with_context(|| format!("could not read {name}"))?;
+    let breakdown = survey.breakdown(&info.system, &info.tools);
+    let stated = options.window.or(info.window);
+    let (window, window_source) = context_window(info.model(), stated);
+    Ok(Inspection { name, info, breakdown, side, warnings, window, window_source })
+}

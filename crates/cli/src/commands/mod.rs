@@ -1,0 +1,4 @@
+//! The commands, one file each.
+
+pub(crate) mod completions;
+pub(crate) mod inspect;

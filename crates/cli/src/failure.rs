@@ -1,0 +1,88 @@
+//! Says what went wrong: what failed, why, and what to do about it.
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use longhaul_session::{Format, ReadError};
+
+use crate::output::{Screen, visible};
+
+/// What to do about an error; put around it with [`anyhow::Error::context`].
+#[derive(Debug)]
+pub(crate) struct Hint(pub(crate) String);
+
+impl std::fmt::Display for Hint {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// An error with the hint that belongs to it.
+#[derive(Debug)]
+pub(crate) struct Hinted {
+    pub(crate) error: anyhow::Error,
+    pub(crate) hint: Hint,
+}
+
+impl std::fmt::Display for Hinted {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.error.fmt(f)
+    }
+}
+
+impl std::error::Error for Hinted {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.error.source()
+    }
+}
+
+/// An error with a hint.
+pub(crate) fn hinted(error: impl Into<anyhow::Error>, hint: impl Into<String>) -> anyhow::Error {
+    Hinted { error: error.into(), hint: Hint(hint.into()) }.into()
+}
+
+/// Prints an error with its causes and a hint, and returns the exit code for it.
+pub(crate) fn report(error: &anyhow::Error, screen: &Screen) -> ExitCode {
+    if is_broken_pipe(error) {
+        // Whoever read our output has seen enough.
+        return ExitCode::SUCCESS;
+    }
+    let mut text = format!("{} {}\n", screen.error("error:"), visible(&error.to_string()));
+    for cause in error.chain().skip(1) {
+        text.push_str(&format!("{} {}\n", screen.faint("caused by:"), visible(&cause.to_string())));
+    }
+    if let Some(hint) = hint_for(error) {
+        text.push_str(&format!("{} {}\n", screen.strong("hint:"), visible(&hint)));
+    }
+    // If standard error is gone there is nobody left to tell.
+    io::stderr().lock().write_all(text.as_bytes()).ok();
+    ExitCode::FAILURE
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<io::Error>())
+        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn hint_for(error: &anyhow::Error) -> Option<String> {
+    if let Some(hinted) = error.downcast_ref::<Hinted>() {
+        return Some(hinted.hint.to_string());
+    }
+    let hint = match error.chain().find_map(|cause| cause.downcast_ref::<ReadError>())? {
+        ReadError::Unknown { .. } => {
+            let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
+            format!("known are: {}", names.join(", "))
+        }
+        ReadError::Empty => {
+            "name a session file, such as one below ~/.claude/projects or ~/.gemini/tmp".into()
+        }
+        ReadError::Binary { looks_like: Some("gzip" | "zstd" | "zip") } => "unpack it first".into(),
+        ReadError::Binary { looks_like: Some("UTF-16 text") } => "convert it to UTF-8 first".into(),
+        ReadError::Binary { .. } => "a session is text: JSON, lines of JSON or Markdown".into(),
+        ReadError::BrokenJson { .. } => "mend the file at that place, or export the session again".into(),
+        ReadError::Io(_) => return None,
+    };
+    Some(hint)
+}

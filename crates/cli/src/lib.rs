@@ -1,1 +1,0 @@
-//! Longhaul's command line.

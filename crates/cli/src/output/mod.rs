@@ -1,0 +1,75 @@
+//! How the program writes for people: colours, widths, bars, and text that cannot touch the terminal.
+
+mod chart;
+mod numbers;
+mod visible;
+
+use std::io::IsTerminal;
+
+use crate::args::Color;
+
+pub(crate) use chart::{bar, sparkline};
+pub(crate) use numbers::{percent, plural, span, thousands};
+pub(crate) use visible::{fit, pad, pad_left, visible};
+
+/// What is known about where the output goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Screen {
+    color: bool,
+    /// How many columns a line may have.
+    pub(crate) width: usize,
+}
+
+/// Lines are not made wider than this, however wide the terminal is: long bars tell no more than short ones.
+const WIDEST: usize = 120;
+const DEFAULT_WIDTH: usize = 80;
+
+impl Screen {
+    pub(crate) fn of_stdout(color: Color) -> Self {
+        Self::new(color, std::io::stdout().is_terminal())
+    }
+
+    pub(crate) fn of_stderr(color: Color) -> Self {
+        Self::new(color, std::io::stderr().is_terminal())
+    }
+
+    fn new(color: Color, is_terminal: bool) -> Self {
+        let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let color = match color {
+            Color::Always => true,
+            Color::Never => false,
+            Color::Auto => is_terminal && !plain,
+        };
+        let columns =
+            terminal_size::terminal_size().filter(|_| is_terminal).map(|(width, _)| usize::from(width.0));
+        Self { color, width: columns.unwrap_or(DEFAULT_WIDTH).clamp(40, WIDEST) }
+    }
+
+    fn styled(&self, code: &str, text: &str) -> String {
+        if self.color { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+    }
+
+    pub(crate) fn strong(&self, text: &str) -> String {
+        self.styled("1", text)
+    }
+
+    pub(crate) fn faint(&self, text: &str) -> String {
+        self.styled("2", text)
+    }
+
+    pub(crate) fn error(&self, text: &str) -> String {
+        self.styled("1;31", text)
+    }
+
+    pub(crate) fn warning(&self, text: &str) -> String {
+        self.styled("33", text)
+    }
+
+    pub(crate) fn good(&self, text: &str) -> String {
+        self.styled("32", text)
+    }
+
+    pub(crate) fn filled(&self, text: &str) -> String {
+        self.styled("36", text)
+    }
+}

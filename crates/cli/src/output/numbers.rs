@@ -1,0 +1,70 @@
+//! Numbers as people read them.
+
+use longhaul_conversation::Timestamp;
+
+/// `1234567` as `1,234,567`.
+pub(crate) fn thousands(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A share as `64 %`; what is not quite nothing is `<1 %`.
+pub(crate) fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    if percent > 0.0 && percent < 1.0 { "<1 %".into() } else { format!("{percent:.0} %") }
+}
+
+/// `1 turn`, `2 turns`.
+pub(crate) fn plural(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", thousands(count as u64), if count == 1 { one } else { many })
+}
+
+/// A stretch of time: from when to when, and how long that is.
+pub(crate) fn span(from: Timestamp, to: Timestamp) -> String {
+    let (start, end) = (from.to_minute(), to.to_minute());
+    let minutes = (to.as_millis() - from.as_millis()).max(0) / 60_000;
+    let long = match (minutes / 1440, minutes / 60 % 24, minutes % 60) {
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {minutes} min"),
+        (days, hours, _) => format!("{days} d {hours} h"),
+    };
+    if start == end {
+        return start;
+    }
+    let end = if start[..10] == end[..10] { &end[11..] } else { &end[..] };
+    format!("{start} – {end} ({long})")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!([0.0, 0.004, 0.5, 1.0].map(percent), ["0 %", "<1 %", "50 %", "100 %"]);
+        assert_eq!(plural(1, "turn", "turns"), "1 turn");
+        assert_eq!(plural(2_000, "turn", "turns"), "2,000 turns");
+    }
+
+    #[test]
+    fn spans_say_how_long() {
+        let at = |text: &str| Timestamp::parse(text).expect("a time");
+        assert_eq!(span(at("2026-01-02T03:04:05Z"), at("2026-01-02T03:04:09Z")), "2026-01-02 03:04");
+        assert_eq!(
+            span(at("2026-01-02T03:04:00Z"), at("2026-01-02T05:10:00Z")),
+            "2026-01-02 03:04 – 05:10 (2 h 6 min)"
+        );
+        assert_eq!(
+            span(at("2026-01-02T03:00:00Z"), at("2026-01-04T05:00:00Z")),
+            "2026-01-02 03:00 – 2026-01-04 05:00 (2 d 2 h)"
+        );
+    }
+}

@@ -1,0 +1,188 @@
+//! Where the tokens of a conversation are, as a value that every front end shows alike.
+
+use longhaul_conversation::{Fault, MessageId, Ordinal, Role, Timestamp, TokenCount};
+
+/// Where the tokens of a conversation are.
+#[derive(Clone, Debug, Default)]
+pub struct Breakdown {
+    /// All tokens, system instruction and tools included.
+    pub total: TokenCount,
+    /// Tokens by kind, in the order of [`Kind::ALL`]; kinds without any are left out.
+    pub kinds: Vec<KindTokens>,
+    /// Tokens by tool, heaviest first.
+    pub tools: Vec<ToolTokens>,
+    /// Tokens by file, heaviest first.
+    pub files: Vec<FileTokens>,
+    /// Tokens by turn, in order.
+    pub turns: Vec<TurnTokens>,
+    /// The heaviest messages, heaviest first.
+    pub heaviest: Vec<MessageTokens>,
+    /// How many messages there are.
+    pub messages: usize,
+    /// How many tool calls were made.
+    pub calls: usize,
+    /// How many results came back.
+    pub results: usize,
+    /// The size of the conversation after each step of its life, evenly thinned out.
+    pub growth: Vec<TokenCount>,
+    /// Tokens of messages that are no longer part of the conversation: compacted away or taken back.
+    pub dropped: TokenCount,
+    /// Where a provider would refuse the conversation.
+    pub faults: Vec<Fault>,
+}
+
+/// What a token is spent on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// The system instruction and the declared tools.
+    System,
+    /// What people typed.
+    User,
+    /// What the model wrote.
+    ModelText,
+    /// What the model thought.
+    Thoughts,
+    /// The arguments of tool calls.
+    CallArguments,
+    /// What tools answered.
+    ToolOutput,
+    /// Images, documents, sound.
+    Media,
+    /// Memory files and skills.
+    Memory,
+    /// Summaries of what came before.
+    Summary,
+    /// What the program around the model added.
+    Added,
+    /// Items of a vendor's that we carry without understanding them.
+    Other,
+}
+
+/// The tokens of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindTokens {
+    /// The kind.
+    pub kind: Kind,
+    /// Its tokens.
+    pub tokens: TokenCount,
+}
+
+/// The tokens that one tool took.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolTokens {
+    /// The tool's name.
+    pub name: String,
+    /// How often it was called.
+    pub calls: usize,
+    /// How many of its results say that it failed.
+    pub failures: usize,
+    /// Tokens of the arguments.
+    pub arguments: TokenCount,
+    /// Tokens of the results, media included.
+    pub output: TokenCount,
+}
+
+/// The tokens that one file took, in calls that name it and their results.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileTokens {
+    /// The path as the calls wrote it.
+    pub path: String,
+    /// How many calls named it.
+    pub calls: usize,
+    /// Tokens of these calls and their results.
+    pub tokens: TokenCount,
+}
+
+/// The tokens from one message that a person typed to the next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnTokens {
+    /// The message that opened it.
+    pub message: MessageId,
+    /// Its mark.
+    pub ordinal: Option<Ordinal>,
+    /// How what was typed begins; empty for what came before anybody typed.
+    pub preview: String,
+    /// How many messages belong to it.
+    pub messages: usize,
+    /// How many tool calls.
+    pub calls: usize,
+    /// Its tokens.
+    pub tokens: TokenCount,
+}
+
+/// The tokens of one message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MessageTokens {
+    /// The message.
+    pub message: MessageId,
+    /// Its mark.
+    pub ordinal: Option<Ordinal>,
+    /// Whose it is.
+    pub role: Role,
+    /// When it was said.
+    pub at: Option<Timestamp>,
+    /// What most of it is.
+    pub kind: Kind,
+    /// How it begins, or which tool it concerns.
+    pub preview: String,
+    /// Its tokens.
+    pub tokens: TokenCount,
+}
+
+impl Kind {
+    /// Every kind, in the order they are shown.
+    pub const ALL: [Self; 11] = [
+        Self::System,
+        Self::User,
+        Self::ModelText,
+        Self::Thoughts,
+        Self::CallArguments,
+        Self::ToolOutput,
+        Self::Media,
+        Self::Memory,
+        Self::Summary,
+        Self::Added,
+        Self::Other,
+    ];
+
+    /// A stable word for machines.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::ModelText => "model_text",
+            Self::Thoughts => "thoughts",
+            Self::CallArguments => "call_arguments",
+            Self::ToolOutput => "tool_output",
+            Self::Media => "media",
+            Self::Memory => "memory",
+            Self::Summary => "summary",
+            Self::Added => "added",
+            Self::Other => "other",
+        }
+    }
+
+    /// The name people read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::System => "system",
+            Self::User => "user",
+            Self::ModelText => "model text",
+            Self::Thoughts => "thoughts",
+            Self::CallArguments => "call arguments",
+            Self::ToolOutput => "tool output",
+            Self::Media => "media",
+            Self::Memory => "memory",
+            Self::Summary => "summary",
+            Self::Added => "added by host",
+            Self::Other => "other",
+        }
+    }
+}
+
+impl ToolTokens {
+    /// Arguments and output together.
+    pub fn tokens(&self) -> TokenCount {
+        self.arguments + self.output
+    }
+}
