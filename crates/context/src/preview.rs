@@ -22,7 +22,7 @@ const PICKED_LINE: usize = 200;
 /// Shortens an output to what a reader must still know of it.
 pub(crate) fn preview(subject: &Subject<'_>) -> String {
     let fields = match &subject.result.output {
-        Output::Structured(Value::Object(fields)) if fields.len() > 1 => Some(fields),
+        Output::Structured(Value::Object(fields)) => Some(fields),
         _ => None,
     };
     let field = |names: &[&str]| names.iter().find_map(|name| fields?.get(*name));
@@ -236,6 +236,11 @@ mod tests {
         let output = json!({"output": numbered(1, 3), "stderr": "boom", "exit_code": 3});
         let text = preview_of("shell", ToolStatus::Failed, Output::Structured(output));
         assert_eq!(text, "line 1\nline 2\nline 3\nError: boom\nExit Code: 3\n[the call failed]");
+        let only = json!({"stdout": numbered(1, 3)});
+        let text = preview_of("shell", ToolStatus::Unstated, Output::Structured(only));
+        assert_eq!(text, numbered(1, 3));
+        let only = json!({"error": "boom"});
+        assert_eq!(preview_of("grep", ToolStatus::Unstated, Output::Structured(only)), "boom");
         let fine = json!({"output": "done\nExit Code: 0", "exit_code": 0, "error": null});
         let text = preview_of("shell", ToolStatus::Unstated, Output::Structured(fine));
         assert_eq!(text, "done\nExit Code: 0");

@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use longhaul_conversation::{Body, CallId, Message, Output, Part, TokenCount, ToolResult};
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// A tool output that is to be shown in a shorter form.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Replacement {
     /// The call whose result is shortened.
     pub call: CallId,
