@@ -22,7 +22,7 @@ pub struct Weights {
 pub struct Estimate(f64);
 
 /// Estimates tokens with given weights.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Estimator {
     /// The weights.
     pub weights: Weights,

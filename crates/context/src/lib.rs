@@ -15,11 +15,26 @@
 //! ```
 
 mod breakdown;
+mod budget;
 mod characters;
+mod curate;
+mod cut;
 mod estimate;
+mod groups;
 mod json_size;
+#[cfg(test)]
+mod shapes;
 mod survey;
+mod truncate;
 
 pub use breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
+pub use budget::{
+    Budget, BudgetSettings, DoesNotFit, Floor, FloorPart, InvalidThreshold, OutputLimits, Threshold,
+    parse_token_count,
+};
+pub use curate::{EmptyMessages, curate};
+pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
 pub use estimate::{Estimate, Estimator, Meter, Weights};
+pub use groups::complete_groups;
 pub use survey::Survey;
+pub use truncate::{FullOutput, TruncateMode, Truncated, output_limit, truncate_output};
