@@ -1,10 +1,14 @@
 //! Reads sessions: the flow from bytes to events, and the list of known formats.
 
 mod aider;
+mod chat_pieces;
 mod claude;
 mod contents;
+mod openhands;
+mod openhands_sdk;
 #[cfg(test)]
 mod outline;
+mod task;
 
 use std::io::Read;
 
@@ -46,7 +50,8 @@ pub(crate) struct KnownText {
 }
 
 /// The formats made of JSON; the first that recognises a file reads it.
-pub(crate) static KNOWN: &[Known] = &[claude::KNOWN, contents::NEUTRAL, contents::GEMINI];
+pub(crate) static KNOWN: &[Known] =
+    &[claude::KNOWN, openhands::KNOWN, openhands_sdk::KNOWN, contents::NEUTRAL, contents::GEMINI];
 
 /// The formats that are plain text.
 pub(crate) static KNOWN_TEXTS: &[KnownText] = &[aider::KNOWN];
