@@ -4,10 +4,12 @@ mod aider;
 mod chat_pieces;
 mod claude;
 mod contents;
+mod mini_swe;
 mod openhands;
 mod openhands_sdk;
 #[cfg(test)]
 mod outline;
+mod swe_agent;
 mod task;
 
 use std::io::Read;
@@ -50,8 +52,15 @@ pub(crate) struct KnownText {
 }
 
 /// The formats made of JSON; the first that recognises a file reads it.
-pub(crate) static KNOWN: &[Known] =
-    &[claude::KNOWN, openhands::KNOWN, openhands_sdk::KNOWN, contents::NEUTRAL, contents::GEMINI];
+pub(crate) static KNOWN: &[Known] = &[
+    claude::KNOWN,
+    openhands::KNOWN,
+    openhands_sdk::KNOWN,
+    swe_agent::KNOWN,
+    mini_swe::KNOWN,
+    contents::NEUTRAL,
+    contents::GEMINI,
+];
 
 /// The formats that are plain text.
 pub(crate) static KNOWN_TEXTS: &[KnownText] = &[aider::KNOWN];
