@@ -9,6 +9,7 @@ mod openhands;
 mod openhands_sdk;
 #[cfg(test)]
 mod outline;
+mod responses_recording;
 mod swe_agent;
 mod task;
 
@@ -58,6 +59,7 @@ pub(crate) static KNOWN: &[Known] = &[
     openhands_sdk::KNOWN,
     swe_agent::KNOWN,
     mini_swe::KNOWN,
+    responses_recording::KNOWN,
     contents::NEUTRAL,
     contents::GEMINI,
 ];
