@@ -2,6 +2,10 @@
 
 mod claude;
 mod contents;
+#[cfg(test)]
+mod outline;
+mod responses;
+mod shared;
 
 use std::io::Read;
 
@@ -35,7 +39,7 @@ pub(crate) struct Known {
 }
 
 /// The formats made of JSON; the first that recognises a file reads it.
-pub(crate) static KNOWN: &[Known] = &[claude::KNOWN, contents::NEUTRAL, contents::GEMINI];
+pub(crate) static KNOWN: &[Known] = &[claude::KNOWN, contents::NEUTRAL, contents::GEMINI, responses::KNOWN];
 
 /// A session, read whole.
 #[derive(Clone, Debug)]
