@@ -1,7 +1,9 @@
 //! Reads sessions: the flow from bytes to events, and the list of known formats.
 
+pub(crate) mod anthropic;
 mod claude;
 mod contents;
+pub(crate) mod openai;
 #[cfg(test)]
 mod outline;
 mod responses;
@@ -38,8 +40,10 @@ pub(crate) struct Known {
     pub(crate) unread: &'static [&'static str],
 }
 
-/// The formats made of JSON; the first that recognises a file reads it.
-pub(crate) static KNOWN: &[Known] = &[claude::KNOWN, contents::NEUTRAL, contents::GEMINI, responses::KNOWN];
+/// The formats made of JSON; the first that recognises a file reads it. Agents that keep a provider's messages in a form
+/// of their own stand before the providers, and plain messages, which any could have written, go to the last.
+pub(crate) static KNOWN: &[Known] =
+    &[claude::KNOWN, contents::NEUTRAL, contents::GEMINI, responses::KNOWN, anthropic::KNOWN, openai::KNOWN];
 
 /// A session, read whole.
 #[derive(Clone, Debug)]
