@@ -326,7 +326,7 @@ impl<'a> Lines<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outline::{check_outline, read_whole};
+    use super::super::outline::{check_outline, read_text};
     use super::*;
 
     const HEAD: &str = "\n# aider chat started at 2024-08-10 10:21:23\n\n";
@@ -406,7 +406,7 @@ mod tests {
     #[test]
     fn one_file_may_hold_many_chats() {
         let chat = "> Model: m-1 with diff edit format  \n\n#### hi  \n\nHello.\n\n> Tokens: 3.0k sent, 12 received.  \n";
-        let session = read_whole(&format!("{HEAD}{chat}{HEAD}{}", chat.replace("m-1", "m-2")));
+        let session = read_text(&format!("{HEAD}{chat}{HEAD}{}", chat.replace("m-1", "m-2")));
         assert_eq!(session.transcript.messages().len(), 10);
         assert_eq!(session.info.models, ["m-1", "m-2"]);
         assert_eq!(session.transcript.messages()[5].at, Timestamp::parse("2024-08-10T10:21:23Z"));

@@ -219,7 +219,7 @@ fn read_extra(extra: &Object<'_>) -> (Option<Timestamp>, Option<String>, Option<
 
 #[cfg(test)]
 mod tests {
-    use super::super::outline::{check_outline, read_whole};
+    use super::super::outline::{check_outline, read_text};
     use super::*;
 
     #[track_caller]
@@ -301,7 +301,7 @@ mod tests {
 
     #[test]
     fn the_head_names_the_model() {
-        let session = read_whole(
+        let session = read_text(
             r#"{"info":{"mini_version":"2.0","config":{"model":{"model_name":"m-1"},"environment":{"cwd":"/testbed"}}},
                 "instance_id":"django-1","messages":[{"role":"user","content":"Fix"}]}"#,
         );

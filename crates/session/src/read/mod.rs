@@ -1,16 +1,20 @@
 //! Reads sessions: the flow from bytes to events, and the list of known formats.
 
 mod aider;
+pub(crate) mod anthropic;
 mod chat_pieces;
 mod claude;
 mod contents;
 mod gemini;
 mod mini_swe;
+pub(crate) mod openai;
 mod openhands;
 mod openhands_sdk;
 #[cfg(test)]
 mod outline;
+mod responses;
 mod responses_recording;
+mod shared;
 mod swe_agent;
 mod task;
 
@@ -53,7 +57,8 @@ pub(crate) struct KnownText {
     pub(crate) read: fn(&str, &mut Out<'_>),
 }
 
-/// The formats made of JSON; the first that recognises a file reads it.
+/// The formats made of JSON; the first that recognises a file reads it. Agents that keep a provider's messages in a form
+/// of their own stand before the providers, and plain messages, which any could have written, go to the last.
 pub(crate) static KNOWN: &[Known] = &[
     claude::KNOWN,
     gemini::JSONL,
@@ -65,6 +70,9 @@ pub(crate) static KNOWN: &[Known] = &[
     responses_recording::KNOWN,
     contents::NEUTRAL,
     contents::GEMINI,
+    responses::KNOWN,
+    anthropic::KNOWN,
+    openai::KNOWN,
 ];
 
 /// The formats that are plain text.

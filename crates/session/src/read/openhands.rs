@@ -406,7 +406,7 @@ fn read_recall(mut extras: Object<'_>) -> Vec<Part> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outline::{check_outline, read_whole};
+    use super::super::outline::{check_outline, read_text};
     use super::*;
 
     const ASKED: &str = r#"{"id":1,"source":"user","action":"message","args":{"content":"Rename it"}}"#;
@@ -442,7 +442,7 @@ mod tests {
                 &["user: Rename it", call[0], call[1], &result],
             );
         }
-        let session = read_whole(&format!("[{}]", step(2, 0)));
+        let session = read_text(&format!("[{}]", step(2, 0)));
         assert_eq!(session.info.models, ["m-1"]);
         assert!(session.info.last_usage.is_some());
     }
@@ -492,7 +492,7 @@ mod tests {
         let last = r#"{"id":4,"source":"agent","action":"message","args":{"content":"Done."}}"#;
         let file = format!("{ASKED},{},{last},{condensation}", step(2, 0));
         check(&file, &["user: Rename it", "summary: Looked.", "model: Done."]);
-        assert_eq!(read_whole(&format!("[{file}]")).info.compactions, 1);
+        assert_eq!(read_text(&format!("[{file}]")).info.compactions, 1);
         let listed = condensation.replace("null", "[1,3]").replace("start_id", "x").replace("end_id", "y");
         check(
             &format!("{ASKED},{},{listed}", step(2, 0)),
@@ -509,7 +509,7 @@ mod tests {
             )
         };
         let file = format!("{}\n{}\n", record("first", &step(2, 0)), record("second", ASKED));
-        let session = read_whole(&file);
+        let session = read_text(&file);
         assert_eq!(session.info.session_id.as_deref(), Some("first"));
         assert_eq!(session.transcript.messages().len(), 3);
         assert_eq!(session.transcript.messages()[0].parts, [Part::user_text("Fix it")]);
@@ -517,13 +517,13 @@ mod tests {
             session.warnings[0].to_string(),
             "line 2: second is not read: the file's first conversation was"
         );
-        let said = read_whole(&record("first", ASKED));
+        let said = read_text(&record("first", ASKED));
         assert_eq!(said.transcript.messages().len(), 1);
     }
 
     #[test]
     fn bookkeeping_is_counted() {
-        let session = read_whole(
+        let session = read_text(
             r#"[{"id":0,"source":"environment","observation":"agent_state_changed","content":"","extras":{}},
                 {"id":1,"source":"environment","action":"change_agent_state","args":{}},
                 {"id":2,"source":"agent","action":"system","args":{"content":"Rules","tools":[{"function":{"name":"ls"}}]}}, 7]"#,

@@ -229,7 +229,7 @@ fn note_models(event: &Object<'_>, out: &mut Out<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outline::{check_outline, read_whole};
+    use super::super::outline::{check_outline, read_text};
     use super::*;
 
     const ASKED: &str = r#"{"kind":"MessageEvent","id":"e1","source":"user","llm_message":{"role":"user","content":[{"type":"text","text":"Review it"}]},"extended_content":[{"type":"text","text":"How to review"}]}"#;
@@ -280,7 +280,7 @@ mod tests {
             observation("e4", "c1", false),
             action("e5", "c3", "r1", ""),
         ];
-        let session = read_whole(&events.join("\n"));
+        let session = read_text(&events.join("\n"));
         let calls: Vec<usize> =
             session.transcript.messages().iter().map(|message| message.calls().count()).collect();
         assert_eq!(calls, [0, 2, 0, 1]);
@@ -312,7 +312,7 @@ mod tests {
 
     #[test]
     fn the_rest_is_counted() {
-        let session = read_whole(
+        let session = read_text(
             &[
                 r#"{"kind":"SystemPromptEvent","id":"e0","source":"agent","system_prompt":{"type":"text","text":"Rules"},"dynamic_context":null,"tools":[{"name":"terminal"}]}"#,
                 r#"{"kind":"ConversationStateUpdateEvent","id":"e1","source":"environment","key":"stats","value":{"usage_to_metrics":{"default":{"model_name":"m-1"}}}}"#,

@@ -158,7 +158,7 @@ fn read_results(mut item: Object<'_>) -> Vec<Part> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outline::{check_outline, read_whole};
+    use super::super::outline::{check_outline, read_text};
     use super::*;
 
     #[track_caller]
@@ -213,7 +213,7 @@ mod tests {
                {"role":"user","content":"Fix","agent":"main"}"#,
             &["memory: See how it is done", "memory: ls", "user: Fix"],
         );
-        let session = read_whole(
+        let session = read_text(
             r#"{"history":[{"role":"user","content":"Fix","agent":"main"},
                            {"role":"assistant","content":"Aside","agent":"reviewer"}]}"#,
         );
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_steps_are_counted_and_the_system_prompt_kept() {
-        let session = read_whole(
+        let session = read_text(
             r#"{"environment":"swe_main","trajectory":[{"action":"ls"}],"info":{"exit_status":"submitted"},
                 "history":[{"role":"system","content":"Rules"},{"role":"user","content":"Fix"}]}"#,
         );
