@@ -1,7 +1,10 @@
 //! Reads sessions: the flow from bytes to events, and the list of known formats.
 
 mod claude;
+mod cline;
 mod contents;
+mod pi;
+mod tree;
 
 use std::io::Read;
 
@@ -35,7 +38,8 @@ pub(crate) struct Known {
 }
 
 /// The formats made of JSON; the first that recognises a file reads it.
-pub(crate) static KNOWN: &[Known] = &[claude::KNOWN, contents::NEUTRAL, contents::GEMINI];
+pub(crate) static KNOWN: &[Known] =
+    &[claude::KNOWN, pi::KNOWN, cline::KNOWN, contents::NEUTRAL, contents::GEMINI];
 
 /// A session, read whole.
 #[derive(Clone, Debug)]
