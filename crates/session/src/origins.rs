@@ -12,6 +12,52 @@ pub(crate) struct OriginRules {
     pub(crate) starts: &'static [(&'static str, Origin)],
 }
 
+/// What Claude Code and Codex put into user messages; requests in a wire format carry the same texts.
+pub(crate) const AGENTS: OriginRules = OriginRules {
+    tags: &[
+        ("system-reminder", Origin::Hook),
+        ("command-name", Origin::Hook),
+        ("command-message", Origin::Hook),
+        ("command-contents", Origin::Memory),
+        ("local-command-caveat", Origin::Hook),
+        ("local-command-stdout", Origin::Tool),
+        ("local-command-stderr", Origin::Tool),
+        ("bash-input", Origin::Hook),
+        ("bash-stdout", Origin::Tool),
+        ("bash-stderr", Origin::Tool),
+        ("task-notification", Origin::Hook),
+        ("user-prompt-submit-hook", Origin::Hook),
+        ("session-start-hook", Origin::Hook),
+        ("ide_opened_file", Origin::Hook),
+        ("ide_selection", Origin::Hook),
+        ("ide_diagnostics", Origin::Hook),
+        ("new-diagnostics", Origin::Hook),
+        ("background-task-output", Origin::Tool),
+        ("tool_use_error", Origin::Tool),
+        ("teammate-message", Origin::Hook),
+        ("fork-boilerplate", Origin::Hook),
+        ("environment_context", Origin::Hook),
+        ("user_instructions", Origin::Memory),
+        ("INSTRUCTIONS", Origin::Memory),
+        ("skill", Origin::Memory),
+        ("turn_aborted", Origin::Hook),
+        ("user_action", Origin::Hook),
+        ("user_shell_command", Origin::Tool),
+        ("subagent_notification", Origin::Hook),
+    ],
+    typed: &["command-args", "user-memory-input"],
+    starts: &[
+        ("This session is being continued from a previous conversation", Origin::Summary),
+        ("[Request interrupted by user", Origin::Hook),
+        ("Caveat: The messages below were generated", Origin::Hook),
+        ("# AGENTS.md instructions for ", Origin::Memory),
+        ("Base directory for this skill:", Origin::Memory),
+        ("Stop hook feedback:", Origin::Hook),
+        ("[Image: source:", Origin::Hook),
+        ("[Image: original", Origin::Hook),
+    ],
+};
+
 /// Splits the text of a user message by who produced it. The pieces together are the text; white space beside a tag
 /// goes with the tag.
 pub(crate) fn split_user_text(text: String, rules: &OriginRules) -> Vec<Part> {

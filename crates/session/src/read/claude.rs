@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
-use crate::origins::{OriginRules, split_user_text};
+use crate::origins::{AGENTS, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -24,43 +24,6 @@ pub(super) const KNOWN: Known = Known {
     open: || Box::new(Claude::default()),
     // A second copy of each tool's result, structured for the program's own display.
     unread: &["toolUseResult", "snapshot", "normalizedMessages"],
-};
-
-/// What Claude Code puts into user messages.
-const ORIGINS: OriginRules = OriginRules {
-    tags: &[
-        ("system-reminder", Origin::Hook),
-        ("command-name", Origin::Hook),
-        ("command-message", Origin::Hook),
-        ("command-contents", Origin::Memory),
-        ("local-command-caveat", Origin::Hook),
-        ("local-command-stdout", Origin::Tool),
-        ("local-command-stderr", Origin::Tool),
-        ("bash-input", Origin::Hook),
-        ("bash-stdout", Origin::Tool),
-        ("bash-stderr", Origin::Tool),
-        ("task-notification", Origin::Hook),
-        ("user-prompt-submit-hook", Origin::Hook),
-        ("session-start-hook", Origin::Hook),
-        ("ide_opened_file", Origin::Hook),
-        ("ide_selection", Origin::Hook),
-        ("ide_diagnostics", Origin::Hook),
-        ("new-diagnostics", Origin::Hook),
-        ("background-task-output", Origin::Tool),
-        ("tool_use_error", Origin::Tool),
-        ("teammate-message", Origin::Hook),
-        ("fork-boilerplate", Origin::Hook),
-    ],
-    typed: &["command-args", "user-memory-input"],
-    starts: &[
-        ("This session is being continued from a previous conversation", Origin::Summary),
-        ("[Request interrupted by user", Origin::Hook),
-        ("Caveat: The messages below were generated", Origin::Hook),
-        ("Base directory for this skill:", Origin::Memory),
-        ("Stop hook feedback:", Origin::Hook),
-        ("[Image: source:", Origin::Hook),
-        ("[Image: original", Origin::Hook),
-    ],
 };
 
 fn is_record(record: &Object<'_>) -> bool {
@@ -323,7 +286,7 @@ fn user_text(text: String, whole: Option<Origin>) -> Vec<Part> {
             vec![Part::text(Origin::Memory, text)]
         }
         Some(origin) => vec![Part::text(origin, text)],
-        None => split_user_text(text, &ORIGINS),
+        None => split_user_text(text, &AGENTS),
     }
 }
 

@@ -3,7 +3,11 @@
 mod claude;
 mod cline;
 mod contents;
+#[cfg(test)]
+mod outline;
 mod pi;
+mod responses;
+mod shared;
 mod tree;
 
 use std::io::Read;
@@ -38,8 +42,14 @@ pub(crate) struct Known {
 }
 
 /// The formats made of JSON; the first that recognises a file reads it.
-pub(crate) static KNOWN: &[Known] =
-    &[claude::KNOWN, pi::KNOWN, cline::KNOWN, contents::NEUTRAL, contents::GEMINI];
+pub(crate) static KNOWN: &[Known] = &[
+    claude::KNOWN,
+    pi::KNOWN,
+    cline::KNOWN,
+    contents::NEUTRAL,
+    contents::GEMINI,
+    responses::KNOWN,
+];
 
 /// A session, read whole.
 #[derive(Clone, Debug)]
