@@ -8,7 +8,7 @@ use longhaul_conversation::{
     Vendor,
 };
 
-use super::claude::read_block;
+use super::anthropic::read_block;
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};

@@ -1,8 +1,10 @@
 //! Reads sessions: the flow from bytes to events, and the list of known formats.
 
+pub(crate) mod anthropic;
 mod claude;
 mod cline;
 mod contents;
+pub(crate) mod openai;
 #[cfg(test)]
 mod outline;
 mod pi;
@@ -41,7 +43,8 @@ pub(crate) struct Known {
     pub(crate) unread: &'static [&'static str],
 }
 
-/// The formats made of JSON; the first that recognises a file reads it.
+/// The formats made of JSON; the first that recognises a file reads it. Agents that keep a provider's messages in a form
+/// of their own stand before the providers, and plain messages, which any could have written, go to the last.
 pub(crate) static KNOWN: &[Known] = &[
     claude::KNOWN,
     pi::KNOWN,
@@ -49,6 +52,8 @@ pub(crate) static KNOWN: &[Known] = &[
     contents::NEUTRAL,
     contents::GEMINI,
     responses::KNOWN,
+    anthropic::KNOWN,
+    openai::KNOWN,
 ];
 
 /// A session, read whole.

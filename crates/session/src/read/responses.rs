@@ -104,7 +104,7 @@ fn read_head(document: &mut Object<'_>, out: &mut Out<'_>) {
     for tool in document.take_array("tools").unwrap_or_default() {
         match tool {
             Json::Object(tool) if tool.str("type") == Some("function") => {
-                out.info.tools.push(read_tool(tool))
+                out.info.tools.push(read_tool(tool));
             }
             other => {
                 let kind = other.get("type").and_then(Json::as_str).unwrap_or("?");
@@ -441,7 +441,7 @@ mod tests {
     use serde_json::json;
 
     #[track_caller]
-    fn check(document: Value, expected: &[&str]) {
+    fn check(document: &Value, expected: &[&str]) {
         let session = read_text(&document.to_string());
         assert_eq!(session.info.format, Format::OpenAiResponses);
         assert_eq!(outline(session.transcript.messages()), expected);
@@ -455,7 +455,7 @@ mod tests {
     #[test]
     fn a_turn_of_the_models_is_one_message() {
         check(
-            json!({"model": "gpt-5", "instructions": "Be brief.", "input": [
+            &json!({"model": "gpt-5", "instructions": "Be brief.", "input": [
                 user("list"),
                 {"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}],
                  "encrypted_content": "E"},
@@ -502,12 +502,12 @@ mod tests {
 
     #[test]
     fn a_text_alone_and_an_answer_alone_are_read() {
-        check(json!({"model": "m", "instructions": "x", "input": "hello"}), &["user: user \"hello\""]);
+        check(&json!({"model": "m", "instructions": "x", "input": "hello"}), &["user: user \"hello\""]);
         let answer = json!({"object": "response", "id": "resp_1", "model": "m",
             "usage": {"input_tokens": 10, "output_tokens": 5, "total_tokens": 15,
                       "input_tokens_details": {"cached_tokens": 4}, "output_tokens_details": {"reasoning_tokens": 2}},
             "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}]});
-        check(answer.clone(), &["model: model \"hi\""]);
+        check(&answer, &["model: model \"hi\""]);
         let usage = read_text(&answer.to_string()).info.last_usage.expect("given");
         assert_eq!((usage.input, usage.cached), (Some(TokenCount(10)), Some(TokenCount(4))));
         assert_eq!((usage.thoughts, usage.total), (Some(TokenCount(2)), Some(TokenCount(15))));
@@ -515,8 +515,8 @@ mod tests {
 
     #[test]
     fn items_come_bare_and_line_by_line() {
-        check(json!([user("a")]), &["user: user \"a\""]);
-        check(user("a"), &["user: user \"a\""]);
+        check(&json!([user("a")]), &["user: user \"a\""]);
+        check(&user("a"), &["user: user \"a\""]);
         let lines = format!(
             "{}\n{}\n",
             user("a"),
@@ -539,7 +539,7 @@ mod tests {
             {"type": "input_text", "text": "see"},
         ]);
         check(
-            json!([{"type": "message", "role": "user", "content": blocks},
+            &json!([{"type": "message", "role": "user", "content": blocks},
                    {"type": "message", "role": "assistant", "content": [{"type": "refusal", "refusal": "No."}]}]),
             &[
                 "user: media image/png AAAA, file https://example.com/a.png, \
@@ -553,7 +553,7 @@ mod tests {
     #[test]
     fn other_calls_keep_what_they_say() {
         check(
-            json!([
+            &json!([
                 user("go"),
                 {"type": "local_shell_call", "call_id": "s1", "status": "completed",
                  "action": {"type": "exec", "command": ["ls"]}},
@@ -579,22 +579,22 @@ mod tests {
     fn the_outcome_of_a_command_is_unpacked() {
         let output = |output: Value| json!([user("go"), {"type": "function_call_output", "call_id": "c", "output": output}]);
         let packed = r#"{"output":"a.txt\n","metadata":{"exit_code":0,"duration_seconds":0.1}}"#;
-        check(output(json!(packed)), &["user: user \"go\"", "user: result c succeeded \"a.txt\\n\""]);
+        check(&output(json!(packed)), &["user: user \"go\"", "user: result c succeeded \"a.txt\\n\""]);
         let failed = packed.replace(":0,", ":127,");
-        check(output(json!(failed)), &["user: user \"go\"", "user: result c failed \"a.txt\\n\""]);
+        check(&output(json!(failed)), &["user: user \"go\"", "user: result c failed \"a.txt\\n\""]);
         let plain = r#"{"output":"x"}"#;
-        check(output(json!(plain)), &["user: user \"go\"", "user: result c \"{\\\"output\\\":\\\"x\\\"}\""]);
+        check(&output(json!(plain)), &["user: user \"go\"", "user: result c \"{\\\"output\\\":\\\"x\\\"}\""]);
         check(
-            output(json!({"content": "no", "success": false})),
+            &output(json!({"content": "no", "success": false})),
             &["user: user \"go\"", "user: result c failed \"no\""],
         );
-        check(output(json!({"a": 1})), &["user: user \"go\"", "user: result c {\"a\":1}"]);
+        check(&output(json!({"a": 1})), &["user: user \"go\"", "user: result c {\"a\":1}"]);
     }
 
     #[test]
     fn the_agents_own_texts_are_not_the_users() {
         check(
-            json!([
+            &json!([
                 user("<environment_context>\n<cwd>/x</cwd>\n</environment_context>"),
                 user("# AGENTS.md instructions for /x\n\n<INSTRUCTIONS>\nUse tabs.\n</INSTRUCTIONS>"),
                 user("<user_instructions>Use tabs.</user_instructions>")

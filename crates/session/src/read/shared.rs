@@ -14,6 +14,23 @@ pub(super) fn text_parts(text: String, role: Role) -> Vec<Part> {
     }
 }
 
+/// The messages of a document: a list, an object that has one, or one message alone.
+pub(super) fn messages_of<'j, 'a>(document: &'j Json<'a>) -> &'j [Json<'a>] {
+    match document {
+        Json::Array(messages) => messages,
+        Json::Object(fields) => match fields.get("messages") {
+            Some(Json::Array(messages)) => messages,
+            _ => std::slice::from_ref(document),
+        },
+        _ => &[],
+    }
+}
+
+/// The blocks of a message, if its content is made of blocks.
+pub(super) fn blocks_of<'j, 'a>(message: &'j Object<'a>) -> &'j [Json<'a>] {
+    message.get("content").and_then(Json::as_array).unwrap_or_default()
+}
+
 /// Media or a file by its address: a `data:` URL carries its content along.
 pub(super) fn body_of_url(url: String) -> Body {
     match split_data_url(&url) {
@@ -78,16 +95,16 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_arguments(json: &str, expected: Value) {
-        assert_eq!(read_arguments(Some(Json::parse(json).expect("valid"))), expected);
+    fn check_arguments(json: &str, expected: &Value) {
+        assert_eq!(read_arguments(Some(Json::parse(json).expect("valid"))), *expected);
     }
 
     #[test]
     fn arguments_are_parsed_where_they_can_be() {
-        check_arguments(r#""{\"b\":1,\"a\":2}""#, json!({"b": 1, "a": 2}));
-        check_arguments(r#""{\"path\": \"/tm""#, json!("{\"path\": \"/tm"));
-        check_arguments(r#""""#, json!(""));
-        check_arguments(r#"{"already": true}"#, json!({"already": true}));
-        check_arguments("null", json!({}));
+        check_arguments(r#""{\"b\":1,\"a\":2}""#, &json!({"b": 1, "a": 2}));
+        check_arguments(r#""{\"path\": \"/tm""#, &json!("{\"path\": \"/tm"));
+        check_arguments(r#""""#, &json!(""));
+        check_arguments(r#"{"already": true}"#, &json!({"already": true}));
+        check_arguments("null", &json!({}));
     }
 }
