@@ -3,6 +3,7 @@
 pub(crate) mod anthropic;
 mod claude;
 mod cline;
+mod codex;
 mod contents;
 pub(crate) mod openai;
 #[cfg(test)]
@@ -47,6 +48,7 @@ pub(crate) struct Known {
 /// of their own stand before the providers, and plain messages, which any could have written, go to the last.
 pub(crate) static KNOWN: &[Known] = &[
     claude::KNOWN,
+    codex::KNOWN,
     pi::KNOWN,
     cline::KNOWN,
     contents::NEUTRAL,
