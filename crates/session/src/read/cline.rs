@@ -41,17 +41,16 @@ const ORIGINS: OriginRules = OriginRules {
         ("This session is being continued from a previous conversation", Origin::Summary),
         ("[TASK RESUMPTION]", Origin::Hook),
         ("New instructions for task continuation:", Origin::Hook),
-        ("New message to respond to", Origin::Hook),
-        ("[ERROR]", Origin::Hook),
+        ("New message to respond to with plan_mode_respond", Origin::Hook),
+        ("[ERROR] You did not use a tool", Origin::Hook),
         ("[NOTE] Some previous conversation history", Origin::Hook),
         ("You seem to be having trouble proceeding.", Origin::Hook),
         ("# task_progress", Origin::Hook),
-        ("# TODO LIST", Origin::Hook),
+        ("# TODO LIST UPDATE REQUIRED", Origin::Hook),
         ("[[NOTE] This file read has been removed", Origin::Tool),
         ("The tool execution failed with the following error:", Origin::Tool),
         ("The user denied this operation", Origin::Tool),
         ("The user provided the following feedback:", Origin::Tool),
-        ("Tool [", Origin::Tool),
     ],
 };
 
@@ -311,6 +310,7 @@ mod tests {
     #[test]
     fn people_speak_inside_tags() {
         check_origins(&["fix the bug"], &[(Origin::User, "fix the bug")]);
+        check_origins(&["[ERROR] no such crate. Why?"], &[(Origin::User, "[ERROR] no such crate. Why?")]);
         check_origins(
             &[
                 "<task>\nfix it\n</task>",
