@@ -64,6 +64,11 @@ pub(crate) fn split_user_text(text: String, rules: &OriginRules) -> Vec<Part> {
     if let Some((_, origin)) = rules.starts.iter().find(|(start, _)| text.trim_start().starts_with(start)) {
         return vec![Part::text(*origin, text)];
     }
+    split_by_tags(text, Origin::User, rules)
+}
+
+/// Splits a text by its tags alone; what stands outside of them is of origin `outside`.
+pub(crate) fn split_by_tags(text: String, outside: Origin, rules: &OriginRules) -> Vec<Part> {
     let mut pieces: Vec<(Origin, std::ops::Range<usize>)> = Vec::new();
     let mut done = 0;
     let mut from = 0;
@@ -72,7 +77,7 @@ pub(crate) fn split_user_text(text: String, rules: &OriginRules) -> Vec<Part> {
             from = open + 1;
             continue;
         };
-        pieces.push((Origin::User, done..open));
+        pieces.push((outside, done..open));
         match found.inner {
             Some(inner) => {
                 pieces.push((Origin::Hook, open..inner.start));
@@ -85,9 +90,9 @@ pub(crate) fn split_user_text(text: String, rules: &OriginRules) -> Vec<Part> {
         from = done;
     }
     if done == 0 {
-        return vec![Part::text(Origin::User, text)];
+        return vec![Part::text(outside, text)];
     }
-    pieces.push((Origin::User, done..text.len()));
+    pieces.push((outside, done..text.len()));
     join(&text, pieces)
 }
 
@@ -176,6 +181,15 @@ mod tests {
             &[(Origin::Hook, "<args>"), (Origin::User, "draw a chart"), (Origin::Hook, "</args>")],
         );
         check("<args></args>", &[(Origin::Hook, "<args></args>")]);
+    }
+
+    #[test]
+    fn what_stands_outside_of_tags_can_be_of_any_origin() {
+        let parts = split_by_tags("ran: <args>draw</args>".to_string(), Origin::Tool, &RULES);
+        let seen: Vec<_> = parts.iter().map(|part| part.origin).collect();
+        assert_eq!(seen, [Origin::Tool, Origin::Hook, Origin::User, Origin::Hook]);
+        let parts = split_by_tags("no tags".to_string(), Origin::Tool, &RULES);
+        assert_eq!(parts, [Part::text(Origin::Tool, "no tags")]);
     }
 
     #[test]

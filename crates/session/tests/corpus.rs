@@ -114,3 +114,23 @@ fn recorded_responses_are_recognised() {
         }
     }
 }
+
+#[test]
+fn every_single_rollout_record_is_read() {
+    let Some(corpus) = longhaul_testkit::corpus() else { return };
+    let records = longhaul_testkit::files_below(&corpus.join("parser-only/openai+codex/rollouts"));
+    assert!(!records.is_empty());
+    for record in records {
+        let place = record.display();
+        let mut warnings = Vec::new();
+        let file = File::open(&record).unwrap_or_else(|error| panic!("{place}: {error}"));
+        let info = read(file, &mut |event| {
+            if let Event::Warning(warning) = event {
+                warnings.push(warning);
+            }
+        });
+        let info = info.unwrap_or_else(|error| panic!("{place}: {error}"));
+        assert_eq!(info.format, Format::Codex, "{place}");
+        assert_eq!(warnings, [], "{place}");
+    }
+}

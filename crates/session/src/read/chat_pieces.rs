@@ -1,11 +1,11 @@
 //! Reads what agents borrow from the OpenAI chat form: contents, tool calls, tool declarations and usage.
 
 use longhaul_conversation::{
-    Body, CallId, FileReference, Media, MediaData, Origin, Output, Part, TokenCount, ToolCall,
-    ToolDeclaration, ToolResult, Usage, Vendor,
+    Body, CallId, Origin, Output, Part, TokenCount, ToolCall, ToolDeclaration, ToolResult, Usage, Vendor,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
+use super::shared::{body_of_url, read_arguments};
 use crate::json::{Json, Object};
 
 /// Reads the content of a message: a text, or a list of texts and images. Empty texts are left out.
@@ -41,14 +41,7 @@ fn read_item(item: Json<'_>, origin: Origin) -> Vec<Part> {
 
 /// An image given by its address, or carried in a `data:` address.
 pub(super) fn read_image(url: String, origin: Origin) -> Part {
-    let carried = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    let body = match carried {
-        Some((mime, data)) => {
-            Body::Media(Media { mime: mime.to_string(), data: MediaData::Base64(data.to_string()) })
-        }
-        None => Body::File(FileReference { mime: None, uri: url }),
-    };
-    Part::new(origin, body)
+    Part::new(origin, body_of_url(url))
 }
 
 /// A tool's answer to `call`, of such content.
@@ -67,19 +60,9 @@ pub(super) fn read_call(mut call: Object<'_>, id: impl FnOnce() -> CallId) -> To
     let id = call.take_string("id").map_or_else(id, CallId::new);
     let mut function = call.take_object("function").unwrap_or(call);
     let name = function.take_string("name").unwrap_or_default();
-    ToolCall { id, name, args: read_arguments(function.take("arguments")), reasoning: None }
-}
-
-/// Arguments come as the text of a JSON object; what the model wrote wrongly stays text.
-pub(super) fn read_arguments(arguments: Option<Json<'_>>) -> Value {
-    match arguments {
-        None | Some(Json::Null) => Value::Object(Map::new()),
-        Some(Json::String(text)) if text.trim().is_empty() => Value::Object(Map::new()),
-        Some(Json::String(text)) => {
-            serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.into_owned()))
-        }
-        Some(other) => other.into_value(),
-    }
+    // Agents write an empty text for a call without arguments.
+    let arguments = function.take("arguments").filter(|text| text.as_str() != Some(""));
+    ToolCall { id, name, args: read_arguments(arguments), reasoning: None }
 }
 
 /// Reads tool declarations, each bare or under `function`.
@@ -115,6 +98,7 @@ pub(super) fn read_usage(usage: &Json<'_>) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use longhaul_conversation::{FileReference, Media, MediaData};
     use serde_json::json;
 
     fn parse(text: &str) -> Json<'_> {

@@ -4,6 +4,8 @@ mod aider;
 pub(crate) mod anthropic;
 mod chat_pieces;
 mod claude;
+mod cline;
+mod codex;
 mod contents;
 mod gemini;
 mod mini_swe;
@@ -12,11 +14,13 @@ mod openhands;
 mod openhands_sdk;
 #[cfg(test)]
 mod outline;
+mod pi;
 mod responses;
 mod responses_recording;
 mod shared;
 mod swe_agent;
 mod task;
+mod tree;
 
 use std::io::Read;
 
@@ -68,6 +72,9 @@ pub(crate) static KNOWN: &[Known] = &[
     swe_agent::KNOWN,
     mini_swe::KNOWN,
     responses_recording::KNOWN,
+    codex::KNOWN,
+    pi::KNOWN,
+    cline::KNOWN,
     contents::NEUTRAL,
     contents::GEMINI,
     responses::KNOWN,

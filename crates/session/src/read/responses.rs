@@ -9,6 +9,7 @@ use longhaul_conversation::{
 };
 use serde_json::{Map, Value};
 
+use super::codex::status_in_text;
 use super::shared::{body_of_url, from_tool, keep_rest, read_arguments, text_parts};
 use super::{Known, Reader};
 use crate::Format;
@@ -345,7 +346,10 @@ fn read_output(output: Option<Json<'_>>) -> Answer {
         None | Some(Json::Null) => {}
         Some(Json::String(text)) => match read_envelope(&text) {
             Some(unpacked) => return unpacked,
-            None => answer.output = Output::Text(text.into_owned()),
+            None => {
+                answer.status = status_in_text(&text);
+                answer.output = Output::Text(text.into_owned());
+            }
         },
         Some(Json::Array(blocks)) => {
             answer.nested =
@@ -383,7 +387,7 @@ fn read_envelope(text: &str) -> Option<Answer> {
 }
 
 /// Reads one block of a message's content.
-fn read_block(block: Json<'_>, role: Role) -> Vec<Part> {
+pub(super) fn read_block(block: Json<'_>, role: Role) -> Vec<Part> {
     let origin = if role == Role::User { Origin::User } else { Origin::Model };
     let mut block = match block {
         Json::Object(block) => block,
