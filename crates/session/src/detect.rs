@@ -6,7 +6,7 @@ use std::io::Read;
 use crate::ReadError;
 use crate::json::Json;
 use crate::lines::{Line, Lines, describe, mend, text_of};
-use crate::read::{KNOWN, Known};
+use crate::read::{KNOWN, KNOWN_TEXTS, Known, KnownText};
 
 /// What an input turned out to be.
 pub(crate) enum Found {
@@ -14,6 +14,8 @@ pub(crate) enum Found {
     Lines { known: &'static Known, head: Vec<OwnedLine> },
     /// One JSON value.
     Document { known: &'static Known, text: String, lossy: bool, mended: bool },
+    /// Text that is no JSON.
+    Text { known: &'static KnownText, text: String, lossy: bool },
 }
 
 /// A line that was looked at and will be read again.
@@ -32,6 +34,13 @@ const LOOK_AT: usize = 200;
 pub(crate) fn find_format<R: Read>(mut lines: Lines<R>) -> Result<(Found, Option<Lines<R>>), ReadError> {
     let first: OwnedLine = lines.next()?.ok_or(ReadError::Empty)?.into();
     check_binary(&first.bytes)?;
+    let first_line = text_of(&first.bytes).0;
+    if let Some(known) = KNOWN_TEXTS.iter().find(|known| (known.is_first_line)(&first_line)) {
+        let mut start = first.bytes;
+        start.push(b'\n');
+        let (text, lossy) = into_text(lines.rest(start)?);
+        return Ok((Found::Text { known, text, lossy }, None));
+    }
     let starts_json = matches!(first.bytes.trim_ascii_start().first(), Some(b'{' | b'['));
     if starts_json && Json::parse(&text_of(&first.bytes).0).is_err() {
         // Either JSON over many lines, or a first line that is broken: only the whole can tell.
@@ -68,10 +77,7 @@ fn find_in_lines<R: Read>(
 
 /// Looks at an input that is one JSON value, or should be.
 fn find_in_document(bytes: Vec<u8>) -> Result<Found, ReadError> {
-    let (text, lossy) = match String::from_utf8(bytes) {
-        Ok(text) => (text, false),
-        Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
-    };
+    let (text, lossy) = into_text(bytes);
     let (known, mended) = match Json::parse(&text) {
         Ok(value) => (known_document(&value)?, None),
         Err(error) => match mend(&text).filter(|mended| Json::parse(mended).is_ok()) {
@@ -83,6 +89,14 @@ fn find_in_document(bytes: Vec<u8>) -> Result<Found, ReadError> {
     };
     let is_mended = mended.is_some();
     Ok(Found::Document { known, text: mended.unwrap_or(text), lossy, mended: is_mended })
+}
+
+/// The bytes as text; if some had to be replaced, `true` is returned with it.
+fn into_text(bytes: Vec<u8>) -> (String, bool) {
+    match String::from_utf8(bytes) {
+        Ok(text) => (text, false),
+        Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
+    }
 }
 
 /// The whole is no JSON; perhaps its lines are, and only the first is broken.

@@ -12,12 +12,63 @@ pub(crate) struct OriginRules {
     pub(crate) starts: &'static [(&'static str, Origin)],
 }
 
+/// What Claude Code and Codex put into user messages; requests in a wire format carry the same texts.
+pub(crate) const AGENTS: OriginRules = OriginRules {
+    tags: &[
+        ("system-reminder", Origin::Hook),
+        ("command-name", Origin::Hook),
+        ("command-message", Origin::Hook),
+        ("command-contents", Origin::Memory),
+        ("local-command-caveat", Origin::Hook),
+        ("local-command-stdout", Origin::Tool),
+        ("local-command-stderr", Origin::Tool),
+        ("bash-input", Origin::Hook),
+        ("bash-stdout", Origin::Tool),
+        ("bash-stderr", Origin::Tool),
+        ("task-notification", Origin::Hook),
+        ("user-prompt-submit-hook", Origin::Hook),
+        ("session-start-hook", Origin::Hook),
+        ("ide_opened_file", Origin::Hook),
+        ("ide_selection", Origin::Hook),
+        ("ide_diagnostics", Origin::Hook),
+        ("new-diagnostics", Origin::Hook),
+        ("background-task-output", Origin::Tool),
+        ("tool_use_error", Origin::Tool),
+        ("teammate-message", Origin::Hook),
+        ("fork-boilerplate", Origin::Hook),
+        ("environment_context", Origin::Hook),
+        ("user_instructions", Origin::Memory),
+        ("INSTRUCTIONS", Origin::Memory),
+        ("skill", Origin::Memory),
+        ("turn_aborted", Origin::Hook),
+        ("user_action", Origin::Hook),
+        ("user_shell_command", Origin::Tool),
+        ("subagent_notification", Origin::Hook),
+    ],
+    typed: &["command-args", "user-memory-input"],
+    starts: &[
+        ("This session is being continued from a previous conversation", Origin::Summary),
+        ("[Request interrupted by user", Origin::Hook),
+        ("Caveat: The messages below were generated", Origin::Hook),
+        ("# AGENTS.md instructions for ", Origin::Memory),
+        ("Base directory for this skill:", Origin::Memory),
+        ("Stop hook feedback:", Origin::Hook),
+        ("[Image: source:", Origin::Hook),
+        ("[Image: original", Origin::Hook),
+    ],
+};
+
 /// Splits the text of a user message by who produced it. The pieces together are the text; white space beside a tag
 /// goes with the tag.
 pub(crate) fn split_user_text(text: String, rules: &OriginRules) -> Vec<Part> {
     if let Some((_, origin)) = rules.starts.iter().find(|(start, _)| text.trim_start().starts_with(start)) {
         return vec![Part::text(*origin, text)];
     }
+    split_by_tags(text, Origin::User, rules)
+}
+
+/// Splits a text by its tags alone; what stands outside of them is of origin `outside`.
+pub(crate) fn split_by_tags(text: String, outside: Origin, rules: &OriginRules) -> Vec<Part> {
     let mut pieces: Vec<(Origin, std::ops::Range<usize>)> = Vec::new();
     let mut done = 0;
     let mut from = 0;
@@ -26,7 +77,7 @@ pub(crate) fn split_user_text(text: String, rules: &OriginRules) -> Vec<Part> {
             from = open + 1;
             continue;
         };
-        pieces.push((Origin::User, done..open));
+        pieces.push((outside, done..open));
         match found.inner {
             Some(inner) => {
                 pieces.push((Origin::Hook, open..inner.start));
@@ -39,9 +90,9 @@ pub(crate) fn split_user_text(text: String, rules: &OriginRules) -> Vec<Part> {
         from = done;
     }
     if done == 0 {
-        return vec![Part::text(Origin::User, text)];
+        return vec![Part::text(outside, text)];
     }
-    pieces.push((Origin::User, done..text.len()));
+    pieces.push((outside, done..text.len()));
     join(&text, pieces)
 }
 
@@ -130,6 +181,15 @@ mod tests {
             &[(Origin::Hook, "<args>"), (Origin::User, "draw a chart"), (Origin::Hook, "</args>")],
         );
         check("<args></args>", &[(Origin::Hook, "<args></args>")]);
+    }
+
+    #[test]
+    fn what_stands_outside_of_tags_can_be_of_any_origin() {
+        let parts = split_by_tags("ran: <args>draw</args>".to_string(), Origin::Tool, &RULES);
+        let seen: Vec<_> = parts.iter().map(|part| part.origin).collect();
+        assert_eq!(seen, [Origin::Tool, Origin::Hook, Origin::User, Origin::Hook]);
+        let parts = split_by_tags("no tags".to_string(), Origin::Tool, &RULES);
+        assert_eq!(parts, [Part::text(Origin::Tool, "no tags")]);
     }
 
     #[test]

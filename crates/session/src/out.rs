@@ -57,6 +57,11 @@ impl<'s> Out<'s> {
         self.ordinals.contains_key(id)
     }
 
+    /// Whether any message was put yet; system messages that stand before the first one are the instruction.
+    pub(crate) fn has_messages(&self) -> bool {
+        !self.ordinals.is_empty()
+    }
+
     /// Takes back this message and all after it.
     pub(crate) fn rewind_to(&mut self, id: MessageId) {
         (self.sink)(Event::Change(Change::RewindTo(id)));

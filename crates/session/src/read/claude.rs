@@ -5,16 +5,13 @@
 //! records, and what the program told the model beside the conversation in attachments: both are taken in where they
 //! cannot come between a call and its result.
 
-use longhaul_conversation::{
-    Body, CallId, Extra, FileReference, Media, MediaData, Message, MessageId, Origin, Output, Part, Role,
-    Signature, Thought, TokenCount, ToolCall, ToolResult, ToolStatus, Usage, Vendor,
-};
-use serde_json::{Map, Value};
+use longhaul_conversation::{Message, MessageId, Origin, Part, Role, Vendor};
+use serde_json::Value;
 
+use super::anthropic::{read_block, read_usage, user_text};
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
-use crate::origins::{OriginRules, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -24,43 +21,6 @@ pub(super) const KNOWN: Known = Known {
     open: || Box::new(Claude::default()),
     // A second copy of each tool's result, structured for the program's own display.
     unread: &["toolUseResult", "snapshot", "normalizedMessages"],
-};
-
-/// What Claude Code puts into user messages.
-const ORIGINS: OriginRules = OriginRules {
-    tags: &[
-        ("system-reminder", Origin::Hook),
-        ("command-name", Origin::Hook),
-        ("command-message", Origin::Hook),
-        ("command-contents", Origin::Memory),
-        ("local-command-caveat", Origin::Hook),
-        ("local-command-stdout", Origin::Tool),
-        ("local-command-stderr", Origin::Tool),
-        ("bash-input", Origin::Hook),
-        ("bash-stdout", Origin::Tool),
-        ("bash-stderr", Origin::Tool),
-        ("task-notification", Origin::Hook),
-        ("user-prompt-submit-hook", Origin::Hook),
-        ("session-start-hook", Origin::Hook),
-        ("ide_opened_file", Origin::Hook),
-        ("ide_selection", Origin::Hook),
-        ("ide_diagnostics", Origin::Hook),
-        ("new-diagnostics", Origin::Hook),
-        ("background-task-output", Origin::Tool),
-        ("tool_use_error", Origin::Tool),
-        ("teammate-message", Origin::Hook),
-        ("fork-boilerplate", Origin::Hook),
-    ],
-    typed: &["command-args", "user-memory-input"],
-    starts: &[
-        ("This session is being continued from a previous conversation", Origin::Summary),
-        ("[Request interrupted by user", Origin::Hook),
-        ("Caveat: The messages below were generated", Origin::Hook),
-        ("Base directory for this skill:", Origin::Memory),
-        ("Stop hook feedback:", Origin::Hook),
-        ("[Image: source:", Origin::Hook),
-        ("[Image: original", Origin::Hook),
-    ],
 };
 
 fn is_record(record: &Object<'_>) -> bool {
@@ -315,116 +275,4 @@ fn texts(content: Option<Json<'_>>) -> Vec<String> {
         Some(Json::Array(items)) => items.into_iter().filter_map(Json::into_string).collect(),
         _ => Vec::new(),
     }
-}
-
-fn user_text(text: String, whole: Option<Origin>) -> Vec<Part> {
-    match whole {
-        Some(Origin::Hook) if text.trim_start().starts_with("Base directory for this skill:") => {
-            vec![Part::text(Origin::Memory, text)]
-        }
-        Some(origin) => vec![Part::text(origin, text)],
-        None => split_user_text(text, &ORIGINS),
-    }
-}
-
-/// Reads one Anthropic content block; `whole` is the origin of the record, where it is known.
-pub(super) fn read_block(block: Json<'_>, role: Role, whole: Option<Origin>) -> Vec<Part> {
-    let default = if role == Role::User { Origin::User } else { Origin::Model };
-    let origin = whole.unwrap_or(default);
-    let mut block = match block {
-        Json::Object(block) => block,
-        Json::String(text) if role == Role::User => return user_text(text.into_owned(), whole),
-        Json::String(text) => return vec![Part::text(origin, text)],
-        other => return vec![Part::opaque(origin, Vendor::Anthropic, other.into_value())],
-    };
-    let kind = block.str("type").unwrap_or_default().to_string();
-    let body = match kind.as_str() {
-        "text" if block.str("text").is_some() => {
-            block.take("type");
-            let text = block.take_string("text").unwrap_or_default();
-            let mut parts =
-                if role == Role::User { user_text(text, whole) } else { vec![Part::text(origin, text)] };
-            if let Some(last) = parts.last_mut() {
-                last.extra = Extra::boxed(Vendor::Anthropic, block.into_map());
-            }
-            return parts;
-        }
-        "thinking" => {
-            let text = block.take_string("thinking").unwrap_or_default();
-            let signature = block.take_string("signature").filter(|value| !value.is_empty());
-            let signature = signature.map(|value| Signature { vendor: Vendor::Anthropic, value });
-            Body::Thought(Thought { text, signature, item: None })
-        }
-        "tool_use" => {
-            let id = block.take_string("id").map_or_else(|| CallId::new(""), CallId::new);
-            let name = block.take_string("name").unwrap_or_default();
-            let args = block.take("input").map_or_else(|| Value::Object(Map::new()), Json::into_value);
-            Body::Call(ToolCall { id, name, args, reasoning: None })
-        }
-        "tool_result" => Body::Result(read_result(&mut block)),
-        "image" | "document" => match read_source(&mut block) {
-            Some(body) => body,
-            None => return vec![Part::opaque(origin, Vendor::Anthropic, Value::Object(block.into_map()))],
-        },
-        _ => return vec![Part::opaque(origin, Vendor::Anthropic, Value::Object(block.into_map()))],
-    };
-    block.take("type");
-    let origin = if matches!(body, Body::Result(_)) { Origin::Tool } else { origin };
-    vec![Part::new(origin, body).with_extra(Vendor::Anthropic, block.into_map())]
-}
-
-fn read_result(block: &mut Object<'_>) -> ToolResult {
-    let call = block.take_string("tool_use_id").map_or_else(|| CallId::new(""), CallId::new);
-    let status = match block.get("is_error").and_then(Json::as_bool) {
-        Some(true) => ToolStatus::Failed,
-        Some(false) => ToolStatus::Succeeded,
-        None => ToolStatus::Unstated,
-    };
-    if status != ToolStatus::Unstated {
-        block.take("is_error");
-    }
-    let mut nested = Vec::new();
-    let output = match block.take("content") {
-        Some(Json::String(text)) => Output::Text(text.into_owned()),
-        Some(Json::Array(blocks)) => {
-            nested = blocks
-                .into_iter()
-                .flat_map(|block| read_block(block, Role::Model, Some(Origin::Tool)))
-                .collect();
-            Output::Empty
-        }
-        Some(Json::Null) | None => Output::Empty,
-        Some(other) => Output::Structured(other.into_value()),
-    };
-    ToolResult { call, name: None, status, output, nested }
-}
-
-/// The media or file of an image or document block.
-fn read_source(block: &mut Object<'_>) -> Option<Body> {
-    let source = block.get("source")?.as_object()?;
-    let mime = source.str("media_type").map(str::to_string);
-    let body = match source.str("type")? {
-        "base64" => {
-            Body::Media(Media { mime: mime?, data: MediaData::Base64(source.str("data")?.to_string()) })
-        }
-        "url" => Body::File(FileReference { mime, uri: source.str("url")?.to_string() }),
-        _ => return None,
-    };
-    block.take("source");
-    Some(body)
-}
-
-/// Anthropic counts cached tokens beside the input; we count them in.
-pub(super) fn read_usage(usage: &Json<'_>) -> Option<Usage> {
-    let count = |key: &str| usage.get(key).and_then(Json::as_u64);
-    let fresh = count("input_tokens");
-    let cached = count("cache_read_input_tokens");
-    let written = count("cache_creation_input_tokens");
-    let usage = Usage {
-        input: fresh.map(|fresh| TokenCount(fresh + cached.unwrap_or(0) + written.unwrap_or(0))),
-        output: count("output_tokens").map(TokenCount),
-        cached: cached.map(TokenCount),
-        ..Usage::default()
-    };
-    (!usage.is_empty()).then_some(usage)
 }

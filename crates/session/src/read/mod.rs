@@ -1,8 +1,26 @@
 //! Reads sessions: the flow from bytes to events, and the list of known formats.
 
+mod aider;
+pub(crate) mod anthropic;
+mod chat_pieces;
 mod claude;
+mod cline;
+mod codex;
 mod contents;
 mod gemini;
+mod mini_swe;
+pub(crate) mod openai;
+mod openhands;
+mod openhands_sdk;
+#[cfg(test)]
+mod outline;
+mod pi;
+mod responses;
+mod responses_recording;
+mod shared;
+mod swe_agent;
+mod task;
+mod tree;
 
 use std::io::Read;
 
@@ -35,9 +53,37 @@ pub(crate) struct Known {
     pub(crate) unread: &'static [&'static str],
 }
 
-/// The formats made of JSON; the first that recognises a file reads it.
-pub(crate) static KNOWN: &[Known] =
-    &[claude::KNOWN, gemini::JSONL, gemini::JSON, contents::NEUTRAL, contents::GEMINI];
+/// What detection needs to know of a format that is plain text.
+pub(crate) struct KnownText {
+    pub(crate) format: Format,
+    /// Whether a file whose first line this is, blank ones apart, is of this format.
+    pub(crate) is_first_line: fn(&str) -> bool,
+    pub(crate) read: fn(&str, &mut Out<'_>),
+}
+
+/// The formats made of JSON; the first that recognises a file reads it. Agents that keep a provider's messages in a form
+/// of their own stand before the providers, and plain messages, which any could have written, go to the last.
+pub(crate) static KNOWN: &[Known] = &[
+    claude::KNOWN,
+    gemini::JSONL,
+    gemini::JSON,
+    openhands::KNOWN,
+    openhands_sdk::KNOWN,
+    swe_agent::KNOWN,
+    mini_swe::KNOWN,
+    responses_recording::KNOWN,
+    codex::KNOWN,
+    pi::KNOWN,
+    cline::KNOWN,
+    contents::NEUTRAL,
+    contents::GEMINI,
+    responses::KNOWN,
+    anthropic::KNOWN,
+    openai::KNOWN,
+];
+
+/// The formats that are plain text.
+pub(crate) static KNOWN_TEXTS: &[KnownText] = &[aider::KNOWN];
 
 /// A session, read whole.
 #[derive(Clone, Debug)]
@@ -88,6 +134,12 @@ pub fn read(input: impl Read, sink: &mut dyn FnMut(Event)) -> Result<SessionInfo
             let mut reader = (known.open)();
             reader.record(document, &mut out);
             reader.finish(&mut out);
+            Ok(out.info)
+        }
+        Found::Text { known, text, lossy } => {
+            let mut out = Out::new(known.format, sink);
+            warn_about_text(lossy, false, &mut out);
+            (known.read)(&text, &mut out);
             Ok(out.info)
         }
     }

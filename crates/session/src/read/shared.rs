@@ -1,0 +1,110 @@
+//! What the readers of several wire formats share.
+
+use longhaul_conversation::{Body, FileReference, Media, MediaData, Origin, Part, Role};
+use serde_json::{Map, Value};
+
+use crate::json::{Json, Object};
+use crate::origins::{AGENTS, split_user_text};
+
+/// The text of a message; what stands on the user's side is split by who produced it.
+pub(super) fn text_parts(text: String, role: Role) -> Vec<Part> {
+    match role {
+        Role::Model => vec![Part::model_text(text)],
+        Role::User => split_user_text(text, &AGENTS),
+    }
+}
+
+/// The messages of a document: a list, an object that has one, or one message alone.
+pub(super) fn messages_of<'j, 'a>(document: &'j Json<'a>) -> &'j [Json<'a>] {
+    match document {
+        Json::Array(messages) => messages,
+        Json::Object(fields) => match fields.get("messages") {
+            Some(Json::Array(messages)) => messages,
+            _ => std::slice::from_ref(document),
+        },
+        _ => &[],
+    }
+}
+
+/// The blocks of a message, if its content is made of blocks.
+pub(super) fn blocks_of<'j, 'a>(message: &'j Object<'a>) -> &'j [Json<'a>] {
+    message.get("content").and_then(Json::as_array).unwrap_or_default()
+}
+
+/// Media or a file by its address: a `data:` URL carries its content along.
+pub(super) fn body_of_url(url: String) -> Body {
+    match split_data_url(&url) {
+        Some((mime, data)) => {
+            Body::Media(Media { mime: mime.to_string(), data: MediaData::Base64(data.to_string()) })
+        }
+        None => Body::File(FileReference { mime: None, uri: url }),
+    }
+}
+
+fn split_data_url(url: &str) -> Option<(&str, &str)> {
+    url.strip_prefix("data:")?.split_once(";base64,")
+}
+
+/// The arguments of a call, which travel as JSON inside a string; a model's broken JSON stays the string it is.
+pub(super) fn read_arguments(arguments: Option<Json<'_>>) -> Value {
+    match arguments {
+        None | Some(Json::Null) => Value::Object(Map::new()),
+        Some(Json::String(text)) => {
+            serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.into_owned()))
+        }
+        // Some servers send the object itself.
+        Some(value) => value.into_value(),
+    }
+}
+
+/// Adds to `fields` what is left of an object that stood under `key`, so that it can be written back into it.
+pub(super) fn keep_rest(mut fields: Map<String, Value>, key: &str, rest: Object<'_>) -> Map<String, Value> {
+    if !rest.is_empty() {
+        fields.insert(key.to_string(), Value::Object(rest.into_map()));
+    }
+    fields
+}
+
+/// The same parts, as they stand in a tool's answer.
+pub(super) fn from_tool(parts: Vec<Part>) -> impl Iterator<Item = Part> {
+    parts.into_iter().map(|part| Part { origin: Origin::Tool, ..part })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check_url(url: &str, expected: Option<(&str, &str)>) {
+        match (body_of_url(url.to_string()), expected) {
+            (Body::Media(media), Some((mime, data))) => {
+                assert_eq!((media.mime.as_str(), media.data), (mime, MediaData::Base64(data.into())));
+            }
+            (Body::File(file), None) => assert_eq!(file.uri, url),
+            (other, _) => panic!("{url}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn only_base64_is_carried_along() {
+        check_url("data:image/png;base64,AAAA", Some(("image/png", "AAAA")));
+        check_url("data:text/plain;charset=utf-8;base64,eA==", Some(("text/plain;charset=utf-8", "eA==")));
+        check_url("data:text/plain,hello", None);
+        check_url("https://example.com/a.png", None);
+    }
+
+    #[track_caller]
+    fn check_arguments(json: &str, expected: &Value) {
+        assert_eq!(read_arguments(Some(Json::parse(json).expect("valid"))), *expected);
+    }
+
+    #[test]
+    fn arguments_are_parsed_where_they_can_be() {
+        check_arguments(r#""{\"b\":1,\"a\":2}""#, &json!({"b": 1, "a": 2}));
+        check_arguments(r#""{\"path\": \"/tm""#, &json!("{\"path\": \"/tm"));
+        check_arguments(r#""""#, &json!(""));
+        check_arguments(r#"{"already": true}"#, &json!({"already": true}));
+        check_arguments("null", &json!({}));
+    }
+}
