@@ -14,14 +14,16 @@ use longhaul_testkit::{corpus, files_below};
 fn sessions() -> Vec<(String, Vec<Message>)> {
     let Some(corpus) = corpus() else { return Vec::new() };
     let files = files_below(&corpus.join("sessions"));
-    files
+    let sessions: Vec<_> = files
         .into_iter()
         .filter_map(|path| {
             let session = read_session(File::open(&path).expect("it was just listed")).ok()?;
             let messages = repair(session.transcript.into_messages()).messages;
             Some((path.display().to_string(), messages))
         })
-        .collect()
+        .collect();
+    assert!(sessions.len() > 20, "only {} sessions could be read", sessions.len());
+    sessions
 }
 
 #[test]
