@@ -2,7 +2,7 @@
 
 pub(crate) mod anthropic;
 mod claude;
-mod contents;
+pub(crate) mod contents;
 pub(crate) mod openai;
 #[cfg(test)]
 mod outline;
