@@ -9,6 +9,7 @@ mod codex;
 mod contents;
 mod gemini;
 mod mini_swe;
+pub(crate) mod contents;
 pub(crate) mod openai;
 mod openhands;
 mod openhands_sdk;
