@@ -118,7 +118,10 @@ impl<'d> Anchors<'d> {
         let quoted = collapse(quoted);
         let inside = self.directory.and_then(|directory| quoted.strip_prefix(directory)?.strip_prefix('/'));
         let quoted = inside.unwrap_or(&quoted);
-        if quoted.len() >= 3 && path_of(quoted, None).is_none() {
+        // A short plain word is met everywhere, quoted or not.
+        let is_plain = quoted.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let least = if is_plain { IDENTIFIER_LENGTH } else { 3 };
+        if quoted.len() >= least && path_of(quoted, None).is_none() {
             self.add(AnchorKind::Quoted, quoted);
         }
     }
@@ -377,8 +380,8 @@ mod tests {
 
     #[test]
     fn quotes_count_in_prose_only() {
-        check("run `cargo test` or `x`", &["Quoted cargo test"]);
-        check("`/home/me/app/src` and `src/a.rs`", &["Quoted src", "Path src/a.rs"]);
+        check("run `cargo test` or `x` or `else` or `Parser`", &["Quoted cargo test", "Quoted Parser"]);
+        check("`/home/me/app/a b` and `src/a.rs`", &["Quoted a b", "Path src/a.rs"]);
         check("```sh\nls\n``` then `no\nend`", &[]);
         assert_eq!(found(&Use::Argument("`two words`")), Vec::<String>::new());
     }

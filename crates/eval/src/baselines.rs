@@ -170,6 +170,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn baselines_keep_to_their_budget_and_the_tail(
             lines in proptest::collection::vec("[a-z äöü\n]{0,60}", 1..20), budget in 10u64..400, tail in 0usize..60

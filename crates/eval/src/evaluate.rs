@@ -64,6 +64,8 @@ struct Replay<'s> {
     /// The session up to the last point with rules planted into it.
     planted: Vec<Message>,
     planted_chain: Vec<Step>,
+    /// The rules that stand in the part of it that is compacted, and those of them without a cue word.
+    planted_rules: [Vec<&'static str>; 2],
     /// Expected answers that the session holds, in lower case.
     answers: Vec<String>,
 }
@@ -87,6 +89,12 @@ impl<'s> Replay<'s> {
             .collect();
         let before = points.last().map_or(&[][..], |last| &messages[..last.step.at]);
         let planted = plant(before);
+        let planted_chain = chain(&planted, settings.chain);
+        let planted_head = planted_chain.last().map_or(&[][..], |last| &planted[..last.tail_from]);
+        let planted_head = Rendering::of(planted_head).text;
+        let planted_in_head = |rules: &[&'static str]| {
+            rules.iter().copied().filter(|rule| planted_head.contains(rule)).collect::<Vec<_>>()
+        };
         let text = Rendering::of(messages).text.to_lowercase();
         let mut answers: Vec<String> =
             subject.questions.iter().map(|asked| asked.expected.to_lowercase()).collect();
@@ -95,7 +103,8 @@ impl<'s> Replay<'s> {
             messages,
             least_anchors: settings.least_anchors,
             chain: chain(before, settings.chain),
-            planted_chain: chain(&planted, settings.chain),
+            planted_rules: [planted_in_head(&RULES), planted_in_head(&RULES[RULES.len() / 2..])],
+            planted_chain,
             planted,
             points,
             answers,
@@ -180,15 +189,16 @@ impl Run<'_> {
         }
         let result = self.compact_chain(&replay.planted, &replay.planted_chain, memory);
         if !replay.planted_chain.is_empty() {
-            self.figures.set(planted, rules_in(&result.index(), &RULES).value());
+            self.figures.set(planted, rules_in(&result.index(), &replay.planted_rules[0]).value());
         }
     }
 
     fn planted_rules(&mut self) {
         if let Some(step) = self.replay.planted_chain.last() {
             let index = self.compact_once(&self.replay.planted, step.tail_from).index();
-            self.figures.set(Measure::Planted, rules_in(&index, &RULES).value());
-            self.figures.set(Measure::PlantedUncued, rules_in(&index, &RULES[RULES.len() / 2..]).value());
+            let [all, uncued] = &self.replay.planted_rules;
+            self.figures.set(Measure::Planted, rules_in(&index, all).value());
+            self.figures.set(Measure::PlantedUncued, rules_in(&index, uncued).value());
         }
     }
 

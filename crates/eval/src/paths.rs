@@ -8,11 +8,11 @@ use crate::text::{Use, uses};
 
 /// Endings that make a bare name a file.
 const ENDINGS: &[&str] = &[
-    "bash", "bat", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "dart", "env", "ex", "exs", "go",
-    "gradle", "graphql", "h", "hpp", "htm", "html", "ini", "ipynb", "java", "jpg", "js", "json", "jsonl",
-    "jsx", "kt", "lock", "log", "lua", "md", "mdx", "mjs", "pdf", "php", "plist", "png", "proto", "ps1",
-    "py", "pyi", "rb", "rs", "rst", "scala", "scss", "sh", "snap", "sql", "svelte", "svg", "swift", "tex",
-    "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml", "zig", "zsh",
+    "bash", "bat", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "dart", "go", "gradle", "graphql",
+    "h", "hpp", "htm", "html", "ini", "ipynb", "java", "jpg", "js", "json", "jsonl", "jsx", "kt", "lua",
+    "md", "mdx", "mjs", "pdf", "php", "plist", "png", "proto", "ps1", "py", "pyi", "rb", "rs", "rst",
+    "scala", "scss", "sh", "snap", "sql", "svelte", "svg", "swift", "tex", "toml", "ts", "tsx", "txt", "vue",
+    "xml", "yaml", "yml", "zig", "zsh",
 ];
 
 /// Folders that make two bare words with a slash between them a path.
@@ -82,8 +82,11 @@ fn ending(path: &str) -> Option<&str> {
     (is_ending && !stem.is_empty()).then_some(ending)
 }
 
-/// The folder that a session worked in, from the absolute paths in its calls: the deepest that holds nine in ten of
-/// them. Folders of one or two levels hold nothing but users, so they do not count.
+/// Top folders that hold many projects, or none.
+const SHARED_FOLDERS: &[&str] = &["Users", "etc", "home", "opt", "private", "root", "tmp", "usr", "var"];
+
+/// The folder that a session worked in, from the absolute paths in its calls: the deepest that holds seven in ten of
+/// them.
 pub(crate) fn guess_directory(messages: &[Message]) -> Option<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut total = 0;
@@ -102,12 +105,18 @@ pub(crate) fn guess_directory(messages: &[Message]) -> Option<String> {
             }
         }
     }
-    let depth = |folder: &str| folder.matches('/').count();
     counts
         .into_iter()
-        .filter(|(folder, count)| depth(folder) >= 2 && *count * 10 >= total * 9)
+        .filter(|(folder, count)| is_project(folder) && *count * 10 >= total * 7)
         .max_by_key(|(folder, _)| folder.len())
         .map(|(folder, _)| folder)
+}
+
+/// Whether a folder is deep enough to be one project's: `/app` is, `/home/me` is not.
+fn is_project(folder: &str) -> bool {
+    let mut names = folder.split('/').skip(1);
+    let is_shared = names.next().is_none_or(|top| SHARED_FOLDERS.contains(&top));
+    !is_shared || names.count() >= 2
 }
 
 #[cfg(test)]
@@ -162,11 +171,13 @@ mod tests {
     }
 
     #[test]
-    fn the_directory_holds_almost_all_paths() {
+    fn the_directory_holds_most_paths() {
         check_directory(&[], None);
         check_directory(&["src/a.rs"], None);
         check_directory(&["/home/me/app/src/a.rs", "/home/me/app/b.rs"], Some("/home/me/app"));
         check_directory(&["/home/a.rs", "/etc/b"], None);
+        check_directory(&["/home/me/a.rs", "/home/me/b.rs"], None);
+        check_directory(&["/app/a.rs", "/app/src/b.rs"], Some("/app"));
         let mut paths = ["/home/me/app/x/a.rs", "/home/me/app/y/b.rs"].repeat(10);
         paths.push("/etc/hosts");
         check_directory(&paths, Some("/home/me/app"));

@@ -3,6 +3,7 @@
 use longhaul_conversation::{Message, MessageId, Part, Role};
 
 use crate::replay::boundaries;
+use crate::text::count_characters;
 
 /// The rules: the first half say by a word that they are rules, the second half do not.
 pub(crate) const RULES: [&str; 12] = [
@@ -28,14 +29,15 @@ const AROUND: [(&str, &str); 4] = [
     ("By the way: ", ""),
 ];
 
-/// How much of a session may hold planted rules; behind that it could be the kept tail.
+/// How much of a session's characters may have passed before the last planted rule; behind that it could be the tail.
 const PLANTED_SHARE: f64 = 0.6;
 
 /// The session with the rules planted, each in a user message of its own, evenly over its first part and in mixed order.
 pub(crate) fn plant(messages: &[Message]) -> Vec<Message> {
-    let last = (messages.len() as f64 * PLANTED_SHARE) as usize;
+    let room = count_characters(messages) as f64 * PLANTED_SHARE;
     let mut places = boundaries(messages);
-    places.retain(|place| *place <= last.max(1));
+    let first = places.first().copied();
+    places.retain(|place| Some(*place) == first || count_characters(&messages[..*place]) as f64 <= room);
     let Some(spread) = places.len().checked_sub(1) else { return messages.to_vec() };
     let mut planted = Vec::with_capacity(messages.len() + RULES.len());
     let mut next = 0;

@@ -234,6 +234,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
         #[test]
         fn all_kept_is_all_and_nothing_kept_is_nothing(words in words()) {
             let head = texts(&words);

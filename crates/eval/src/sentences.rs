@@ -15,8 +15,14 @@ pub(crate) struct Sentence {
 /// Sentences this long are data.
 const LONGEST: usize = 600;
 
+/// Nobody types a text this long; it was pasted, and its wording binds nobody.
+const LONGEST_TYPED: usize = 8_000;
+
 /// The sentences in a text that a person typed. Code and other material is passed over: nobody is bound by its wording.
 pub(crate) fn sentences(text: &str) -> Vec<Sentence> {
+    if text.len() > LONGEST_TYPED {
+        return Vec::new();
+    }
     let mut found = Vec::new();
     let mut fenced = false;
     for line in text.lines().map(str::trim) {
@@ -160,6 +166,7 @@ mod tests {
         check("let x = foo(bar, baz, qux);\n{\"a\": 1, \"b\": 2}\nif (a && b) {", &[]);
         check("2024-01-01 12:00:00 INFO [main] started 1 2 3", &[]);
         check("ok\nyes please\n", &[]);
+        check(&"A pasted page has many such lines.\n".repeat(300), &[]);
     }
 
     #[track_caller]
