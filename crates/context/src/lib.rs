@@ -1,1 +1,5 @@
 //! Longhaul's context engine.
+
+mod sentences;
+
+pub use sentences::{Unit, UnitKind, split_units};
