@@ -204,7 +204,7 @@ fn list_marker(content: &str) -> Option<Marker> {
     };
     let rest = &content[marker.length..];
     let spaces = rest.len() - rest.trim_start().len();
-    if let [b'[', b' ' | b'x' | b'X', b']', ..] = rest[spaces..].as_bytes() {
+    if let [b'[', b' ' | b'x' | b'X', b']', ..] = &rest.as_bytes()[spaces..] {
         marker.length += spaces + 3;
     }
     Some(marker)
@@ -239,6 +239,7 @@ fn numbered(content: &str) -> Option<Marker> {
 }
 
 /// Words that no sentence ends with.
+#[rustfmt::skip]
 const UNFINISHED: &[&str] = &[
     "a", "an", "and", "as", "at", "but", "by", "for", "from", "in", "into", "my", "of", "on", "or", "our",
     "than", "that", "the", "their", "to", "with", "your",
@@ -337,6 +338,7 @@ fn ends_sentence(text: &str, at: usize, run: usize, end: usize) -> bool {
 }
 
 /// Abbreviations that a sentence goes on after.
+#[rustfmt::skip]
 const ABBREVIATIONS: &[&str] = &[
     "e.g", "i.e", "eg", "ie", "cf", "vs", "resp", "approx", "incl", "excl", "mr", "mrs", "ms", "dr", "prof",
     "fig", "sec", "no", "nr", "st", "jr", "sr", "z.b", "d.h", "u.a", "bzw", "ggf", "p.ej", "p.ex", "ca",
@@ -344,7 +346,10 @@ const ABBREVIATIONS: &[&str] = &[
 ];
 
 /// Abbreviations that also end sentences: only a small letter behind them shows that one goes on.
-const OPEN_ABBREVIATIONS: &[&str] = &["etc", "usw", "a.m", "p.m", "inc", "ltd", "co", "al"];
+#[rustfmt::skip]
+const OPEN_ABBREVIATIONS: &[&str] = &[
+    "etc", "usw", "a.m", "p.m", "inc", "ltd", "co", "al",
+];
 
 fn is_abbreviation(before: &str, lower_follows: bool) -> bool {
     let word = before
