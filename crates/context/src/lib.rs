@@ -47,3 +47,14 @@ pub use replace::{Replacement, apply_replacements};
 pub use reverse_budget::{ReverseBudget, plan_shrinking};
 pub use survey::Survey;
 pub use truncate::{FullOutput, TruncateMode, Truncated, output_limit, truncate_output};
+//! Longhaul's context engine.
+
+mod asks;
+mod pins;
+mod sentences;
+mod typed;
+mod words;
+
+pub use asks::{Ask, AskState, Asks, Evidence, EvidenceKind};
+pub use pins::{Pin, PinId, Pins, Retirement};
+pub use sentences::{Unit, UnitKind, split_units};
