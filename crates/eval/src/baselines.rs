@@ -5,7 +5,8 @@ use std::collections::HashSet;
 use longhaul_conversation::{Body, Message, MessageId, Origin, Output, Part, Role};
 
 use crate::method::{Compactor, Method, Task};
-use crate::text::readable_text;
+use crate::replay::boundaries;
+use crate::text::{count_characters, readable_text};
 use crate::tfidf::TfIdf;
 
 /// Stands in front of what a baseline keeps of the head.
@@ -15,7 +16,7 @@ const NOTE: &str = "[Earlier messages were left out.]\n";
 pub fn baselines() -> Vec<Method> {
     vec![
         Method::new("tail-only", || Excerpt(|_, _| String::new())),
-        Method::new("longer-tail", || Excerpt(|head, room| end_of(&text_of(head), room).to_string())),
+        Method::new("longer-tail", || LongerTail),
         Method::new("first-plus-tail", || Excerpt(|head, room| start_of(&text_of(head), room).to_string())),
         Method::new("masking-only", || {
             Excerpt(|head, room| {
@@ -34,6 +35,18 @@ impl Compactor for Excerpt {
     fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
         let kept = (self.0)(task.head(), room(task));
         with_excerpt(task, &kept)
+    }
+}
+
+/// Spends the budget on more tail: whole messages, calls with their results.
+struct LongerTail;
+
+impl Compactor for LongerTail {
+    fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+        let fits = |from: &usize| count_characters(&task.context[*from..task.tail_from]) <= room(task) as u64;
+        let earlier = boundaries(task.context).into_iter().filter(|place| *place < task.tail_from);
+        let tail_from = std::iter::once(0).chain(earlier).find(fits).unwrap_or(task.tail_from);
+        with_excerpt(&Task { tail_from, ..*task }, "")
     }
 }
 
