@@ -12,8 +12,8 @@ use longhaul_conversation::{
 use serde_json::{Map, Value};
 
 use super::fit::{
-    call_names, fields_of, fit_call_with_object, fit_opaque, fit_thought, is_on_the_web, keep_fields,
-    lose_fields, lose_misplaced, output_text, rebuilt, refitted,
+    call_names, fields_of, fit_call_with_object, fit_ids, fit_opaque, fit_thought, is_on_the_web,
+    keep_fields, lose_fields, lose_misplaced, output_text, rebuilt, refitted,
 };
 use super::loss::{LossKind, Losses};
 use super::{add_missing, object, restore_rest};
@@ -53,12 +53,18 @@ pub(super) fn fit(request: &Request, losses: &mut Losses) -> Request {
             message.parts.sort_by_key(|part| !is_result(part));
         }
     }
+    fit_ids(&mut messages, is_id, losses);
     let mut fitted = refitted(request, system, messages);
     for tool in fitted.tools.iter_mut().filter(|tool| tool.parameters.is_null()) {
         // A schema is required, also for a tool without arguments.
         tool.parameters = Value::Object(object([("type", "object".into())]));
     }
     fitted
+}
+
+/// Whether Anthropic takes this for the id of a call.
+fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
 }
 
 /// Adds a message, to the last one if that is of the same side.
@@ -94,7 +100,10 @@ fn fit_part(part: &Part, role: Role, names: &HashMap<&CallId, &str>, losses: &mu
         (Body::Thought(thought), Role::Model) => {
             let signed_here = thought.signature.as_ref().is_some_and(|signature| signature.vendor == OWN);
             if !signed_here {
-                if !part.is_empty() {
+                if part.is_empty() {
+                    fit_thought(thought, OWN, losses);
+                    lose_fields(&part.extra, losses);
+                } else {
                     losses.add(LossKind::Thought, format!("{} characters", thought.text.chars().count()));
                 }
                 return None;

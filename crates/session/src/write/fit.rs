@@ -1,6 +1,6 @@
 //! What fitting a request has in common for all targets.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use longhaul_conversation::{
     Body, CallId, Extra, FileReference, Media, MediaData, Message, Output, Part, Request, Role, Thought,
@@ -147,6 +147,42 @@ pub(super) fn output_text(result: &ToolResult) -> String {
 /// The names of the tools, by call.
 pub(super) fn call_names(messages: &[Message]) -> HashMap<&CallId, &str> {
     messages.iter().flat_map(Message::calls).map(|call| (&call.id, call.name.as_str())).collect()
+}
+
+/// Gives calls whose id the target would refuse another one, and their results with them.
+pub(super) fn fit_ids(messages: &mut [Message], is_fine: fn(&str) -> bool, losses: &mut Losses) {
+    let ids = messages.iter().flat_map(|message| &message.parts).filter_map(call_id);
+    let mut taken: HashSet<CallId> = ids.filter(|id| is_fine(id.as_str())).cloned().collect();
+    let mut renamed: HashMap<CallId, CallId> = HashMap::new();
+    for message in messages {
+        losses.at(message);
+        for part in &mut message.parts {
+            let id = match &mut part.body {
+                Body::Call(call) => &mut call.id,
+                Body::Result(result) => &mut result.call,
+                _ => continue,
+            };
+            if is_fine(id.as_str()) {
+                continue;
+            }
+            let new = renamed.entry(id.clone()).or_insert_with(|| {
+                losses.add(LossKind::CallId, id.as_str());
+                let mut free = (1..).map(CallId::made_up).filter(|id| !taken.contains(id));
+                let new = free.next().expect("there is always another number");
+                taken.insert(new.clone());
+                new
+            });
+            *id = new.clone();
+        }
+    }
+}
+
+fn call_id(part: &Part) -> Option<&CallId> {
+    match &part.body {
+        Body::Call(call) => Some(&call.id),
+        Body::Result(result) => Some(&result.call),
+        _ => None,
+    }
 }
 
 /// The fields to write with a part or a message.

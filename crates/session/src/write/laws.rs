@@ -91,7 +91,12 @@ fn thoughts() -> impl Strategy<Value = Body> {
 }
 
 fn call_ids() -> impl Strategy<Value = CallId> {
-    prop_oneof!["c[0-9]".prop_map(CallId::new), (0..4).prop_map(CallId::made_up)]
+    prop_oneof![
+        6 => "c[0-9]".prop_map(CallId::new),
+        3 => (0..4).prop_map(CallId::made_up),
+        1 => "functions[.]ls:[0-9]".prop_map(CallId::new),
+        1 => "[ab]{41}".prop_map(CallId::new),
+    ]
 }
 
 fn calls() -> impl Strategy<Value = Body> {
@@ -379,6 +384,25 @@ fn made_up_ids_are_written_only_where_ids_are_required() {
         &made_up,
         &json!([{"role": "assistant", "content": [{"type": "tool_use", "id": "lh-call-1", "name": "ls", "input": {}}]}]),
         &[],
+    );
+}
+
+#[test]
+fn ids_that_would_be_refused_are_replaced_in_pairs() {
+    let id = "functions.ls:0";
+    let pair = [
+        model(vec![call(CallId::made_up(1), json!({})), call(id.into(), json!({}))]),
+        user(vec![Part::result(ToolResult::text(id, "one"))]),
+    ];
+    let tool_use = |id: &str| json!({"type": "tool_use", "id": id, "name": "ls", "input": {}});
+    check(
+        Target::Anthropic,
+        &pair,
+        &json!([
+            {"role": "assistant", "content": [tool_use("lh-call-1"), tool_use("lh-call-2")]},
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "lh-call-2", "content": "one"}]},
+        ]),
+        &[LossKind::CallId],
     );
 }
 

@@ -38,6 +38,8 @@ pub enum LossKind {
     Status,
     /// The name of a tool in a result whose call does not tell it.
     ToolName,
+    /// The id of a call that the target would refuse; call and result were given another one.
+    CallId,
     /// That a call's arguments are no object; they were written inside one.
     Arguments,
     /// Fields of another vendor's, or ones that have no place.
@@ -61,6 +63,7 @@ impl LossKind {
             Self::MediaType => "media type of a file",
             Self::Status => "outcome of a call",
             Self::ToolName => "name of a tool",
+            Self::CallId => "id of a call",
             Self::Arguments => "form of arguments",
             Self::Fields => "fields",
             Self::Order => "order of parts",

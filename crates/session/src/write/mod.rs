@@ -15,6 +15,8 @@ mod openai;
 use longhaul_conversation::Request;
 use serde_json::{Map, Value};
 
+use crate::Format;
+
 use loss::Losses;
 pub use loss::{Loss, LossKind};
 
@@ -32,6 +34,15 @@ pub enum Target {
 impl Target {
     /// Every target, in the order they are listed to people.
     pub const ALL: [Self; 3] = [Self::Gemini, Self::OpenAiChat, Self::Anthropic];
+
+    /// The format that reads what is written for this target.
+    pub fn format(self) -> Format {
+        match self {
+            Self::Gemini => Format::GeminiContents,
+            Self::OpenAiChat => Format::OpenAiChat,
+            Self::Anthropic => Format::Anthropic,
+        }
+    }
 }
 
 /// A request as its target wants it.

@@ -10,13 +10,16 @@ use longhaul_conversation::{
 use serde_json::{Map, Value};
 
 use super::fit::{
-    fields_of, fit_call, fit_opaque, fit_thought, is_on_the_web, keep_fields, lose_fields, lose_media,
-    lose_misplaced, output_text, rebuilt, refitted,
+    fields_of, fit_call, fit_ids, fit_opaque, fit_thought, is_on_the_web, keep_fields, lose_fields,
+    lose_media, lose_misplaced, output_text, rebuilt, refitted,
 };
 use super::loss::{LossKind, Losses};
 use super::{add_missing, object, restore_rest};
 
 const OWN: Vendor = Vendor::OpenAiChat;
+
+/// Longer ids of calls are refused.
+const LONGEST_ID: usize = 40;
 
 pub(super) fn fit(request: &Request, losses: &mut Losses) -> Request {
     let mut system: Vec<Part> =
@@ -55,6 +58,7 @@ pub(super) fn fit(request: &Request, losses: &mut Losses) -> Request {
         }
         messages.extend(rebuilt(message, Role::User, parts, extra));
     }
+    fit_ids(&mut messages, |id| (1..=LONGEST_ID).contains(&id.len()), losses);
     refitted(request, system, messages)
 }
 
