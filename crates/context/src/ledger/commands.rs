@@ -8,6 +8,7 @@ use super::entries::{CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, JobK
 use super::errors::find_errors;
 use super::jobs::background_handle;
 use super::outcome::Answer;
+use super::paths::is_absolute;
 use super::results::{Results, read_results};
 use super::shell::Script;
 use super::{LONGEST_TEXT, Ledger, cut};
@@ -29,6 +30,13 @@ pub(super) struct OpenCommand {
     asks_directory: bool,
 }
 
+impl OpenCommand {
+    /// The folder below the project that the command goes to, if it goes to one.
+    pub(super) fn goes_to(&self) -> Option<&str> {
+        self.leaves.as_deref().filter(|directory| !directory.is_empty() && !is_absolute(directory))
+    }
+}
+
 impl Ledger {
     /// A command is about to run.
     pub(super) fn command_called(
@@ -46,6 +54,7 @@ impl Ledger {
             exit_code: None,
             millis: None,
             at,
+            fixed: None,
         });
         // The project's folder is often named by no one but the commands that go there.
         if self.root.is_none()
@@ -114,7 +123,7 @@ impl Ledger {
             });
         }
         if outcome == WorkOutcome::Passed {
-            self.settle_errors(&text, at);
+            self.settle_failures(open.command, at);
         }
         for error in errors {
             let file = error.file.map(|file| self.key(&file));
@@ -137,8 +146,12 @@ impl Ledger {
         match (verdict, answer.outcome) {
             (Some(false), _) | (_, WorkOutcome::Failed) => WorkOutcome::Failed,
             (Some(true), _) => WorkOutcome::Passed,
-            (None, WorkOutcome::Passed) | (None, WorkOutcome::Unclear) if is_run && open.hides_exit => {
-                WorkOutcome::Unclear
+            // A pipe hides how it ended; a checker that says nothing has found nothing.
+            (None, WorkOutcome::Passed | WorkOutcome::Unclear) if is_run && open.hides_exit => {
+                let is_silent = matches!(answer.text.trim(), "" | "(no output)");
+                let purpose = self.commands.get(open.command).map(|command| command.purpose);
+                let is_checker = matches!(purpose, Some(CommandPurpose::Check | CommandPurpose::Build));
+                if is_silent && is_checker { WorkOutcome::Passed } else { WorkOutcome::Unclear }
             }
             (None, WorkOutcome::Unclear) if self.tells_failures => WorkOutcome::Passed,
             (None, outcome) => outcome,
@@ -153,15 +166,28 @@ impl Ledger {
         }
     }
 
-    /// A command that passes settles the errors that it, or a narrower run of the same, met before.
-    fn settle_errors(&mut self, command: &str, at: Ordinal) {
-        let words: Vec<&str> = key_words(command).collect();
-        if words.is_empty() {
+    /// A command that passes settles what it, or a narrower run of the same, met before.
+    fn settle_failures(&mut self, passed: usize, at: Ordinal) {
+        let (before, rest) = self.commands.split_at_mut(passed);
+        let Some(passed) = rest.first() else { return };
+        let words = key_words(&passed.text);
+        let runs_all = passed.purpose == CommandPurpose::Test && is_task(&words);
+        let mut settled: Vec<&str> = Vec::new();
+        let recent = before.iter_mut().rev().take(LOOKED_BACK);
+        for command in
+            recent.filter(|command| command.outcome == WorkOutcome::Failed && command.fixed.is_none())
+        {
+            let covers = runs_all && command.purpose == CommandPurpose::Test;
+            if covers || is_broader(&words, &key_words(&command.text)) {
+                command.fixed = Some(at);
+                settled.push(&command.text);
+            }
+        }
+        if settled.is_empty() {
             return;
         }
-        for error in self.errors.iter_mut().rev().take(128).filter(|error| error.fixed.is_none()) {
-            let met: Vec<&str> = key_words(&error.source).collect();
-            if met.first() == words.first() && words.iter().all(|word| met.contains(word)) {
+        for error in self.errors.iter_mut().rev().take(LOOKED_BACK).filter(|error| error.fixed.is_none()) {
+            if settled.contains(&error.source.as_str()) {
                 error.fixed = Some(at);
             }
         }
@@ -218,18 +244,40 @@ impl Ledger {
     }
 }
 
+/// How many entries are looked back over for what a later run settles.
+const LOOKED_BACK: usize = 256;
+
 /// The words of a command that say what it runs: without a leading `cd`, redirects and what only shortens its output.
-pub(super) fn key_words(command: &str) -> impl Iterator<Item = &str> {
+/// Of commits, pushes and the like only the act counts: the next one is another try.
+pub(super) fn key_words(command: &str) -> Vec<&str> {
+    const ACTS: &[&str] = &["commit", "push", "pull", "rebase", "merge", "stash", "cherry-pick"];
     let mut command = command.trim();
+    for step in command.split("&&") {
+        let mut words = step.split_whitespace();
+        if words.next() == Some("git")
+            && let Some(act) = words.next().filter(|act| ACTS.contains(act))
+        {
+            return vec!["git", act];
+        }
+    }
     while command.starts_with("cd ")
         && let Some((_, rest)) = command.split_once("&&")
     {
         command = rest.trim();
     }
     let end = command.find(" | ").or_else(|| command.find("; echo")).unwrap_or(command.len());
-    command[..end]
-        .split_whitespace()
-        .filter(|word| !matches!(*word, "2>&1" | "-v" | "-count=1" | "--quiet" | "-q"))
+    let says_nothing = |word: &&str| !matches!(*word, "2>&1" | "-v" | "-count=1" | "--quiet" | "-q");
+    command[..end].split_whitespace().filter(says_nothing).collect()
+}
+
+/// Whether a command runs at least what another one ran: it names nothing that the other does not.
+fn is_broader(words: &[&str], other: &[&str]) -> bool {
+    !words.is_empty() && words.first() == other.first() && words.iter().all(|word| other.contains(word))
+}
+
+/// Whether a command runs a task of the project's, and all of it.
+fn is_task(words: &[&str]) -> bool {
+    matches!(words, ["mise" | "make" | "just" | "task" | "npm" | "pnpm" | "yarn" | "bun", rest @ ..] if rest.len() <= 2)
 }
 
 /// `[main 1a2b3c4] message` and `[main (root-commit) 1a2b3c4] message`

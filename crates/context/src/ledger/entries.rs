@@ -105,6 +105,9 @@ pub struct CommandEntry {
     pub millis: Option<u64>,
     /// The message that asked for it.
     pub at: Ordinal,
+    /// The message of a later run that passed, where this one failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fixed: Option<Ordinal>,
 }
 
 /// What a command was for.

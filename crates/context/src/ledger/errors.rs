@@ -53,6 +53,19 @@ pub(super) fn find_errors(output: &str) -> Vec<Found> {
     found
 }
 
+/// Lines in which npm only says where it failed.
+const NPM_NOISE: &[&str] = &[
+    "path ",
+    "workspace ",
+    "location ",
+    "command ",
+    "A complete log",
+    "in workspace",
+    "at location",
+    "Exit status",
+    "errno ",
+];
+
 /// The error that one line tells of.
 fn error_in(text: &str) -> Option<Found> {
     let found = |name: Option<&str>, message: &str, file: Option<&str>| {
@@ -94,10 +107,11 @@ fn error_in(text: &str) -> Option<Found> {
     const STARTS: &[&str] =
         &["fatal: ", "panic: ", "error: ", "Error: ", "ERROR: ", "npm ERR! ", "npm error ", "make: *** "];
     if let Some(start) = STARTS.iter().find(|start| text.starts_with(**start)) {
-        let says_nothing = text.len() < start.len() + 4
-            || text.starts_with("npm error A complete log")
+        let rest = &text[start.len()..];
+        let says_nothing = rest.len() < 4
             || text.starts_with("error: could not compile")
-            || text.starts_with("error: aborting due to");
+            || text.starts_with("error: aborting due to")
+            || start.starts_with("npm") && NPM_NOISE.iter().any(|noise| rest.starts_with(noise));
         let name = start.trim_end_matches([':', ' ']);
         let name = (!name.eq_ignore_ascii_case("error")).then_some(name);
         return if says_nothing { None } else { found(name, text, None) };

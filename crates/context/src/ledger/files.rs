@@ -57,6 +57,12 @@ impl Ledger {
             return;
         };
         let text = answer.text.trim().trim_start_matches("<tool_use_error>");
+        // The tool only asks for the file to be read before.
+        if text.starts_with("File has not been read yet")
+            || text.starts_with("File has been modified since read")
+        {
+            return;
+        }
         let line = text.lines().map(str::trim).find(|line| line.len() > 8).unwrap_or_default();
         self.errors.push(ErrorEntry {
             name: None,

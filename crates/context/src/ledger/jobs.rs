@@ -83,7 +83,7 @@ impl Ledger {
             None => return,
         };
         if let Some(handle) = tag(notice, "task-id") {
-            self.job_ended(&handle.to_string(), outcome, at);
+            self.job_ended(handle, outcome, at);
         }
     }
 

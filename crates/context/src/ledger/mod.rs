@@ -105,7 +105,7 @@ impl Ledger {
                 Body::Call(call) => self.call(call, at, message.at),
                 Body::Result(result) => self.result(result, at, message.at),
                 Body::Text(text) if matches!(part.origin, Origin::Hook | Origin::Tool) => {
-                    self.notice(text, at)
+                    self.notice(text, at);
                 }
                 _ => {}
             }
@@ -211,7 +211,8 @@ impl Ledger {
                 open.time.zip(time).map(|(start, end)| end.as_millis().saturating_sub(start.as_millis()));
             answer.millis = passed.and_then(|millis| u64::try_from(millis).ok());
         }
-        self.note_surroundings(&answer.text);
+        let went_to = if let Expects::Command(command) = &open.expects { command.goes_to() } else { None };
+        self.note_surroundings(&answer.text, went_to);
         match open.expects {
             Expects::Files(effects) => self.files_answered(&effects, &open.tool, &answer, open.at),
             Expects::Command(command) => self.command_answered(&command, &answer, open.at),
@@ -222,7 +223,7 @@ impl Ledger {
     }
 
     /// Shells and editors of commands tell behind their output where they stand and which file they have open.
-    fn note_surroundings(&mut self, text: &str) {
+    fn note_surroundings(&mut self, text: &str, went_to: Option<&str>) {
         for line in tail(text, 800).lines().rev().take(8) {
             let line = line.trim();
             let directory = line
@@ -233,7 +234,9 @@ impl Ledger {
                 })
                 .or_else(|| line.strip_prefix("Shell cwd was reset to "));
             if let Some(directory) = directory {
-                self.learn_root(directory);
+                // Where a command went below the project, the project is above.
+                let below = went_to.and_then(|below| directory.strip_suffix(below)?.strip_suffix('/'));
+                self.learn_root(below.unwrap_or(directory));
                 self.directory = self.seen_from_root(directory);
             } else if let Some(file) =
                 line.strip_prefix("(Open file: ").and_then(|rest| rest.strip_suffix(')'))

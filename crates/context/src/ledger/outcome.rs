@@ -81,27 +81,30 @@ pub(super) fn read_answer(result: &ToolResult) -> Answer<'_> {
         seconds.filter(|seconds| (0.0..1e7).contains(seconds)).map(|seconds| (seconds * 1000.0) as u64);
     let millis = millis.or_else(|| wall_time_in(&text));
     let start = text.trim_start();
-    let outcome =
-        if result.status == ToolStatus::Cancelled || REFUSALS.iter().any(|words| start.starts_with(words)) {
-            WorkOutcome::Cancelled
-        } else if let Some(code) = exit_code {
-            if code == 0 && result.status != ToolStatus::Failed {
-                WorkOutcome::Passed
-            } else {
-                WorkOutcome::Failed
-            }
-        } else if result.status == ToolStatus::Failed || failed_flag {
-            WorkOutcome::Failed
-        } else if result.status == ToolStatus::Succeeded
-            || succeeded_flag
-            || start.starts_with("Your command ran successfully")
-        {
+    let is_aborted = text.trim_end().ends_with("\nCommand aborted") || start.trim_end() == "Command aborted";
+    let outcome = if is_aborted
+        || result.status == ToolStatus::Cancelled
+        || REFUSALS.iter().any(|words| start.starts_with(words))
+    {
+        WorkOutcome::Cancelled
+    } else if let Some(code) = exit_code {
+        if code == 0 && result.status != ToolStatus::Failed {
             WorkOutcome::Passed
-        } else if FAILURES.iter().any(|words| start.starts_with(words)) {
-            WorkOutcome::Failed
         } else {
-            WorkOutcome::Unclear
-        };
+            WorkOutcome::Failed
+        }
+    } else if result.status == ToolStatus::Failed || failed_flag {
+        WorkOutcome::Failed
+    } else if result.status == ToolStatus::Succeeded
+        || succeeded_flag
+        || start.starts_with("Your command ran successfully")
+    {
+        WorkOutcome::Passed
+    } else if FAILURES.iter().any(|words| start.starts_with(words)) {
+        WorkOutcome::Failed
+    } else {
+        WorkOutcome::Unclear
+    };
     Answer { text, exit_code, millis, outcome }
 }
 

@@ -128,27 +128,27 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(args: Value, expected: Option<&str>) {
-        assert_eq!(read_plan(&args, Ordinal(1)).as_ref().map(shape).as_deref(), expected);
+    fn check(args: &Value, expected: Option<&str>) {
+        assert_eq!(read_plan(args, Ordinal(1)).as_ref().map(shape).as_deref(), expected);
     }
 
     #[test]
     fn plans_of_all_tools_are_read() {
         check(
-            json!({"todos": [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}]}),
+            &json!({"todos": [{"content": "a", "status": "completed"}, {"content": "b", "status": "in_progress"}]}),
             Some("[x] a, [>] b"),
         );
-        check(json!({"plan": [{"step": "a", "status": "pending"}], "explanation": "why"}), Some("[ ] a"));
+        check(&json!({"plan": [{"step": "a", "status": "pending"}], "explanation": "why"}), Some("[ ] a"));
         check(
-            json!({"command": "plan", "task_list": [{"title": "a", "status": "done", "notes": ""}]}),
+            &json!({"command": "plan", "task_list": [{"title": "a", "status": "done", "notes": ""}]}),
             Some("[x] a"),
         );
-        check(json!({"todos": [{"description": "a", "status": "cancelled"}]}), Some("[-] a"));
-        check(json!({"todos": "- [x] a\n- [ ] b\nnoise"}), Some("[x] a, [ ] b"));
-        check(json!({"todos": []}), Some(""));
-        check(json!({"plan": "free text"}), None);
-        check(json!({"command": "view"}), None);
-        check(json!(null), None);
+        check(&json!({"todos": [{"description": "a", "status": "cancelled"}]}), Some("[-] a"));
+        check(&json!({"todos": "- [x] a\n- [ ] b\nnoise"}), Some("[x] a, [ ] b"));
+        check(&json!({"todos": []}), Some(""));
+        check(&json!({"plan": "free text"}), None);
+        check(&json!({"command": "view"}), None);
+        check(&json!(null), None);
     }
 
     #[test]

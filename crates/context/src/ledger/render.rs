@@ -46,6 +46,8 @@ pub enum LedgerSection {
     Plan,
 }
 
+/// A failure that nobody came back to within so many commands no longer matters.
+const RECENT: usize = 40;
 const MOST_FAILING: usize = 5;
 const MOST_ERRORS: usize = 6;
 const MOST_COMMITS: usize = 5;
@@ -115,21 +117,27 @@ impl Ledger {
     }
 
     fn failing_lines(&self) -> Vec<LedgerLine> {
-        let mut seen = HashSet::new();
-        let newest = self.commands.iter().rev().filter(|command| command.purpose != CommandPurpose::Look);
-        // Only the last run of a command counts; those that a run line tells are told already.
-        let last = newest.filter(|command| seen.insert(key_words(&command.text).collect::<Vec<_>>()));
+        // Those that a run line tells are told already.
         let told: HashSet<Ordinal> = self.run_lines().iter().flat_map(|line| line.marks.clone()).collect();
+        let mut seen = HashSet::new();
+        let recent =
+            self.commands.iter().rev().take(RECENT).filter(|command| command.purpose != CommandPurpose::Look);
+        // Only the last run of a command counts.
+        let last = recent.filter(|command| seen.insert(key_words(&command.text)));
         let failing =
-            last.filter(|command| command.outcome == WorkOutcome::Failed && !told.contains(&command.at));
-        let mut lines: Vec<_> = failing.take(MOST_FAILING).map(failing_line).collect();
+            last.filter(|command| command.outcome == WorkOutcome::Failed && command.fixed.is_none());
+        let untold = failing.filter(|command| !told.contains(&command.at));
+        let mut lines: Vec<_> = untold.take(MOST_FAILING).map(failing_line).collect();
         lines.reverse();
         lines
     }
 
     fn error_lines(&self) -> Vec<LedgerLine> {
-        let open = self.errors.iter().rev().filter(|error| error.fixed.is_none());
-        let mut lines: Vec<_> = open.take(MOST_ERRORS).map(error_line).collect();
+        let since = self.commands.iter().rev().nth(RECENT).map_or(Ordinal(0), |command| command.at);
+        let mut seen = HashSet::new();
+        let open = self.errors.iter().rev().filter(|error| error.fixed.is_none() && error.at >= since);
+        let mut lines: Vec<_> =
+            open.filter(|error| seen.insert(&error.message)).take(MOST_ERRORS).map(error_line).collect();
         lines.reverse();
         lines
     }
@@ -169,8 +177,7 @@ impl Room {
 
     /// Takes the files within `share`: the newest one by one, the others folder by folder.
     fn put_files(&mut self, mut files: Vec<(&str, &FileEntry)>, share: usize, section: LedgerSection) {
-        // What lies outside the project is scratch more often than work.
-        files.sort_by_key(|(path, file)| (paths::is_scratch(path), std::cmp::Reverse(file.last), *path));
+        files.sort_by_key(|(path, file)| (is_passing(path, file), std::cmp::Reverse((file.last, *path))));
         let mut lines: Vec<LedgerLine> =
             files.iter().map(|(path, file)| file_line(path, file, section)).collect();
         let share = share.min(self.left);
@@ -189,10 +196,16 @@ impl Room {
         }
         lines.truncate(shown);
         // In the order of the work, not backwards.
-        lines.reverse();
+        let lasting = files[..shown].iter().take_while(|(path, file)| !is_passing(path, file)).count();
+        lines[..lasting].reverse();
         lines.into_iter().for_each(|line| self.put(Some(line)));
         fold(&files[shown..], section).into_iter().for_each(|line| self.put(Some(line)));
     }
+}
+
+/// Whether a file matters little: scratch space, or made and removed again.
+fn is_passing(path: &str, file: &FileEntry) -> bool {
+    paths::is_scratch(path) || file.state == FileState::Deleted && !file.existed
 }
 
 /// A line's cost with its line end and its share of a mark.

@@ -173,17 +173,16 @@ impl Reader {
                 }
             }
             "Tests"
-                if rest.contains(" total") || rest.trim_start().starts_with(|c: char| c.is_ascii_digit()) =>
+                if [" passed", " failed", " total"].iter().any(|word| rest.contains(word))
+                    && starts_with_number(rest) =>
             {
-                if rest.contains(" passed") || rest.contains(" failed") || rest.contains(" total") {
-                    let failed = number_before(rest, " failed").unwrap_or(0);
-                    self.counts(
-                        number_before(rest, " passed").or(Some(0)),
-                        Some(failed),
-                        number_before(rest, " skipped"),
-                    );
-                    self.verdict(failed == 0);
-                }
+                let failed = number_before(rest, " failed").unwrap_or(0);
+                self.counts(
+                    number_before(rest, " passed").or(Some(0)),
+                    Some(failed),
+                    number_before(rest, " skipped"),
+                );
+                self.verdict(failed == 0);
             }
             // cargo-nextest: `Summary [ 0.5s] 10 tests run: 9 passed, 1 failed, 0 skipped`
             "Summary" if rest.contains(" tests run: ") || rest.contains(" test run: ") => {
@@ -400,6 +399,10 @@ impl Reader {
 
 fn without_time(name: &str) -> &str {
     name.rsplit_once(" (").filter(|(_, time)| time.ends_with("s)")).map_or(name, |(name, _)| name)
+}
+
+fn starts_with_number(text: &str) -> bool {
+    text.trim_start().starts_with(|c: char| c.is_ascii_digit())
 }
 
 fn leading_number(text: &str) -> Option<u32> {

@@ -292,8 +292,9 @@ fn line_count(arguments: &[String]) -> Option<&str> {
 }
 
 fn head_range(arguments: &[String]) -> LineRange {
+    let counts_bytes = arguments.iter().any(|word| word.starts_with("-c") || word.starts_with("--bytes"));
     let lines = line_count(arguments).and_then(|lines| lines.parse().ok());
-    LineRange { first: 1, last: Some(lines.unwrap_or(10)) }
+    LineRange { first: 1, last: (!counts_bytes).then(|| lines.unwrap_or(10)) }
 }
 
 /// `tail -n +30` reads from a line on; otherwise nobody knows which lines the last ones are.

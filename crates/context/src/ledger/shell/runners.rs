@@ -12,8 +12,11 @@ pub(super) struct Runner {
     pub(super) purpose: CommandPurpose,
 }
 
+/// Words by what they are for.
+type Purposes = &'static [(CommandPurpose, &'static [&'static str])];
+
 /// Programs that always do the same.
-const PLAIN: &[(CommandPurpose, &[&str])] = &[
+const PLAIN: Purposes = &[
     (
         Test,
         &[
@@ -82,7 +85,7 @@ const PLAIN: &[(CommandPurpose, &[&str])] = &[
 ];
 
 /// Programs whose first words decide.
-const BY_SUBCOMMAND: &[(&str, &[(CommandPurpose, &[&str])])] = &[
+const BY_SUBCOMMAND: &[(&str, Purposes)] = &[
     (
         "cargo",
         &[
