@@ -23,6 +23,7 @@ mod cut;
 mod estimate;
 mod groups;
 mod json_size;
+mod ledger;
 mod loops;
 mod mask;
 mod pins;
@@ -47,6 +48,11 @@ pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
 pub use estimate::{Estimate, Estimator, Meter, Weights};
 pub use groups::complete_groups;
+pub use ledger::{
+    CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,
+    FileSummary, JobEntry, JobKind, Ledger, LedgerLine, LedgerSection, LedgerSummary, LineRange, RunEntry,
+    StateSummary, StepStatus, TaskList, TaskStep, WorkOutcome,
+};
 pub use loops::{Loop, LoopDetector};
 pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
 pub use pins::{Pin, PinId, Pins, Retirement};
