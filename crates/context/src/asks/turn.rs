@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::hear::shorten;
 use super::{Evidence, EvidenceKind};
-use crate::sentences::{UnitKind, is_wide, split_units};
+use crate::sentences::{Unit, UnitKind, is_wide, split_units};
 use crate::words::Words;
 
 /// What has happened since the user last spoke.
@@ -38,6 +38,12 @@ pub(super) struct Closing {
 
 /// Evidence is quoted up to this many bytes.
 const LONGEST_WORDS: usize = 240;
+
+/// A model says that it is done within so many sentences of the beginning or the end of its text.
+const REPORTS: usize = 40;
+
+/// The beginning of a sentence in which it reports that work is done.
+const LONGEST_REPORT: usize = 600;
 
 /// The beginning of a command that tells what it does.
 const LONGEST_COMMAND: usize = 1_000;
@@ -134,17 +140,20 @@ fn close(text: &str, ordinal: Ordinal) -> Option<Closing> {
     let mut prose =
         units.iter().filter(|unit| !matches!(unit.kind, UnitKind::Code | UnitKind::Row | UnitKind::Quote));
     // "Certainly!" answers nothing.
-    let is_short = |text: &str| Words::of(text).len() < 4 && !text.contains(is_wide);
+    let is_short =
+        |text: &str| text.len() < LONGEST_WORDS && Words::of(text).len() < 4 && !text.contains(is_wide);
     let answer = prose.clone().find(|unit| !is_short(unit.text)).or(prose.clone().next())?;
     let answer = Evidence::new(ordinal, EvidenceKind::Answer, answer.text);
-    let statement = prose.find(|unit| reports_completion(unit.text));
+    let is_report = |unit: &&Unit<'_>| reports_completion(unit.text);
+    let statement =
+        prose.by_ref().take(REPORTS).find(is_report).or_else(|| prose.rev().take(REPORTS).find(is_report));
     let statement = statement.map(|unit| Evidence::new(ordinal, EvidenceKind::Statement, unit.text));
     Some(Closing { answer, statement })
 }
 
 fn reports_completion(text: &str) -> bool {
     let has = |cues: &[&str]| cues.iter().any(|cue| text.contains(cue));
-    let words = Words::of(text);
+    let words = Words::of(shorten(text, LONGEST_REPORT));
     let ends_done = words.len() <= 8
         && matches!(
             words.iter().last(),
