@@ -118,7 +118,7 @@ impl Words {
     ///
     /// A pattern is a row of words. `a|b` is either word, `~` a gap of a few words, `^a` a word that opens a clause,
     /// `@verb` a common verb in its plain form, `@base` any word that can follow "always" in an order, `@ing` a word
-    /// in -ing, `@ed` one in -ed, `@number` a number, `@any` any word.
+    /// in -ing, `@ed` one in -ed, `@plural` one in -s, `@number` a number, `@any` any word.
     pub(crate) fn fit_any(&self, patterns: &[&str]) -> bool {
         patterns.iter().any(|pattern| self.fit(pattern))
     }
@@ -149,6 +149,7 @@ impl Words {
 fn fits_token(word: &str, token: &str) -> bool {
     match token {
         "@any" => true,
+        "@plural" => word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("'s"),
         "@number" => word.bytes().all(|byte| byte.is_ascii_digit()),
         "@verb" => is_verb(word),
         "@base" => is_base(word),

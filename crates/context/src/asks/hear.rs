@@ -43,6 +43,9 @@ const LONGEST_ASK: usize = 600;
 /// A message that asks nothing outright is quoted up to this many sentences.
 const STATEMENTS: usize = 3;
 
+/// Asking sentences of fewer characters than this say too little alone.
+const TERSE: usize = 16;
+
 /// Hears what `text` says and asks.
 pub(super) fn hear(text: &str) -> Heard {
     let said: Vec<Said<'_>> =
@@ -89,7 +92,10 @@ fn asks_of(said: &[Said<'_>]) -> Vec<String> {
             && !is_only_a_rule(said.unit.text)
     };
     let mut sentences: Vec<_> = typed().filter(asking).map(|said| said.unit.text).collect();
-    if sentences.is_empty() && items.len() < 2 {
+    // "wth?" and "investigate" ask something, but what stands before them says what.
+    let is_terse =
+        sentences.iter().map(|text| text.chars().count()).sum::<usize>() < TERSE && !text_is_wide(&sentences);
+    if is_terse && items.len() < 2 {
         let statement =
             |said: &&Said<'_>| said.unit.kind != UnitKind::Heading && !is_only_a_rule(said.unit.text);
         sentences = typed().filter(statement).map(|said| said.unit.text).take(STATEMENTS).collect();
@@ -100,6 +106,10 @@ fn asks_of(said: &[Said<'_>]) -> Vec<String> {
         asks.extend(items.iter().take(MOST_ASKS).map(|item| join(&[item])));
     }
     asks
+}
+
+fn text_is_wide(sentences: &[&str]) -> bool {
+    sentences.iter().any(|text| text.contains(is_wide))
 }
 
 /// Joins whole sentences while they fit.
@@ -325,7 +335,8 @@ mod tests {
 
     #[test]
     fn requests() {
-        check("Fix the bug. It is in a.rs.", Reply::MovesOn, &["Fix the bug."]);
+        check("Fix the broken parser. It is in a.rs.", Reply::MovesOn, &["Fix the broken parser."]);
+        check("It is all wrong now. wth?", Reply::MovesOn, &["It is all wrong now. wth?"]);
         check("hello! can you fix it?", Reply::MovesOn, &["can you fix it?"]);
         check("the table is too wide", Reply::MovesOn, &["the table is too wide"]);
         check("We start today. Add tests. Why is it slow?", Reply::MovesOn, &["Add tests. Why is it slow?"]);

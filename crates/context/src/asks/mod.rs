@@ -60,7 +60,7 @@ pub struct Evidence {
     pub message: Ordinal,
     /// What it is.
     pub kind: EvidenceKind,
-    /// Its words.
+    /// Its words: the model's sentence, or the command that went well.
     pub words: String,
 }
 

@@ -60,6 +60,7 @@ fn an_ask_is_open_until_the_model_says_done_and_the_user_moves_on() {
         &["done m2: Fix the bug", "open: now add docs"],
     );
     check(&["u Fix the bug", "a Fixed.", "u thanks!"], &["done m2: Fix the bug"]);
+    check(&["u Check part 1", "a Part 1 done.", "u go home"], &["done m2: Check part 1", "open: go home"]);
     check(&["u 修复这个错误", "a 已修复。", "u 推送"], &["done m2: 修复这个错误", "open: 推送"]);
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::hear::shorten;
 use super::{Evidence, EvidenceKind};
-use crate::sentences::{UnitKind, split_units};
+use crate::sentences::{Unit, UnitKind, is_wide, split_units};
 use crate::words::Words;
 
 /// What has happened since the user last spoke.
@@ -23,7 +23,8 @@ pub(super) struct Turn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Pending {
     call: CallId,
-    is_check: bool,
+    /// The command, if it runs tests, a build or a commit.
+    check: Option<String>,
 }
 
 /// The model's last words of a turn.
@@ -37,6 +38,12 @@ pub(super) struct Closing {
 
 /// Evidence is quoted up to this many bytes.
 const LONGEST_WORDS: usize = 240;
+
+/// A model says that it is done within so many sentences of the beginning or the end of its text.
+const REPORTS: usize = 40;
+
+/// The beginning of a sentence in which it reports that work is done.
+const LONGEST_REPORT: usize = 600;
 
 /// The beginning of a command that tells what it does.
 const LONGEST_COMMAND: usize = 1_000;
@@ -52,7 +59,7 @@ impl Turn {
         }
         for call in message.calls() {
             self.closing = None;
-            self.pending.push(Pending { call: call.id.clone(), is_check: is_check(call) });
+            self.pending.push(Pending { call: call.id.clone(), check: check_of(call) });
         }
         if message.role == Role::Model && message.calls().next().is_none() {
             let texts = message.parts.iter().filter(|part| part.origin == Origin::Model);
@@ -65,8 +72,8 @@ impl Turn {
 
     fn answered(&mut self, result: &ToolResult, ordinal: Ordinal) {
         let Some(place) = self.pending.iter().position(|pending| pending.call == result.call) else { return };
-        if self.pending.swap_remove(place).is_check {
-            self.check = passed(result).map(|words| Evidence::new(ordinal, EvidenceKind::Check, &words));
+        if let Some(command) = self.pending.swap_remove(place).check {
+            self.check = passed(result).then(|| Evidence::new(ordinal, EvidenceKind::Check, &command));
         }
     }
 
@@ -132,17 +139,28 @@ fn close(text: &str, ordinal: Ordinal) -> Option<Closing> {
     let units = split_units(text);
     let mut prose =
         units.iter().filter(|unit| !matches!(unit.kind, UnitKind::Code | UnitKind::Row | UnitKind::Quote));
-    let answer = Evidence::new(ordinal, EvidenceKind::Answer, prose.clone().next()?.text);
-    let statement = prose.find(|unit| reports_completion(unit.text));
+    // "Certainly!" answers nothing.
+    let is_short =
+        |text: &str| text.len() < LONGEST_WORDS && Words::of(text).len() < 4 && !text.contains(is_wide);
+    let answer = prose.clone().find(|unit| !is_short(unit.text)).or(prose.clone().next())?;
+    let answer = Evidence::new(ordinal, EvidenceKind::Answer, answer.text);
+    let is_report = |unit: &&Unit<'_>| reports_completion(unit.text);
+    let statement =
+        prose.by_ref().take(REPORTS).find(is_report).or_else(|| prose.rev().take(REPORTS).find(is_report));
     let statement = statement.map(|unit| Evidence::new(ordinal, EvidenceKind::Statement, unit.text));
     Some(Closing { answer, statement })
 }
 
 fn reports_completion(text: &str) -> bool {
     let has = |cues: &[&str]| cues.iter().any(|cue| text.contains(cue));
-    let words = Words::of(text);
+    let words = Words::of(shorten(text, LONGEST_REPORT));
+    let ends_done = words.len() <= 8
+        && matches!(
+            words.iter().last(),
+            Some("done" | "complete" | "completed" | "fixed" | "finished" | "pushed")
+        );
     !text.ends_with(['?', '？'])
-        && (words.fit_any(COMPLETED) && !words.fit_any(UNFINISHED)
+        && ((ends_done || words.fit_any(COMPLETED)) && !words.fit_any(UNFINISHED)
             || has(WIDE_COMPLETED) && !has(WIDE_UNFINISHED))
 }
 
@@ -155,37 +173,29 @@ const CHECKS: &[&str] = &[
     "go vet|build",
 ];
 
-/// Whether a call runs tests, a build or a commit.
-fn is_check(call: &ToolCall) -> bool {
-    let Value::Object(args) = &call.args else { return false };
+/// The command of a call that runs tests, a build or a commit.
+fn check_of(call: &ToolCall) -> Option<String> {
+    let Value::Object(args) = &call.args else { return None };
     let commands = ["command", "cmd", "script", "input", "code"].iter().filter_map(|key| args.get(*key));
     let mut texts = commands.map(|command| match command {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
+        Value::String(text) => shorten(text.trim(), LONGEST_COMMAND).to_string(),
+        Value::Array(items) => {
+            let words: Vec<_> = items.iter().filter_map(Value::as_str).collect();
+            shorten(&words.join(" "), LONGEST_COMMAND).to_string()
+        }
         _ => String::new(),
     });
-    texts.any(|text| Words::of(shorten(&text, LONGEST_COMMAND)).fit_any(CHECKS))
+    texts.find(|text| Words::of(text).fit_any(CHECKS))
 }
 
-/// The last line of a check that passed.
-fn passed(result: &ToolResult) -> Option<String> {
+/// Whether a check went well, by its status and the end of its output.
+fn passed(result: &ToolResult) -> bool {
     if matches!(result.status, ToolStatus::Failed | ToolStatus::Cancelled) {
-        return None;
+        return false;
     }
     let output = result.readable();
-    let end = &output[output.ceil_char_boundary(output.len().saturating_sub(VERDICT))..];
-    let words = Words::of(end);
+    let words = Words::of(&output[output.ceil_char_boundary(output.len().saturating_sub(VERDICT))..]);
     let clean = words.fit_any(&["0 failed|failures|errors|error", "no errors"]);
-    let failed = words.fit_any(&[
-        "failed",
-        "failure",
-        "failures",
-        "error",
-        "errors",
-        "fatal",
-        "traceback",
-        "exit code 1",
-    ]);
-    let last = end.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("no output");
-    (clean || !failed).then(|| last.trim().to_string())
+    clean
+        || !words.fit_any(&["failed|failure|failures|error|errors|fatal|traceback", "exit code 1|2|101|127"])
 }

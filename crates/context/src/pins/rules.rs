@@ -91,10 +91,13 @@ fn is_wide_rule(text: &str) -> bool {
         || cues::WIDE_QUESTION_ENDS.iter().any(|ending| end.ends_with(ending));
     !asks
         && !contains_any(text, cues::WIDE_NOT_RULES)
-        && cues::WIDE_RULES.iter().any(|cue| fits_wide(text, cue))
+        && cues::CHINESE_RULES.iter().chain(cues::JAPANESE_RULES).any(|cue| fits_wide(text, cue))
 }
 
 fn fits_wide(text: &str, cue: &str) -> bool {
+    if let Some((head, tail)) = cue.split_once('~') {
+        return text.split_once(head).is_some_and(|(_, rest)| rest.contains(tail));
+    }
     let Some(cue) = cue.strip_prefix('^') else { return text.contains(cue) };
     text.match_indices(cue).any(|(at, _)| {
         let before = text[..at].trim_end();

@@ -65,6 +65,11 @@ fn english_rules() {
         "Commits should never mention ticket numbers.",
         "Stop adding comments to every line.",
         "Nothing may be deleted without my approval.",
+        "Branch names must start with feat/ or fix/.",
+        "You are only allowed to edit files in crates/parser.",
+        "Please run make lint every time you change Go code.",
+        "Treat warnings as errors.",
+        "Only ever use UTC timestamps.",
     ]);
 }
 
@@ -106,6 +111,11 @@ fn english_text_without_rules() {
         "No migrations to apply.",
         "Have you considered that in the future?",
         "Always happy to help.",
+        "there must be a typo somewhere",
+        "the docs say that all keys must be strings but ours are ints",
+        "rename all the variables in main.rs to snake_case",
+        "why don't you use a loop here",
+        "I always get this error when I start the server",
     ]);
 }
 
@@ -133,6 +143,7 @@ fn chinese_rules() {
         "为什么必须重启？",
         "也要加上相应的tooltip",
         "修复这个失败的测试",
+        "每次启动都会报错",
     ]);
 }
 
@@ -154,6 +165,7 @@ fn japanese_rules() {
         "ビルドは毎回失敗します",
         "気にしないでください",
         "テストを実行して",
+        "テストが毎回落ちる",
         "これは常に必要ですか",
     ]);
 }
