@@ -26,6 +26,7 @@ pub(super) struct OpenCommand {
     commit: Option<String>,
     in_background: bool,
     hides_exit: bool,
+    is_filtered: bool,
     /// Whether it only asks where the shell stands.
     asks_directory: bool,
 }
@@ -73,6 +74,7 @@ impl Ledger {
             commit: script.commit,
             in_background: in_background || script.is_background,
             hides_exit: script.hides_exit,
+            is_filtered: script.is_filtered,
             asks_directory: command.trim().split([' ', '&', ';', '\n']).next() == Some("pwd"),
         }
     }
@@ -148,7 +150,7 @@ impl Ledger {
             (Some(true), _) => WorkOutcome::Passed,
             // A pipe hides how it ended; a checker that says nothing has found nothing.
             (None, WorkOutcome::Passed | WorkOutcome::Unclear) if is_run && open.hides_exit => {
-                let is_silent = matches!(answer.text.trim(), "" | "(no output)");
+                let is_silent = !open.is_filtered && matches!(answer.text.trim(), "" | "(no output)");
                 let purpose = self.commands.get(open.command).map(|command| command.purpose);
                 let is_checker = matches!(purpose, Some(CommandPurpose::Check | CommandPurpose::Build));
                 if is_silent && is_checker { WorkOutcome::Passed } else { WorkOutcome::Unclear }
