@@ -11,7 +11,7 @@ use super::outcome::Answer;
 use super::paths::is_absolute;
 use super::results::{Results, read_results};
 use super::shell::Script;
-use super::{LONGEST_TEXT, Ledger, cut};
+use super::{LONGEST_TEXT, Ledger, cut, tail};
 
 /// A command that waits for its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -221,8 +221,9 @@ impl Ledger {
         if outcome != WorkOutcome::Failed
             && let Some(directory) = &open.leaves
         {
-            let has_been_told = answer.text.contains("Shell cwd was reset to ")
-                || answer.text.contains("urrent working directory: ");
+            let end = tail(&answer.text, 800);
+            let has_been_told =
+                end.contains("Shell cwd was reset to ") || end.contains("urrent working directory: ");
             if !has_been_told {
                 self.directory = self.seen_from_root(directory);
             }
@@ -230,13 +231,17 @@ impl Ledger {
     }
 
     fn apply_effects(&mut self, effects: &[Effect], output: &str, at: Ordinal) {
+        if effects.is_empty() {
+            return;
+        }
+        let complaints: Vec<&str> = output
+            .lines()
+            .take(400)
+            .filter(|line| line.contains("No such file") || line.contains("Is a directory"))
+            .collect();
         let is_missing = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or(path);
-            let mut lines = output
-                .lines()
-                .take(400)
-                .filter(|line| line.contains("No such file") || line.contains("Is a directory"));
-            lines.any(|line| line.contains(name))
+            complaints.iter().any(|line| line.contains(name))
         };
         for effect in effects {
             if !is_missing(&effect.path) {
