@@ -209,8 +209,8 @@ impl Ledger {
         {
             self.learn_root(directory);
         }
-        let surely = match (outcome, answer.outcome) {
-            (WorkOutcome::Failed, _) => &open.effects[..open.early_effects.min(open.effects.len())],
+        let surely = match outcome {
+            WorkOutcome::Failed => &open.effects[..open.early_effects.min(open.effects.len())],
             _ => &open.effects[..],
         };
         // A lone reading that fails has read nothing.
