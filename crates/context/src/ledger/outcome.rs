@@ -209,7 +209,7 @@ fn exit_code_in_line(line: &str) -> Option<i32> {
     ];
     let line = line.trim_start();
     let starts = |start: &&str| line.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
-    if !STARTS.iter().any(|start| starts(start)) {
+    if !STARTS.iter().any(starts) {
         return None;
     }
     // The phrases stand near the beginning.
