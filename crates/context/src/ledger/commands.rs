@@ -11,7 +11,7 @@ use super::outcome::Answer;
 use super::paths::is_absolute;
 use super::results::{Results, read_results};
 use super::shell::Script;
-use super::{LONGEST_TEXT, Ledger, cut};
+use super::{LONGEST_TEXT, Ledger, cut, tail};
 
 /// A command that waits for its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -26,6 +26,7 @@ pub(super) struct OpenCommand {
     commit: Option<String>,
     in_background: bool,
     hides_exit: bool,
+    is_filtered: bool,
     /// Whether it only asks where the shell stands.
     asks_directory: bool,
 }
@@ -73,6 +74,7 @@ impl Ledger {
             commit: script.commit,
             in_background: in_background || script.is_background,
             hides_exit: script.hides_exit,
+            is_filtered: script.is_filtered,
             asks_directory: command.trim().split([' ', '&', ';', '\n']).next() == Some("pwd"),
         }
     }
@@ -148,7 +150,7 @@ impl Ledger {
             (Some(true), _) => WorkOutcome::Passed,
             // A pipe hides how it ended; a checker that says nothing has found nothing.
             (None, WorkOutcome::Passed | WorkOutcome::Unclear) if is_run && open.hides_exit => {
-                let is_silent = matches!(answer.text.trim(), "" | "(no output)");
+                let is_silent = !open.is_filtered && matches!(answer.text.trim(), "" | "(no output)");
                 let purpose = self.commands.get(open.command).map(|command| command.purpose);
                 let is_checker = matches!(purpose, Some(CommandPurpose::Check | CommandPurpose::Build));
                 if is_silent && is_checker { WorkOutcome::Passed } else { WorkOutcome::Unclear }
@@ -207,8 +209,8 @@ impl Ledger {
         {
             self.learn_root(directory);
         }
-        let surely = match (outcome, answer.outcome) {
-            (WorkOutcome::Failed, _) => &open.effects[..open.early_effects.min(open.effects.len())],
+        let surely = match outcome {
+            WorkOutcome::Failed => &open.effects[..open.early_effects.min(open.effects.len())],
             _ => &open.effects[..],
         };
         // A lone reading that fails has read nothing.
@@ -219,8 +221,9 @@ impl Ledger {
         if outcome != WorkOutcome::Failed
             && let Some(directory) = &open.leaves
         {
-            let has_been_told = answer.text.contains("Shell cwd was reset to ")
-                || answer.text.contains("urrent working directory: ");
+            let end = tail(&answer.text, 800);
+            let has_been_told =
+                end.contains("Shell cwd was reset to ") || end.contains("urrent working directory: ");
             if !has_been_told {
                 self.directory = self.seen_from_root(directory);
             }
@@ -228,13 +231,17 @@ impl Ledger {
     }
 
     fn apply_effects(&mut self, effects: &[Effect], output: &str, at: Ordinal) {
+        if effects.is_empty() {
+            return;
+        }
+        let complaints: Vec<&str> = output
+            .lines()
+            .take(400)
+            .filter(|line| line.contains("No such file") || line.contains("Is a directory"))
+            .collect();
         let is_missing = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or(path);
-            let mut lines = output
-                .lines()
-                .take(400)
-                .filter(|line| line.contains("No such file") || line.contains("Is a directory"));
-            lines.any(|line| line.contains(name))
+            complaints.iter().any(|line| line.contains(name))
         };
         for effect in effects {
             if !is_missing(&effect.path) {

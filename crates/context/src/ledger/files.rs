@@ -256,8 +256,8 @@ fn says_new(told: &str) -> Option<bool> {
 
 /// A result without what hosts put around a file's content.
 fn content(text: &str) -> &str {
-    let text = match text.rfind("\n\n<system-reminder>") {
-        Some(end) => &text[..end],
+    let text = match tail(text, 4000).rfind("\n\n<system-reminder>") {
+        Some(end) => &text[..text.len() - tail(text, 4000).len() + end],
         None => text,
     };
     let is_preamble = text.starts_with("Here's the result of running `cat -n`");

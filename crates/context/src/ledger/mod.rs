@@ -10,6 +10,7 @@ mod entries;
 mod errors;
 mod files;
 mod jobs;
+mod numbers;
 mod outcome;
 mod patch;
 mod paths;

@@ -208,11 +208,12 @@ fn exit_code_in_line(line: &str) -> Option<i32> {
         "<exit_code",
     ];
     let line = line.trim_start();
-    // Cut by characters: the phrases stand near the beginning.
-    let head: String = line.chars().take(120).collect::<String>().to_ascii_lowercase();
-    if !STARTS.iter().any(|start| head.starts_with(start)) {
+    let starts = |start: &&str| line.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
+    if !STARTS.iter().any(starts) {
         return None;
     }
+    // The phrases stand near the beginning.
+    let head = super::head(line, 200).to_ascii_lowercase();
     PHRASES.iter().find_map(|phrase| {
         let after = &head[head.find(phrase)? + phrase.len()..];
         let number = after.trim_start_matches([':', ' ', '=', '>']);

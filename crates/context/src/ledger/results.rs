@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use super::effect::count;
+use super::numbers::{after_number, leading_number, number_after, number_before, starts_with_number};
 
 /// What an output tells about a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -399,36 +400,6 @@ impl Reader {
 
 fn without_time(name: &str) -> &str {
     name.rsplit_once(" (").filter(|(_, time)| time.ends_with("s)")).map_or(name, |(name, _)| name)
-}
-
-fn starts_with_number(text: &str) -> bool {
-    text.trim_start().starts_with(|c: char| c.is_ascii_digit())
-}
-
-fn leading_number(text: &str) -> Option<u32> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    text[..end].parse().ok()
-}
-
-/// What stands behind the number at the start.
-fn after_number(text: &str) -> Option<&str> {
-    let end = text.find(|c: char| !c.is_ascii_digit())?;
-    let rest = &text[end..];
-    if rest.starts_with('%') { Some(rest) } else { rest.strip_prefix(' ') }
-}
-
-/// The number directly before `words`.
-fn number_before(text: &str, words: &str) -> Option<u32> {
-    let before = &text[..text.find(words)?];
-    let start = before
-        .rfind(|c: char| !c.is_ascii_digit())
-        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
-    before[start..].parse().ok()
-}
-
-/// The number behind `words`, spaces between.
-fn number_after(text: &str, words: &str) -> Option<u32> {
-    leading_number(text[text.find(words)? + words.len()..].trim_start())
 }
 
 #[cfg(test)]

@@ -385,6 +385,15 @@ fn a_later_run_settles_errors() {
 }
 
 #[test]
+fn silence_of_a_checker_is_a_pass_unless_something_filters_it() {
+    let outcome = |command: &str| ledger_of(&[("Bash", json!({"command": command}), "")]).runs()[0].outcome;
+    assert_eq!(outcome("npx tsc --noEmit 2>&1 | head -5"), WorkOutcome::Passed);
+    assert_eq!(outcome("npx tsc --noEmit 2>&1 | grep 'error TS'"), WorkOutcome::Passed);
+    assert_eq!(outcome("npx tsc --noEmit 2>&1 | grep markdown"), WorkOutcome::Unclear);
+    assert_eq!(outcome("npm test 2>&1 | tail -5"), WorkOutcome::Unclear);
+}
+
+#[test]
 fn commits_have_message_and_hash() {
     let ledger = ledger_of(&[
         ("Bash", json!({"command": "git commit -m 'fix: it'"}), "[main 1a2b3c4] fix: it\n 1 file changed"),

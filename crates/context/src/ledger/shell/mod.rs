@@ -1,5 +1,6 @@
 //! Reads shell scripts: what they do to files, what they run, and where they leave the shell standing.
 
+mod git;
 mod programs;
 mod runners;
 mod split;
@@ -35,6 +36,8 @@ pub(super) struct Script {
     pub(super) is_background: bool,
     /// Whether its exit code may be another command's than the one that matters.
     pub(super) hides_exit: bool,
+    /// Whether its output goes through something that may drop what tells of failure.
+    pub(super) is_filtered: bool,
 }
 
 /// What a script does that starts in `directory`, where `open_file` is the file that an editor of commands has open.
@@ -49,6 +52,7 @@ pub(super) fn read_script(script: &str, directory: &str, open_file: Option<&str>
             commit: None,
             is_background: false,
             hides_exit: false,
+            is_filtered: false,
         },
         open_file,
         early: None,
@@ -140,6 +144,9 @@ impl Reader<'_> {
                     *range = Some(lines);
                 }
             }
+        }
+        if self.fed_from.is_some() && programs::drops_lines(words) {
+            self.script.is_filtered = true;
         }
         let found = programs::effects_of(words, simple.heredoc, &self.script.directory);
         self.script.effects.extend(found.effects);

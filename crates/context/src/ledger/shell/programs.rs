@@ -5,6 +5,7 @@ use crate::ledger::entries::{FileChange, LineRange};
 use crate::ledger::patch::read_patch;
 use crate::ledger::paths::{file_name, join};
 
+use super::git;
 use super::split::{Redirect, Simple};
 use super::wrappers::base_name;
 
@@ -119,42 +120,12 @@ const LOOKERS: &[&str] = &[
     "in",
 ];
 
-/// Subcommands of git that change nothing.
-const GIT_LOOKS: &[&str] = &[
-    "status",
-    "log",
-    "diff",
-    "show",
-    "branch",
-    "blame",
-    "remote",
-    "rev-parse",
-    "ls-files",
-    "ls-tree",
-    "describe",
-    "reflog",
-    "grep",
-    "cat-file",
-    "shortlog",
-    "config",
-    "merge-base",
-    "rev-list",
-    "ls-remote",
-    "fetch",
-    "check-ignore",
-    "worktree",
-];
-
 /// Whether a command only looks at something.
 pub(super) fn only_looks(words: &[String]) -> bool {
     let Some(program) = words.first().map(|program| base_name(program)) else { return true };
     let has = |start: &str| words.iter().any(|word| word.starts_with(start));
     match program {
-        "git" => git_subcommand(words).is_none_or(|(subcommand, rest)| {
-            GIT_LOOKS.contains(&subcommand)
-                || subcommand == "stash" && rest.first().is_some_and(|word| word == "list" || word == "show")
-                || subcommand == "tag" && rest.iter().any(|word| word == "-l" || word == "--list")
-        }),
+        "git" => git::only_looks(words),
         "sed" => !has("-i") && !has("--in-place"),
         "find" => !has("-delete") && !has("-exec"),
         "gh" => {
@@ -186,7 +157,7 @@ pub(super) fn effects_of(words: &[String], heredoc: Option<&str>, directory: &st
         "cp" | "install" => place.copies(&operands(arguments, &["-m", "-t"])),
         "touch" => place.each(&operands(arguments, &["-d", "-t", "-r"]), |_| append()),
         "git" => {
-            let (effects, message) = git(words, heredoc, &place);
+            let (effects, message) = git::effects_of(words, heredoc, &place);
             commit = message;
             effects
         }
@@ -226,6 +197,16 @@ pub(super) fn filtered_lines(words: &[String]) -> Option<LineRange> {
     }
 }
 
+/// Whether a program may drop lines of what it is fed that tell of a failure.
+pub(super) fn drops_lines(words: &[String]) -> bool {
+    let Some(program) = words.first() else { return false };
+    let seeks_failures = words
+        .iter()
+        .any(|word| ["error", "Error", "ERROR", "fail", "FAIL"].iter().any(|sought| word.contains(sought)));
+    matches!(base_name(program), "grep" | "egrep" | "rg" | "awk" | "sed" | "jq" | "cut" | "tee" | "wc")
+        && !seeks_failures
+}
+
 /// The effect of sending output to a file; `text` is what goes there, where it is known.
 pub(super) fn redirect(output: &Redirect, text: Option<&str>, directory: &str) -> Option<Effect> {
     let path = file_name(&output.path)?;
@@ -256,7 +237,7 @@ fn append() -> Act {
 }
 
 /// The words that are no options; `with_value` are options that take the next word.
-fn operands<'w>(arguments: &'w [String], with_value: &[&str]) -> Vec<&'w str> {
+pub(super) fn operands<'w>(arguments: &'w [String], with_value: &[&str]) -> Vec<&'w str> {
     let mut found = Vec::new();
     let mut words = arguments.iter().map(String::as_str);
     let mut only_operands = false;
@@ -310,69 +291,13 @@ fn sed_range(script: &str) -> Option<LineRange> {
     Some(LineRange { first: first.trim().parse().ok()?, last: last.trim().parse().ok() })
 }
 
-fn git_subcommand(words: &[String]) -> Option<(&str, &[String])> {
-    let mut rest = words.get(1..)?;
-    while let Some(option) = rest.first().filter(|word| word.starts_with('-')) {
-        let taken = if matches!(option.as_str(), "-C" | "-c" | "--git-dir" | "--work-tree") { 2 } else { 1 };
-        rest = rest.get(taken..)?;
-    }
-    let (subcommand, rest) = rest.split_first()?;
-    Some((subcommand, rest))
-}
-
-fn git(words: &[String], heredoc: Option<&str>, place: &Place<'_>) -> (Vec<Effect>, Option<String>) {
-    let Some((subcommand, arguments)) = git_subcommand(words) else { return Default::default() };
-    let says = |option: &str| arguments.iter().any(|word| word == option);
-    let effects = match subcommand {
-        "mv" => place.moves(&operands(arguments, &[])),
-        "rm" if !says("--cached") => place.each(&operands(arguments, &[]), |_| Act::Delete),
-        "checkout" if says("--") => {
-            let files = arguments
-                .iter()
-                .skip_while(|word| *word != "--")
-                .skip(1)
-                .map(String::as_str)
-                .collect::<Vec<_>>();
-            place.each(&files, |_| Act::Restore)
-        }
-        "restore" if !says("--staged") && !says("-S") => {
-            place.each(&operands(arguments, &["-s", "--source"]), |_| Act::Restore)
-        }
-        "apply" | "am" => place.patch(heredoc.unwrap_or_default()),
-        "commit" => return (Vec::new(), commit_message(arguments, heredoc)),
-        _ => Vec::new(),
-    };
-    (effects, None)
-}
-
-/// The first line of the message that `git commit` is given.
-fn commit_message(arguments: &[String], heredoc: Option<&str>) -> Option<String> {
-    let mut words = arguments.iter();
-    let mut message = None;
-    while let Some(word) = words.next() {
-        let is_short = word.starts_with('-') && !word.starts_with("--") && word.ends_with('m');
-        if is_short || word == "--message" {
-            message = words.next().map(String::as_str);
-            break;
-        }
-        if let Some(value) = word.strip_prefix("--message=") {
-            message = Some(value);
-            break;
-        }
-    }
-    let text = message.or(heredoc)?;
-    // `$(cat <<'EOF' … EOF)`: the message begins on the line behind the heredoc's sign.
-    let text = if text.starts_with("$(") && text.contains("<<") { text.split_once('\n')?.1 } else { text };
-    text.lines().map(str::trim).find(|line| !line.is_empty()).map(str::to_string)
-}
-
 /// The folder that words are seen from.
-struct Place<'d> {
+pub(super) struct Place<'d> {
     directory: &'d str,
 }
 
 impl Place<'_> {
-    fn each(&self, paths: &[&str], act: impl Fn(&str) -> Act) -> Vec<Effect> {
+    pub(super) fn each(&self, paths: &[&str], act: impl Fn(&str) -> Act) -> Vec<Effect> {
         let paths = paths.iter().filter_map(|path| file_name(path));
         paths.map(|path| Effect::new(join(self.directory, path), act(path))).collect()
     }
@@ -411,7 +336,7 @@ impl Place<'_> {
         }
     }
 
-    fn moves(&self, paths: &[&str]) -> Vec<Effect> {
+    pub(super) fn moves(&self, paths: &[&str]) -> Vec<Effect> {
         self.pairs(paths, |from, to| Effect::new(from, Act::Move { to }))
     }
 
@@ -437,7 +362,7 @@ impl Place<'_> {
             .collect()
     }
 
-    fn patch(&self, patch: &str) -> Vec<Effect> {
+    pub(super) fn patch(&self, patch: &str) -> Vec<Effect> {
         let mut effects = read_patch(patch);
         for effect in &mut effects {
             effect.path = join(self.directory, &effect.path);

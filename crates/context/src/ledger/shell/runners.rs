@@ -53,6 +53,7 @@ const PLAIN: Purposes = &[
         Check,
         &[
             "tsc",
+            "tsgo",
             "eslint",
             "ruff",
             "mypy",
