@@ -17,10 +17,14 @@
 mod asks;
 mod breakdown;
 mod budget;
+mod calibrate;
 mod characters;
+mod compose;
+mod coverage;
 mod curate;
 mod cut;
 mod estimate;
+mod extract;
 mod groups;
 mod json_size;
 mod ledger;
@@ -33,9 +37,12 @@ mod reverse_budget;
 mod sentences;
 #[cfg(test)]
 mod shapes;
+mod snapshot;
 mod survey;
+mod tracker;
 mod truncate;
 mod typed;
+mod user_words;
 mod words;
 
 pub use asks::{Ask, AskState, Asks, Evidence, EvidenceKind};
@@ -44,9 +51,13 @@ pub use budget::{
     Budget, BudgetSettings, DoesNotFit, Floor, FloorPart, InvalidThreshold, OutputLimits, Threshold,
     parse_token_count,
 };
+pub use calibrate::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation, base_units};
+pub use compose::{ComposeOptions, Composed, compose};
+pub use coverage::{Coverage, MissingAnchor, measure_coverage};
 pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
 pub use estimate::{Estimate, Estimator, Meter, Weights};
+pub use extract::AnchorKind;
 pub use groups::complete_groups;
 pub use ledger::{
     CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,
@@ -59,5 +70,7 @@ pub use pins::{Pin, PinId, Pins, Retirement};
 pub use replace::{Replacement, apply_replacements};
 pub use reverse_budget::{ReverseBudget, plan_shrinking};
 pub use sentences::{Unit, UnitKind, split_units};
+pub use snapshot::{Entry, OtherSection, Section, Snapshot, SnapshotLine, find_snapshot, parse_snapshot};
 pub use survey::Survey;
+pub use tracker::Tracker;
 pub use truncate::{FullOutput, TruncateMode, Truncated, output_limit, truncate_output};

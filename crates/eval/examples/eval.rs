@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use longhaul_eval::{
-    Class, Settings, Subject, Summary, baselines, evaluate, render_sessions, render_table, to_json,
+    Class, Settings, Subject, Summary, baselines, evaluate, offline, render_sessions, render_table, to_json,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -16,7 +16,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     for path in &paths {
         collect_files(Path::new(path), &mut files)?;
     }
-    let (methods, settings) = (baselines(), Settings::default());
+    let mut methods = vec![offline()];
+    if !has("--only") {
+        methods.extend(baselines());
+    }
+    let settings = Settings::default();
     let (mut reports, mut skipped) = (Vec::new(), Vec::new());
     for file in &files {
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();

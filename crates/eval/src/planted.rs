@@ -1,6 +1,6 @@
 //! Twelve rules of our own, put into a session to see whether they survive.
 
-use longhaul_conversation::{Message, MessageId, Part, Role};
+use longhaul_conversation::{Message, MessageId, Ordinal, Part, Role};
 
 use crate::replay::boundaries;
 use crate::text::count_characters;
@@ -32,7 +32,8 @@ const AROUND: [(&str, &str); 4] = [
 /// How much of a session's characters may have passed before the last planted rule; behind that it could be the tail.
 const PLANTED_SHARE: f64 = 0.6;
 
-/// The session with the rules planted, each in a user message of its own, evenly over its first part and in mixed order.
+/// The session with the rules planted, each in a user message of its own, evenly over its first part and in mixed
+/// order; all messages are counted anew.
 pub(crate) fn plant(messages: &[Message]) -> Vec<Message> {
     let room = count_characters(messages) as f64 * PLANTED_SHARE;
     let mut places = boundaries(messages);
@@ -47,6 +48,9 @@ pub(crate) fn plant(messages: &[Message]) -> Vec<Message> {
             planted.push(rule_message(next));
             next += 1;
         }
+    }
+    for (ordinal, message) in (1..).map(Ordinal).zip(&mut planted) {
+        message.ordinal = Some(ordinal);
     }
     planted
 }

@@ -99,7 +99,8 @@ fn scan_quoted<'t>(line: &'t str, open: usize, found: &mut impl FnMut(AnchorKind
     let Some(length) = memchr_backtick(inner.as_bytes()) else { return };
     let quoted = inner[..length].trim();
     let is_phrase = quoted.contains(' ') || quoted.contains('(') || quoted.len() >= 6;
-    if (3..=60).contains(&quoted.len()) && is_phrase && quoted.bytes().any(|byte| byte.is_ascii_alphabetic()) {
+    if (3..=60).contains(&quoted.len()) && is_phrase && quoted.bytes().any(|byte| byte.is_ascii_alphabetic())
+    {
         found(AnchorKind::Quoted, quoted);
     }
 }
@@ -159,7 +160,8 @@ fn classify_path<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)
         return;
     }
     // `and/or` is no path; a place, an ending or an unusual letter makes one.
-    let is_plain = slashes == 1 && segments == 2 && path.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'/');
+    let is_plain =
+        slashes == 1 && segments == 2 && path.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'/');
     if !(is_plain && path.len() < 9) {
         found(AnchorKind::Path, path);
     }
@@ -209,7 +211,9 @@ fn classify_number<'t>(word: &'t str, marks: &Marks, found: &mut impl FnMut(Anch
     let bytes = word.as_bytes();
     if is_hash(bytes, marks) {
         found(AnchorKind::Hash, word);
-    } else if marks.digits >= 3 && bytes.len() <= 20 || marks.letters >= 1 && marks.letters <= 3 && marks.digits >= 2 {
+    } else if marks.digits >= 3 && bytes.len() <= 20
+        || marks.letters >= 1 && marks.letters <= 3 && marks.digits >= 2
+    {
         found(AnchorKind::Number, word);
     }
 }
@@ -228,8 +232,15 @@ struct Marks {
 
 impl Marks {
     fn of(bytes: &[u8]) -> Self {
-        let mut marks =
-            Self { digits: 0, letters: 0, underscore: false, dot: false, dash: false, camel: false, lower: false };
+        let mut marks = Self {
+            digits: 0,
+            letters: 0,
+            underscore: false,
+            dot: false,
+            dash: false,
+            camel: false,
+            lower: false,
+        };
         let mut after_lower = false;
         for byte in bytes {
             match byte {
@@ -272,10 +283,11 @@ fn is_hash(bytes: &[u8], marks: &Marks) -> bool {
 
 /// Endings that make a name a file's.
 const ENDINGS: &[&str] = &[
-    "rs", "go", "py", "pyi", "ts", "tsx", "js", "jsx", "mjs", "cjs", "md", "mdx", "json", "jsonl", "toml", "yaml",
-    "yml", "c", "h", "cc", "cpp", "hpp", "java", "kt", "swift", "rb", "php", "cs", "txt", "sh", "bash", "sql", "html",
-    "css", "scss", "vue", "svelte", "xml", "csv", "lock", "cfg", "ini", "conf", "proto", "lua", "pl", "r", "scala",
-    "ex", "exs", "zig", "dart", "tf", "gradle", "ipynb", "rst", "pony", "hs", "ml", "log", "env", "svg", "png",
+    "rs", "go", "py", "pyi", "ts", "tsx", "js", "jsx", "mjs", "cjs", "md", "mdx", "json", "jsonl", "toml",
+    "yaml", "yml", "c", "h", "cc", "cpp", "hpp", "java", "kt", "swift", "rb", "php", "cs", "txt", "sh",
+    "bash", "sql", "html", "css", "scss", "vue", "svelte", "xml", "csv", "lock", "cfg", "ini", "conf",
+    "proto", "lua", "pl", "r", "scala", "ex", "exs", "zig", "dart", "tf", "gradle", "ipynb", "rst", "pony",
+    "hs", "ml", "log", "env", "svg", "png",
 ];
 
 fn has_file_ending(name: &str) -> bool {
@@ -314,8 +326,14 @@ mod tests {
     #[test]
     fn numbers_hashes_errors_and_addresses_are_found() {
         check("port 8080 after 30s, not 12", &[(Number, "8080"), (Number, "30s")]);
-        check("commit 8b2b3af fixes E0308 and ENOENT", &[(Hash, "8b2b3af"), (Error, "E0308"), (Error, "ENOENT")]);
-        check("a TypeError at https://example.org/a?b=1.", &[(Error, "TypeError"), (Url, "https://example.org/a?b=1")]);
+        check(
+            "commit 8b2b3af fixes E0308 and ENOENT",
+            &[(Hash, "8b2b3af"), (Error, "E0308"), (Error, "ENOENT")],
+        );
+        check(
+            "a TypeError at https://example.org/a?b=1.",
+            &[(Error, "TypeError"), (Url, "https://example.org/a?b=1")],
+        );
     }
 
     #[test]

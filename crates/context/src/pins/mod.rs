@@ -129,6 +129,14 @@ impl Pins {
         (!text.is_empty()).then(|| self.put(text, None))
     }
 
+    /// Takes over a pin from a snapshot whose messages are lost.
+    pub(crate) fn restore(&mut self, text: &str, at: Ordinal) {
+        let text = text.trim();
+        if !text.is_empty() {
+            self.put(text, Some(at));
+        }
+    }
+
     /// Retires a pin because the user says so; tells whether it held until now.
     pub fn remove_by_hand(&mut self, id: PinId) -> bool {
         match self.pins.iter_mut().find(|pin| pin.id == id && pin.retired_by.is_none()) {

@@ -1,0 +1,300 @@
+//! Writes the snapshot: pins, the user's words, asks, the record of work, and then the lines that cover most of what later
+//! work is likely to need, each within its share of the budget.
+
+use std::collections::HashSet;
+
+use longhaul_conversation::{Body, Message, Ordinal, TokenCount};
+
+use crate::asks::AskState;
+use crate::coverage::{Coverage, measure_coverage};
+use crate::extract::{Choice, Source, choose_lines};
+use crate::ledger::LedgerSection;
+use crate::sentences::split_units;
+use crate::snapshot::{Entry, Section, Snapshot};
+use crate::tracker::{Tracker, USER_SAID};
+use crate::{Estimator, Pin};
+
+/// What a snapshot is to be made for.
+#[derive(Clone, Debug)]
+pub struct ComposeOptions<'a> {
+    /// What the snapshot may take, tags and marks included. Pins stay even if they alone take more.
+    pub budget: TokenCount,
+    /// The messages that stay as they are.
+    pub tail: &'a [Message],
+    /// The first message that stays; what stands before it is to be covered.
+    pub before: Ordinal,
+    /// What the user wants the snapshot to dwell on.
+    pub focus: Option<&'a str>,
+    /// Measures texts.
+    pub estimator: Estimator,
+}
+
+/// A snapshot and what it covers.
+#[derive(Clone, Debug)]
+pub struct Composed {
+    /// The snapshot.
+    pub snapshot: Snapshot,
+    /// What of the compacted messages is still there.
+    pub coverage: Coverage,
+    /// Whether the pins alone take more than the budget.
+    pub pins_exceed_budget: bool,
+}
+
+/// The user's words take at most this share.
+const WORDS_SHARE: f64 = 0.4;
+/// Goal, asks and plan take at most this share.
+const ASKS_SHARE: f64 = 0.1;
+/// The record of work takes at most this share.
+const LEDGER_SHARE: f64 = 0.25;
+/// What an anchor in the record of work is still worth elsewhere: there it stands without its words around it.
+const LEDGER_COVERS: f32 = 0.5;
+
+/// Writes the snapshot of everything before `options.before`.
+pub fn compose(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
+    let mut draft = Draft::new(tracker, options);
+    draft.pins();
+    draft.words();
+    draft.asks();
+    draft.ledger();
+    draft.extract();
+    draft.finish()
+}
+
+struct Draft<'a> {
+    tracker: &'a Tracker,
+    options: &'a ComposeOptions<'a>,
+    /// Entries by section; a snapshot is made of them at the end.
+    entries: Vec<(Section, Ordinal, Vec<String>)>,
+    /// Tokens that are left.
+    left: f64,
+    /// How much of each anchor is covered.
+    covered: Vec<f32>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(tracker: &'a Tracker, options: &'a ComposeOptions<'a>) -> Self {
+        let empty = Snapshot::new(Some(Ordinal(options.before.0.saturating_sub(1)))).render();
+        let sections: usize = Section::ALL.iter().map(|section| 2 * section.name().len() + 7).sum();
+        let frame = options.estimator.text(&empty).as_f64() + sections as f64 / 4.0;
+        let mut covered = vec![0.0; tracker.pool.anchors().len()];
+        for message in options.tail {
+            each_text(message, &mut |text| {
+                tracker.pool.known_anchors(text, &mut |number| covered[number as usize] = 1.0);
+            });
+        }
+        Self { tracker, options, entries: Vec::new(), left: options.budget.0 as f64 - frame, covered }
+    }
+
+    fn cost(&self, lines: &[String]) -> f64 {
+        let texts: f64 = lines.iter().map(|line| self.options.estimator.text(line).as_f64() + 0.25).sum();
+        texts + 2.0
+    }
+
+    /// Puts lines into a section, whatever they cost.
+    fn put(&mut self, section: Section, at: Ordinal, lines: Vec<String>, covers: f32) {
+        self.left -= self.cost(&lines);
+        for line in &lines {
+            let covered = &mut self.covered;
+            self.tracker.pool.known_anchors(line, &mut |number| {
+                let known = &mut covered[number as usize];
+                *known = known.max(covers);
+            });
+        }
+        self.entries.push((section, at, lines));
+    }
+
+    /// Standing instructions are kept whatever they cost; one that stands in the tail is there already.
+    fn pins(&mut self) {
+        let before = self.options.before;
+        let said_before = |pin: &&Pin| pin.messages.last().is_none_or(|at| *at < before);
+        let pins: Vec<&Pin> = self.tracker.pins.active().filter(said_before).collect();
+        for pin in pins {
+            let at = pin.messages.last().copied().unwrap_or(Ordinal(0));
+            let lines = pin.text.lines().map(str::to_string).collect();
+            self.put(Section::ActiveConstraints, at, lines, 1.0);
+        }
+    }
+
+    fn words(&mut self) {
+        let room = (self.options.budget.0 as f64 * WORDS_SHARE).min(self.left);
+        let room = TokenCount(room.max(0.0) as u64);
+        for words in self.tracker.words.choose(self.options.before, room, &self.options.estimator) {
+            let mut lines = words.lines;
+            if let Some(first) = lines.first_mut() {
+                first.insert_str(0, USER_SAID);
+            }
+            self.put(Section::ActiveConstraints, words.at, lines, 1.0);
+        }
+    }
+
+    fn asks(&mut self) {
+        let mut room = (self.options.budget.0 as f64 * ASKS_SHARE).min(self.left);
+        let asks = self.tracker.asks.all();
+        if let Some(first) = asks.iter().find(|ask| !matches!(ask.state, AskState::Replaced { .. })) {
+            let goal = first_sentence(&first.text, 200);
+            let at = first.messages.first().copied().unwrap_or(Ordinal(1));
+            self.put_within(&mut room, Section::OverallGoal, at, goal);
+        }
+        // The newest first: it says what to do now.
+        for ask in asks.iter().rev().take(12) {
+            let state = match &ask.state {
+                AskState::Open { claim: None } => "[TODO]",
+                AskState::Open { claim: Some(_) } => "[IN PROGRESS]",
+                AskState::Done(_) => "[DONE]",
+                AskState::Replaced { .. } => continue,
+            };
+            let at = ask.messages.last().copied().unwrap_or(Ordinal(1));
+            if at < self.options.before {
+                let line = format!("{state} {}", first_sentence(&ask.text, 110));
+                self.put_within(&mut room, Section::TaskState, at, line);
+            }
+        }
+        for line in self.tracker.ledger.plan_lines() {
+            let at = line.marks.last().copied().unwrap_or(Ordinal(1));
+            self.put_within(&mut room, Section::TaskState, at, line.text);
+        }
+    }
+
+    fn put_within(&mut self, room: &mut f64, section: Section, at: Ordinal, line: String) {
+        let lines = vec![line];
+        let cost = self.cost(&lines);
+        if cost <= *room && cost <= self.left {
+            *room -= cost;
+            self.put(section, at, lines, LEDGER_COVERS);
+        }
+    }
+
+    fn ledger(&mut self) {
+        let room = (self.options.budget.0 as f64 * LEDGER_SHARE).min(self.left);
+        for line in self.tracker.ledger.render_lines(TokenCount(room.max(0.0) as u64)) {
+            let section = match line.section {
+                LedgerSection::Changed | LedgerSection::Commits => Section::ArtifactTrail,
+                LedgerSection::Directory | LedgerSection::Read => Section::FileSystemState,
+                LedgerSection::Plan => Section::TaskState,
+                _ => Section::RecentActions,
+            };
+            let at = line.marks.last().copied().unwrap_or(Ordinal(0));
+            if self.cost(std::slice::from_ref(&line.text)) <= self.left {
+                self.put(section, at, vec![line.text], LEDGER_COVERS);
+            }
+        }
+    }
+
+    /// Fills what is left with the lines that cover most.
+    fn extract(&mut self) {
+        if self.left < 8.0 {
+            return;
+        }
+        let focus: Vec<String> = self
+            .options
+            .focus
+            .map(|focus| {
+                focus
+                    .to_lowercase()
+                    .split_whitespace()
+                    .filter(|word| word.len() > 2)
+                    .map(str::to_string)
+                    .collect()
+            })
+            .unwrap_or_default();
+        let quoted: HashSet<String> =
+            self.entries.iter().flat_map(|(_, _, lines)| lines.iter().cloned()).collect();
+        let quoted: HashSet<&str> = quoted.iter().map(String::as_str).collect();
+        let mut choice = Choice {
+            pool: &self.tracker.pool,
+            before: self.options.before,
+            covered: std::mem::take(&mut self.covered),
+            room: self.left,
+            estimator: self.options.estimator,
+            focus: &focus,
+            quoted: &quoted,
+        };
+        let chosen = choose_lines(&mut choice);
+        self.left = choice.room;
+        self.covered = choice.covered;
+        let candidates = self.tracker.pool.candidates();
+        let recent = self.options.before.0.saturating_sub(self.options.before.0 / 5);
+        for place in chosen {
+            let line = &candidates[place];
+            let section = match line.source {
+                _ if line.at.0 >= recent => Section::RecentActions,
+                Source::Call => Section::ArtifactTrail,
+                _ => Section::KeyKnowledge,
+            };
+            self.entries.push((section, line.at, vec![line.text.to_string()]));
+        }
+    }
+
+    fn finish(self) -> Composed {
+        let through = Some(Ordinal(self.options.before.0.saturating_sub(1)));
+        let mut entries = self.entries;
+        let mut snapshot = build(through, &entries);
+        let fits =
+            |snapshot: &Snapshot| snapshot.estimate(&self.options.estimator).tokens() <= self.options.budget;
+        // What was chosen last covers least.
+        while !fits(&snapshot) {
+            let Some(place) = entries.iter().rposition(|(section, _, lines)| {
+                *section != Section::ActiveConstraints || lines[0].starts_with(USER_SAID)
+            }) else {
+                break;
+            };
+            entries.remove(place);
+            snapshot = build(through, &entries);
+        }
+        let pins_exceed_budget = !fits(&snapshot);
+        let coverage =
+            measure_coverage(self.tracker, &snapshot.render(), self.options.tail, self.options.before);
+        Composed { snapshot, coverage, pins_exceed_budget }
+    }
+}
+
+/// Puts the entries together, those of one message beside each other.
+fn build(through: Option<Ordinal>, entries: &[(Section, Ordinal, Vec<String>)]) -> Snapshot {
+    let mut snapshot = Snapshot::new(through);
+    for section in Section::ALL {
+        let mut own: Vec<_> = entries.iter().filter(|(own, _, _)| *own == section).collect();
+        if !matches!(section, Section::ActiveConstraints | Section::TaskState) {
+            own.sort_by_key(|(_, at, _)| *at);
+        }
+        for (_, at, lines) in own {
+            let marks = Some(*at).filter(|at| at.0 > 0);
+            snapshot.push(section, Entry::new(marks, lines));
+        }
+    }
+    snapshot
+}
+
+/// The first sentence of a text, cut behind `most` characters.
+fn first_sentence(text: &str, most: usize) -> String {
+    let sentence = split_units(text).first().map_or(text, |unit| unit.text);
+    let line = sentence.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+/// Calls `found` with every text that a message shows to the model.
+pub(crate) fn each_text(message: &Message, found: &mut impl FnMut(&str)) {
+    for part in &message.parts {
+        match &part.body {
+            Body::Text(text) => found(text),
+            Body::Thought(thought) => found(&thought.text),
+            Body::Call(call) => {
+                found(&call.name);
+                each_string(&call.args, found);
+            }
+            Body::Result(result) => found(&result.readable()),
+            Body::Media(_) | Body::File(_) | Body::Opaque(_) => {}
+        }
+    }
+}
+
+fn each_string(value: &serde_json::Value, found: &mut impl FnMut(&str)) {
+    match value {
+        serde_json::Value::String(text) => found(text),
+        serde_json::Value::Array(items) => items.iter().for_each(|item| each_string(item, found)),
+        serde_json::Value::Object(fields) => fields.values().for_each(|value| each_string(value, found)),
+        _ => {}
+    }
+}

@@ -1,0 +1,142 @@
+//! Chooses the lines that cover most of what later work is likely to need, within a budget.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashSet};
+
+use longhaul_conversation::Ordinal;
+
+use super::pool::{Candidate, Pool, Source};
+use crate::Estimator;
+
+/// What to choose from and how much.
+pub(crate) struct Choice<'a> {
+    pub(crate) pool: &'a Pool,
+    /// Lines of this message and later ones stay in the conversation anyway.
+    pub(crate) before: Ordinal,
+    /// How much of each anchor is covered already, from 0 to 1, by number.
+    pub(crate) covered: Vec<f32>,
+    /// Tokens that may be used.
+    pub(crate) room: f64,
+    /// Measures what a line costs.
+    pub(crate) estimator: Estimator,
+    /// Words that lines about them are wanted for.
+    pub(crate) focus: &'a [String],
+    /// Texts that are in the snapshot already and need not be quoted again.
+    pub(crate) quoted: &'a HashSet<&'a str>,
+}
+
+/// What a line costs beside its characters: the line break, and a share of the mark.
+const LINE_COST: f64 = 0.5;
+/// What naming a further message costs.
+const MARK_COST: f64 = 1.5;
+
+/// How much less an anchor is worth that is covered already.
+const FAMILIAR: f32 = 0.97;
+/// What a character is worth beside the anchors: where room is left, it is filled.
+const PLAIN: f32 = 0.00002;
+
+/// Places of the chosen candidates, in the order of the conversation.
+pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
+    let candidates = choice.pool.candidates();
+    let weights: Vec<f32> = choice.pool.anchors().iter().map(|anchor| anchor.weight()).collect();
+    let mut heap: BinaryHeap<Scored> = candidates
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| line.at < choice.before && !choice.quoted.contains(&*line.text))
+        .map(|(place, line)| Scored { score: choice.score(line, &weights), place, round: 0 })
+        .filter(|scored| scored.score > 0.0)
+        .collect();
+    let mut chosen = Vec::new();
+    let mut messages: HashSet<Ordinal> = HashSet::new();
+    let mut texts: HashSet<&str> = HashSet::new();
+    let mut round = 0;
+    while let Some(best) = heap.pop() {
+        let line = &candidates[best.place];
+        if best.round < round {
+            // Something was chosen since this was weighed; if it is still the best, it comes up again at once.
+            let score = choice.score(line, &weights);
+            if score > 0.0 {
+                heap.push(Scored { score, round, ..best });
+            }
+            continue;
+        }
+        let mark = if messages.contains(&line.at) { 0.0 } else { MARK_COST };
+        let cost = choice.estimator.text(&line.text).as_f64() + LINE_COST + mark;
+        if cost > choice.room || !texts.insert(&line.text) {
+            continue;
+        }
+        choice.room -= cost;
+        messages.insert(line.at);
+        for number in &*line.anchors {
+            choice.covered[*number as usize] = 1.0;
+        }
+        chosen.push(best.place);
+        round += 1;
+    }
+    chosen.sort_unstable();
+    chosen
+}
+
+impl Choice<'_> {
+    /// What a line adds for what it costs.
+    fn score(&self, line: &Candidate, weights: &[f32]) -> f32 {
+        let gain: f32 = line
+            .anchors
+            .iter()
+            .map(|number| weights[*number as usize] * (1.0 - self.covered[*number as usize] * FAMILIAR))
+            .sum::<f32>()
+            + PLAIN * line.text.len().min(160) as f32;
+        let said_by = match line.source {
+            Source::User => 1.3,
+            Source::Model => 1.15,
+            Source::Call => 0.95,
+            Source::Output => 1.0,
+            Source::Thought => 0.9,
+        };
+        let cost = self.estimator.text(&line.text).as_f64() + LINE_COST + MARK_COST / 2.0;
+        let mut score = gain * said_by * readable(&line.text) / cost as f32;
+        if !self.focus.is_empty() {
+            let lower = line.text.to_lowercase();
+            let about = self.focus.iter().filter(|word| lower.contains(word.as_str())).count();
+            score *= 1.0 + 1.5 * about as f32;
+        }
+        score
+    }
+}
+
+/// Lines of few words say little about what they name.
+fn readable(text: &str) -> f32 {
+    match text.split_whitespace().take(6).count() {
+        0..=2 => 0.5,
+        3..=4 => 0.8,
+        _ => 1.0,
+    }
+}
+
+/// A candidate with what it was worth in a certain round.
+struct Scored {
+    score: f32,
+    place: usize,
+    round: usize,
+}
+
+impl PartialEq for Scored {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Scored {}
+
+impl PartialOrd for Scored {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The best first; of equals the later line.
+impl Ord for Scored {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.score.total_cmp(&other.score).then_with(|| self.place.cmp(&other.place))
+    }
+}

@@ -1,0 +1,136 @@
+//! What a conversation taught, kept up message by message: pins, asks, work, words and lines worth quoting.
+
+use longhaul_conversation::{Body, Message, Ordinal, Origin};
+use serde::{Deserialize, Serialize};
+
+use crate::extract::Pool;
+use crate::snapshot::{Section, Snapshot, parse_snapshot};
+use crate::user_words::UserWords;
+use crate::{Asks, Ledger, Pins};
+
+/// Everything a compaction needs to know about what came before, without the messages themselves.
+///
+/// A plain value: it can be cloned, written down and built again by replay. Taking in one message costs one message and
+/// never looks back.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Tracker {
+    version: u32,
+    pub(crate) pins: Pins,
+    pub(crate) asks: Asks,
+    pub(crate) ledger: Ledger,
+    pub(crate) pool: Pool,
+    pub(crate) words: UserWords,
+    last: u32,
+}
+
+/// The form in which trackers are written down; others are not read.
+const VERSION: u32 = 1;
+
+impl Default for Tracker {
+    fn default() -> Self {
+        Self {
+            version: VERSION,
+            pins: Pins::default(),
+            asks: Asks::default(),
+            ledger: Ledger::default(),
+            pool: Pool::default(),
+            words: UserWords::default(),
+            last: 0,
+        }
+    }
+}
+
+impl Tracker {
+    /// A tracker for work in `directory`.
+    pub fn in_directory(directory: &str) -> Self {
+        let mut tracker = Self { ledger: Ledger::in_directory(directory), ..Self::default() };
+        tracker.pool.set_root(directory);
+        tracker
+    }
+
+    /// Takes in one message.
+    pub fn observe(&mut self, message: &Message) {
+        let at = message.ordinal.unwrap_or(Ordinal(self.last + 1));
+        self.last = self.last.max(at.0);
+        if let Some(snapshot) = own_snapshot(message) {
+            return self.take_over(&snapshot);
+        }
+        self.pins.observe(message);
+        self.asks.observe(message);
+        self.ledger.observe(message);
+        self.words.observe(message, at);
+        self.pool.observe(message, at);
+    }
+
+    /// The standing instructions.
+    pub fn pins(&self) -> &Pins {
+        &self.pins
+    }
+
+    /// The standing instructions, to be changed by the user's hand.
+    pub fn pins_mut(&mut self) -> &mut Pins {
+        &mut self.pins
+    }
+
+    /// What the user asked for.
+    pub fn asks(&self) -> &Asks {
+        &self.asks
+    }
+
+    /// The record of work.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The mark of the newest message.
+    pub fn last(&self) -> Ordinal {
+        Ordinal(self.last)
+    }
+
+    /// Takes over what an earlier snapshot says, where the messages it stands for are lost.
+    fn take_over(&mut self, snapshot: &Snapshot) {
+        let through = snapshot.through().unwrap_or(Ordinal(self.last));
+        self.last = self.last.max(through.0);
+        for (section, entries) in snapshot.sections() {
+            for entry in entries {
+                let at = entry.marks().last().copied().unwrap_or(through);
+                self.take_over_entry(section, at, entry.lines());
+            }
+        }
+        for line in snapshot.others().iter().flat_map(|other| other.text().lines()) {
+            self.pool.observe_line(line, through);
+        }
+    }
+
+    fn take_over_entry(&mut self, section: Section, at: Ordinal, lines: &[String]) {
+        if section == Section::ActiveConstraints {
+            // The user's words begin where they are named; what stands before them are pins.
+            let words_from = lines.iter().position(|line| line.starts_with(USER_SAID)).unwrap_or(lines.len());
+            for pin in &lines[..words_from] {
+                self.pins.restore(pin, at);
+            }
+            if words_from < lines.len() {
+                let words = lines[words_from..].join("\n");
+                self.words.add(at, words.trim_start_matches(USER_SAID).to_string());
+            }
+            return;
+        }
+        for line in lines {
+            self.pool.observe_line(line, at);
+        }
+    }
+}
+
+/// How the user's words begin in a snapshot.
+pub(crate) const USER_SAID: &str = "User: ";
+
+/// The snapshot that a message carries, if it is one of ours or of another program that writes them.
+fn own_snapshot(message: &Message) -> Option<Snapshot> {
+    let summary = message.parts.iter().filter(|part| part.origin == Origin::Summary);
+    summary
+        .filter_map(|part| match &part.body {
+            Body::Text(text) if text.contains("<state_snapshot") => Some(text),
+            _ => None,
+        })
+        .find_map(|text| parse_snapshot(text))
+}

@@ -1,0 +1,47 @@
+//! Longhaul's own offline compaction, measured like any other method.
+
+use longhaul_context::{ComposeOptions, Estimator, Tracker, Weights, compose};
+use longhaul_conversation::{Message, Ordinal, Origin, Part, Role, TokenCount};
+
+use crate::method::{Compactor, Method, Task};
+
+/// The method under test: the tracker follows the session, the snapshot is composed from it.
+pub fn offline() -> Method {
+    Method::new("longhaul", Offline::default)
+}
+
+#[derive(Default)]
+struct Offline {
+    tracker: Tracker,
+}
+
+/// What the model answers to a snapshot where the tail goes on with the user.
+const ACKNOWLEDGED: &str = "Understood; I will go on from this state.";
+
+impl Compactor for Offline {
+    fn observe(&mut self, message: &Message) {
+        self.tracker.observe(message);
+    }
+
+    fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+        let tail = task.tail();
+        let first = tail.iter().find_map(|message| message.ordinal);
+        let before = first.unwrap_or(Ordinal(self.tracker.last().0 + 1));
+        let options = ComposeOptions {
+            budget: task.budget - TokenCount(12),
+            tail,
+            before,
+            focus: None,
+            // Tokens are characters / 4 here, whatever the characters are.
+            estimator: Estimator { weights: Weights { chars_per_token: 4.0, non_ascii: 0.25 } },
+        };
+        let composed = compose(&self.tracker, &options);
+        let snapshot = Part::text(Origin::Summary, composed.snapshot.render());
+        let mut messages = vec![Message::new("snapshot", Role::User, vec![snapshot])];
+        if tail.first().is_some_and(|first| first.role == Role::User) {
+            messages.push(Message::new("acknowledged", Role::Model, vec![Part::model_text(ACKNOWLEDGED)]));
+        }
+        messages.extend_from_slice(tail);
+        messages
+    }
+}
