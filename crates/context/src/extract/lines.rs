@@ -4,8 +4,10 @@ use crate::sentences::{UnitKind, split_units};
 
 /// Lines are joined until they have about so many characters.
 const JOINED: usize = 60;
-/// A line is cut behind so many characters.
+/// A sentence is cut behind so many characters.
 const LONGEST: usize = 320;
+/// A line of code or output is broken into pieces of about so many.
+const PIECE: usize = 160;
 
 /// Calls `found` with each sentence, list item or short block of prose.
 pub(crate) fn prose_lines(text: &str, found: &mut impl FnMut(&str)) {
@@ -35,7 +37,13 @@ pub(crate) fn prose_lines(text: &str, found: &mut impl FnMut(&str)) {
 pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
     let mut join = Joined::default();
     for line in text.lines() {
-        join.add(strip_line_number(line), found);
+        let mut rest = strip_line_number(line).trim();
+        while rest.len() > PIECE {
+            let piece = cut_at(rest, PIECE);
+            join.add(piece, found);
+            rest = rest[piece.len()..].trim_start();
+        }
+        join.add(rest, found);
     }
     join.flush(found);
 }
@@ -81,13 +89,18 @@ impl Joined {
     }
 }
 
-/// The beginning of a line, up to a word's end.
+/// The beginning of a line that may stay.
 fn cut(line: &str) -> &str {
-    if line.len() <= LONGEST {
+    cut_at(line, LONGEST)
+}
+
+/// The beginning of a line, of at most `most` bytes, up to a word's end.
+fn cut_at(line: &str, most: usize) -> &str {
+    if line.len() <= most {
         return line;
     }
-    let end = line.floor_char_boundary(LONGEST);
-    let end = line[..end].rfind(' ').filter(|space| *space > LONGEST / 2).unwrap_or(end);
+    let end = line.floor_char_boundary(most);
+    let end = line[..end].rfind(' ').filter(|space| *space > most / 2).unwrap_or(end);
     &line[..end]
 }
 

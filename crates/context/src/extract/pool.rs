@@ -110,7 +110,13 @@ impl Pool {
             let text = &gathered.text[range];
             let mut anchors: Vec<u32> = Vec::new();
             let mut gain = 0.0;
-            for number in self.anchors_of(text, at) {
+            let mut numbers = self.anchors_of(text, at);
+            if source == Source::Call {
+                each_command(text, &mut |command| {
+                    numbers.push(self.number(AnchorKind::Command, command, at))
+                });
+            }
+            for number in numbers {
                 if anchors.contains(&number) {
                     continue;
                 }
@@ -283,6 +289,30 @@ impl Anchor {
     }
 }
 
+/// Calls `found` with the first two words of each command in a line that a shell was given.
+fn each_command(line: &str, found: &mut impl FnMut(&str)) {
+    let Some((tool, command)) = line.split_once(' ') else { return };
+    if !is_shell(tool) {
+        return;
+    }
+    for piece in command.split(['|', ';', '&', '\n']) {
+        let piece = piece.trim_start_matches(['(', ' ']);
+        let mut words = piece.split_whitespace();
+        if let (Some(first), Some(second)) = (words.next(), words.next()) {
+            let end = second.as_ptr() as usize - piece.as_ptr() as usize + second.len();
+            if first.len() + second.len() <= 60 && first.bytes().all(|byte| byte.is_ascii_graphic()) {
+                found(&piece[..end]);
+            }
+        }
+    }
+}
+
+/// Whether a tool runs shell commands, by its name.
+fn is_shell(tool: &str) -> bool {
+    let tool = tool.to_ascii_lowercase();
+    ["bash", "shell", "exec", "command", "terminal", "run"].iter().any(|word| tool.contains(word))
+}
+
 fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
     let inside = root.and_then(|root| path.strip_prefix(root));
     inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
@@ -316,11 +346,20 @@ fn gather(part: &Part, lines: &mut Gathered) {
             prose_lines(&thought.text, &mut |line| lines.add(Source::Thought, line))
         }
         (Body::Call(call), _) => gather_call(call, lines),
-        (Body::Result(result), _) => {
-            output_lines(&result.readable(), &mut |line| lines.add(Source::Output, line));
-        }
+        (Body::Result(result), _) => gather_output(&result.readable(), lines),
         (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => {}
     }
+}
+
+/// An output that is JSON is read by its texts.
+fn gather_output(text: &str, lines: &mut Gathered) {
+    let mut add = |text: &str| output_lines(text, &mut |line| lines.add(Source::Output, line));
+    if text.starts_with(['{', '[']) && text.ends_with(['}', ']']) {
+        if let Ok(value) = serde_json::from_str::<Value>(text) {
+            return each_text(&value, &mut add);
+        }
+    }
+    add(text);
 }
 
 /// Short arguments stand beside the tool's name; long ones are lines of their own.
