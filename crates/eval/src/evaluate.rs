@@ -150,14 +150,6 @@ impl Run<'_> {
             let start = Instant::now();
             let result = self.compact_once(&self.replay.messages[..point.step.at], point.step.tail_from);
             time += start.elapsed();
-            if std::env::var_os("DBG").is_some() {
-                eprintln!(
-                    "POINT budget {} head {} added {}",
-                    self.budget.0,
-                    crate::text::count_characters(&self.replay.messages[..point.step.tail_from]) / 4,
-                    result.added
-                );
-            }
             let kept = point.needs.measure(&result.index());
             added += result.added;
             if kept.anchors.of >= self.replay.least_anchors {

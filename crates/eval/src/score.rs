@@ -121,15 +121,6 @@ impl Needs {
         for needed in &self.anchors {
             let found: Vec<usize> = context.occurrences(&needed.anchor.text).collect();
             let is_found = !found.is_empty();
-            if !is_found && std::env::var_os("DBG").is_some() {
-                eprintln!(
-                    "MISS {:?} {} rem={} occ={}",
-                    needed.anchor.kind,
-                    needed.anchor.text,
-                    needed.remembered,
-                    needed.neighbours.len()
-                );
-            }
             kept.anchors.count(is_found);
             kept.grounded.count(found.iter().any(|start| needed.is_grounded(context, *start)));
             if needed.anchor.kind == AnchorKind::Path {
