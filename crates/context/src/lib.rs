@@ -16,6 +16,7 @@
 
 mod breakdown;
 mod budget;
+mod calibrate;
 mod characters;
 mod curate;
 mod cut;
@@ -32,6 +33,7 @@ pub use budget::{
     Budget, BudgetSettings, DoesNotFit, Floor, FloorPart, InvalidThreshold, OutputLimits, Threshold,
     parse_token_count,
 };
+pub use calibrate::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation, base_units};
 pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
 pub use estimate::{Estimate, Estimator, Meter, Weights};
