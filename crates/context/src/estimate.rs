@@ -5,7 +5,7 @@ use longhaul_conversation::{
     ToolCall, ToolDeclaration, ToolResult,
 };
 
-use crate::characters::count_units;
+use crate::characters::{Units, count_units};
 use crate::json_size::{json_len, string_json_len};
 
 /// How much a character weighs. The default is 0.25 tokens for ASCII and 1.3 for everything else.
@@ -88,7 +88,11 @@ impl std::iter::Sum for Estimate {
 impl Estimator {
     /// The tokens of a text.
     pub fn text(&self, text: &str) -> Estimate {
-        let units = count_units(text);
+        self.units(count_units(text))
+    }
+
+    /// The tokens of a text of which only the size is known.
+    pub(crate) fn units(&self, units: Units) -> Estimate {
         if units.all > PLAIN_ABOVE {
             return self.chars(units.all);
         }

@@ -25,6 +25,7 @@ mod groups;
 mod json_size;
 #[cfg(test)]
 mod shapes;
+mod snapshot;
 mod survey;
 mod truncate;
 
@@ -38,5 +39,6 @@ pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
 pub use estimate::{Estimate, Estimator, Meter, Weights};
 pub use groups::complete_groups;
+pub use snapshot::{Entry, OtherSection, Section, Snapshot, SnapshotLine, find_snapshot, parse_snapshot};
 pub use survey::Survey;
 pub use truncate::{FullOutput, TruncateMode, Truncated, output_limit, truncate_output};

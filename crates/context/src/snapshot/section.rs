@@ -1,0 +1,81 @@
+//! The seven sections of a snapshot and their names.
+
+use super::tags::same_name;
+
+/// What a part of a snapshot is about, in the order in which they are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Section {
+    /// What the user wants in the end.
+    OverallGoal,
+    /// Rules that the user set and that still hold.
+    ActiveConstraints,
+    /// Commands, conventions and facts that the work depends on.
+    KeyKnowledge,
+    /// Which files changed, how, and why.
+    ArtifactTrail,
+    /// The working directory and which files were read, created, modified or deleted.
+    FileSystemState,
+    /// What was done last, and how it ended.
+    RecentActions,
+    /// The plan with what is done, in progress and still to do.
+    TaskState,
+}
+
+/// What the older form with five sections calls the task state.
+const OLDER_TASK_STATE: &str = "current_plan";
+
+impl Section {
+    /// All sections, in order.
+    pub const ALL: [Self; 7] = [
+        Self::OverallGoal,
+        Self::ActiveConstraints,
+        Self::KeyKnowledge,
+        Self::ArtifactTrail,
+        Self::FileSystemState,
+        Self::RecentActions,
+        Self::TaskState,
+    ];
+
+    /// The name of its tag.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OverallGoal => "overall_goal",
+            Self::ActiveConstraints => "active_constraints",
+            Self::KeyKnowledge => "key_knowledge",
+            Self::ArtifactTrail => "artifact_trail",
+            Self::FileSystemState => "file_system_state",
+            Self::RecentActions => "recent_actions",
+            Self::TaskState => "task_state",
+        }
+    }
+
+    /// The section with this name, in any case and however its words are joined; `current_plan` is the task state.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let known = Self::ALL.into_iter().find(|section| same_name(section.name(), name));
+        known.or_else(|| same_name(OLDER_TASK_STATE, name).then_some(Self::TaskState))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_as_they_are_written() {
+        for section in Section::ALL {
+            assert_eq!(Section::from_name(section.name()), Some(section));
+        }
+        assert!(Section::ALL.is_sorted());
+    }
+
+    #[test]
+    fn names_are_read_in_other_spellings() {
+        for name in ["KEY_KNOWLEDGE", "keyKnowledge", "key-knowledge", "Key Knowledge"] {
+            assert_eq!(Section::from_name(name), Some(Section::KeyKnowledge), "{name}");
+        }
+        assert_eq!(Section::from_name("current_plan"), Some(Section::TaskState));
+        for name in ["", "_", "key", "key_knowledges", "state_snapshot"] {
+            assert_eq!(Section::from_name(name), None, "{name}");
+        }
+    }
+}
