@@ -24,7 +24,7 @@ fn hostile_text() -> impl Strategy<Value = String> {
         "[a-z ]{1,6}",
         "\\PC{0,4}",
     ];
-    vec(pieces, 0..24).prop_map(|pieces| pieces.concat())
+    vec(pieces, 0..12).prop_map(|pieces| pieces.concat())
 }
 
 fn any_entry() -> impl Strategy<Value = Entry> {
@@ -51,8 +51,6 @@ fn prose() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
-
     #[test]
     fn what_was_rendered_is_read_back(snapshot in any_snapshot(), before in prose(), after in prose()) {
         let text = snapshot.render();
@@ -94,6 +92,7 @@ proptest! {
 }
 
 #[test]
+#[ignore = "measures time: run alone, with --release"]
 fn reading_looks_at_no_text_twice() {
     let pieces = [
         "<state_snapshot>\n",
@@ -111,11 +110,12 @@ fn reading_looks_at_no_text_twice() {
         "<task_state>\n- ",
     ];
     for piece in pieces {
-        let text = format!("<state_snapshot>\n{}", piece.repeat(200_000));
+        let text = format!("<state_snapshot>\n{}", piece.repeat(1_000_000));
         let begun = std::time::Instant::now();
         assert!(find_snapshot(&text).is_some());
-        // In proportion to the text this takes a fraction of a second, in proportion to its square a minute.
-        assert!(begun.elapsed().as_secs() < 10, "{piece}: {:?}", begun.elapsed());
+        println!("{piece:?}: {:?}", begun.elapsed());
+        // In proportion to the text this takes a second, in proportion to its square many minutes.
+        assert!(begun.elapsed().as_secs() < 10);
     }
 }
 

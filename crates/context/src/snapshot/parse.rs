@@ -163,8 +163,12 @@ fn read_loose(snapshot: &mut Snapshot, text: &str) {
                 continue;
             }
         }
-        if text[start..].starts_with("<!--") && last_comment_end.is_some_and(|end| end > start) {
-            at = start + text[start..].find("-->").map_or(0, |length| length + "-->".len());
+        // Without a look at the last end, every comment that has none would be searched for it anew.
+        if text[start..].starts_with("<!--")
+            && last_comment_end.is_some_and(|end| end > start)
+            && let Some(length) = text[start..].find("-->")
+        {
+            at = start + length + "-->".len();
             continue;
         }
         let line_end = text[start..].find('\n').map_or(text.len(), |length| start + length + 1);
