@@ -17,8 +17,11 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Args, Color, Command};
-use crate::output::{Screen, visible};
+use crate::output::{Screen, thousands, visible};
 use crate::settings::{Environment, Loaded, Settings};
+
+/// More warnings about settings than this are only counted.
+const MOST_WARNINGS: usize = 20;
 
 fn main() -> ExitCode {
     let args = Args::parse();
@@ -40,11 +43,15 @@ fn load_settings(color: Color) -> anyhow::Result<Settings> {
     // A current folder that was deleted has no settings.
     let cwd = std::env::current_dir().unwrap_or_default();
     let Loaded { settings, warnings } = Settings::load(&Environment::of_process(), &cwd)?;
-    let screen = Screen::of_stderr(color);
-    for warning in warnings {
-        let line = format!("{} {}\n", screen.warning("warning:"), visible(&warning.to_string()));
-        // If standard error is gone there is nobody left to tell.
-        std::io::stderr().write_all(line.as_bytes()).ok();
+    let label = Screen::of_stderr(color).warning("warning:");
+    let shown = warnings.iter().take(MOST_WARNINGS);
+    let mut text: String =
+        shown.map(|warning| format!("{label} {}\n", visible(&warning.to_string()))).collect();
+    let more = warnings.len().saturating_sub(MOST_WARNINGS);
+    if more > 0 {
+        text.push_str(&format!("{label} and {} more about settings\n", thousands(more as u64)));
     }
+    // If standard error is gone there is nobody left to tell.
+    std::io::stderr().write_all(text.as_bytes()).ok();
     Ok(settings)
 }

@@ -137,6 +137,17 @@ fn unknown_keys_are_warned_about_and_nothing_else_changes() {
 }
 
 #[test]
+fn many_warnings_are_counted() {
+    let keys: Vec<String> = (0..2_030).map(|at| format!("\"key{at}\": 1")).collect();
+    let world = World::new().write(USER, &format!("{{{}}}", keys.join(",\n")));
+    let said = world.run(&["inspect", "../session.json"]);
+    let lines: Vec<&str> = said.stderr.lines().collect();
+    assert_eq!((said.code, lines.len()), (Some(0), 21));
+    assert!(lines[19].ends_with("settings.json:20: unknown key key19"), "{}", lines[19]);
+    assert_eq!(lines[20], "warning: and 2,010 more about settings");
+}
+
+#[test]
 fn control_characters_in_keys_do_not_reach_the_terminal() {
     let world = World::new().write(USER, r#"{"\u001b[31mred": 1}"#);
     let said = world.run(&["inspect", "../session.json"]);

@@ -32,6 +32,9 @@ pub(super) fn check_value(kind: Kind, steps: &[&str], node: &Node) -> Result<(),
     }
 }
 
+/// After this many warnings about a file it is something else altogether, and nobody looks for what was meant.
+const MOST_SUGGESTIONS: usize = 100;
+
 struct Check<'a> {
     file: &'a Arc<Path>,
     warnings: Vec<Warning>,
@@ -69,6 +72,9 @@ impl Check<'_> {
                 {
                     self.warn(steps, node, Oddity::Unknown { nearest: Some(nearest) });
                 }
+            }
+            Known::No if self.warnings.len() > MOST_SUGGESTIONS => {
+                self.warn(steps, node, Oddity::Unknown { nearest: None });
             }
             Known::No => self.warn(steps, node, unknown(steps)),
         }

@@ -7,6 +7,9 @@ use serde_json::value::RawValue;
 use super::blank::{Unclosed, blank_comments};
 use super::problem::Fault;
 
+/// Keys further down need no lines. Each level is read once more to find them.
+const DEEPEST: usize = 8;
+
 /// A value with the line of its key.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
@@ -21,7 +24,7 @@ pub(super) struct Node {
 pub(super) enum Content {
     /// Keys with their values, in the order of the file; a repeated key stands here twice.
     Object(Vec<(String, Node)>),
-    /// Anything else.
+    /// Anything else, and objects so deep that no known key can stand there.
     Plain(Value),
 }
 
@@ -48,9 +51,9 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Node, Fault> {
     if text.trim_ascii().is_empty() {
         return Ok(Node { line: 1, content: Content::Object(Vec::new()) });
     }
-    // A look at the whole finds every fault, also where the tree would grow too deep for the stack.
+    // A look at the whole finds every fault.
     let raw = serde_json::from_str::<Value>(text).and_then(|_| serde_json::from_str::<&RawValue>(text));
-    let tree = raw.and_then(|raw| Tree::new(text).node(raw, raw));
+    let tree = raw.and_then(|raw| Tree::new(text).node(raw, raw, 0));
     tree.map_err(|error| syntax_fault(bytes, &error))
 }
 
@@ -67,12 +70,12 @@ impl<'a> Tree<'a> {
         Self { text, breaks: breaks.collect() }
     }
 
-    fn node(&self, key: &RawValue, value: &'a RawValue) -> serde_json::Result<Node> {
-        let content = if value.get().starts_with('{') {
+    fn node(&self, key: &RawValue, value: &'a RawValue, depth: usize) -> serde_json::Result<Node> {
+        let content = if value.get().starts_with('{') && depth < DEEPEST {
             let Entries(entries) = serde_json::from_str(value.get())?;
-            let named = entries
-                .into_iter()
-                .map(|(key, value)| Ok((serde_json::from_str(key.get())?, self.node(key, value)?)));
+            let named = entries.into_iter().map(|(key, value)| {
+                Ok((serde_json::from_str(key.get())?, self.node(key, value, depth + 1)?))
+            });
             Content::Object(named.collect::<serde_json::Result<_>>()?)
         } else {
             Content::Plain(serde_json::from_str(value.get())?)
@@ -199,6 +202,10 @@ mod tests {
         check("{\"\\u0061\": true}", &["1.a=true"]);
         check("{\"a\": 1,\n\"a\": 2}", &["1.a=1", "2.a=2"]);
         check("\n\n[1,]", &["3=[1]"]);
+        check(
+            r#"{"a":{"b":{"c":{"d":{"e":{"f":{"g":{"h":{"i":{"j":1}}}}}}}}}}"#,
+            &[r#"1.a.b.c.d.e.f.g.h={"i":{"j":1}}"#],
+        );
     }
 
     #[test]
