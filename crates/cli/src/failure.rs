@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use longhaul_session::{Format, ReadError};
 
 use crate::output::{Screen, visible};
+use crate::settings::SettingsError;
 
 /// What to do about an error; put around it with [`anyhow::Error::context`].
 #[derive(Debug)]
@@ -69,6 +70,9 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 fn hint_for(error: &anyhow::Error) -> Option<String> {
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
         return Some(hinted.hint.to_string());
+    }
+    if let Some(error) = error.downcast_ref::<SettingsError>() {
+        return Some(error.hint());
     }
     let hint = match error.chain().find_map(|cause| cause.downcast_ref::<ReadError>())? {
         ReadError::Unknown { .. } => {

@@ -9,23 +9,49 @@ mod commands;
 mod failure;
 mod input;
 mod output;
+mod settings;
 
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::Parser;
 
-use crate::args::{Args, Command};
-use crate::output::Screen;
+use crate::args::{Args, Color, Command};
+use crate::output::{Screen, thousands, visible};
+use crate::settings::{Environment, Loaded, Settings};
+
+/// More warnings about settings than this are only counted.
+const MOST_WARNINGS: usize = 20;
 
 fn main() -> ExitCode {
     let args = Args::parse();
     let screen = Screen::of_stdout(args.color);
     let done = match &args.command {
-        Command::Inspect(options) => commands::inspect::run(options, &screen),
+        Command::Inspect(options) => {
+            load_settings(args.color).and_then(|settings| commands::inspect::run(options, &settings, &screen))
+        }
         Command::Completions { shell } => commands::completions::run(*shell),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failure::report(&error, &Screen::of_stderr(args.color)),
     }
+}
+
+/// Loads the settings that hold in the current folder, and prints what is odd about them.
+fn load_settings(color: Color) -> anyhow::Result<Settings> {
+    // A current folder that was deleted has no settings.
+    let cwd = std::env::current_dir().unwrap_or_default();
+    let Loaded { settings, warnings } = Settings::load(&Environment::of_process(), &cwd)?;
+    let label = Screen::of_stderr(color).warning("warning:");
+    let shown = warnings.iter().take(MOST_WARNINGS);
+    let mut text: String =
+        shown.map(|warning| format!("{label} {}\n", visible(&warning.to_string()))).collect();
+    let more = warnings.len().saturating_sub(MOST_WARNINGS);
+    if more > 0 {
+        text.push_str(&format!("{label} and {} more about settings\n", thousands(more as u64)));
+    }
+    // If standard error is gone there is nobody left to tell.
+    std::io::stderr().write_all(text.as_bytes()).ok();
+    Ok(settings)
 }

@@ -13,6 +13,7 @@ use longhaul_session::{Event, SessionInfo, Warning, read};
 use crate::args::InspectOptions;
 use crate::input;
 use crate::output::Screen;
+use crate::settings::Settings;
 
 /// Everything that is shown about a session, whatever the form.
 struct Inspection {
@@ -33,8 +34,8 @@ struct Side {
 }
 
 /// Reads the session and prints what is in it.
-pub(crate) fn run(options: &InspectOptions, screen: &Screen) -> anyhow::Result<()> {
-    let inspection = inspect(options)?;
+pub(crate) fn run(options: &InspectOptions, settings: &Settings, screen: &Screen) -> anyhow::Result<()> {
+    let inspection = inspect(options, settings)?;
     let text = if options.json {
         let mut text = serde_json::to_string_pretty(&json::object(&inspection))?;
         text.push('\n');
@@ -46,10 +47,10 @@ pub(crate) fn run(options: &InspectOptions, screen: &Screen) -> anyhow::Result<(
     Ok(())
 }
 
-fn inspect(options: &InspectOptions) -> anyhow::Result<Inspection> {
+fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Inspection> {
     let name = input::display_name(&options.file);
     let source = input::open(&options.file)?;
-    let mut survey = Survey::default();
+    let mut survey = Survey::new(settings.estimator());
     let mut side = Side::default();
     let mut warnings = Vec::new();
     let info = read(source, &mut |event| match event {
@@ -63,7 +64,8 @@ fn inspect(options: &InspectOptions) -> anyhow::Result<Inspection> {
     })
     .with_context(|| format!("could not read {name}"))?;
     let breakdown = survey.breakdown(&info.system, &info.tools);
-    let stated = options.window.or(info.window);
+    let configured = || settings.window(info.model()?);
+    let stated = options.window.or_else(configured).or(info.window);
     let (window, window_source) = context_window(info.model(), stated);
     Ok(Inspection { name, info, breakdown, side, warnings, window, window_source })
 }

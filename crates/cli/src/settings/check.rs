@@ -1,0 +1,264 @@
+//! Compares a settings file with the table of known keys.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::document::{Content, Node};
+use super::kind::{self, Kind};
+use super::lookup::{Known, first_below, look_up, near_sibling, nearest};
+use super::problem::{Fault, Oddity, Place, Warning, WrongValue};
+
+/// Checks every key and value of a file. What is odd is returned; the first wrong value is an error.
+pub(super) fn check_document(file: &Arc<Path>, root: &Node) -> Result<Vec<Warning>, Fault> {
+    let mut check = Check { file, warnings: Vec::new() };
+    check.section(&[], root)?;
+    Ok(check.warnings)
+}
+
+/// Checks a single value against what its key takes.
+pub(super) fn check_value(kind: Kind, steps: &[&str], node: &Node) -> Result<(), Fault> {
+    match (kind, &node.content) {
+        // Whoever writes null wants the default.
+        (_, Content::Plain(Value::Null)) => Ok(()),
+        (Kind::Object, Content::Object(_)) => Ok(()),
+        (Kind::TokensByName, Content::Object(entries)) => entries
+            .iter()
+            .try_for_each(|(name, child)| check_value(Kind::Tokens, &[steps, &[name]].concat(), child)),
+        (kind, Content::Plain(value)) if kind.takes(value) => Ok(()),
+        (kind, _) => Err(wrong_value(steps, node, kind.words(), kind.example())),
+    }
+}
+
+/// After this many warnings about a file it is something else altogether, and nobody looks for what was meant.
+const MOST_SUGGESTIONS: usize = 100;
+
+struct Check<'a> {
+    file: &'a Arc<Path>,
+    warnings: Vec<Warning>,
+}
+
+impl Check<'_> {
+    fn section(&mut self, steps: &[&str], node: &Node) -> Result<(), Fault> {
+        let entries = match &node.content {
+            Content::Object(entries) => entries,
+            Content::Plain(Value::Null) => return Ok(()),
+            Content::Plain(_) => {
+                return Err(wrong_value(steps, node, "an object".into(), example_section(steps)));
+            }
+        };
+        let last: HashMap<&str, &Node> = entries.iter().map(|(name, child)| (name.as_str(), child)).collect();
+        for (name, child) in entries {
+            let steps = [steps, &[name]].concat();
+            if !std::ptr::eq(last[name.as_str()], child) {
+                self.warn(&steps, child, Oddity::Repeated);
+            }
+            self.entry(&steps, child)?;
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, steps: &[&str], node: &Node) -> Result<(), Fault> {
+        match look_up(steps) {
+            Known::Key(key) => check_value(key.kind, steps, node)?,
+            Known::Section => self.section(steps, node)?,
+            Known::Unread => {}
+            // Only what looks like a slip is worth a word there.
+            Known::InOpenSection => {
+                if let Some((name, section)) = steps.split_last()
+                    && let Some(nearest) = near_sibling(section, name)
+                {
+                    self.warn(steps, node, Oddity::Unknown { nearest: Some(nearest) });
+                }
+            }
+            Known::No if self.warnings.len() > MOST_SUGGESTIONS => {
+                self.warn(steps, node, Oddity::Unknown { nearest: None });
+            }
+            Known::No => self.warn(steps, node, unknown(steps)),
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, steps: &[&str], node: &Node, oddity: Oddity) {
+        let place = Place { file: Arc::clone(self.file), line: node.line };
+        self.warnings.push(Warning { place, key: dotted(steps), oddity });
+    }
+}
+
+/// What is odd about a key that nobody knows.
+fn unknown(steps: &[&str]) -> Oddity {
+    let parts: Vec<&str> = steps.iter().flat_map(|step| step.split('.')).collect();
+    if parts.len() > steps.len() && matches!(look_up(&parts), Known::Key(_) | Known::Section) {
+        return Oddity::InOnePiece { nested: nest(&parts, "…") };
+    }
+    let nearest = steps.split_last().and_then(|(name, section)| nearest(section, name));
+    Oddity::Unknown { nearest }
+}
+
+fn wrong_value(steps: &[&str], node: &Node, expected: String, example: String) -> Fault {
+    let key = if steps.is_empty() { "the file".into() } else { dotted(steps) };
+    let found = match &node.content {
+        Content::Object(_) => "an object".into(),
+        Content::Plain(value) => kind::describe(value),
+    };
+    let example = match steps.last() {
+        Some(name) => format!("{name:?}: {example}"),
+        None => example,
+    };
+    Fault::WrongValue { line: node.line, value: WrongValue { key, expected, found, example } }
+}
+
+/// An object with one of the keys that may stand in this section.
+fn example_section(section: &[&str]) -> String {
+    first_below(section).map_or_else(|| "{}".into(), |(key, rest)| nest(&rest, &key.kind.example()))
+}
+
+/// The value inside an object for each step.
+fn nest(steps: &[&str], value: &str) -> String {
+    steps.iter().rev().fold(value.to_string(), |inside, step| format!("{{{step:?}: {inside}}}"))
+}
+
+/// The steps with dots between them; one that has a dot itself is quoted.
+fn dotted(steps: &[&str]) -> String {
+    let is_plain = |step: &str| !step.is_empty() && !step.contains(['.', ' ', '"']);
+    let shown: Vec<String> = steps
+        .iter()
+        .map(|step| if is_plain(step) { (*step).to_string() } else { format!("{step:?}") })
+        .collect();
+    shown.join(".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::document::parse;
+
+    fn check(text: &str) -> Result<Vec<Warning>, Fault> {
+        check_document(&Path::new("s.json").into(), &parse(text.as_bytes()).unwrap())
+    }
+
+    #[track_caller]
+    fn check_warnings(text: &str, expected: &[&str]) {
+        let warnings: Vec<String> = check(text).unwrap().iter().map(Warning::to_string).collect();
+        assert_eq!(warnings, expected, "{text}");
+    }
+
+    #[track_caller]
+    fn check_wrong(text: &str, message: &str, example: &str) {
+        match check(text) {
+            Err(fault @ Fault::WrongValue { .. }) => {
+                assert_eq!(fault.to_string(), message);
+                let Fault::WrongValue { value, .. } = fault else { unreachable!() };
+                assert_eq!(value.example, example);
+            }
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_gemini_cli_knows_is_accepted() {
+        let text = r#"{
+            "$schema": "https://example.org/schema.json",
+            "general": {"vimMode": true, "sessionRetention": {"enabled": true, "maxAge": "30d", "maxCount": 50}},
+            "ui": {"theme": "GitHub", "anything": {"at": ["all"]}},
+            "mcpServers": {"files": {"command": "serve", "args": ["--port", 1]}},
+            "model": {"name": "gemini-2.5-pro", "compressionThreshold": 0.2, "maxSessionTurns": -1,
+                      "summarizeToolOutput": {"run_shell_command": {"tokenBudget": 100}}},
+            "tools": {"sandbox": "docker", "truncateToolOutputThreshold": 0, "truncateToolOutputLines": 500},
+            "context": {"fileName": ["AGENTS.md"], "fileFiltering": {"respectGitIgnore": false}},
+            "experimental": {"jitContext": false, "aBrandNewThing": 7},
+            "security": {"auth": {"selectedType": "oauth"}, "folderTrust": {"enabled": true}},
+            "hooks": {"PreCompress": [{"hooks": [{"type": "command", "command": "true"}]}]},
+            "contextManagement": {"tools": {"outputMasking": {"protectLatestTurn": true}}},
+            "telemetry": {"enabled": false}
+        }"#;
+        check_warnings(text, &[]);
+    }
+
+    #[test]
+    fn unknown_keys_are_named_with_their_line() {
+        check_warnings(
+            "{\n\"longhaul\": {\n  \"compaction\": {\"treshold\": 0.5},\n  \"zebra\": {\"a\": 1}\n},\n\"Model\": 1}",
+            &[
+                "s.json:3: unknown key longhaul.compaction.treshold; did you mean longhaul.compaction.threshold?",
+                "s.json:4: unknown key longhaul.zebra",
+                "s.json:6: unknown key Model; did you mean model?",
+            ],
+        );
+        check_warnings(
+            "{\"experimental\": {\"jitcontext\": 1}}",
+            &["s.json:1: unknown key experimental.jitcontext; did you mean experimental.jitContext?"],
+        );
+        check_warnings(
+            "{\"\": 1, \"a b\": 2}",
+            &["s.json:1: unknown key \"\"", "s.json:1: unknown key \"a b\""],
+        );
+    }
+
+    #[test]
+    fn keys_with_dots_are_explained() {
+        check_warnings(
+            "{\"longhaul.compaction.keep\": 0.3}",
+            &["s.json:1: unknown key \"longhaul.compaction.keep\"; \
+               write each part as an object of its own: {\"longhaul\": {\"compaction\": {\"keep\": …}}}"],
+        );
+    }
+
+    #[test]
+    fn repeated_keys_are_named() {
+        check_warnings(
+            "{\"model\": {\"name\": \"a\",\n\"name\": \"b\"}}",
+            &["s.json:1: model.name is set again further down, which counts"],
+        );
+    }
+
+    #[test]
+    fn null_stands_for_the_default() {
+        check_warnings(
+            "{\"longhaul\": {\"compaction\": null, \"windows\": {\"m\": null}}, \"model\": {\"name\": null}}",
+            &[],
+        );
+    }
+
+    #[test]
+    fn wrong_values_say_what_is_expected() {
+        check_wrong(
+            "{\"longhaul\": {\n\"compaction\": {\n\"threshold\": \"half\"}}}",
+            "line 3: longhaul.compaction.threshold must be a share (0.5 or \"50%\"), \
+             a number of tokens (200000 or \"200k\") or \"off\", not the text \"half\"",
+            "\"threshold\": \"50%\"",
+        );
+        check_wrong(
+            "{\"longhaul\": {\"windows\": {\"ok\": \"8k\",\n\"gemini-2.5-pro\": [1]}}}",
+            "line 2: longhaul.windows.\"gemini-2.5-pro\" must be a number of tokens (4000 or \"4k\"), not a list",
+            "\"gemini-2.5-pro\": \"4k\"",
+        );
+        check_wrong(
+            "{\"longhaul\": {\"compaction\": {\"verify\": \"twice\"}}}",
+            "line 1: longhaul.compaction.verify must be \"coverage\", \"model\", \"both\" or \"off\", not the text \"twice\"",
+            "\"verify\": \"coverage\"",
+        );
+        check_wrong("{\"hooks\": true}", "line 1: hooks must be an object, not true", "\"hooks\": {}");
+    }
+
+    #[test]
+    fn a_section_must_be_an_object() {
+        check_wrong(
+            "{\n\n\"model\": \"gemini-2.5-pro\"}",
+            "line 3: model must be an object, not the text \"gemini-2.5-pro\"",
+            "\"model\": {\"name\": \"text\"}",
+        );
+        check_wrong(
+            "{\"model\": {\"name\": {\"a\": 1}}}",
+            "line 1: model.name must be a text, not an object",
+            "\"name\": \"text\"",
+        );
+        check_wrong(
+            "\n[1]",
+            "line 2: the file must be an object, not a list",
+            "{\"longhaul\": {\"compaction\": {\"threshold\": \"50%\"}}}",
+        );
+    }
+}

@@ -1,0 +1,396 @@
+//! The table of known keys: ours, those of Gemini CLI that Longhaul understands, and those it passes over.
+
+use super::kind::Kind;
+
+/// A key that may stand in a settings file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Key {
+    /// The key, with dots between its parts.
+    pub(crate) path: &'static str,
+    /// What it takes.
+    pub(crate) kind: Kind,
+    /// What holds if it is not set, in words.
+    pub(crate) default: &'static str,
+    /// What it does, in one sentence.
+    pub(crate) about: &'static str,
+}
+
+const fn key(path: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
+    Key { path, kind, default, about }
+}
+
+/// Longhaul's own keys.
+pub(crate) const OURS: &[Key] = &[
+    key(
+        "longhaul.compaction.threshold",
+        Kind::Threshold,
+        "`model.compressionThreshold`, else half the window",
+        "How full the window is when a conversation is compacted.",
+    ),
+    key(
+        "longhaul.compaction.keep",
+        Kind::Share,
+        "0.3",
+        "The largest part of the conversation that stays word for word.",
+    ),
+    key(
+        "longhaul.compaction.snapshotBudget",
+        Kind::Tokens,
+        "4,000, or 15 % of the window if that is less",
+        "What a compaction may add beside the part that stays.",
+    ),
+    key(
+        "longhaul.compaction.target",
+        Kind::Tokens,
+        "half the threshold",
+        "The size that a compaction should get below.",
+    ),
+    key(
+        "longhaul.compaction.fallback",
+        Kind::OneOf(&["offline", "off"]),
+        "`\"offline\"`",
+        "What happens if a model's summary fails: the offline summariser takes over, or the history stays.",
+    ),
+    key(
+        "longhaul.compaction.verify",
+        Kind::OneOf(&["coverage", "model", "both", "off"]),
+        "`\"coverage\"`",
+        "How a model's summary is checked: by measuring what it kept, by a second call, both, or not at all.",
+    ),
+    key(
+        "longhaul.estimate.nonAscii",
+        Kind::Weight,
+        "1.3",
+        "The tokens that a character outside ASCII is estimated at; newer versions of Gemini CLI use 1.5.",
+    ),
+    key(
+        "longhaul.windows",
+        Kind::TokensByName,
+        "the table of known models",
+        "The context window of each model, by its name.",
+    ),
+    key(
+        "longhaul.hooks.preCompress",
+        Kind::OneOf(&["always", "when-needed"]),
+        "`\"always\"`",
+        "When PreCompress hooks run: before every look at the threshold, or only before a real compaction.",
+    ),
+    key(
+        "longhaul.memory.discovery",
+        Kind::OneOf(&["tiered", "full"]),
+        "`\"tiered\"`",
+        "How memory files are found: upwards and on demand, or by a scan of the whole workspace.",
+    ),
+];
+
+/// Keys of Gemini CLI that Longhaul understands.
+pub(crate) const GEMINI: &[Key] = &[
+    key("model.name", Kind::Text, "none", "The model to talk to."),
+    key(
+        "model.compressionThreshold",
+        Kind::GeminiThreshold,
+        "0.5",
+        "How full the window is when a conversation is compacted; 0 leaves it unset.",
+    ),
+    key(
+        "model.maxSessionTurns",
+        Kind::WholeNumber,
+        "-1",
+        "How many turns a session may have; -1 for any number.",
+    ),
+    key(
+        "model.summarizeToolOutput",
+        Kind::Object,
+        "none",
+        "The tools whose output is summarised, each with its budget.",
+    ),
+    key(
+        "model.disableLoopDetection",
+        Kind::Boolean,
+        "false",
+        "Whether nobody watches for a model that goes in circles.",
+    ),
+    key(
+        "model.skipNextSpeakerCheck",
+        Kind::Boolean,
+        "true",
+        "Whether no extra call decides who speaks next.",
+    ),
+    key(
+        "tools.truncateToolOutputThreshold",
+        Kind::WholeNumber,
+        "40,000",
+        "How many characters of a tool's output are kept; 0 or less keeps all.",
+    ),
+    key(
+        "tools.truncateToolOutputLines",
+        Kind::WholeNumber,
+        "1,000",
+        "How many lines of a shortened output are kept.",
+    ),
+    key(
+        "tools.enableToolOutputTruncation",
+        Kind::Boolean,
+        "true",
+        "Whether long outputs of tools are shortened.",
+    ),
+    key(
+        "context.fileName",
+        Kind::TextOrTexts,
+        "`GEMINI.md`",
+        "The names of memory files, beside `GEMINI.md`.",
+    ),
+    key("context.importFormat", Kind::OneOf(&["tree", "flat"]), "`\"tree\"`", "How imports are laid out."),
+    key(
+        "context.discoveryMaxDirs",
+        Kind::WholeNumber,
+        "200",
+        "How many folders a full scan for memory files visits.",
+    ),
+    key(
+        "context.memoryBoundaryMarkers",
+        Kind::Texts,
+        "`[\".git\"]`",
+        "What marks the folder above which memory files do not count.",
+    ),
+    key("context.includeDirectories", Kind::Texts, "none", "More folders that belong to the workspace."),
+    key(
+        "context.loadMemoryFromIncludeDirectories",
+        Kind::Boolean,
+        "false",
+        "Whether memory files are looked for in those folders too.",
+    ),
+    key(
+        "context.includeDirectoryTree",
+        Kind::Boolean,
+        "true",
+        "Whether the model is shown the tree of the workspace.",
+    ),
+    key("context.fileFiltering.respectGitIgnore", Kind::Boolean, "true", "Whether `.gitignore` hides files."),
+    key(
+        "context.fileFiltering.respectGeminiIgnore",
+        Kind::Boolean,
+        "true",
+        "Whether `.geminiignore` hides files.",
+    ),
+    key("context.fileFiltering.customIgnoreFilePaths", Kind::Texts, "none", "More files of the same kind."),
+    key("general.sessionRetention.enabled", Kind::Boolean, "true", "Whether old sessions are deleted."),
+    key(
+        "general.sessionRetention.maxAge",
+        Kind::Text,
+        "`\"30d\"`",
+        "The age from which a session is deleted.",
+    ),
+    key("general.sessionRetention.maxCount", Kind::WholeNumber, "none", "How many sessions are kept."),
+    key(
+        "general.sessionRetention.minRetention",
+        Kind::Text,
+        "`\"1d\"`",
+        "The age up to which none is deleted.",
+    ),
+    key("skills.enabled", Kind::Boolean, "true", "Whether there are skills."),
+    key("skills.disabled", Kind::Texts, "none", "Skills that are not offered."),
+    key("hooksConfig.enabled", Kind::Boolean, "true", "Whether hooks run."),
+    key("hooksConfig.disabled", Kind::Texts, "none", "Hooks that do not run, by name."),
+    key("hooksConfig.notifications", Kind::Boolean, "true", "Whether it is shown that a hook runs."),
+    key("hooks", Kind::Object, "none", "Commands to run at certain events, such as `PreCompress`."),
+    key("experimental.jitContext", Kind::Boolean, "true", "Whether memory files are loaded on demand."),
+    key(
+        "experimental.memoryManager",
+        Kind::Boolean,
+        "false",
+        "Whether memory is kept by an agent of its own.",
+    ),
+    key(
+        "experimental.autoMemory",
+        Kind::Boolean,
+        "false",
+        "Whether memory is extracted from sessions in the background.",
+    ),
+    key(
+        "experimental.contextManagement",
+        Kind::Boolean,
+        "false",
+        "Whether Gemini CLI's context manager is on.",
+    ),
+    key("experimental.generalistProfile", Kind::Boolean, "false", "A profile of that manager."),
+    key("experimental.powerUserProfile", Kind::Boolean, "false", "Another, which wins over the generalist."),
+    key("experimental.stressTestProfile", Kind::Boolean, "false", "Another, which wins over both."),
+    key("contextManagement.historyWindow.maxTokens", Kind::WholeNumber, "150,000", "The longest history."),
+    key(
+        "contextManagement.historyWindow.retainedTokens",
+        Kind::WholeNumber,
+        "40,000",
+        "What stays of a longer one.",
+    ),
+    key(
+        "contextManagement.messageLimits.normalMaxTokens",
+        Kind::WholeNumber,
+        "2,500",
+        "The longest old message.",
+    ),
+    key(
+        "contextManagement.messageLimits.retainedMaxTokens",
+        Kind::WholeNumber,
+        "12,000",
+        "The longest recent message.",
+    ),
+    key(
+        "contextManagement.messageLimits.normalizationHeadRatio",
+        Kind::Number,
+        "0.25",
+        "The part of a shortened message that comes from its beginning.",
+    ),
+    key(
+        "contextManagement.tools.distillation.maxOutputTokens",
+        Kind::WholeNumber,
+        "10,000",
+        "The longest output that is not distilled.",
+    ),
+    key(
+        "contextManagement.tools.distillation.summarizationThresholdTokens",
+        Kind::WholeNumber,
+        "20,000",
+        "The length from which an output is summarised.",
+    ),
+    key(
+        "contextManagement.tools.outputMasking.protectionThresholdTokens",
+        Kind::WholeNumber,
+        "50,000",
+        "The newest outputs that are never masked.",
+    ),
+    key(
+        "contextManagement.tools.outputMasking.minPrunableThresholdTokens",
+        Kind::WholeNumber,
+        "30,000",
+        "What masking must save to be worth its while.",
+    ),
+    key(
+        "contextManagement.tools.outputMasking.protectLatestTurn",
+        Kind::Boolean,
+        "true",
+        "Whether the latest turn is never masked.",
+    ),
+    key("security.folderTrust.enabled", Kind::Boolean, "true", "Whether folders must be trusted first."),
+    key("admin.skills.enabled", Kind::Boolean, "true", "Whether an administrator allows skills."),
+];
+
+/// Keys of Gemini CLI in the same sections that mean nothing to Longhaul. What they hold is not looked at.
+pub(super) const UNREAD: &[&str] = &[
+    "context.fileFiltering.disableFuzzySearch",
+    "context.fileFiltering.enableFileWatcher",
+    "context.fileFiltering.enableFuzzySearch",
+    "context.fileFiltering.enableRecursiveFileSearch",
+    "general.checkpointing",
+    "general.debugKeystrokeLogging",
+    "general.defaultApprovalMode",
+    "general.devtools",
+    "general.disableAutoUpdate",
+    "general.disableUpdateNag",
+    "general.enableAutoUpdate",
+    "general.enableAutoUpdateNotification",
+    "general.enableNotifications",
+    "general.enablePromptCompletion",
+    "general.maxAttempts",
+    "general.plan",
+    "general.preferredEditor",
+    "general.previewFeatures",
+    "general.retryFetchErrors",
+    "general.sessionRetention.warningAcknowledged",
+    "general.vimMode",
+    "model.chatCompression",
+    "tools.allowed",
+    "tools.autoAccept",
+    "tools.callCommand",
+    "tools.confirmationRequired",
+    "tools.core",
+    "tools.disableLLMCorrection",
+    "tools.discoveryCommand",
+    "tools.enableHooks",
+    "tools.enableMessageBusIntegration",
+    "tools.exclude",
+    "tools.sandbox",
+    "tools.sandboxAllowedPaths",
+    "tools.sandboxNetworkAccess",
+    "tools.shell",
+    "tools.usePty",
+    "tools.useRipgrep",
+];
+
+/// Sections and single keys of Gemini CLI at the top of the file that may hold anything. `experimental` is one of them as
+/// experiments come and go with each of its versions.
+pub(super) const OPEN: &[&str] = &[
+    "admin",
+    "adminPolicyPaths",
+    "advanced",
+    "agents",
+    "billing",
+    "experimental",
+    "extensions",
+    "ide",
+    "mcp",
+    "mcpServers",
+    "modelConfigs",
+    "output",
+    "policyPaths",
+    "privacy",
+    "security",
+    "telemetry",
+    "ui",
+    "useSmartEdit",
+    "useWriteTodos",
+];
+
+/// Names that keys had in earlier versions of Gemini CLI or in texts about it.
+pub(super) const RENAMED: &[(&str, &str)] = &[
+    ("contextFileName", "context.fileName"),
+    ("fileFiltering", "context.fileFiltering"),
+    ("maxSessionTurns", "model.maxSessionTurns"),
+    ("memoryDiscoveryMaxDirs", "context.discoveryMaxDirs"),
+    ("memoryFiles", "context.fileName"),
+    ("memoryImportFormat", "context.importFormat"),
+    ("summarizeToolOutput", "model.summarizeToolOutput"),
+];
+
+/// Every key of the table.
+pub(super) fn table() -> impl Iterator<Item = &'static Key> {
+    OURS.iter().chain(GEMINI)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The keys as a table of Markdown.
+    fn markdown(keys: &[Key]) -> String {
+        let mut text = String::from("| Key | Value | Default | Meaning |\n| --- | --- | --- | --- |\n");
+        for Key { path, kind, default, about } in keys {
+            text.push_str(&format!("| `{path}` | {} | {default} | {about} |\n", kind.words()));
+        }
+        text
+    }
+
+    #[test]
+    fn the_docs_list_exactly_the_table() {
+        let docs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
+        let docs = std::fs::read_to_string(docs).unwrap().replace("\r\n", "\n");
+        for keys in [OURS, GEMINI] {
+            let table = markdown(keys);
+            assert!(docs.contains(&table), "docs/settings.md must contain this table:\n\n{table}");
+        }
+        let rows = docs.lines().filter(|line| line.starts_with("| `")).count();
+        assert_eq!(rows, OURS.len() + GEMINI.len(), "docs/settings.md has rows that the table has not");
+    }
+
+    #[test]
+    fn every_key_is_listed_once() {
+        let mut paths: Vec<&str> = table().map(|key| key.path).chain(UNREAD.iter().copied()).collect();
+        paths.sort_unstable();
+        // A key above another one would hide it.
+        for pair in paths.windows(2) {
+            assert!(pair[0] != pair[1] && !pair[1].starts_with(&format!("{}.", pair[0])), "{pair:?}");
+        }
+        assert!(OURS.iter().all(|key| key.path.starts_with("longhaul.")));
+        assert!(RENAMED.iter().all(|(_, new)| paths.iter().any(|path| path.starts_with(new))));
+    }
+}

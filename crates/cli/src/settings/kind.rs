@@ -1,0 +1,248 @@
+//! What values a key can take, and how they are read.
+
+use longhaul_context::{Threshold, parse_token_count};
+use longhaul_conversation::TokenCount;
+use serde_json::Value;
+
+/// What a key takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `true` or `false`.
+    Boolean,
+    /// Any number.
+    Number,
+    /// A number without a fraction.
+    WholeNumber,
+    /// A text.
+    Text,
+    /// One of these texts.
+    OneOf(&'static [&'static str]),
+    /// A list of texts.
+    Texts,
+    /// A text or a list of texts.
+    TextOrTexts,
+    /// An object whose keys are nobody's business here.
+    Object,
+    /// A threshold for compaction, as [`Threshold::parse`] reads it; a number is a share up to 1, and tokens above.
+    Threshold,
+    /// The threshold as Gemini CLI has it: a number, where 0 leaves it unset.
+    GeminiThreshold,
+    /// A part of a whole, from 0 to 1.
+    Share,
+    /// A number of tokens, of at least 1.
+    Tokens,
+    /// Numbers of tokens by name.
+    TokensByName,
+    /// A number above 0 and up to 10.
+    Weight,
+}
+
+impl Kind {
+    /// What is expected, in words that follow "must be".
+    pub(crate) fn words(self) -> String {
+        let words = match self {
+            Self::Boolean => "true or false",
+            Self::Number => "a number",
+            Self::WholeNumber => "a whole number",
+            Self::Text => "a text",
+            Self::OneOf(choices) => return one_of(choices),
+            Self::Texts => "a list of texts",
+            Self::TextOrTexts => "a text or a list of texts",
+            Self::Object => "an object",
+            Self::Threshold => r#"a share (0.5 or "50%"), a number of tokens (200000 or "200k") or "off""#,
+            Self::GeminiThreshold => "a share (0.5) or a number of tokens (200000)",
+            Self::Share => r#"a share from 0 to 1 (0.3 or "30%")"#,
+            Self::Tokens => r#"a number of tokens (4000 or "4k")"#,
+            Self::TokensByName => r#"an object with a number of tokens (128000 or "128k") for each name"#,
+            Self::Weight => "a number above 0 and up to 10",
+        };
+        words.to_string()
+    }
+
+    /// A value that would do, as JSON.
+    pub(crate) fn example(self) -> String {
+        let example = match self {
+            Self::Boolean => "true",
+            Self::Number | Self::GeminiThreshold => "0.5",
+            Self::WholeNumber => "100",
+            Self::Text => r#""text""#,
+            Self::OneOf(choices) => return format!("{:?}", choices.first().unwrap_or(&"")),
+            Self::Texts | Self::TextOrTexts => r#"["one", "two"]"#,
+            Self::Object => "{}",
+            Self::Threshold => r#""50%""#,
+            Self::Share => "0.3",
+            Self::Tokens => r#""4k""#,
+            Self::TokensByName => r#"{"my-model": "128k"}"#,
+            Self::Weight => "1.3",
+        };
+        example.to_string()
+    }
+
+    /// Whether a value that is no object will do.
+    pub(super) fn takes(self, value: &Value) -> bool {
+        match self {
+            Self::Boolean => value.is_boolean(),
+            Self::Number => value.is_number(),
+            Self::WholeNumber => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+            Self::Text => value.is_string(),
+            Self::OneOf(choices) => value.as_str().is_some_and(|text| choices.contains(&text)),
+            Self::Texts => is_texts(value),
+            Self::TextOrTexts => value.is_string() || is_texts(value),
+            Self::Object | Self::TokensByName => false,
+            Self::Threshold => threshold(value).is_some(),
+            Self::GeminiThreshold => {
+                value.as_f64().is_some_and(|number| Threshold::from_number(number).is_ok())
+            }
+            Self::Share => share(value).is_some(),
+            Self::Tokens => tokens(value).is_some(),
+            Self::Weight => weight(value).is_some(),
+        }
+    }
+}
+
+fn one_of(choices: &[&str]) -> String {
+    let quoted: Vec<String> = choices.iter().map(|choice| format!("{choice:?}")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, others)) => format!("{} or {last}", others.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn is_texts(value: &Value) -> bool {
+    value.as_array().is_some_and(|texts| texts.iter().all(Value::is_string))
+}
+
+/// Reads a threshold.
+pub(super) fn threshold(value: &Value) -> Option<Threshold> {
+    match value {
+        Value::String(text) => Threshold::parse(text).ok(),
+        value => gemini_threshold(value),
+    }
+}
+
+/// Reads a threshold that is a number; 0 is none.
+pub(super) fn gemini_threshold(value: &Value) -> Option<Threshold> {
+    Threshold::from_number(value.as_f64()?).ok().flatten()
+}
+
+/// Reads a part of a whole.
+pub(super) fn share(value: &Value) -> Option<f64> {
+    match value {
+        Value::String(text) => match Threshold::parse(text).ok()? {
+            Threshold::Share(share) => Some(share),
+            Threshold::Tokens(_) | Threshold::Off => None,
+        },
+        value => value.as_f64().filter(|share| (0.0..=1.0).contains(share)),
+    }
+}
+
+/// Reads a number of tokens.
+pub(super) fn tokens(value: &Value) -> Option<TokenCount> {
+    let tokens = match value {
+        Value::String(text) => parse_token_count(text)?,
+        // Numbers may be written as 2e5 or 200000.0.
+        value => {
+            let number = value.as_f64().filter(|number| number.fract() == 0.0)?;
+            TokenCount((1.0..=1e15).contains(&number).then_some(number as u64)?)
+        }
+    };
+    (tokens >= TokenCount(1)).then_some(tokens)
+}
+
+/// Reads the weight of a character.
+pub(super) fn weight(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|weight| *weight > 0.0 && *weight <= 10.0)
+}
+
+/// What a value is, in words.
+pub(super) fn describe(value: &Value) -> String {
+    const LONGEST: usize = 40;
+    match value {
+        Value::Null => "null".into(),
+        Value::Bool(truth) => truth.to_string(),
+        Value::Number(number) => format!("the number {number}"),
+        Value::String(text) if text.chars().count() > LONGEST => {
+            format!("the text {:?}…", text.chars().take(LONGEST).collect::<String>())
+        }
+        Value::String(text) => format!("the text {text:?}"),
+        Value::Array(_) => "a list".into(),
+        Value::Object(_) => "an object".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(kind: Kind, good: &Value, bad: &Value) {
+        for value in good.as_array().unwrap() {
+            assert!(kind.takes(value), "{kind:?} refuses {value}");
+        }
+        for value in bad.as_array().unwrap() {
+            assert!(!kind.takes(value), "{kind:?} takes {value}");
+        }
+    }
+
+    #[test]
+    fn plain_kinds_take_their_type() {
+        check(Kind::Boolean, &json!([true, false]), &json!(["true", 1, []]));
+        check(Kind::Number, &json!([1, -2.5]), &json!(["1", true]));
+        check(Kind::WholeNumber, &json!([1, -1, 3.0]), &json!([0.5, "1"]));
+        check(Kind::Text, &json!(["", "a"]), &json!([1, ["a"]]));
+        check(Kind::OneOf(&["a", "b"]), &json!(["a", "b"]), &json!(["c", "A", 1]));
+        check(Kind::Texts, &json!([[], ["a"]]), &json!(["a", [1], ["a", null]]));
+        check(Kind::TextOrTexts, &json!(["a", ["a", "b"]]), &json!([1, [1]]));
+        check(Kind::Object, &json!([]), &json!([1, "a", []]));
+    }
+
+    #[test]
+    fn quantities_are_numbers_or_texts() {
+        check(
+            Kind::Threshold,
+            &json!([0.5, 1, 200_000, "50%", "0.5", "200k", "off"]),
+            &json!([0, -1, 1.5, "half", "", true]),
+        );
+        check(Kind::GeminiThreshold, &json!([0, 0.5, 1, 200_000]), &json!([-0.1, 1.5, "50%", "off"]));
+        check(Kind::Share, &json!([0, 0.3, 1, "30%", "0.3"]), &json!([-0.1, 1.1, "30", "off", "200k"]));
+        check(
+            Kind::Tokens,
+            &json!([1, 4000, 2e5, "4k", "1m"]),
+            &json!([0, -1, 0.5, 1e300, "0", "4 k?", "-4"]),
+        );
+        check(Kind::Weight, &json!([1.3, 10]), &json!([0, -1, 11, "1.3"]));
+    }
+
+    #[test]
+    fn examples_are_taken() {
+        let kinds = [
+            Kind::Boolean,
+            Kind::Number,
+            Kind::WholeNumber,
+            Kind::Text,
+            Kind::OneOf(&["a", "b"]),
+            Kind::Texts,
+            Kind::TextOrTexts,
+            Kind::Threshold,
+            Kind::GeminiThreshold,
+            Kind::Share,
+            Kind::Tokens,
+            Kind::Weight,
+        ];
+        for kind in kinds {
+            let example: Value = serde_json::from_str(&kind.example()).unwrap();
+            assert!(kind.takes(&example), "{kind:?} refuses {example}");
+        }
+    }
+
+    #[test]
+    fn values_are_described() {
+        assert_eq!(describe(&json!("a\"b")), r#"the text "a\"b""#);
+        assert_eq!(describe(&json!("x".repeat(50))), format!("the text {:?}…", "x".repeat(40)));
+        assert_eq!(describe(&json!(1.5)), "the number 1.5");
+        assert_eq!(Kind::OneOf(&["a", "b", "c"]).words(), r#""a", "b" or "c""#);
+        assert_eq!(Kind::OneOf(&["a"]).words(), r#""a""#);
+    }
+}

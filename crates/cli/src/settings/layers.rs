@@ -1,0 +1,264 @@
+//! The settings as layers, of which the uppermost that has a key decides.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use longhaul_context::{Estimator, Weights};
+use longhaul_conversation::TokenCount;
+use serde_json::Value;
+
+use super::check::check_document;
+use super::document::{Content, Node, parse};
+use super::environment::{Environment, settings_files};
+use super::kind;
+use super::problem::{Fault, SettingsError, Warning};
+
+/// The settings that hold in a folder.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Settings {
+    /// The weakest first. What none of them has is at its default.
+    pub(super) layers: Vec<Layer>,
+}
+
+/// Settings, and what was odd about them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Loaded {
+    /// The settings.
+    pub(crate) settings: Settings,
+    /// What was passed over.
+    pub(crate) warnings: Vec<Warning>,
+}
+
+/// What one source says.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layer {
+    pub(super) source: Source,
+    pub(super) root: Node,
+}
+
+/// Where a layer comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Source {
+    File(Arc<Path>),
+    Flag(&'static str),
+}
+
+/// No settings file is larger than this.
+const LARGEST: u64 = 1 << 20;
+
+impl Settings {
+    /// Loads the files that count in `cwd`. One that does not exist is passed over.
+    pub(crate) fn load(environment: &Environment, cwd: &Path) -> Result<Loaded, SettingsError> {
+        let mut loaded = Loaded::default();
+        for file in settings_files(environment, cwd) {
+            let file: Arc<Path> = file.into();
+            let added = match read(&file) {
+                Ok(Some(bytes)) => loaded.add(Arc::clone(&file), &bytes),
+                Ok(None) => Ok(()),
+                Err(fault) => Err(fault),
+            };
+            added.map_err(|fault| SettingsError { file, fault })?;
+        }
+        Ok(loaded)
+    }
+
+    /// The context window that the user states for a model, by its whole name or by that behind the provider's.
+    pub(crate) fn window(&self, model: &str) -> Option<TokenCount> {
+        let stated = |name| kind::tokens(self.value(&["longhaul", "windows", name])?);
+        stated(model).or_else(|| stated(model.rsplit_once('/')?.1))
+    }
+
+    /// How tokens are estimated.
+    pub(crate) fn estimator(&self) -> Estimator {
+        let non_ascii = self.value(&["longhaul", "estimate", "nonAscii"]).and_then(kind::weight);
+        let standard = Weights::default();
+        Estimator { weights: Weights { non_ascii: non_ascii.unwrap_or(standard.non_ascii), ..standard } }
+    }
+
+    /// The value that counts for a key.
+    pub(super) fn value(&self, steps: &[&str]) -> Option<&Value> {
+        match &self.find(steps)?.1.content {
+            Content::Plain(value) => Some(value),
+            Content::Object(_) => None,
+        }
+    }
+
+    /// The uppermost node for a key. Objects are merged key by key; null takes back what the layers below say.
+    pub(super) fn find(&self, steps: &[&str]) -> Option<(&Source, &Node)> {
+        for Layer { source, root } in self.layers.iter().rev() {
+            let mut node = Some(root);
+            for step in steps {
+                node = node.and_then(|object| object.get(step));
+                if let Some(Node { content: Content::Plain(Value::Null), .. }) = node {
+                    return None;
+                }
+            }
+            if let Some(node) = node {
+                return Some((source, node));
+            }
+        }
+        None
+    }
+}
+
+impl Loaded {
+    /// Adds a file on top of what is there.
+    pub(super) fn add(&mut self, file: Arc<Path>, bytes: &[u8]) -> Result<(), Fault> {
+        let root = parse(bytes)?;
+        self.warnings.extend(check_document(&file, &root)?);
+        self.settings.layers.push(Layer { source: Source::File(file), root });
+        Ok(())
+    }
+}
+
+/// The bytes of a file, if there is one.
+fn read(file: &Path) -> Result<Option<Vec<u8>>, Fault> {
+    let is_missing =
+        |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
+    let opened = match File::open(file) {
+        Err(error) if is_missing(&error) => return Ok(None),
+        opened => opened?,
+    };
+    let mut bytes = Vec::new();
+    opened.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LARGEST { Err(Fault::TooLarge { limit: LARGEST }) } else { Ok(Some(bytes)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The settings of these files, the weakest first.
+    fn layered(files: &[&str]) -> Settings {
+        let mut loaded = Loaded::default();
+        for (at, text) in files.iter().enumerate() {
+            loaded.add(Path::new(&format!("{at}.json")).into(), text.as_bytes()).unwrap();
+        }
+        loaded.settings
+    }
+
+    #[track_caller]
+    fn check(files: &[&str], key: &str, expected: Option<&str>) {
+        let settings = layered(files);
+        let steps: Vec<&str> = key.split('.').collect();
+        assert_eq!(settings.value(&steps).map(Value::to_string).as_deref(), expected, "{key}");
+    }
+
+    #[test]
+    fn the_uppermost_file_decides_key_by_key() {
+        let files = [
+            r#"{"model": {"name": "a", "maxSessionTurns": 5}, "context": {"fileName": ["A.md", "B.md"]}}"#,
+            r#"{"model": {"name": "b"}, "context": {"fileName": ["C.md"]}}"#,
+        ];
+        check(&files, "model.name", Some(r#""b""#));
+        check(&files, "model.maxSessionTurns", Some("5"));
+        check(&files, "context.fileName", Some(r#"["C.md"]"#));
+        check(&files, "model.compressionThreshold", None);
+        check(&files, "model", None);
+        check(&[], "model.name", None);
+    }
+
+    #[test]
+    fn null_takes_back_what_is_below() {
+        let lower = r#"{"model": {"name": "a"}, "longhaul": {"windows": {"m": 5}}}"#;
+        check(&[lower, r#"{"model": {"name": null}}"#], "model.name", None);
+        check(&[lower, r#"{"model": null}"#], "model.name", None);
+        check(&[lower, r#"{"longhaul": {"windows": null}}"#], "longhaul.windows.m", None);
+        check(&[lower, r#"{"model": null}"#, r#"{"model": {"name": "c"}}"#], "model.name", Some(r#""c""#));
+    }
+
+    #[track_caller]
+    fn check_window(model: &str, expected: Option<u64>) {
+        let windows =
+            r#"{"longhaul": {"windows": {"gemini-2.5-pro": "1m", "local": 8000, "x/local": 9000}}}"#;
+        let other = r#"{"longhaul": {"windows": {"gemini-2.5-pro": 64e3}}}"#;
+        assert_eq!(layered(&[windows, other]).window(model).map(|tokens| tokens.0), expected, "{model}");
+    }
+
+    #[test]
+    fn windows_are_found_by_model() {
+        check_window("gemini-2.5-pro", Some(64_000));
+        check_window("local", Some(8_000));
+        check_window("x/local", Some(9_000));
+        check_window("y/local", Some(8_000));
+        check_window("gemini-2", None);
+        check_window("", None);
+    }
+
+    #[test]
+    fn the_weight_of_characters_can_be_set() {
+        assert_eq!(layered(&[]).estimator(), Estimator::default());
+        let heavy = layered(&[r#"{"longhaul": {"estimate": {"nonAscii": 1.5}}}"#]);
+        assert_eq!(heavy.estimator().weights, Weights::HEAVY);
+    }
+
+    /// An environment with only a user's folder.
+    fn at_home(home: &Path) -> Environment {
+        Environment { user_home: Some(home.into()), ..Environment::default() }
+    }
+
+    #[test]
+    fn files_are_loaded_from_home_and_workspace() {
+        let root = tempfile::tempdir().unwrap();
+        let (home, work) = (root.path().join("home"), root.path().join("work"));
+        let nothing = Settings::load(&at_home(&home), &work).unwrap();
+        assert_eq!(nothing, Loaded::default());
+        for (folder, text) in [
+            (&home, "{\"model\": {\"name\": \"a\", \"maxSessionTurns\": 5}, \"modle\": 1}"),
+            (&work, "{\n\"model\": {\"name\": \"b\"}}"),
+        ] {
+            std::fs::create_dir_all(folder.join(".gemini")).unwrap();
+            std::fs::write(folder.join(".gemini/settings.json"), text).unwrap();
+        }
+        let loaded = Settings::load(&at_home(&home), &work).unwrap();
+        assert_eq!(loaded.settings.value(&["model", "name"]), Some(&"b".into()));
+        assert_eq!(loaded.settings.value(&["model", "maxSessionTurns"]), Some(&5.into()));
+        assert_eq!(loaded.warnings.len(), 1);
+        let alone = Settings::load(&at_home(&home), &home).unwrap();
+        assert_eq!((alone.settings.layers.len(), alone.warnings.len()), (1, 1));
+    }
+
+    #[test]
+    fn files_that_cannot_be_settings_are_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join(".gemini/settings.json");
+        std::fs::create_dir_all(&folder).unwrap();
+        let error = Settings::load(&at_home(root.path()), root.path()).unwrap_err();
+        assert!(matches!(error.fault, Fault::Unreadable(_)), "{error:?}");
+        std::fs::remove_dir(&folder).unwrap();
+        std::fs::write(&folder, " ".repeat(LARGEST as usize)).unwrap();
+        assert!(Settings::load(&at_home(root.path()), root.path()).is_ok());
+        std::fs::write(&folder, " ".repeat(LARGEST as usize + 1)).unwrap();
+        let error = Settings::load(&at_home(root.path()), root.path()).unwrap_err();
+        assert!(matches!(error.fault, Fault::TooLarge { .. }), "{error:?}");
+        assert_eq!(error.file.as_ref(), folder);
+    }
+
+    proptest! {
+        #[test]
+        fn no_bytes_panic(bytes in proptest::collection::vec(prop_oneof![
+            any::<u8>(),
+            proptest::sample::select(b"/*\"\\\n,[]{}:1a ".to_vec()),
+        ], 0..200)) {
+            let mut loaded = Loaded::default();
+            let _ = loaded.add(Path::new("any").into(), &bytes);
+            let _ = (loaded.settings.window("a"), loaded.settings.estimator());
+        }
+
+        /// Objects of known and unknown names with values of any type.
+        #[test]
+        fn no_settings_panic(steps in proptest::collection::vec(proptest::sample::select(vec![
+            "longhaul", "compaction", "threshold", "windows", "model", "name", "hooks", "security", "ö.x", "",
+        ]), 0..5), value in prop_oneof![
+            Just("null".to_string()), Just("[]".into()), Just("{}".into()), Just("1e308".into()), "\"[a-z0-9.%]{0,4}\"",
+        ]) {
+            let text = steps.iter().rev().fold(value, |inside, step| format!("{{{step:?}: {inside}}}"));
+            let mut loaded = Loaded::default();
+            let _ = loaded.add(Path::new("any").into(), text.as_bytes());
+            let _ = (loaded.settings.window(""), loaded.settings.threshold(), loaded.settings.keep());
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Settings from `settings.json`, of the user and of the workspace: defaults, then the user's, then the workspace's, then
+//! flags. Each value can tell where it was set; docs/settings.md lists the keys.
+
+mod blank;
+mod check;
+#[allow(dead_code, reason = "for the commands that compact")]
+mod compaction;
+mod document;
+mod environment;
+mod keys;
+mod kind;
+mod layers;
+mod lookup;
+mod problem;
+#[allow(dead_code, reason = "for the commands that compact")]
+mod provenance;
+
+pub(crate) use environment::Environment;
+pub(crate) use layers::{Loaded, Settings};
+pub(crate) use problem::SettingsError;
