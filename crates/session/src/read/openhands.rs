@@ -194,8 +194,9 @@ impl OpenHands {
         let mut metadata = event.take_object("tool_call_metadata").unwrap_or_default();
         let own_id = metadata.take_string("tool_call_id");
         let number = event.get("id").and_then(Json::as_u64);
+        let message_id = self.message_id(&event, out);
         let id = own_id.map_or_else(
-            || number.map_or_else(|| CallId::made_up(self.kept.0.len() + 1), CallId::made_up),
+            || number.map_or_else(|| CallId::made_up(&message_id), CallId::made_up),
             CallId::new,
         );
         if let Some(number) = number {
@@ -228,7 +229,7 @@ impl OpenHands {
             }
         };
         parts.push(Part::call(call));
-        let mut message = Message::new(self.message_id(&event, out), Role::Model, parts);
+        let mut message = Message::new(message_id, Role::Model, parts);
         message.at = event.time("timestamp");
         message.model = response.take_string("model");
         message.usage = if is_new { response.get("usage").and_then(read_usage) } else { None };
@@ -297,8 +298,7 @@ impl OpenHands {
     }
 
     fn message_id(&self, event: &Object<'_>, out: &Out<'_>) -> MessageId {
-        let id = event.get("id").and_then(Json::as_u64).map(|id| MessageId::new(id.to_string()));
-        id.filter(|id| !out.knows(id)).unwrap_or_else(|| out.made_up_id())
+        out.unused_id(event.get("id").and_then(Json::as_u64).map(|id| MessageId::new(id.to_string())))
     }
 }
 
@@ -498,6 +498,17 @@ mod tests {
             &format!("{ASKED},{},{listed}", step(2, 0)),
             &["summary: Looked.", "model: Look.", r#"call c1 execute_bash {"command":"ls"}"#],
         );
+    }
+
+    #[test]
+    fn calls_without_any_id_are_told_apart() {
+        let call = r#"{"source":"agent","action":"run","args":{"command":"ls"}}"#;
+        let condensation =
+            r#"{"source":"agent","action":"condensation","args":{"forgotten_event_ids":[1],"summary":""}}"#;
+        let session = read_text(&format!("[{ASKED},{call},{condensation},{call}]"));
+        let calls = session.transcript.messages().iter().flat_map(Message::calls);
+        let ids: HashSet<&CallId> = calls.map(|call| &call.id).collect();
+        assert_eq!(ids.len(), 2);
     }
 
     #[test]
