@@ -18,7 +18,7 @@ use crate::args::{Args, Command};
 use crate::output::Screen;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::try_parse().unwrap_or_else(|error| failure::exit_for_usage(&error));
     let screen = Screen::of_stdout(args.color);
     let done = match &args.command {
         Command::Inspect(options) => commands::inspect::run(options, &screen),
