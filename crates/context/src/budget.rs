@@ -143,7 +143,8 @@ impl OutputLimits {
         Self {
             protected: self.protected.min(share_of(window, 0.25)),
             worthwhile: self.worthwhile.min(share_of(window, 0.15)),
-            characters: self.characters.min(usize::try_from(characters).unwrap_or(usize::MAX)),
+            // A limit of 0 would mean none at all.
+            characters: self.characters.min(usize::try_from(characters.max(1)).unwrap_or(usize::MAX)),
         }
     }
 }
@@ -432,7 +433,7 @@ mod tests {
         check_limits(200_000, 50_000, 30_000, 40_000);
         check_limits(100_000, 25_000, 15_000, 40_000);
         check_limits(8_000, 2_000, 1_200, 3_200);
-        check_limits(0, 0, 0, 0);
+        check_limits(0, 0, 0, 1);
     }
 
     #[track_caller]

@@ -37,9 +37,9 @@ pub struct Cut {
 /// Why a conversation is cut where it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CutReason {
-    /// A turn begins there.
+    /// A turn begins there, or behind the groups that were added.
     UserMessage,
-    /// No turn begins late enough; a call has been answered there and the next piece begins.
+    /// No turn begins late enough; the piece before is complete there.
     GroupBoundary,
     /// The last group is larger than the tail should be, and stays whole.
     LastGroup,

@@ -14,6 +14,7 @@
 //! assert_eq!(breakdown.turns.len(), 1);
 //! ```
 
+mod asks;
 mod breakdown;
 mod budget;
 mod characters;
@@ -22,11 +23,22 @@ mod cut;
 mod estimate;
 mod groups;
 mod json_size;
+mod ledger;
+mod loops;
+mod mask;
+mod pins;
+mod preview;
+mod replace;
+mod reverse_budget;
+mod sentences;
 #[cfg(test)]
 mod shapes;
 mod survey;
 mod truncate;
+mod typed;
+mod words;
 
+pub use asks::{Ask, AskState, Asks, Evidence, EvidenceKind};
 pub use breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
 pub use budget::{
     Budget, BudgetSettings, DoesNotFit, Floor, FloorPart, InvalidThreshold, OutputLimits, Threshold,
@@ -36,5 +48,16 @@ pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
 pub use estimate::{Estimate, Estimator, Meter, Weights};
 pub use groups::complete_groups;
+pub use ledger::{
+    CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,
+    FileSummary, JobEntry, JobKind, Ledger, LedgerLine, LedgerSection, LedgerSummary, LineRange, RunEntry,
+    StateSummary, StepStatus, TaskList, TaskStep, WorkOutcome,
+};
+pub use loops::{Loop, LoopDetector};
+pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
+pub use pins::{Pin, PinId, Pins, Retirement};
+pub use replace::{Replacement, apply_replacements};
+pub use reverse_budget::{ReverseBudget, plan_shrinking};
+pub use sentences::{Unit, UnitKind, split_units};
 pub use survey::Survey;
 pub use truncate::{FullOutput, TruncateMode, Truncated, output_limit, truncate_output};

@@ -48,7 +48,7 @@ pub(crate) fn conversation(shape: &str) -> Vec<Message> {
 
 /// Any conversation, most of them broken.
 pub(crate) fn any_conversation() -> impl Strategy<Value = Vec<Message>> {
-    let word = (prop::sample::select(WORDS), prop_oneof![0usize..200, 1_000usize..9_000]);
+    let word = (prop::sample::select(WORDS), prop_oneof![0usize..200, 1_000usize..4_000]);
     prop::collection::vec(word, 0..24).prop_map(|words| {
         let words: Vec<String> = words.into_iter().map(|(word, len)| format!("{word}*{len}")).collect();
         conversation(&words.join(" "))

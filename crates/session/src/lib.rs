@@ -12,6 +12,19 @@
 //! assert_eq!(session.transcript.messages()[0].parts[0].as_text(), Some("Hello"));
 //! # Ok::<(), longhaul_session::ReadError>(())
 //! ```
+//!
+//! [`write()`] goes the other way: it writes a request in a provider's wire format and tells what that format has no place
+//! for.
+//!
+//! ```
+//! use longhaul_conversation::{Message, Part, Request, Role};
+//! use longhaul_session::{Target, write};
+//!
+//! let hello = Message::new("u1", Role::User, vec![Part::user_text("Hello")]);
+//! let written = write(Target::OpenAiChat, &Request { messages: vec![hello], ..Request::default() });
+//! assert_eq!(written.value.to_string(), r#"{"messages":[{"role":"user","content":"Hello"}]}"#);
+//! assert!(written.lost.is_empty());
+//! ```
 
 mod detect;
 mod error;
@@ -23,9 +36,11 @@ mod lines;
 mod origins;
 mod out;
 mod read;
+mod write;
 
 pub use error::ReadError;
 pub use event::{Event, Warning};
 pub use format::Format;
 pub use info::{Question, SessionInfo, Skipped};
 pub use read::{Session, SideChain, read, read_session};
+pub use write::{Loss, LossKind, Target, Written, write};

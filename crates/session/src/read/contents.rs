@@ -29,7 +29,7 @@ pub(super) const NEUTRAL: Known = Known {
 };
 
 /// A Gemini request, its contents alone, or a chat that Gemini CLI saved by hand.
-pub(super) const GEMINI: Known = Known {
+pub(crate) const GEMINI: Known = Known {
     format: Format::GeminiContents,
     is_record: |_| false,
     is_document: |document| {

@@ -6,7 +6,7 @@ mod chat_pieces;
 mod claude;
 mod cline;
 mod codex;
-mod contents;
+pub(crate) mod contents;
 mod gemini;
 mod mini_swe;
 pub(crate) mod openai;

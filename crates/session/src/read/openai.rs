@@ -376,6 +376,32 @@ mod tests {
         assert_eq!(outline(session.transcript.messages()), expected);
     }
 
+    #[track_caller]
+    fn check_format(document: &Value, expected: Format) {
+        assert_eq!(read_text(&document.to_string()).info.format, expected);
+    }
+
+    #[test]
+    fn the_two_kinds_of_messages_are_told_apart() {
+        let plain = json!({"role": "user", "content": [{"type": "text", "text": "a"}]});
+        let call = json!({"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}]});
+        let image =
+            json!({"role": "user", "content": [{"type": "image", "source": {"type": "url", "url": "x"}}]});
+        let ask = json!({"role": "assistant", "content": null, "tool_calls": []});
+        check_format(&json!([plain]), Format::OpenAiChat);
+        check_format(&json!({"messages": [plain]}), Format::OpenAiChat);
+        check_format(&json!({"messages": [plain], "system": "s"}), Format::Anthropic);
+        check_format(
+            &json!({"messages": [plain], "tools": [{"name": "f", "input_schema": {}}]}),
+            Format::Anthropic,
+        );
+        check_format(&json!([plain, call]), Format::Anthropic);
+        check_format(&json!([image, plain]), Format::Anthropic);
+        check_format(&json!([plain, ask]), Format::OpenAiChat);
+        check_format(&json!([{"role": "system", "content": "s"}, call]), Format::OpenAiChat);
+        check_format(&json!([{"role": "tool", "tool_call_id": "c", "content": "x"}]), Format::OpenAiChat);
+    }
+
     #[test]
     fn calls_of_the_old_kind_find_their_results() {
         check(

@@ -219,7 +219,7 @@ impl Page<'_> {
             let line = format!(
                 "{start}{}{}",
                 self.screen.faint(&pad(message.kind.name(), 16)),
-                fit(&message.preview, room)
+                fit(&shorten_within(&message.preview, inspection.info.directory.as_deref()), room)
             );
             self.line(&line);
         }

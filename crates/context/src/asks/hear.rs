@@ -1,0 +1,405 @@
+//! Hears what a user's message asks for, and what it says about the work before it.
+
+use crate::pins::{is_question, is_rule};
+use crate::sentences::{Unit, UnitKind, is_wide};
+use crate::typed::{Said, Voice, said_units};
+use crate::words::{Words, is_verb};
+
+/// What a user's message says.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Heard {
+    /// What it says about the work so far.
+    pub(super) reply: Reply,
+    /// What it asks for, verbatim.
+    pub(super) asks: Vec<String>,
+}
+
+/// What a message says about the work before it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Reply {
+    /// Nothing: the person moves on.
+    #[default]
+    MovesOn,
+    /// No person typed anything.
+    Silent,
+    /// "yes", "go on": the work continues.
+    GoesOn,
+    /// "thanks", "perfect": the work is accepted.
+    Accepts,
+    /// "still broken": the work is not done.
+    Complains,
+    /// "no, I meant …", "instead": something else is wanted.
+    Corrects,
+    /// "never mind", "stop": nothing of it is wanted.
+    Withdraws,
+}
+
+/// One message asks for no more things than this; longer lists were pasted.
+const MOST_ASKS: usize = 20;
+
+/// An ask is quoted up to this many bytes.
+const LONGEST_ASK: usize = 600;
+
+/// A message that asks nothing outright is quoted up to this many sentences.
+const STATEMENTS: usize = 3;
+
+/// Asking sentences of fewer characters than this say too little alone.
+const TERSE: usize = 16;
+
+/// Hears what `text` says and asks.
+pub(super) fn hear(text: &str) -> Heard {
+    let said: Vec<Said<'_>> =
+        said_units(text).into_iter().filter(|said| !is_command(said.unit.text)).collect();
+    if said.is_empty() {
+        return Heard { reply: reply_of_command(text), asks: Vec::new() };
+    }
+    let nods = said.iter().take_while(|said| nod_of(said.unit.text).is_some()).count();
+    let nod = said.first().and_then(|said| nod_of(said.unit.text));
+    let judged: Vec<_> = said[nods..].iter().map(|said| (*said, judge(said.unit.text))).collect();
+    let reply = judged.iter().take(2).map(|(_, reply)| *reply).find(|reply| *reply != Reply::MovesOn);
+    let mut rest: Vec<_> =
+        judged.into_iter().filter(|(_, reply)| *reply != Reply::Withdraws).map(|(said, _)| said).collect();
+    if reply == Some(Reply::Complains) && !rest.iter().any(|said| asks_outright(said.unit.text)) {
+        rest.clear();
+    }
+    let asks = asks_of(&rest);
+    let reply = match (nod, reply) {
+        (_, Some(reply)) => reply,
+        // "ok, now do that" moves on; "ok" alone goes on.
+        (Some(Reply::GoesOn), None) if !asks.is_empty() => Reply::MovesOn,
+        (Some(nod), None) => nod,
+        (None, None) => Reply::MovesOn,
+    };
+    Heard { reply, asks }
+}
+
+fn asks_of(said: &[Said<'_>]) -> Vec<String> {
+    let is_item = |unit: &Unit<'_>| matches!(unit.kind, UnitKind::Item { .. });
+    let is_listed = |said: &&Said<'_>| match said.unit.kind {
+        UnitKind::Item { number } => {
+            number.is_some() || said.voice == Voice::Typed && asks_outright(said.unit.text)
+        }
+        _ => false,
+    };
+    let items: Vec<_> = said.iter().filter(is_listed).map(|said| said.unit.text).collect();
+    let typed = || said.iter().filter(|said| said.voice == Voice::Typed && !is_greeting(said.unit.text));
+    // "Plan:" says nothing without its items, "I want an app that does this:" does.
+    let is_label = |text: &str| text.ends_with([':', '：']) && text.split(' ').count() <= 3;
+    let asking = |said: &&Said<'_>| {
+        !is_item(&said.unit)
+            && !is_label(said.unit.text)
+            && asks_outright(said.unit.text)
+            && !is_only_a_rule(said.unit.text)
+    };
+    let mut sentences: Vec<_> = typed().filter(asking).map(|said| said.unit.text).collect();
+    // "wth?" and "investigate" ask something, but what stands before them says what.
+    let is_terse =
+        sentences.iter().map(|text| text.chars().count()).sum::<usize>() < TERSE && !text_is_wide(&sentences);
+    if is_terse && items.len() < 2 {
+        let statement =
+            |said: &&Said<'_>| said.unit.kind != UnitKind::Heading && !is_only_a_rule(said.unit.text);
+        sentences = typed().filter(statement).map(|said| said.unit.text).take(STATEMENTS).collect();
+    }
+    let mut asks = Vec::new();
+    asks.extend((!sentences.is_empty()).then(|| join(&sentences)));
+    if items.len() >= 2 {
+        asks.extend(items.iter().take(MOST_ASKS).map(|item| join(&[item])));
+    }
+    asks
+}
+
+fn text_is_wide(sentences: &[&str]) -> bool {
+    sentences.iter().any(|text| text.contains(is_wide))
+}
+
+/// Joins whole sentences while they fit.
+fn join(sentences: &[&str]) -> String {
+    let mut joined = String::new();
+    for sentence in sentences {
+        if !joined.is_empty() && joined.len() + sentence.len() >= LONGEST_ASK {
+            break;
+        }
+        if !joined.is_empty() {
+            joined.push(' ');
+        }
+        joined.push_str(shorten(sentence, LONGEST_ASK));
+    }
+    joined
+}
+
+/// The beginning of `text`, at most `most` bytes long.
+pub(super) fn shorten(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+/// Whether a sentence asks a question or orders something.
+fn asks_outright(text: &str) -> bool {
+    let words = Words::of(text);
+    let orders = |place: usize| words.get(place).is_some_and(is_verb);
+    is_question(text, &words)
+        || words.openers().take(4).any(orders)
+        || words.fit_any(WISHES)
+        || WIDE_WISHES.iter().any(|wish| text.contains(wish))
+}
+
+const WISHES: &[&str] = &[
+    "^let's|lets @any",
+    "^i want|need|would|wish|expect",
+    "^i'd like|love",
+    "^we need|should|must|want",
+    "^we have to",
+    "^you need|should|have|can|could",
+    "^make sure",
+    "needs|need to be",
+    "^please",
+    "^kannst|könntest|bitte|mach|füge|erstelle|prüfe|behebe",
+    "^puedes|podrías|revisa|haz|hagamos|crea|agrega|arregla|levanta|esconde",
+    "^peux|pourrais|fais|ajoute|corrige|crée|vérifie",
+];
+
+#[rustfmt::skip]
+const WIDE_WISHES: &[&str] = &[
+    "请", "帮", "把", "给我", "需要", "要加", "也要", "改", "加上", "增加", "实现", "提交", "推送", "创建", "完成", "修复", "删除",
+    "检查", "支持", "して", "てください", "お願い", "たい", "直して", "追加", "修正", "作成", "確認",
+];
+
+/// Whether a sentence is a standing rule and orders nothing besides: rules are pinned, not done.
+fn is_only_a_rule(text: &str) -> bool {
+    const RULE_VERBS: &[&str] =
+        &["use", "keep", "do", "leave", "limit", "stop", "ask", "answer", "respond", "reply"];
+    let words = Words::of(text);
+    let orders = words
+        .openers()
+        .any(|place| words.get(place).is_some_and(|word| is_verb(word) && !RULE_VERBS.contains(&word)));
+    is_rule(text) && !orders
+}
+
+#[rustfmt::skip]
+const GREETINGS: &[&str] = &["hi", "hello", "hey", "hallo", "hola", "bonjour", "there", "good", "morning", "evening"];
+
+fn is_greeting(text: &str) -> bool {
+    all_words(text, GREETINGS) || ["你好", "こんにちは"].contains(&bare(text))
+}
+
+/// A line such as `/clear`: an order to the program, not to the model.
+fn is_command(text: &str) -> bool {
+    text.strip_prefix('/')
+        .is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
+}
+
+fn reply_of_command(text: &str) -> Reply {
+    let takes_back = |line: &str| matches!(line.trim(), "/undo" | "/rewind" | "/revert");
+    if text.lines().any(takes_back) { Reply::Complains } else { Reply::Silent }
+}
+
+#[rustfmt::skip]
+const ACCEPTS: &[&str] = &[
+    "thanks", "thank", "you", "thx", "great", "perfect", "awesome", "nice", "lgtm", "cool", "good", "job", "works", "excellent",
+    "well", "done", "so", "much", "very", "looks", "it", "lovely", "wonderful", "danke", "super", "gracias", "perfecto",
+    "merci", "parfait", "ok", "okay", "yes", "all", "now", "that",
+];
+
+#[rustfmt::skip]
+const GOES_ON: &[&str] = &[
+    "yes", "yeah", "yep", "yup", "y", "ok", "okay", "k", "sure", "go", "on", "ahead", "continue", "proceed", "do", "it", "that",
+    "this", "them", "all", "please", "sounds", "good", "fine", "right", "correct", "keep", "going", "try", "alright", "for",
+    "weiter", "ja", "sí", "si", "dale", "oui", "vas", "y",
+];
+
+/// Whether a sentence only nods: accepts what was done, or lets it go on.
+fn nod_of(text: &str) -> Option<Reply> {
+    let text = bare(text);
+    if ["谢谢", "多谢", "很好", "完美", "ありがとう", "ありがとうございます", "完璧"].contains(&text)
+    {
+        return Some(Reply::Accepts);
+    }
+    if [
+        "好",
+        "好的",
+        "是",
+        "是的",
+        "可以",
+        "继续",
+        "行",
+        "对",
+        "嗯",
+        "はい",
+        "続けて",
+        "お願いします",
+        "いいよ",
+        "了解",
+    ]
+    .contains(&text)
+    {
+        return Some(Reply::GoesOn);
+    }
+    if all_words(text, GOES_ON) {
+        Some(Reply::GoesOn)
+    } else {
+        all_words(text, ACCEPTS).then_some(Reply::Accepts)
+    }
+}
+
+fn bare(text: &str) -> &str {
+    text.trim_matches(|c: char| !c.is_alphanumeric())
+}
+
+fn all_words(text: &str, known: &[&str]) -> bool {
+    let words = Words::of(text);
+    (1..=5).contains(&words.len())
+        && !text.contains(is_wide)
+        && words.iter().all(|word| known.contains(&word))
+}
+
+const WITHDRAWALS: &[&str] = &[
+    "^never mind",
+    "^nevermind",
+    "^forget it|that|this|about",
+    "^cancel that|it|this|everything",
+    "^scratch that",
+    "^stop that|it|this|here|everything|now|working",
+    "^hör auf",
+    "^olvídalo",
+    "^laisse tomber",
+];
+
+const CORRECTIONS: &[&str] = &[
+    "instead",
+    "actually",
+    "i meant|mean",
+    "on second thought|thoughts",
+    "^rather",
+    "^not ~ but",
+    "^wait",
+    "stattdessen",
+    "en lugar",
+    "plutôt",
+];
+
+const COMPLAINTS: &[&str] = &[
+    "^still @any",
+    "still not|doesn't|shows|fails|broken|wrong|the|looks|get|getting|happens|see",
+    "doesn't|didn't|don't|not|isn't work|working|help|compile|right|correct",
+    "^that's|thats|this|it is not|wrong",
+    "^that's|it's|thats not|wrong|incorrect",
+    "^try again",
+    "you broke|fucked|missed|forgot|ignored|didn't",
+    "same error|problem|issue|result",
+    "^wtf",
+    "w t f",
+    "what the hell|fuck",
+    "are you stupid|kidding",
+    "undid|reverted your|it|that|the",
+];
+
+/// What a sentence says about the work before it.
+fn judge(text: &str) -> Reply {
+    let words = Words::of(text);
+    let starts_with_no = words.get(0) == Some("no")
+        && words.len() > 1
+        && text[2..].starts_with([',', '.', '!', ' '])
+        && !is_rule(text);
+    let has = |cues: &[&str]| cues.iter().any(|cue| text.contains(cue));
+    if words.fit_any(WITHDRAWALS)
+        || bare(text).eq_ignore_ascii_case("stop")
+        || ["不用了", "算了", "停", "もういい", "やめて"].contains(&bare(text))
+    {
+        Reply::Withdraws
+    } else if words.fit_any(CORRECTIONS)
+        || has(&["不是这", "我的意思", "而是", "改成", "じゃなくて", "ではなく", "代わりに"])
+    {
+        Reply::Corrects
+    } else if starts_with_no
+        || words.fit_any(COMPLAINTS)
+        || has(&["不对", "还是不", "还是没", "错了", "没有生效", "違う", "まだ", "動かない", "直ってない"])
+    {
+        Reply::Complains
+    } else {
+        Reply::MovesOn
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, reply: Reply, asks: &[&str]) {
+        let heard = hear(text);
+        assert_eq!(
+            (heard.reply, heard.asks),
+            (reply, asks.iter().map(ToString::to_string).collect()),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn requests() {
+        check("Fix the broken parser. It is in a.rs.", Reply::MovesOn, &["Fix the broken parser."]);
+        check("It is all wrong now. wth?", Reply::MovesOn, &["It is all wrong now. wth?"]);
+        check("hello! can you fix it?", Reply::MovesOn, &["can you fix it?"]);
+        check("the table is too wide", Reply::MovesOn, &["the table is too wide"]);
+        check("We start today. Add tests. Why is it slow?", Reply::MovesOn, &["Add tests. Why is it slow?"]);
+        check("/clear\n\nmake it blue", Reply::MovesOn, &["make it blue"]);
+        check("也要加上相应的tooltip", Reply::MovesOn, &["也要加上相应的tooltip"]);
+        check("revisa si agregó hooks", Reply::MovesOn, &["revisa si agregó hooks"]);
+    }
+
+    #[test]
+    fn lists_are_several_requests() {
+        check(
+            "Plan:\n1. Reproduce it\n2. Fix it\n3. Clean up",
+            Reply::MovesOn,
+            &["Reproduce it", "Fix it", "Clean up"],
+        );
+        check(
+            "Please do:\n- add a test\n- update the docs\n- (nothing more)",
+            Reply::MovesOn,
+            &["add a test", "update the docs"],
+        );
+        check(
+            "pr feedback:\n\n1. Leaks memory.\n2. Too slow.",
+            Reply::MovesOn,
+            &["Leaks memory.", "Too slow."],
+        );
+    }
+
+    #[test]
+    fn rules_and_commands_ask_for_nothing() {
+        check("Always use tabs.", Reply::MovesOn, &[]);
+        check(
+            "Fix the bug and ALWAYS run the tests.",
+            Reply::MovesOn,
+            &["Fix the bug and ALWAYS run the tests."],
+        );
+        check("/undo", Reply::Complains, &[]);
+        check("/clear", Reply::Silent, &[]);
+        check("", Reply::Silent, &[]);
+        check("hello", Reply::MovesOn, &[]);
+    }
+
+    #[test]
+    fn nods() {
+        check("yes", Reply::GoesOn, &[]);
+        check("ok, do that", Reply::GoesOn, &[]);
+        check("Go ahead.", Reply::GoesOn, &[]);
+        check("继续", Reply::GoesOn, &[]);
+        check("Thank you!", Reply::Accepts, &[]);
+        check("ありがとう", Reply::Accepts, &[]);
+        check("awesome! now commit it", Reply::Accepts, &["now commit it"]);
+        check("ok. make it blue", Reply::MovesOn, &["make it blue"]);
+    }
+
+    #[test]
+    fn judgements() {
+        check("still 0!", Reply::Complains, &[]);
+        check("no, that's not it", Reply::Complains, &[]);
+        check("that didn't work, revert it", Reply::Complains, &["that didn't work, revert it"]);
+        check("use a bar chart instead", Reply::Corrects, &["use a bar chart instead"]);
+        check("actually, it's the background", Reply::Corrects, &["actually, it's the background"]);
+        check("never mind", Reply::Withdraws, &[]);
+        check("Stop!", Reply::Withdraws, &[]);
+        check("不对，还是不行", Reply::Complains, &[]);
+        check("算了", Reply::Withdraws, &[]);
+    }
+}

@@ -1,0 +1,209 @@
+//! What the user asked for, and what became of it.
+
+mod hear;
+mod turn;
+
+use longhaul_conversation::{Message, Ordinal, Origin, Part};
+use serde::{Deserialize, Serialize};
+
+use self::hear::{Heard, Reply, hear};
+use self::turn::Turn;
+use crate::pins::{is_question, normalise};
+use crate::words::{Subject, Words};
+
+/// The things a user asked for in a session, in order; the last open one says what to do now.
+///
+/// An ask counts as done when the model ended its turn with words or a passed check that say so, and the user then
+/// moved on without complaint. Until the user has spoken, that is only a claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asks {
+    asks: Vec<Ask>,
+    /// Places of the asks that the current turn works on.
+    focus: Vec<usize>,
+    turn: Turn,
+    last: u32,
+}
+
+/// One thing the user asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ask {
+    /// The sentences that ask for it, verbatim.
+    pub text: String,
+    /// The messages that ask for it, complaints about it included.
+    pub messages: Vec<Ordinal>,
+    /// What became of it.
+    pub state: AskState,
+}
+
+/// What became of an ask.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AskState {
+    /// It is to be done.
+    Open {
+        /// Why it may be done already; the user has not said anything since.
+        claim: Option<Evidence>,
+    },
+    /// It was done, and the user did not object.
+    Done(Evidence),
+    /// The user wanted something else, or nothing of it, in this message.
+    Replaced {
+        /// The message.
+        by: Ordinal,
+    },
+}
+
+/// What shows that an ask is done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The message that shows it.
+    pub message: Ordinal,
+    /// What it is.
+    pub kind: EvidenceKind,
+    /// Its words: the model's sentence, or the command that went well.
+    pub words: String,
+}
+
+/// What kind of thing shows that an ask is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceKind {
+    /// The model says so at the end of its turn.
+    Statement,
+    /// A test run, a build or a commit went well.
+    Check,
+    /// The model answered a question.
+    Answer,
+    /// The user says so.
+    Accepted,
+}
+
+/// Only this many of the newest asks are compared with a new one: a message costs the same late in a session.
+const COMPARED: usize = 32;
+
+impl Asks {
+    /// Takes the next message into account. Costs that message, whatever came before.
+    pub fn observe(&mut self, message: &Message) {
+        let ordinal = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
+        self.last = self.last.max(ordinal.0);
+        let typed: Vec<&str> = message
+            .parts
+            .iter()
+            .filter(|part| part.origin == Origin::User)
+            .filter_map(Part::as_text)
+            .collect();
+        self.turn.observe(message, ordinal);
+        if typed.is_empty() {
+            self.note_claims();
+            return;
+        }
+        let mut heard = Heard { reply: Reply::Silent, asks: Vec::new() };
+        for text in &typed {
+            let more = hear(text);
+            if heard.reply == Reply::Silent {
+                heard.reply = more.reply;
+            }
+            heard.asks.extend(more.asks);
+        }
+        if heard.reply != Reply::Silent {
+            self.hear(heard, ordinal);
+        }
+    }
+
+    /// Notes on the current asks why they may be done.
+    fn note_claims(&mut self) {
+        for place in &self.focus {
+            let ask = &mut self.asks[*place];
+            if let AskState::Open { claim } = &mut ask.state {
+                *claim = self.turn.evidence(is_question(&ask.text, &Words::of(&ask.text)));
+            }
+        }
+    }
+
+    fn hear(&mut self, heard: Heard, ordinal: Ordinal) {
+        let new = Subject::of(&heard.asks.join("\n"));
+        let is_only = self.focus.len() == 1;
+        let has_closed = self.turn.closing().is_some();
+        for place in &self.focus {
+            let ask = &mut self.asks[*place];
+            let AskState::Open { claim } = &mut ask.state else { continue };
+            let claim = claim.take();
+            let is_corrected = !heard.asks.is_empty() && new.shared(&Subject::of(&ask.text)) > 0;
+            ask.state = match heard.reply {
+                Reply::Accepts if claim.is_none() && has_closed => {
+                    AskState::Done(Evidence::new(ordinal, EvidenceKind::Accepted, "accepted by the user"))
+                }
+                Reply::MovesOn | Reply::Accepts => {
+                    claim.map_or(AskState::Open { claim: None }, AskState::Done)
+                }
+                Reply::Withdraws => AskState::Replaced { by: ordinal },
+                Reply::Corrects if is_only || is_corrected => AskState::Replaced { by: ordinal },
+                Reply::Complains if is_corrected => AskState::Replaced { by: ordinal },
+                Reply::GoesOn | Reply::Corrects | Reply::Complains | Reply::Silent => {
+                    AskState::Open { claim: None }
+                }
+            };
+            if heard.reply == Reply::Complains && !is_corrected {
+                ask.messages.push(ordinal);
+            }
+        }
+        if !heard.asks.is_empty() {
+            self.focus.clear();
+            for text in heard.asks {
+                self.open(text, ordinal);
+            }
+        }
+        self.turn = Turn::default();
+    }
+
+    /// Opens an ask at the end. One in the same words is opened again, one that it says anew is replaced.
+    fn open(&mut self, text: String, ordinal: Ordinal) {
+        let (normal, subject) = (normalise(&text), Subject::of(&text));
+        let mut ask = Ask { text, messages: vec![ordinal], state: AskState::Open { claim: None } };
+        let from = self.asks.len().saturating_sub(COMPARED);
+        for earlier in &mut self.asks[from..] {
+            if earlier.messages.contains(&ordinal) || matches!(earlier.state, AskState::Replaced { .. }) {
+                continue;
+            }
+            let is_equal = normalise(&earlier.text) == normal;
+            let is_open = matches!(earlier.state, AskState::Open { .. });
+            let is_restated = || {
+                subject.restates(&Subject::of(&earlier.text)) && numbers(&earlier.text) == numbers(&ask.text)
+            };
+            if is_equal || is_open && is_restated() {
+                earlier.state = AskState::Replaced { by: ordinal };
+                if is_equal {
+                    let mut messages = earlier.messages.clone();
+                    messages.append(&mut ask.messages);
+                    ask.messages = messages;
+                }
+            }
+        }
+        self.focus.push(self.asks.len());
+        self.asks.push(ask);
+    }
+
+    /// Everything that was asked for, in order.
+    pub fn all(&self) -> &[Ask] {
+        &self.asks
+    }
+
+    /// What is still to be done, the newest last.
+    pub fn open_asks(&self) -> impl DoubleEndedIterator<Item = &Ask> {
+        self.asks.iter().filter(|ask| matches!(ask.state, AskState::Open { .. }))
+    }
+
+    /// The ask that says what to do now: the newest that is open, else the newest.
+    pub fn current(&self) -> Option<&Ask> {
+        self.open_asks().next_back().or(self.asks.last())
+    }
+}
+
+/// The words with digits in them: "part 1" and "part 2" are two things, however alike.
+fn numbers(text: &str) -> Vec<String> {
+    let words = Words::of(text);
+    words.iter().filter(|word| word.contains(|c: char| c.is_ascii_digit())).map(str::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests;

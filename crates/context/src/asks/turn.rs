@@ -1,0 +1,201 @@
+//! Watches a turn for signs that its work is done: the model's closing words, and checks that passed.
+
+use longhaul_conversation::{CallId, Message, Ordinal, Origin, Part, Role, ToolCall, ToolResult, ToolStatus};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::hear::shorten;
+use super::{Evidence, EvidenceKind};
+use crate::sentences::{Unit, UnitKind, is_wide, split_units};
+use crate::words::Words;
+
+/// What has happened since the user last spoke.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Turn {
+    /// Calls that nothing has answered.
+    pending: Vec<Pending>,
+    /// The last test, build or commit that went well.
+    check: Option<Evidence>,
+    /// How the model ended the turn, if it did.
+    closing: Option<Closing>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Pending {
+    call: CallId,
+    /// The command, if it runs tests, a build or a commit.
+    check: Option<String>,
+}
+
+/// The model's last words of a turn.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Closing {
+    /// Its first sentence, which answers a question.
+    pub(super) answer: Evidence,
+    /// Where it says that the work is done.
+    pub(super) statement: Option<Evidence>,
+}
+
+/// Evidence is quoted up to this many bytes.
+const LONGEST_WORDS: usize = 240;
+
+/// A model says that it is done within so many sentences of the beginning or the end of its text.
+const REPORTS: usize = 40;
+
+/// The beginning of a sentence in which it reports that work is done.
+const LONGEST_REPORT: usize = 600;
+
+/// The beginning of a command that tells what it does.
+const LONGEST_COMMAND: usize = 1_000;
+
+/// The end of a check's output that tells how it went.
+const VERDICT: usize = 2_000;
+
+impl Turn {
+    /// Takes a message of the turn into account.
+    pub(super) fn observe(&mut self, message: &Message, ordinal: Ordinal) {
+        for result in message.results() {
+            self.answered(result, ordinal);
+        }
+        for call in message.calls() {
+            self.closing = None;
+            self.pending.push(Pending { call: call.id.clone(), check: check_of(call) });
+        }
+        if message.role == Role::Model && message.calls().next().is_none() {
+            let texts = message.parts.iter().filter(|part| part.origin == Origin::Model);
+            if let Some(closing) = texts.filter_map(Part::as_text).rev().find_map(|text| close(text, ordinal))
+            {
+                self.closing = Some(closing);
+            }
+        }
+    }
+
+    fn answered(&mut self, result: &ToolResult, ordinal: Ordinal) {
+        let Some(place) = self.pending.iter().position(|pending| pending.call == result.call) else { return };
+        if let Some(command) = self.pending.swap_remove(place).check {
+            self.check = passed(result).then(|| Evidence::new(ordinal, EvidenceKind::Check, &command));
+        }
+    }
+
+    /// How the turn ended, if it did and nothing is still running.
+    pub(super) fn closing(&self) -> Option<&Closing> {
+        self.closing.as_ref().filter(|_| self.pending.is_empty())
+    }
+
+    /// Why the work of a turn that has ended may count as done.
+    pub(super) fn evidence(&self, asked_a_question: bool) -> Option<Evidence> {
+        let closing = self.closing()?;
+        let answer = || asked_a_question.then(|| closing.answer.clone());
+        closing.statement.clone().or_else(|| self.check.clone()).or_else(answer)
+    }
+}
+
+impl Evidence {
+    pub(super) fn new(message: Ordinal, kind: EvidenceKind, words: &str) -> Self {
+        Self { message, kind, words: shorten(words, LONGEST_WORDS).to_string() }
+    }
+}
+
+/// Words of a sentence that reports finished work.
+const COMPLETED: &[&str] = &[
+    "^done|fixed|completed|complete|finished|implemented|committed|pushed|updated|added|removed|created|renamed|merged|resolved",
+    "^all done|set|good|tests|checks",
+    "i've|i @ed",
+    "i have|also @ed",
+    "we've @ed",
+    "has|have been @ed",
+    "is|are|it's|everything now @any",
+    "should|will now @any",
+    "now works|passes|uses|shows|has|supports|includes|returns|matches|displays",
+    "tests|checks pass|passed|passing|green",
+    "successfully @any",
+    "is|are|task complete|completed|done|fixed|finished|ready|live",
+    "i've made|written|rewritten|set|put|built|run",
+    "i made|wrote|rewrote|built|ran",
+    "erledigt|fertig|listo|hecho|terminé|terminado|fait",
+    "he|ya agregado|creado|actualizado|corregido|está|eliminado|quitado",
+];
+
+/// Words that take such a report back.
+const UNFINISHED: &[&str] = &[
+    "not|isn't|aren't|wasn't ~ done|fixed|complete|completed|finished|ready|implemented",
+    "couldn't|unable|failed|can't|cannot|haven't|hasn't|didn't @any",
+    "could not @any",
+    "still failing|fails|broken|need|needs",
+    "^i'll|let @any",
+    "^i will",
+];
+
+#[rustfmt::skip]
+const WIDE_COMPLETED: &[&str] = &[
+    "已完成", "完成了", "已经", "已修复", "已添加", "已更新", "已创建", "已提交", "已推送", "已实现", "修复了", "成功", "全部通过",
+    "しました", "完了", "済みです",
+];
+
+#[rustfmt::skip]
+const WIDE_UNFINISHED: &[&str] = &["未完成", "没有完成", "无法", "失败", "还没", "できません", "失敗", "まだ"];
+
+fn close(text: &str, ordinal: Ordinal) -> Option<Closing> {
+    let units = split_units(text);
+    let mut prose =
+        units.iter().filter(|unit| !matches!(unit.kind, UnitKind::Code | UnitKind::Row | UnitKind::Quote));
+    // "Certainly!" answers nothing.
+    let is_short =
+        |text: &str| text.len() < LONGEST_WORDS && Words::of(text).len() < 4 && !text.contains(is_wide);
+    let answer = prose.clone().find(|unit| !is_short(unit.text)).or(prose.clone().next())?;
+    let answer = Evidence::new(ordinal, EvidenceKind::Answer, answer.text);
+    let is_report = |unit: &&Unit<'_>| reports_completion(unit.text);
+    let statement =
+        prose.by_ref().take(REPORTS).find(is_report).or_else(|| prose.rev().take(REPORTS).find(is_report));
+    let statement = statement.map(|unit| Evidence::new(ordinal, EvidenceKind::Statement, unit.text));
+    Some(Closing { answer, statement })
+}
+
+fn reports_completion(text: &str) -> bool {
+    let has = |cues: &[&str]| cues.iter().any(|cue| text.contains(cue));
+    let words = Words::of(shorten(text, LONGEST_REPORT));
+    let ends_done = words.len() <= 8
+        && matches!(
+            words.iter().last(),
+            Some("done" | "complete" | "completed" | "fixed" | "finished" | "pushed")
+        );
+    !text.ends_with(['?', '？'])
+        && ((ends_done || words.fit_any(COMPLETED)) && !words.fit_any(UNFINISHED)
+            || has(WIDE_COMPLETED) && !has(WIDE_UNFINISHED))
+}
+
+/// Commands that check or record work.
+const CHECKS: &[&str] = &[
+    "git commit|push|merge",
+    "test|tests|pytest|jest|vitest|tsc|clippy|tox|rspec|phpunit",
+    "run check|build|lint|typecheck",
+    "cargo build|check",
+    "go vet|build",
+];
+
+/// The command of a call that runs tests, a build or a commit.
+fn check_of(call: &ToolCall) -> Option<String> {
+    let Value::Object(args) = &call.args else { return None };
+    let commands = ["command", "cmd", "script", "input", "code"].iter().filter_map(|key| args.get(*key));
+    let mut texts = commands.map(|command| match command {
+        Value::String(text) => shorten(text.trim(), LONGEST_COMMAND).to_string(),
+        Value::Array(items) => {
+            let words: Vec<_> = items.iter().filter_map(Value::as_str).collect();
+            shorten(&words.join(" "), LONGEST_COMMAND).to_string()
+        }
+        _ => String::new(),
+    });
+    texts.find(|text| Words::of(text).fit_any(CHECKS))
+}
+
+/// Whether a check went well, by its status and the end of its output.
+fn passed(result: &ToolResult) -> bool {
+    if matches!(result.status, ToolStatus::Failed | ToolStatus::Cancelled) {
+        return false;
+    }
+    let output = result.readable();
+    let words = Words::of(&output[output.ceil_char_boundary(output.len().saturating_sub(VERDICT))..]);
+    let clean = words.fit_any(&["0 failed|failures|errors|error", "no errors"]);
+    clean
+        || !words.fit_any(&["failed|failure|failures|error|errors|fatal|traceback", "exit code 1|2|101|127"])
+}

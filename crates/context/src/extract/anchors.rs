@@ -1,0 +1,333 @@
+//! Finds anchors: the words by which later work refers back, such as paths, identifiers, commands and error codes.
+//!
+//! A hand-written scanner: one pass over the bytes of a line, no allocation.
+
+use serde::{Deserialize, Serialize};
+
+/// What kind of thing an anchor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AnchorKind {
+    /// A file or folder.
+    Path,
+    /// A name in code: `camelCase`, `snake_case`, `dotted.name`.
+    Identifier,
+    /// The first two words of a command.
+    Command,
+    /// A web address.
+    Url,
+    /// The name or code of an error.
+    Error,
+    /// A number of at least three digits, or one with a unit.
+    Number,
+    /// A commit or another hash.
+    Hash,
+    /// A short text in backticks.
+    Quoted,
+}
+
+/// Finds the anchors of one line, in order; the same may come more than once.
+pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let class = CLASS[bytes[at] as usize];
+        if class & START == 0 {
+            if bytes[at] == b'`' {
+                scan_quoted(line, at, found);
+            }
+            at += 1;
+            continue;
+        }
+        let mut end = at + 1;
+        while end < bytes.len() && CLASS[bytes[end] as usize] & INSIDE != 0 {
+            end += 1;
+        }
+        if line[at..end].contains("://") {
+            while end < bytes.len() && CLASS[bytes[end] as usize] & ADDRESS != 0 {
+                end += 1;
+            }
+        }
+        if end - at >= 3 {
+            classify(&line[at..end], found);
+        }
+        at = end;
+    }
+}
+
+/// Bytes that can begin an anchor.
+const START: u8 = 1;
+/// Bytes that can stand in one.
+const INSIDE: u8 = 2;
+/// Bytes that can stand in a web address.
+const ADDRESS: u8 = 4;
+
+static CLASS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let character = byte as u8;
+        if character.is_ascii_alphanumeric() || character == b'_' {
+            table[byte] = START | INSIDE | ADDRESS;
+        }
+        byte += 1;
+    }
+    let starts = b"/.~@$";
+    let mut place = 0;
+    while place < starts.len() {
+        table[starts[place] as usize] = START | INSIDE | ADDRESS;
+        place += 1;
+    }
+    let inside = b"-:+";
+    place = 0;
+    while place < inside.len() {
+        table[inside[place] as usize] = INSIDE | ADDRESS;
+        place += 1;
+    }
+    let address = b"?=&%#!*,;";
+    place = 0;
+    while place < address.len() {
+        table[address[place] as usize] = ADDRESS;
+        place += 1;
+    }
+    table
+};
+
+/// A text in backticks on the same line, if it is short and more than one plain word.
+fn scan_quoted<'t>(line: &'t str, open: usize, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    let inner = &line[open + 1..];
+    let Some(length) = memchr_backtick(inner.as_bytes()) else { return };
+    let quoted = inner[..length].trim();
+    let is_phrase = quoted.contains(' ') || quoted.contains('(') || quoted.len() >= 6;
+    if (3..=60).contains(&quoted.len()) && is_phrase && quoted.bytes().any(|byte| byte.is_ascii_alphabetic()) {
+        found(AnchorKind::Quoted, quoted);
+    }
+}
+
+fn memchr_backtick(bytes: &[u8]) -> Option<usize> {
+    bytes.iter().take(64).position(|byte| *byte == b'`')
+}
+
+fn classify<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    let token = token.trim_end_matches(['.', ':', '-', '+', ',', ';', '?', '!', '&', '=']);
+    if token.contains("://") {
+        if token.len() >= 10 {
+            found(AnchorKind::Url, token);
+        }
+        return;
+    }
+    let token = strip_position(token);
+    if token.len() < 3 {
+        return;
+    }
+    if token.contains('/') {
+        return classify_path(token, found);
+    }
+    let token = token.trim_start_matches(['.', '@', '$', '~']);
+    // `module::name` and `key:value` hold several names.
+    if token.contains(':') {
+        for piece in token.split(':') {
+            classify_word(piece, found);
+        }
+    } else {
+        classify_word(token, found);
+    }
+}
+
+/// Takes `:12` and `:12:5` off the end.
+pub(crate) fn strip_position(token: &str) -> &str {
+    let mut token = token;
+    for _ in 0..2 {
+        match token.rsplit_once(':') {
+            Some((rest, digits)) if !rest.is_empty() && is_position(digits) => token = rest,
+            _ => break,
+        }
+    }
+    token
+}
+
+fn is_position(digits: &str) -> bool {
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
+}
+
+fn classify_path<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    let path = token.trim_start_matches("./").trim_end_matches('/');
+    let letters = path.bytes().filter(u8::is_ascii_alphabetic).count();
+    let segments = path.split('/').filter(|segment| !segment.is_empty()).count();
+    let slashes = path.bytes().filter(|byte| *byte == b'/').count();
+    if letters < 2 || path.len() < 4 || path.len() > 200 {
+        return;
+    }
+    // `and/or` is no path; a place, an ending or an unusual letter makes one.
+    let is_plain = slashes == 1 && segments == 2 && path.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'/');
+    if !(is_plain && path.len() < 9) {
+        found(AnchorKind::Path, path);
+    }
+    if let Some((_, name)) = path.rsplit_once('/') {
+        if name.len() >= 5 && has_file_ending(name) {
+            found(AnchorKind::Path, name);
+        }
+    }
+}
+
+fn classify_word<'t>(word: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    let word = word.trim_matches(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    let bytes = word.as_bytes();
+    if bytes.len() < 3 || bytes.len() > 120 {
+        return;
+    }
+    let marks = Marks::of(bytes);
+    if marks.digits == bytes.len() || (bytes[0].is_ascii_digit() && marks.digits >= 1 && !marks.underscore) {
+        return classify_number(word, &marks, found);
+    }
+    let is_error = word.ends_with("Error") || word.ends_with("Exception") || is_code(bytes, &marks);
+    if is_error && bytes.len() >= 4 {
+        return found(AnchorKind::Error, word);
+    }
+    if is_hash(bytes, &marks) {
+        return found(AnchorKind::Hash, word);
+    }
+    if marks.dot && !marks.underscore && has_file_ending(word) {
+        return found(AnchorKind::Path, word);
+    }
+    if marks.underscore || marks.camel || marks.dot || (marks.dash && bytes.len() >= 8) {
+        if bytes.len() >= 5 && marks.letters >= 3 {
+            found(AnchorKind::Identifier, word);
+        }
+        if marks.dot {
+            for piece in word.split('.') {
+                let inner = Marks::of(piece.as_bytes());
+                if piece.len() >= 6 && (inner.underscore || inner.camel) {
+                    found(AnchorKind::Identifier, piece);
+                }
+            }
+        }
+    }
+}
+
+fn classify_number<'t>(word: &'t str, marks: &Marks, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    let bytes = word.as_bytes();
+    if is_hash(bytes, marks) {
+        found(AnchorKind::Hash, word);
+    } else if marks.digits >= 3 && bytes.len() <= 20 || marks.letters >= 1 && marks.letters <= 3 && marks.digits >= 2 {
+        found(AnchorKind::Number, word);
+    }
+}
+
+/// Which kinds of characters a word has.
+struct Marks {
+    digits: usize,
+    letters: usize,
+    underscore: bool,
+    dot: bool,
+    dash: bool,
+    /// A capital behind a small letter.
+    camel: bool,
+    lower: bool,
+}
+
+impl Marks {
+    fn of(bytes: &[u8]) -> Self {
+        let mut marks =
+            Self { digits: 0, letters: 0, underscore: false, dot: false, dash: false, camel: false, lower: false };
+        let mut after_lower = false;
+        for byte in bytes {
+            match byte {
+                b'0'..=b'9' => marks.digits += 1,
+                b'a'..=b'z' => {
+                    marks.letters += 1;
+                    marks.lower = true;
+                }
+                b'A'..=b'Z' => {
+                    marks.letters += 1;
+                    marks.camel |= after_lower;
+                }
+                b'_' => marks.underscore = true,
+                b'.' => marks.dot = true,
+                b'-' => marks.dash = true,
+                _ => {}
+            }
+            after_lower = byte.is_ascii_lowercase();
+        }
+        marks
+    }
+}
+
+/// `E0308`, `TS2345`, `ENOENT`: capitals, perhaps with digits.
+fn is_code(bytes: &[u8], marks: &Marks) -> bool {
+    if marks.lower || marks.dot || marks.underscore || marks.dash {
+        return false;
+    }
+    let numbered = marks.letters <= 3 && marks.digits >= 3 && bytes[0].is_ascii_uppercase();
+    let named = marks.digits == 0 && bytes.len() >= 5 && matches!(bytes[0], b'E' | b'S');
+    numbered || named
+}
+
+fn is_hash(bytes: &[u8], marks: &Marks) -> bool {
+    (7..=64).contains(&bytes.len())
+        && marks.digits >= 1
+        && marks.letters >= 1
+        && bytes.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+/// Endings that make a name a file's.
+const ENDINGS: &[&str] = &[
+    "rs", "go", "py", "pyi", "ts", "tsx", "js", "jsx", "mjs", "cjs", "md", "mdx", "json", "jsonl", "toml", "yaml",
+    "yml", "c", "h", "cc", "cpp", "hpp", "java", "kt", "swift", "rb", "php", "cs", "txt", "sh", "bash", "sql", "html",
+    "css", "scss", "vue", "svelte", "xml", "csv", "lock", "cfg", "ini", "conf", "proto", "lua", "pl", "r", "scala",
+    "ex", "exs", "zig", "dart", "tf", "gradle", "ipynb", "rst", "pony", "hs", "ml", "log", "env", "svg", "png",
+];
+
+fn has_file_ending(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && ENDINGS.contains(&ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: &[(AnchorKind, &str)]) {
+        let mut seen = Vec::new();
+        scan_anchors(line, &mut |kind, text| seen.push((kind, text)));
+        assert_eq!(seen, expected, "{line}");
+    }
+
+    use AnchorKind::*;
+
+    #[test]
+    fn paths_are_found_without_positions() {
+        check("see src/upload.rs:14:19.", &[(Path, "src/upload.rs"), (Path, "upload.rs")]);
+        check("in ./docs/plan, and/or README.md", &[(Path, "docs/plan"), (Path, "README.md")]);
+        check("/etc/hosts", &[(Path, "/etc/hosts")]);
+    }
+
+    #[test]
+    fn names_in_code_are_found() {
+        check("let max_size = parseTokens(x)", &[(Identifier, "max_size"), (Identifier, "parseTokens")]);
+        check("std::fs::read_dir", &[(Identifier, "read_dir")]);
+        check("self.token_count.add", &[(Identifier, "self.token_count.add"), (Identifier, "token_count")]);
+        check("plain words only, nothing else", &[]);
+    }
+
+    #[test]
+    fn numbers_hashes_errors_and_addresses_are_found() {
+        check("port 8080 after 30s, not 12", &[(Number, "8080"), (Number, "30s")]);
+        check("commit 8b2b3af fixes E0308 and ENOENT", &[(Hash, "8b2b3af"), (Error, "E0308"), (Error, "ENOENT")]);
+        check("a TypeError at https://example.org/a?b=1.", &[(Error, "TypeError"), (Url, "https://example.org/a?b=1")]);
+    }
+
+    #[test]
+    fn short_quotations_are_found_with_what_is_in_them() {
+        check("run `cargo test --lib` now", &[(Quoted, "cargo test --lib")]);
+        check("the `Busy` variant of `upload()`", &[(Quoted, "upload()")]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_scanned(line in "\\PC{0,200}") {
+            scan_anchors(&line, &mut |_, text| assert!(line.contains(text)));
+        }
+    }
+}

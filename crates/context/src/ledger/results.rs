@@ -1,0 +1,519 @@
+//! Reads what test runners, builds and checkers print about their result.
+//!
+//! One pass over the lines knows the summaries of all runners, since a script of a project's own may start any of them.
+
+use std::borrow::Cow;
+
+use super::effect::count;
+use super::numbers::{after_number, leading_number, number_after, number_before, starts_with_number};
+
+/// What an output tells about a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Results {
+    pub(super) passed: Option<u32>,
+    pub(super) failed: Option<u32>,
+    pub(super) skipped: Option<u32>,
+    /// Names of failing tests, each once, the first few.
+    pub(super) failing: Vec<String>,
+    /// Whether it passed, where the output says so.
+    pub(super) verdict: Option<bool>,
+    /// Whether the output has the summary of a test runner, whatever command printed it.
+    pub(super) is_test: bool,
+}
+
+const MOST_NAMES: usize = 12;
+const LONGEST_NAME: usize = 160;
+
+/// Reads an output.
+pub(super) fn read_results(output: &str) -> Results {
+    let mut reader = Reader::default();
+    for line in output.lines() {
+        reader.line(&plain(line));
+    }
+    reader.finish()
+}
+
+/// The line without colours and trailing space.
+pub(super) fn plain(line: &str) -> Cow<'_, str> {
+    let line = line.trim_end();
+    if !line.contains('\u{1b}') {
+        return Cow::Borrowed(line);
+    }
+    let mut plain = String::with_capacity(line.len());
+    let mut chars = line.chars();
+    while let Some(next) = chars.next() {
+        if next == '\u{1b}' {
+            if chars.next() == Some('[') {
+                chars.by_ref().find(|c| c.is_ascii_alphabetic());
+            }
+        } else {
+            plain.push(next);
+        }
+    }
+    Cow::Owned(plain.trim_end().to_string())
+}
+
+#[derive(Default)]
+struct Reader {
+    results: Results,
+    /// Packages of Go, which prints counts only for packages.
+    packages_passed: u32,
+    packages_failed: u32,
+    go_tests_passed: u32,
+    go_tests_failed: u32,
+    /// Problems that a compiler or checker reported line by line.
+    problems: u32,
+    /// Whether unittest has said how many tests it ran.
+    ran: Option<u32>,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) {
+        let text = line.trim_start();
+        let Some(first) = text.bytes().next() else { return };
+        // Most lines of most outputs begin with none of these.
+        match first {
+            b't' => self.rust(text),
+            b'0'..=b'9' => self.numbers_first(text),
+            b'=' => self.numbers_first(text.trim_matches(['=', ' '])),
+            _ => {}
+        }
+        self.summary_words(text);
+        self.names(line, text);
+        self.problems_of_checkers(text);
+    }
+
+    /// `test result: ok. 26 passed; 1 failed; 0 ignored` and `test a::b ... FAILED`.
+    fn rust(&mut self, text: &str) {
+        if let Some(rest) = text.strip_prefix("test result: ") {
+            self.counts(
+                number_before(rest, " passed"),
+                number_before(rest, " failed"),
+                number_before(rest, " ignored"),
+            );
+            self.verdict(rest.starts_with("ok"));
+        } else if let Some(name) =
+            text.strip_prefix("test ").and_then(|rest| rest.strip_suffix(" ... FAILED"))
+        {
+            self.failing(name);
+        }
+    }
+
+    /// Summaries that begin with a number: pytest, mocha, RSpec, CTest, Gradle, golangci-lint.
+    fn numbers_first(&mut self, text: &str) {
+        let has = |words: &str| text.contains(words);
+        if has(" in ")
+            && (text.ends_with('s') || text.ends_with(')'))
+            && (has(" passed") || has(" failed") || has(" error"))
+        {
+            // pytest: `1 failed, 20 passed, 2 skipped in 2.1s`
+            let failed = number_before(text, " failed").unwrap_or(0);
+            let errors = number_before(text, " error").unwrap_or(0);
+            self.counts(
+                number_before(text, " passed").or(Some(0)),
+                Some(failed + errors),
+                number_before(text, " skipped"),
+            );
+            self.verdict(failed + errors == 0);
+        } else if has(" examples,") || has(" example,") {
+            let failed = number_before(text, " failure").unwrap_or(0);
+            let total = number_before(text, " example").unwrap_or(0);
+            let pending = number_before(text, " pending");
+            self.counts(Some(total.saturating_sub(failed + pending.unwrap_or(0))), Some(failed), pending);
+            self.verdict(failed == 0);
+        } else if let Some(rest) = after_number(text) {
+            let number = leading_number(text);
+            match rest.split(['(', ' ']).next().unwrap_or_default() {
+                "passing" => self.counts(number, Some(0), None),
+                "failing" => {
+                    self.counts(None, number, None);
+                    self.verdict(number == Some(0));
+                }
+                "pending" if rest == "pending" => self.counts(None, None, number),
+                "issues:" | "issues." if rest.len() <= 8 => self.found_problems(number),
+                "tests" if rest.starts_with("tests completed, ") => {
+                    let failed = number_before(rest, " failed").unwrap_or(0);
+                    self.counts(number.map(|all| all.saturating_sub(failed)), Some(failed), None);
+                    self.verdict(failed == 0);
+                }
+                _ if rest.starts_with("% tests passed, ") => {
+                    let failed = number_before(rest, " tests failed").unwrap_or(0);
+                    let all = number_after(rest, "out of ").unwrap_or(0);
+                    self.counts(Some(all.saturating_sub(failed)), Some(failed), None);
+                    self.verdict(failed == 0);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Summaries that begin with a word.
+    fn summary_words(&mut self, text: &str) {
+        let (word, rest) = text.split_once([' ', '\t', ':']).unwrap_or((text, ""));
+        match word {
+            // Jest: `Tests: 1 failed, 4 passed, 5 total`; Vitest: `Tests  1 failed | 4 passed (5)`; PHPUnit.
+            "Tests"
+                if rest.contains("Assertions:") || rest.contains("Failures:") && rest.contains("Errors:") =>
+            {
+                let all = if rest.trim_start().starts_with("run:") {
+                    number_after(rest, "run:")
+                } else {
+                    leading_number(rest.trim())
+                };
+                let failed =
+                    number_after(rest, "Failures:").unwrap_or(0) + number_after(rest, "Errors:").unwrap_or(0);
+                let skipped = number_after(rest, "Skipped:");
+                // Maven prints one such line for each class, and the sum without a time.
+                if !rest.contains("Time elapsed") {
+                    self.set(
+                        all.map(|all| all.saturating_sub(failed + skipped.unwrap_or(0))),
+                        Some(failed),
+                        skipped,
+                    );
+                    self.verdict(failed == 0);
+                }
+            }
+            "Tests"
+                if [" passed", " failed", " total"].iter().any(|word| rest.contains(word))
+                    && starts_with_number(rest) =>
+            {
+                let failed = number_before(rest, " failed").unwrap_or(0);
+                self.counts(
+                    number_before(rest, " passed").or(Some(0)),
+                    Some(failed),
+                    number_before(rest, " skipped"),
+                );
+                self.verdict(failed == 0);
+            }
+            // cargo-nextest: `Summary [ 0.5s] 10 tests run: 9 passed, 1 failed, 0 skipped`
+            "Summary" if rest.contains(" tests run: ") || rest.contains(" test run: ") => {
+                let failed = number_before(rest, " failed").unwrap_or(0);
+                self.counts(number_before(rest, " passed"), Some(failed), number_before(rest, " skipped"));
+                self.verdict(failed == 0);
+            }
+            // unittest: `Ran 5 tests in 0.01s`, then `OK` or `FAILED (failures=1, errors=2)`.
+            "Ran" if rest.contains(" test") && rest.contains(" in ") => self.ran = leading_number(rest),
+            "OK" if self.ran.is_some() => self.unittest(rest, true),
+            "FAILED" if self.ran.is_some() && rest.starts_with('(') => self.unittest(rest, false),
+            // PHPUnit: `OK (5 tests, 10 assertions)`
+            "OK" if rest.contains(" assertion") => {
+                self.counts(number_before(rest, " test"), Some(0), None);
+                self.verdict(true);
+            }
+            // .NET: `Failed!  - Failed: 1, Passed: 9, Skipped: 0, Total: 10`
+            "Passed!" | "Failed!" if rest.contains("Total:") => {
+                self.counts(
+                    number_after(rest, "Passed:"),
+                    number_after(rest, "Failed:"),
+                    number_after(rest, "Skipped:"),
+                );
+                self.verdict(word == "Passed!");
+            }
+            // Node: `# pass 4`, `ℹ fail 1`.
+            "#" | "ℹ" => match rest.split_once(' ') {
+                Some(("pass", number)) => self.counts(leading_number(number), None, None),
+                Some(("fail", number)) => {
+                    let failed = leading_number(number);
+                    self.counts(None, failed, None);
+                    if let Some(failed) = failed {
+                        self.verdict(failed == 0);
+                    }
+                }
+                Some(("skipped", number)) => self.counts(None, None, leading_number(number)),
+                _ => {}
+            },
+            // Go: `ok pkg 0.3s`, `FAIL pkg 0.3s`, `FAIL`, `PASS`.
+            "ok" if rest.contains('\t') || text.starts_with("ok \t") => self.packages_passed += 1,
+            "FAIL" if text == "FAIL" => self.verdict(false),
+            "FAIL" if text.starts_with("FAIL\t") => {
+                self.packages_failed += 1;
+                self.verdict(false);
+                if rest.contains("[build failed]") || rest.contains("[setup failed]") {
+                    self.failing(rest);
+                }
+            }
+            "PASS" if text == "PASS" && self.results.verdict.is_none() => self.verdict(true),
+            "BUILD" | "[INFO]" | "[ERROR]" => {
+                let text = text.trim_start_matches("[INFO] ").trim_start_matches("[ERROR] ");
+                if let Some(rest) = text.strip_prefix("BUILD ") {
+                    self.verdict(rest.starts_with("SUCCESS"));
+                } else if text.starts_with("Tests run:") {
+                    self.summary_words(text);
+                }
+            }
+            "Finished" if rest.contains("profile") || rest.contains("target(s)") => self.soft_pass(),
+            "Success" if rest.contains("no issues found") => self.soft_pass(),
+            "All" if rest.starts_with("checks passed") => self.soft_pass(),
+            "Found" if rest.contains(" error") => self.found_problems(number_before(rest, " error")),
+            "✖" if rest.contains(" problem") => {
+                let errors = number_before(rest, " error");
+                self.found_problems(errors);
+            }
+            _ => {}
+        }
+    }
+
+    /// Names of failing tests.
+    fn names(&mut self, line: &str, text: &str) {
+        if let Some(name) = text.strip_prefix("--- FAIL: ") {
+            self.go_tests_failed += u32::from(!line.starts_with(' '));
+            return self.failing(name.split(" (").next().unwrap_or(name));
+        }
+        if line.starts_with("--- PASS: ") {
+            self.go_tests_passed += 1;
+            return;
+        }
+        let found = if let Some(rest) = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR ")) {
+            // pytest: `FAILED tests/a.py::test_b - AssertionError`
+            rest.contains(".py").then(|| rest.split(" - ").next().unwrap_or(rest))
+        } else if let Some(rest) = line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: ")) {
+            // unittest: `FAIL: test_x (module.Class)`
+            (rest.starts_with("test") && rest.ends_with(')')).then_some(rest)
+        } else if let Some(rest) = text.strip_prefix("● ") {
+            rest.contains(" › ").then_some(rest)
+        } else if let Some(rest) = text.strip_prefix("FAIL  ") {
+            rest.contains(" > ").then_some(rest)
+        } else if let Some(rest) = text.strip_prefix("not ok ") {
+            rest.split_once(" - ").map(|(_, name)| name)
+        } else if let Some(rest) = text.strip_prefix("✕ ").or_else(|| text.strip_prefix("× ")) {
+            Some(without_time(rest))
+        } else if let Some(rest) = text.strip_prefix("✖ ") {
+            (rest.ends_with("ms)") && !rest.contains(" problem")).then(|| without_time(rest))
+        } else if let Some(rest) = text.strip_prefix("rspec ./") {
+            rest.contains(" # ").then_some(rest)
+        } else {
+            text.strip_suffix(" FAILED").filter(|name| name.contains(" > "))
+        };
+        if let Some(name) = found {
+            self.failing(name);
+        }
+    }
+
+    /// Lines that name one problem each, and lines with which a build gives up.
+    fn problems_of_checkers(&mut self, text: &str) {
+        let is_problem = text.contains("error TS")
+            && (text.contains("): error TS") || text.contains(" - error TS"))
+            || text.starts_with("error[E")
+            || text.contains(": error: ")
+            || text.starts_with("error: ") && !text.starts_with("error: could not compile");
+        if is_problem {
+            self.problems += 1;
+        }
+        const ENDS: &[&str] = &[
+            "error: could not compile",
+            "make: ***",
+            "gmake: ***",
+            "npm ERR!",
+            "npm error",
+            "error Command failed",
+            "error: Recipe",
+            "ninja: build stopped",
+            "FAILURE: Build failed",
+        ];
+        if ENDS.iter().any(|end| text.starts_with(end))
+            || text.ends_with("ERROR task failed")
+            || text.contains(" ELIFECYCLE ")
+        {
+            self.verdict(false);
+        }
+    }
+
+    fn unittest(&mut self, rest: &str, ok: bool) {
+        let all = self.ran.take().unwrap_or(0);
+        let failed =
+            number_after(rest, "failures=").unwrap_or(0) + number_after(rest, "errors=").unwrap_or(0);
+        let skipped = number_after(rest, "skipped=");
+        self.counts(Some(all.saturating_sub(failed + skipped.unwrap_or(0))), Some(failed), skipped);
+        self.verdict(ok);
+    }
+
+    /// Adds counts: one output may have several summaries, one for each package.
+    fn counts(&mut self, passed: Option<u32>, failed: Option<u32>, skipped: Option<u32>) {
+        let add = |sum: &mut Option<u32>, more: Option<u32>| {
+            if let Some(more) = more {
+                *sum = Some(sum.unwrap_or(0).saturating_add(more));
+            }
+        };
+        add(&mut self.results.passed, passed);
+        add(&mut self.results.failed, failed);
+        add(&mut self.results.skipped, skipped);
+        self.results.is_test = true;
+    }
+
+    /// Replaces counts, where the last summary is the sum of those before it.
+    fn set(&mut self, passed: Option<u32>, failed: Option<u32>, skipped: Option<u32>) {
+        self.results.passed = passed;
+        self.results.failed = failed;
+        self.results.skipped = skipped;
+        self.results.is_test = true;
+    }
+
+    /// One failure decides.
+    fn verdict(&mut self, ok: bool) {
+        self.results.verdict = Some(ok && self.results.verdict != Some(false));
+    }
+
+    fn soft_pass(&mut self) {
+        self.results.verdict.get_or_insert(true);
+    }
+
+    fn found_problems(&mut self, number: Option<u32>) {
+        if let Some(number) = number {
+            self.results.failed.get_or_insert(number);
+            self.verdict(number == 0);
+        }
+    }
+
+    fn failing(&mut self, name: &str) {
+        let name = super::cut(name.trim(), LONGEST_NAME);
+        if !name.is_empty()
+            && self.results.failing.len() < MOST_NAMES
+            && !self.results.failing.contains(&name)
+        {
+            self.results.failing.push(name);
+        }
+    }
+
+    fn finish(mut self) -> Results {
+        let packages = self.packages_passed + self.packages_failed;
+        let go_tests = self.go_tests_passed + self.go_tests_failed;
+        if self.results.passed.is_none() && packages + go_tests > 0 {
+            let by_test = self.go_tests_passed > 0;
+            let passed = if by_test { self.go_tests_passed } else { self.packages_passed };
+            self.counts(Some(passed), Some(self.go_tests_failed.max(self.packages_failed)), None);
+            self.verdict(self.packages_failed + self.go_tests_failed == 0);
+        }
+        if self.problems > 0 && !self.results.is_test {
+            self.results.failed.get_or_insert(self.problems);
+            self.verdict(false);
+        }
+        if !self.results.failing.is_empty() {
+            let named = count(self.results.failing.len());
+            if self.results.failed.unwrap_or(0) == 0 {
+                self.results.failed = Some(named);
+            }
+            self.verdict(false);
+        }
+        self.results
+    }
+}
+
+fn without_time(name: &str) -> &str {
+    name.rsplit_once(" (").filter(|(_, time)| time.ends_with("s)")).map_or(name, |(name, _)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `passed/failed/skipped verdict names`
+    #[track_caller]
+    fn check(output: &str, expected: &str) {
+        let results = read_results(output);
+        let number = |number: Option<u32>| number.map_or("-".to_string(), |number| number.to_string());
+        let verdict = match results.verdict {
+            Some(true) => "ok",
+            Some(false) => "bad",
+            None => "?",
+        };
+        let counts = [results.passed, results.failed, results.skipped].map(number).join("/");
+        let seen = format!("{counts} {verdict} {}", results.failing.join(", "));
+        assert_eq!(seen.trim_end(), expected, "{output}");
+    }
+
+    #[test]
+    fn cargo() {
+        check("running 27 tests\ntest result: ok. 26 passed; 0 failed; 1 ignored; 0 measured", "26/0/1 ok");
+        check(
+            "test a::b ... ok\ntest a::c ... FAILED\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored;\n\nDoc-tests\ntest result: ok. 3 passed; 0 failed; 0 ignored",
+            "4/1/0 bad a::c",
+        );
+        check("     Summary [   0.5s] 10 tests run: 9 passed, 1 failed, 0 skipped", "9/1/0 bad");
+        check("    Finished `dev` profile [unoptimized] target(s) in 2s", "-/-/- ok");
+        check("error[E0308]: mismatched types\n --> src/a.rs:1:1\nerror: could not compile `x`", "-/1/- bad");
+    }
+
+    #[test]
+    fn python() {
+        check(
+            "===== 3 failed, 20 passed in 2.1s =====\nFAILED tests/a.py::test_b - AssertionError: x",
+            "20/3/- bad tests/a.py::test_b",
+        );
+        check("20 passed, 2 skipped in 0.42s", "20/0/2 ok");
+        check("1 passed, 3 warnings, 1 error in 1.20s", "1/1/- bad");
+        check("........\nRan 8 tests in 0.012s\n\nOK", "8/0/- ok");
+        check(
+            "FAIL: test_x (app.Tests)\nRan 5 tests in 0.01s\n\nFAILED (failures=1, errors=1)",
+            "3/2/- bad test_x (app.Tests)",
+        );
+        check("Success: no issues found in 3 source files", "-/-/- ok");
+        check("a.py:1: error: bad type\nFound 1 error in 1 file (checked 3 source files)", "-/1/- bad");
+        check("All checks passed!", "-/-/- ok");
+    }
+
+    #[test]
+    fn go() {
+        check("ok  \tgithub.com/a/b\t0.3s\n?   \tgithub.com/a/c\t[no test files]", "1/0/- ok");
+        check(
+            "--- FAIL: TestX (0.00s)\n    --- FAIL: TestX/sub (0.00s)\nFAIL\nFAIL\tgithub.com/a/b\t0.4s\nFAIL",
+            "0/1/- bad TestX, TestX/sub",
+        );
+        check("=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \ta/b\t0.1s", "1/0/- ok");
+        check("FAIL\ta/b [build failed]", "0/1/- bad a/b [build failed]");
+        check("3 issues:\n* nilerr: 3", "-/3/- bad");
+    }
+
+    #[test]
+    fn javascript() {
+        check("Tests:       1 failed, 4 passed, 5 total\n  ● Suite › does it", "4/1/- bad Suite › does it");
+        check(" Test Files  1 passed (1)\n      Tests  4 passed | 1 skipped (5)", "4/0/1 ok");
+        check(
+            " FAIL  src/a.test.ts > adds\n Tests  1 failed | 4 passed (5)",
+            "4/1/- bad src/a.test.ts > adds",
+        );
+        check("  4 passing (10ms)\n  1 failing\n", "4/1/- bad");
+        check("  4 passing (10ms)", "4/0/- ?");
+        check("ℹ tests 5\nℹ pass 4\nℹ fail 1\nℹ skipped 0\n✖ wraps text (1.2ms)", "4/1/0 bad wraps text");
+        check("# tests 2\n# pass 2\n# fail 0", "2/0/- ok");
+        check("src/a.ts(1,2): error TS2345: no\nsrc/b.ts:3:4 - error TS7005: no", "-/2/- bad");
+        check("✖ 3 problems (2 errors, 1 warning)", "-/2/- bad");
+        check("\u{1b}[31mTests:\u{1b}[0m 2 passed, 2 total", "2/0/- ok");
+        check("npm error code ELIFECYCLE", "-/-/- bad");
+    }
+
+    #[test]
+    fn others() {
+        check(
+            "12 examples, 1 failure, 2 pending\nrspec ./spec/a_spec.rb:3 # A does",
+            "9/1/2 bad spec/a_spec.rb:3 # A does",
+        );
+        check("OK (5 tests, 10 assertions)", "5/0/- ok");
+        check("Tests: 5, Assertions: 10, Failures: 1, Errors: 0.", "4/1/- bad");
+        check("[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 1\n[INFO] BUILD SUCCESS", "4/0/1 ok");
+        check("Failed!  - Failed:     1, Passed:     9, Skipped:     0, Total:    10", "9/1/0 bad");
+        check("90% tests passed, 1 tests failed out of 10", "9/1/- bad");
+        check(
+            "ATest > adds FAILED\n5 tests completed, 1 failed\nBUILD FAILED in 3s",
+            "4/1/- bad ATest > adds",
+        );
+        check("make: *** [all] Error 2", "-/-/- bad");
+    }
+
+    #[test]
+    fn other_text_is_no_result() {
+        check("", "-/-/- ?");
+        check("all fine\n3 files changed, 2 insertions(+)\n12 of 13 done in 3 days", "-/-/- ?");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_is_read(text in "(?s).{0,300}") {
+            read_results(&text);
+        }
+
+        #[test]
+        fn any_mix_of_known_words_is_read(words in proptest::collection::vec("(Tests|OK|FAILED|Ran|[0-9é]{0,3}| passed| failed|%|=| in |s|\\(|:|\n|\t)", 0..40)) {
+            read_results(&words.concat());
+        }
+    }
+}

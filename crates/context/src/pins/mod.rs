@@ -1,0 +1,229 @@
+//! Standing instructions that a person typed, kept verbatim with the messages they came from.
+
+mod cues;
+mod rules;
+
+use std::fmt;
+
+use longhaul_conversation::{Message, Ordinal, Origin, Part};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use self::rules::{Effect, can_be_listed_rule, effect_of, introduces_rules};
+use crate::sentences::UnitKind;
+use crate::typed::{Voice, said_units};
+use crate::words::Subject;
+
+pub(crate) use self::rules::{is_question, is_rule};
+
+/// The standing instructions of a session so far.
+///
+/// Only text a person typed makes a pin, and only a later message of theirs, or their hand, retires one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pins {
+    /// In the order in which they were last said: where two disagree, the later holds.
+    pins: Vec<Pin>,
+    last: u32,
+}
+
+/// One standing instruction.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pin {
+    /// Names it for as long as its words stay the same.
+    pub id: PinId,
+    /// The sentence or list item, verbatim as it was first said.
+    pub text: String,
+    /// The messages that say it; none if it was added by hand.
+    pub messages: Vec<Ordinal>,
+    /// What took it back.
+    pub retired_by: Option<Retirement>,
+}
+
+/// Names a pin: a hash of its words, without regard to case, white space and punctuation.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PinId(u64);
+
+/// What took an instruction back.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Retirement {
+    /// A later message lifted or changed it.
+    Message {
+        /// The message.
+        message: Ordinal,
+        /// Its words.
+        words: String,
+    },
+    /// The user removed it.
+    Hand,
+}
+
+impl Pins {
+    /// Takes the next message into account. Costs that message and the pins, whatever came before.
+    pub fn observe(&mut self, message: &Message) {
+        let ordinal = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
+        self.last = self.last.max(ordinal.0);
+        for part in message.parts.iter().filter(|part| part.origin == Origin::User) {
+            if let Some(text) = Part::as_text(part) {
+                self.observe_text(text, ordinal);
+            }
+        }
+    }
+
+    fn observe_text(&mut self, text: &str, ordinal: Ordinal) {
+        let mut in_rules = false;
+        for said in said_units(text).into_iter().filter(|said| said.voice == Voice::Typed) {
+            let unit = said.unit;
+            let is_item = matches!(unit.kind, UnitKind::Item { .. });
+            let is_rule = unit.kind != UnitKind::Heading
+                && !unit.text.ends_with([':', '：'])
+                && rules::is_rule(unit.text);
+            let effect = effect_of(unit.text, is_rule);
+            if effect != Effect::None {
+                self.retire_by(unit.text, ordinal);
+            }
+            if effect != Effect::Lifts && (is_rule || in_rules && is_item && can_be_listed_rule(unit.text)) {
+                self.put(unit.text, Some(ordinal));
+            }
+            in_rules = is_item && in_rules || introduces_rules(&unit);
+        }
+    }
+
+    /// Retires the earlier pins on the subject of a sentence that lifts or changes.
+    fn retire_by(&mut self, words: &str, message: Ordinal) {
+        let subject = Subject::of(words);
+        let id = PinId::of(words);
+        for pin in self.pins.iter_mut().filter(|pin| pin.retired_by.is_none() && pin.id != id) {
+            let is_earlier = pin.messages.iter().all(|from| *from < message);
+            if is_earlier && subject.is_same(&Subject::of(&pin.text)) {
+                pin.retired_by = Some(Retirement::Message { message, words: words.to_string() });
+            }
+        }
+    }
+
+    /// Adds a rule at the end; one that is known already moves there and holds again.
+    fn put(&mut self, text: &str, message: Option<Ordinal>) -> PinId {
+        let id = PinId::of(text);
+        let mut pin = match self.pins.iter().position(|pin| pin.id == id) {
+            Some(place) => self.pins.remove(place),
+            None => Pin { id, text: text.to_string(), messages: Vec::new(), retired_by: None },
+        };
+        pin.retired_by = None;
+        pin.messages.extend(message.filter(|message| !pin.messages.contains(message)));
+        self.pins.push(pin);
+        id
+    }
+
+    /// The instructions that hold, the newest last.
+    pub fn active(&self) -> impl Iterator<Item = &Pin> {
+        self.pins.iter().filter(|pin| pin.retired_by.is_none())
+    }
+
+    /// The instructions that were taken back.
+    pub fn retired(&self) -> impl Iterator<Item = &Pin> {
+        self.pins.iter().filter(|pin| pin.retired_by.is_some())
+    }
+
+    /// Pins `text` because the user says so; nothing if it says nothing.
+    pub fn add_by_hand(&mut self, text: &str) -> Option<PinId> {
+        let text = text.trim();
+        (!text.is_empty()).then(|| self.put(text, None))
+    }
+
+    /// Retires a pin because the user says so; tells whether it held until now.
+    pub fn remove_by_hand(&mut self, id: PinId) -> bool {
+        match self.pins.iter_mut().find(|pin| pin.id == id && pin.retired_by.is_none()) {
+            Some(pin) => {
+                pin.retired_by = Some(Retirement::Hand);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl PinId {
+    /// The id of a pin with these words.
+    pub fn of(text: &str) -> Self {
+        // FNV-1a: stable over versions and platforms, and short enough to type.
+        Self(normalise(text).bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+        }))
+    }
+
+    /// Reads an id as it is displayed.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_hex = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_hex.then(|| u64::from_str_radix(text, 16).ok().map(Self)).flatten()
+    }
+}
+
+impl fmt::Display for PinId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for PinId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "PinId({self})")
+    }
+}
+
+impl Serialize for PinId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for PinId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(&text).ok_or_else(|| serde::de::Error::custom("a pin's id is 16 hexadecimal digits"))
+    }
+}
+
+/// The words in small letters with single spaces, without the punctuation around them. Signs that are words of their
+/// own, such as `==`, stay.
+pub(crate) fn normalise(text: &str) -> String {
+    let is_edge = |c: char| {
+        matches!(
+            c,
+            '.' | ','
+                | ';'
+                | ':'
+                | '!'
+                | '?'
+                | '"'
+                | '\''
+                | '`'
+                | '('
+                | ')'
+                | '*'
+                | '_'
+                | '…'
+                | '—'
+                | '–'
+                | '“'
+                | '”'
+                | '‘'
+                | '’'
+        ) || matches!(
+            c,
+            '。' | '，' | '、' | '；' | '：' | '！' | '？' | '「' | '」' | '『' | '』' | '（' | '）'
+        )
+    };
+    let mut normal = String::with_capacity(text.len());
+    for word in text.split(char::is_whitespace) {
+        let word = word.trim_matches(is_edge);
+        if !word.is_empty() {
+            if !normal.is_empty() {
+                normal.push(' ');
+            }
+            normal.extend(word.chars().flat_map(char::to_lowercase));
+        }
+    }
+    normal
+}
+
+#[cfg(test)]
+mod tests;

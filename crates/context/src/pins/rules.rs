@@ -1,0 +1,146 @@
+//! Decides whether a sentence is a standing instruction, and whether it lifts or changes one.
+
+use super::cues;
+use crate::sentences::{Unit, UnitKind, is_wide};
+use crate::words::{Words, is_verb};
+
+/// Longer sentences were hardly typed as a rule.
+const LONGEST: usize = 400;
+
+/// Who takes a rule back says so shortly; longer sentences that share words with a rule are about something else.
+const LONGEST_EFFECT: usize = 180;
+
+/// Whether a sentence of a person's own is a standing instruction.
+pub(crate) fn is_rule(text: &str) -> bool {
+    if text.len() > LONGEST {
+        return false;
+    }
+    is_rule_in_words(text) || is_wide_rule(text)
+}
+
+/// Whether a list item below a heading of rules can be one.
+pub(super) fn can_be_listed_rule(text: &str) -> bool {
+    let words = Words::of(text);
+    let long_enough = words.len() >= 3 || text.chars().filter(|c| is_wide(*c)).count() >= 4;
+    text.len() <= LONGEST && long_enough && !is_question(text, &words)
+}
+
+/// Whether the list items that follow are rules: "Rules:", "## Conventions", "请遵守以下规则：".
+pub(super) fn introduces_rules(unit: &Unit<'_>) -> bool {
+    let is_lead = unit.kind == UnitKind::Heading || unit.text.ends_with([':', '：']);
+    let words = Words::of(unit.text);
+    let names_rules = words.iter().any(|word| cues::RULE_NOUNS.contains(&word))
+        || contains_any(unit.text, cues::WIDE_RULE_NOUNS);
+    is_lead && unit.text.len() < 120 && words.len() <= 10 && names_rules && !is_question(unit.text, &words)
+}
+
+fn is_rule_in_words(text: &str) -> bool {
+    let words = Words::of(text);
+    if words.len() < 2 {
+        return false;
+    }
+    if is_question(text, &words) {
+        return words.fit("^can|could|would|will you") && words.fit_any(cues::STANDING);
+    }
+    let names_a_rule = text.split_once(':').is_some_and(|(label, rest)| {
+        !rest.trim().is_empty()
+            && matches!(Words::of(label).iter().last(), Some("rule" | "rules" | "convention" | "constraint"))
+    });
+    !words.fit_any(cues::NOT_RULES)
+        && (names_a_rule
+            || forbids_a_thing(&words)
+            || words.fit_any(cues::RULES)
+            || is_order(&words) && words.fit_any(cues::STANDING))
+}
+
+/// Whether somebody is told to do something.
+fn is_order(words: &Words) -> bool {
+    words.openers().any(|place| words.get(place).is_some_and(is_verb)) || words.fit("must|should|shall")
+}
+
+/// "no mocks in tests", "no console logs!": a noun that nobody wants to see.
+fn forbids_a_thing(words: &Words) -> bool {
+    let reports = [
+        "is", "are", "was", "were", "has", "have", "found", "of", "to", "does", "did", "i", "should",
+        "would", "works",
+    ];
+    words.get(0) == Some("no")
+        && (2..=9).contains(&words.len())
+        && words.get(1).is_some_and(|noun| !cues::NO_REPORTS.contains(&noun))
+        && !words.iter().any(|word| reports.contains(&word))
+}
+
+/// Whether a sentence asks, with or without its sign.
+pub(crate) fn is_question(text: &str, words: &Words) -> bool {
+    let text =
+        text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | ')' | '”' | '*' | '`' | '）'));
+    if text.ends_with(['?', '？']) {
+        return true;
+    }
+    let Some(first) = words.openers().next() else { return false };
+    words.get(first).is_some_and(|word| cues::QUESTIONS.contains(&word))
+        || cues::ASKING.iter().any(|pattern| words.fit_at(pattern, first))
+}
+
+fn is_wide_rule(text: &str) -> bool {
+    if text.chars().filter(|c| is_wide(*c)).count() < 3 {
+        return false;
+    }
+    let end = text.trim_end_matches(|c: char| !c.is_alphanumeric());
+    let asks = text.trim_end().ends_with(['?', '？'])
+        || cues::WIDE_QUESTION_ENDS.iter().any(|ending| end.ends_with(ending));
+    !asks
+        && !contains_any(text, cues::WIDE_NOT_RULES)
+        && cues::CHINESE_RULES.iter().chain(cues::JAPANESE_RULES).any(|cue| fits_wide(text, cue))
+}
+
+fn fits_wide(text: &str, cue: &str) -> bool {
+    if let Some((head, tail)) = cue.split_once('~') {
+        return text.split_once(head).is_some_and(|(_, rest)| rest.contains(tail));
+    }
+    let Some(cue) = cue.strip_prefix('^') else { return text.contains(cue) };
+    text.match_indices(cue).any(|(at, _)| {
+        let before = text[..at].trim_end();
+        let before = before.strip_suffix(['请', '也', '并', '但', '都', '就']).unwrap_or(before);
+        before.is_empty()
+            || before.ends_with(['，', ',', '。', '；', ';', '：', ':', '、', '（', '(', '—', '！', '!'])
+    })
+}
+
+fn contains_any(text: &str, cues: &[&str]) -> bool {
+    cues.iter().any(|cue| text.contains(cue))
+}
+
+/// What a sentence does to earlier instructions that it shares a subject with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// It takes them back.
+    Lifts,
+    /// It puts itself in their place.
+    Changes,
+    /// Nothing.
+    None,
+}
+
+/// Tells whether a sentence lifts or changes earlier instructions. Only a rule can change a rule: otherwise the old
+/// one would go and nothing take its place.
+pub(super) fn effect_of(text: &str, is_rule: bool) -> Effect {
+    let words = Words::of(text);
+    if is_question(text, &words) || text.len() > LONGEST_EFFECT {
+        return Effect::None;
+    }
+    if words.fit_any(cues::LIFTS) || contains_any(text, cues::WIDE_LIFTS) || ends_need(text) {
+        Effect::Lifts
+    } else if is_rule && (words.fit_any(cues::CHANGES) || contains_any(text, cues::WIDE_CHANGES)) {
+        Effect::Changes
+    } else {
+        Effect::None
+    }
+}
+
+/// Japanese もう … なくて with anything between.
+fn ends_need(text: &str) -> bool {
+    text.split_once("もう").is_some_and(|(_, rest)| {
+        rest.contains("なくて") || rest.contains("不要") || rest.contains("必要ない")
+    })
+}

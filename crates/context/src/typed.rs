@@ -1,0 +1,257 @@
+//! Tells what a person typed from what they pasted: logs, code, reviews, tickets, documents.
+
+use crate::sentences::{Unit, UnitKind, split_units};
+use crate::words::Words;
+
+/// A unit of a user's text, and whose words it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said<'t> {
+    pub(crate) unit: Unit<'t>,
+    pub(crate) voice: Voice,
+}
+
+/// Whose words a unit is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Voice {
+    /// The person's own.
+    Typed,
+    /// Handed on by the person: a review, a ticket, a plan.
+    Handed,
+}
+
+/// Past this many bytes a text was pasted; only its first and last paragraph may be typed.
+const LONG_TEXT: usize = 8_000;
+
+/// What a person types around a long paste is no longer than this.
+const LONG_PARAGRAPH: usize = 1_000;
+
+/// A line that names what is pasted below it is no longer than this.
+const LONGEST_LEAD: usize = 200;
+
+/// After this many machine-written lines the rest of a text belongs to the log, but for a last paragraph.
+const LOG_LINES: usize = 3;
+
+/// The units of a user's text without code, quotations, tables and log lines.
+pub(crate) fn said_units(text: &str) -> Vec<Said<'_>> {
+    if text.len() <= LONG_TEXT {
+        return walk(text, 0, true);
+    }
+    let first = text.find("\n\n").filter(|end| *end <= LONG_PARAGRAPH);
+    let trimmed = text.trim_end();
+    let last = trimmed.rfind("\n\n").filter(|start| trimmed.len() - start <= LONG_PARAGRAPH);
+    let mut said = first.map_or_else(Vec::new, |end| walk(&text[..end], 0, true));
+    let handed_over = said.last().is_some_and(|last| hands_over(&last.unit, said.len() == 1));
+    if let Some(start) = last.filter(|start| Some(*start) != first && !handed_over) {
+        said.extend(walk(&text[start..], start, false));
+    }
+    said
+}
+
+fn walk(text: &str, offset: usize, from_start: bool) -> Vec<Said<'_>> {
+    let units = split_units(text);
+    let last_paragraph = text.trim_end().rfind("\n\n").unwrap_or(0);
+    let mut said = Vec::new();
+    let mut voice = Voice::Typed;
+    let mut log_lines = 0;
+    for unit in units {
+        if matches!(unit.kind, UnitKind::Code | UnitKind::Quote | UnitKind::Row) {
+            continue;
+        }
+        if is_machine_line(unit.text) {
+            log_lines += 1;
+            continue;
+        }
+        if log_lines >= LOG_LINES && unit.start < last_paragraph {
+            continue;
+        }
+        if opens_instructions(&unit) {
+            voice = Voice::Typed;
+        }
+        let is_first = from_start && said.is_empty();
+        said.push(Said { unit: Unit { start: unit.start + offset, ..unit }, voice });
+        if hands_over(&unit, is_first) {
+            voice = Voice::Handed;
+        }
+    }
+    said
+}
+
+/// What is pasted behind a line that names it and ends in a colon.
+#[rustfmt::skip]
+const HANDED: &[&str] = &[
+    "feedback", "review", "reviews", "issue", "issues", "log", "logs", "output", "error", "errors", "trace",
+    "traceback", "stacktrace", "diff", "report", "comment", "comments", "ticket", "email", "plan", "spec",
+    "specification", "description", "response", "snippet", "transcript", "document", "article", "prompt",
+    "text", "readme",
+];
+
+/// Whether what follows is somebody else's text: "pr feedback:", "Here is the issue:", "Implement the following plan:".
+fn hands_over(unit: &Unit<'_>, is_first: bool) -> bool {
+    let names = |text: &str, known: &[&str]| {
+        let words = Words::of(&text[..text.floor_char_boundary(LONGEST_LEAD)]);
+        text.len() <= LONGEST_LEAD && words.len() <= 16 && words.iter().any(|word| known.contains(&word))
+    };
+    if let Some(lead) = unit.text.strip_suffix([':', '：']) {
+        return names(lead, HANDED)
+            || ["计划", "日志", "报错", "评论", "反馈", "ログ", "エラー", "レビュー", "計画"]
+                .iter()
+                .any(|known| lead.contains(known));
+    }
+    let Some((lead, _)) = unit.text.split_once(": ").filter(|_| is_first) else { return false };
+    names(lead, &["feedback", "review", "reviewer", "log", "logs", "traceback", "ci"])
+        && lead.split(' ').count() <= 8
+}
+
+/// Whether the person speaks again behind a pasted text: a heading such as "Instructions".
+fn opens_instructions(unit: &Unit<'_>) -> bool {
+    let label = match unit.kind {
+        UnitKind::Heading => unit.text,
+        _ => unit.text.split(':').next().unwrap_or_default(),
+    };
+    let known = [
+        "instructions",
+        "rules",
+        "requirements",
+        "constraints",
+        "guidelines",
+        "important rules",
+        "conventions",
+    ];
+    known.iter().any(|known| label.trim().eq_ignore_ascii_case(known))
+}
+
+/// Beginnings that only programs write.
+const MACHINE_STARTS: &[&str] = &[
+    "File \"",
+    "Traceback",
+    "➜",
+    "❯",
+    "$ ",
+    "% ",
+    "✔",
+    "✓",
+    "✗",
+    "├",
+    "└",
+    "│",
+    "┌",
+    "─",
+    "npm ERR",
+    "error:",
+    "warning:",
+    "Error:",
+    "error[",
+    "warning[",
+    "diff --git",
+    "@@",
+    "+++",
+    "---",
+    "===",
+    "<",
+    "{",
+    "}",
+    "import ",
+    "const ",
+    "#include",
+    "//",
+    "/*",
+    "at async ",
+    "Caused by:",
+    "panicked at",
+    "thread '",
+];
+
+/// Whether a line was written by a program: a log, a stack frame, code.
+pub(crate) fn is_machine_line(text: &str) -> bool {
+    let text = text.trim();
+    if MACHINE_STARTS.iter().any(|start| text.starts_with(start)) || text.ends_with(['{', '}', ';']) {
+        return true;
+    }
+    let stack_frame = text.starts_with("at ") && text.contains(['(', ':']) && text.contains(['/', '.']);
+    let stamped = text.len() > 10
+        && text.as_bytes()[..4].iter().all(u8::is_ascii_digit)
+        && matches!(text.as_bytes()[4], b'-' | b'/');
+    let tagged = text.starts_with('[')
+        && text[1..].split(']').next().is_some_and(|tag| {
+            tag.len() < 40 && tag.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b':')
+        });
+    stack_frame || stamped || tagged || is_mostly_signs(text)
+}
+
+fn is_mostly_signs(text: &str) -> bool {
+    let (mut signs, mut all) = (0, 0);
+    let mut in_code = false;
+    for c in text.chars() {
+        if c == '`' {
+            in_code = !in_code;
+        } else if !in_code {
+            all += 1;
+            signs += usize::from(!c.is_alphanumeric() && !c.is_whitespace() && !is_plain_sign(c));
+        }
+    }
+    all > 12 && signs * 5 > all
+}
+
+fn is_plain_sign(c: char) -> bool {
+    matches!(
+        c,
+        '.' | ','
+            | '\''
+            | '"'
+            | '!'
+            | '?'
+            | '-'
+            | ':'
+            | '('
+            | ')'
+            | '*'
+            | '/'
+            | '_'
+            | '`'
+            | '’'
+            | '“'
+            | '”'
+            | '…'
+    ) || crate::sentences::is_wide(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let said = said_units(text);
+        let typed = said.iter().filter(|said| said.voice == Voice::Typed).map(|said| said.unit.text);
+        assert_eq!(typed.collect::<Vec<_>>(), expected);
+        assert!(said.iter().all(|said| &text[said.unit.range()] == said.unit.text));
+    }
+
+    #[test]
+    fn logs_and_code_are_not_typed() {
+        check(
+            "why?\n$ cargo test\nerror: no\n    at main (a.js:1:2)\nnever used\n\nfix it",
+            &["why?", "fix it"],
+        );
+        check("look:\n```\nnever do this\n```\nok", &["look:", "ok"]);
+        check("let x = foo(&bar);\nfn main() {\n[INFO] always on\n2025-01-02 10:00 never", &[]);
+    }
+
+    #[test]
+    fn reviews_and_tickets_are_not_typed() {
+        check("pr feedback:\n\n1. Never do that.\n2. Always that.", &["pr feedback:"]);
+        check("more reviewer feedback: app/a.ts (1)\nAvoid it.", &["more reviewer feedback: app/a.ts (1)"]);
+        check(
+            "Here's the issue:\nIt never works.\nRULES:\nNever push.",
+            &["Here's the issue:", "RULES:", "Never push."],
+        );
+        check("Note: never push.\nOk.", &["Note: never push.", "Ok."]);
+    }
+
+    #[test]
+    fn long_texts_are_pasted() {
+        let paste = "Never trust this line. ".repeat(500);
+        check(&format!("Read this.\n\n{paste}\n\nThen sum it up."), &["Read this.", "Then sum it up."]);
+        check(&paste, &[]);
+    }
+}

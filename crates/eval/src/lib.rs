@@ -1,0 +1,43 @@
+//! Measures compaction on recorded sessions: what would the rest of the session have missed?
+//!
+//! [`evaluate`] cuts a session at several points, lets each [`Method`] make the part before the cut smaller, and looks
+//! what the rest of the session then needed: names it uses, sentences of the user's, planted rules, answers to
+//! questions. [`Summary`] takes the mean over sessions and [`render_table`] shows it. The detector that finds what is needed
+//! shares no code with any extractor, so that nothing is graded by its own measure.
+//!
+//! ```
+//! use longhaul_eval::{Settings, Subject, baselines, evaluate};
+//!
+//! let file = r#"{"contents": [{"role": "user", "parts": [{"text": "Fix parse_line in src/lib.rs"}]},
+//!     {"role": "model", "parts": [{"text": "Done."}]}, {"role": "user", "parts": [{"text": "Thanks"}]}]}"#;
+//! let session = longhaul_session::read_session(file.as_bytes())?;
+//! let report = evaluate(&Subject::new("short", &session), &baselines(), &Settings::default());
+//! assert_eq!(report.cells.len(), baselines().len() * 4);
+//! # Ok::<(), longhaul_session::ReadError>(())
+//! ```
+
+mod anchors;
+mod baselines;
+mod evaluate;
+mod figures;
+mod index;
+mod method;
+mod paths;
+mod planted;
+mod replay;
+mod score;
+mod sentences;
+mod subject;
+mod table;
+mod text;
+mod tfidf;
+
+pub use anchors::{Anchor, AnchorKind};
+pub use baselines::baselines;
+pub use evaluate::{Settings, evaluate};
+pub use figures::{Cell, Defects, Figures, Measure, SessionReport, Summary};
+pub use method::{Compactor, Method, Task};
+pub use score::{Kept, Share};
+pub use subject::{Class, Subject};
+pub use table::{render_sessions, render_table, to_json};
+pub use text::count_tokens;
