@@ -82,6 +82,14 @@ impl<'s> Out<'s> {
         (self.sink)(Event::Change(Change::Restart));
     }
 
+    /// The agent compacted the transcript from this message on, if there is one.
+    pub(crate) fn compact(&mut self, from: Option<MessageId>) {
+        self.info.compactions += 1;
+        if let Some(id) = from {
+            self.rewind_to(id);
+        }
+    }
+
     /// A message of a sub-agent's.
     pub(crate) fn side(&mut self, chain: &str, message: Message) {
         (self.sink)(Event::Side { chain: chain.to_string(), message });
