@@ -60,6 +60,21 @@ pub(crate) fn report(error: &anyhow::Error, screen: &Screen) -> ExitCode {
     ExitCode::FAILURE
 }
 
+/// Says what is wrong with the arguments, or prints the help that was asked for, and ends the program.
+pub(crate) fn exit_for_usage(error: &clap::Error) -> ! {
+    let acts = |argument: &std::ffi::OsStr| {
+        let argument = argument.to_string_lossy();
+        visible(&argument) != argument
+    };
+    if !std::env::args_os().any(|argument| acts(&argument)) {
+        error.exit();
+    }
+    // The message repeats the arguments, which may be file names that somebody else chose.
+    let text: String = error.render().to_string().lines().map(|line| visible(line) + "\n").collect();
+    io::stderr().lock().write_all(text.as_bytes()).ok();
+    std::process::exit(error.exit_code());
+}
+
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error
         .chain()

@@ -24,7 +24,7 @@ use crate::settings::{Environment, Loaded, Settings};
 const MOST_WARNINGS: usize = 20;
 
 fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = Args::try_parse().unwrap_or_else(|error| failure::exit_for_usage(&error));
     let screen = Screen::of_stdout(args.color);
     let done = match &args.command {
         Command::Inspect(options) => {

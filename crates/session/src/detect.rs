@@ -36,17 +36,13 @@ pub(crate) fn find_format<R: Read>(mut lines: Lines<R>) -> Result<(Found, Option
     check_binary(&first.bytes)?;
     let first_line = text_of(&first.bytes).0;
     if let Some(known) = KNOWN_TEXTS.iter().find(|known| (known.is_first_line)(&first_line)) {
-        let mut start = first.bytes;
-        start.push(b'\n');
-        let (text, lossy) = into_text(lines.rest(start)?);
+        let (text, lossy) = into_text(lines.rest(first.into_bytes())?);
         return Ok((Found::Text { known, text, lossy }, None));
     }
-    let starts_json = matches!(first.bytes.trim_ascii_start().first(), Some(b'{' | b'['));
-    if starts_json && Json::parse(&text_of(&first.bytes).0).is_err() {
+    if starts_json(&first.bytes) && Json::parse(&text_of(&first.bytes).0).is_err() {
         // Either JSON over many lines, or a first line that is broken: only the whole can tell.
-        let mut start = first.bytes;
-        start.push(b'\n');
-        return Ok((find_in_document(lines.rest(start)?)?, None));
+        let number = first.number;
+        return Ok((find_in_document(lines.rest(first.into_bytes())?, number)?, None));
     }
     find_in_lines(lines, first)
 }
@@ -70,25 +66,30 @@ fn find_in_lines<R: Read>(
         }
     }
     if let [only] = head.as_slice() {
-        return Ok((find_in_document(only.bytes.clone())?, None));
+        return Ok((find_in_document(only.bytes.clone(), only.number)?, None));
     }
     Err(ReadError::Unknown { found: describe_lines(&head) })
 }
 
-/// Looks at an input that is one JSON value, or should be.
-fn find_in_document(bytes: Vec<u8>) -> Result<Found, ReadError> {
-    let (text, lossy) = into_text(bytes);
+/// Looks at an input that is one JSON value, or should be; `number` is that of its first line.
+fn find_in_document(bytes: Vec<u8>, number: usize) -> Result<Found, ReadError> {
+    let (text, lossy) = text_of(&bytes);
     let (known, mended) = match Json::parse(&text) {
         Ok(value) => (known_document(&value)?, None),
         Err(error) => match mend(&text).filter(|mended| Json::parse(mended).is_ok()) {
             Some(mended) => {
                 (known_document(&Json::parse(&mended).expect("it was just parsed"))?, Some(mended))
             }
-            None => return find_in_broken_document(&text, &error),
+            None => return find_in_broken_document(&bytes, number, &error),
         },
     };
     let is_mended = mended.is_some();
-    Ok(Found::Document { known, text: mended.unwrap_or(text), lossy, mended: is_mended })
+    Ok(Found::Document {
+        known,
+        text: mended.unwrap_or_else(|| into_text(bytes).0),
+        lossy,
+        mended: is_mended,
+    })
 }
 
 /// The bytes as text; if some had to be replaced, `true` is returned with it.
@@ -100,8 +101,12 @@ fn into_text(bytes: Vec<u8>) -> (String, bool) {
 }
 
 /// The whole is no JSON; perhaps its lines are, and only the first is broken.
-fn find_in_broken_document(text: &str, error: &serde_json::Error) -> Result<Found, ReadError> {
-    let mut lines = Lines::new(text.as_bytes());
+fn find_in_broken_document(
+    bytes: &[u8],
+    number: usize,
+    error: &serde_json::Error,
+) -> Result<Found, ReadError> {
+    let mut lines = Lines::from_line(bytes, number);
     let mut head: Vec<OwnedLine> = Vec::new();
     let mut found = None;
     while let Some(line) = lines.next()? {
@@ -112,11 +117,13 @@ fn find_in_broken_document(text: &str, error: &serde_json::Error) -> Result<Foun
     }
     match found {
         Some(known) => Ok(Found::Lines { known, head }),
-        None if text.trim_start().starts_with(['{', '[']) => {
-            Err(ReadError::BrokenJson { reason: error.to_string() })
-        }
+        None if starts_json(bytes) => Err(ReadError::BrokenJson { reason: error.to_string() }),
         None => Err(ReadError::Unknown { found: describe_lines(&head) }),
     }
+}
+
+fn starts_json(bytes: &[u8]) -> bool {
+    matches!(bytes.trim_ascii_start().first(), Some(b'{' | b'['))
 }
 
 fn known_record(bytes: &[u8]) -> Option<&'static Known> {
@@ -163,10 +170,9 @@ const MAGIC: &[(&[u8], &str)] = &[
 fn check_binary(first: &[u8]) -> Result<(), ReadError> {
     let looks_like = MAGIC.iter().find(|(magic, _)| first.starts_with(magic)).map(|(_, what)| *what);
     let start = &first[..first.len().min(8192)];
-    let is_text = !start.contains(&0)
-        && (first.trim_ascii_start().starts_with(b"{")
-            || matches!(text_of(start).0, Cow::Borrowed(_))
-            || first.len() > start.len());
+    // What starts as JSON is text also where some of it is broken, unless every other byte of it is zero.
+    let is_text = starts_json(first) && first.trim_ascii_start().get(1) != Some(&0)
+        || !start.contains(&0) && (matches!(text_of(start).0, Cow::Borrowed(_)) || first.len() > start.len());
     if looks_like.is_some() || !is_text { Err(ReadError::Binary { looks_like }) } else { Ok(()) }
 }
 
@@ -177,6 +183,14 @@ impl From<Line<'_>> for OwnedLine {
 }
 
 impl OwnedLine {
+    /// The line as it stood in the input.
+    fn into_bytes(mut self) -> Vec<u8> {
+        if self.closed {
+            self.bytes.push(b'\n');
+        }
+        self.bytes
+    }
+
     pub(crate) fn as_line(&self) -> Line<'_> {
         Line { number: self.number, bytes: &self.bytes, closed: self.closed }
     }

@@ -142,11 +142,7 @@ impl<'a> Object<'a> {
 
     /// Takes the field out; every repetition of the key goes with it.
     pub(crate) fn take(&mut self, key: &str) -> Option<Json<'a>> {
-        let mut taken = None;
-        while let Some(place) = self.0.iter().position(|(name, _)| name == key) {
-            taken = Some(self.0.remove(place).1);
-        }
-        taken
+        self.0.extract_if(.., |(name, _)| name == key).last().map(|(_, value)| value)
     }
 
     /// Takes the text under `key` out; a field that is no text stays.
@@ -318,6 +314,14 @@ mod tests {
         let mut object = Json::parse(r#"{"a":1,"b":2,"a":3}"#).expect("valid").into_object().expect("object");
         assert_eq!(object.get("a").and_then(Json::as_u64), Some(3));
         assert_eq!(object.take("a").and_then(|a| a.as_u64()), Some(3));
+        assert_eq!(object.keys().collect::<Vec<_>>(), ["b"]);
+    }
+
+    #[test]
+    fn a_key_may_be_repeated_without_end() {
+        let text = format!("{{{}\"b\":1}}", "\"a\":0,".repeat(300_000));
+        let mut object = Json::parse(&text).expect("valid").into_object().expect("object");
+        assert!(object.take("a").is_some());
         assert_eq!(object.keys().collect::<Vec<_>>(), ["b"]);
     }
 

@@ -25,7 +25,12 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 impl<R: Read> Lines<R> {
     pub(crate) fn new(input: R) -> Self {
-        Self { input: BufReader::with_capacity(1 << 18, input), buffer: Vec::new(), number: 0 }
+        Self::from_line(input, 1)
+    }
+
+    /// The lines of a rest of an input; `first` is the number of its first line.
+    pub(crate) fn from_line(input: R, first: usize) -> Self {
+        Self { input: BufReader::with_capacity(1 << 18, input), buffer: Vec::new(), number: first - 1 }
     }
 
     /// The next line that is not blank.
@@ -126,7 +131,8 @@ pub(crate) fn describe(value: &Json<'_>) -> String {
     match value {
         Json::Object(object) if object.is_empty() => "an empty JSON object".into(),
         Json::Object(object) => {
-            let keys: Vec<&str> = object.keys().take(6).collect();
+            let short = |key: &str| key.chars().take(40).collect::<String>();
+            let keys: Vec<String> = object.keys().take(6).map(short).collect();
             let more = if object.keys().count() > keys.len() { ", …" } else { "" };
             format!("a JSON object with the keys {}{more}", keys.join(", "))
         }

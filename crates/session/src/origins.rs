@@ -72,8 +72,9 @@ pub(crate) fn split_by_tags(text: String, outside: Origin, rules: &OriginRules) 
     let mut pieces: Vec<(Origin, std::ops::Range<usize>)> = Vec::new();
     let mut done = 0;
     let mut from = 0;
+    let mut unclosed = Vec::new();
     while let Some(open) = memchr::memchr(b'<', &text.as_bytes()[from..]).map(|at| from + at) {
-        let Some(found) = tag_at(&text, open, rules) else {
+        let Some(found) = tag_at(&text, open, rules, &mut unclosed) else {
             from = open + 1;
             continue;
         };
@@ -118,17 +119,26 @@ struct Tag {
     end: usize,
 }
 
-/// The known, closed tag that opens at `open`; it may have attributes.
-fn tag_at(text: &str, open: usize, rules: &OriginRules) -> Option<Tag> {
+/// The known, closed tag that opens at `open`; it may have attributes. A name that is never closed behind `open` is
+/// remembered in `unclosed`, so that it is looked for only once.
+fn tag_at<'t>(text: &'t str, open: usize, rules: &OriginRules, unclosed: &mut Vec<&'t str>) -> Option<Tag> {
     let rest = &text[open + 1..];
     let length = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '-' | '_')))?;
     let name = &rest[..length];
     let typed = rules.typed.contains(&name);
     let origin = rules.tags.iter().find(|(known, _)| *known == name).map(|(_, origin)| *origin);
     let origin = origin.or(typed.then_some(Origin::User))?;
-    let inner_start = open + 1 + rest.find('>')? + 1;
+    let end = rest.find(['<', '>'])?;
+    if !rest[end..].starts_with('>') || unclosed.contains(&name) {
+        return None;
+    }
+    let inner_start = open + 1 + end + 1;
     let close = format!("</{name}>");
-    let inner_end = inner_start + text[inner_start..].find(&close)?;
+    let Some(length) = text[inner_start..].find(&close) else {
+        unclosed.push(name);
+        return None;
+    };
+    let inner_end = inner_start + length;
     Some(Tag { origin, inner: typed.then_some(inner_start..inner_end), end: inner_end + close.len() })
 }
 
@@ -156,6 +166,7 @@ mod tests {
         check("", &[(Origin::User, "")]);
         check("if a < b then </reminder> <b>x</b>", &[(Origin::User, "if a < b then </reminder> <b>x</b>")]);
         check("<reminder>never closed", &[(Origin::User, "<reminder>never closed")]);
+        check("<reminder <b>x</reminder>", &[(Origin::User, "<reminder <b>x</reminder>")]);
     }
 
     #[test]
@@ -172,6 +183,14 @@ mod tests {
             ],
         );
         check("<stdout>1</stdout>", &[(Origin::Tool, "<stdout>1</stdout>")]);
+    }
+
+    #[test]
+    fn tags_without_an_end_cost_no_time() {
+        for piece in ["<reminder>", "<reminder ", "<reminder></stdout>", "<reminder"] {
+            let text = piece.repeat(200_000);
+            check(&text, &[(Origin::User, &text)]);
+        }
     }
 
     #[test]

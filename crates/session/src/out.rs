@@ -1,5 +1,6 @@
 //! Where readers put what they find.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 
 use longhaul_conversation::{Change, Message, MessageId, Ordinal, Part, Timestamp, Usage};
@@ -15,11 +16,19 @@ pub(crate) struct Out<'s> {
     sink: &'s mut dyn FnMut(Event),
     line: Option<usize>,
     ordinals: HashMap<MessageId, Ordinal>,
+    /// The number in the last id that was made up.
+    made_up: Cell<usize>,
 }
 
 impl<'s> Out<'s> {
     pub(crate) fn new(format: Format, sink: &'s mut dyn FnMut(Event)) -> Self {
-        Self { info: SessionInfo::new(format), sink, line: None, ordinals: HashMap::new() }
+        Self {
+            info: SessionInfo::new(format),
+            sink,
+            line: None,
+            ordinals: HashMap::new(),
+            made_up: Cell::new(0),
+        }
     }
 
     /// From now on warnings concern this line.
@@ -73,6 +82,14 @@ impl<'s> Out<'s> {
         (self.sink)(Event::Change(Change::Restart));
     }
 
+    /// The agent compacted the transcript from this message on, if there is one.
+    pub(crate) fn compact(&mut self, from: Option<MessageId>) {
+        self.info.compactions += 1;
+        if let Some(id) = from {
+            self.rewind_to(id);
+        }
+    }
+
     /// A message of a sub-agent's.
     pub(crate) fn side(&mut self, chain: &str, message: Message) {
         (self.sink)(Event::Side { chain: chain.to_string(), message });
@@ -91,9 +108,21 @@ impl<'s> Out<'s> {
         }
     }
 
-    /// An id for a message whose source has none.
+    /// An id for a message whose source has none: no other message has it, also none that was not put yet.
     pub(crate) fn made_up_id(&self) -> MessageId {
-        MessageId::made_up(format_args!("m{}", self.ordinals.len() + 1))
+        loop {
+            let number = self.made_up.get().max(self.ordinals.len()) + 1;
+            self.made_up.set(number);
+            let id = MessageId::made_up(format_args!("m{number}"));
+            if !self.knows(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// A message's own id, or a made-up one if it has none or another message has the same.
+    pub(crate) fn unused_id(&self, own: Option<MessageId>) -> MessageId {
+        own.filter(|id| !self.knows(id)).unwrap_or_else(|| self.made_up_id())
     }
 
     /// Remembers a time, a model and a usage that a record states.

@@ -2,6 +2,7 @@
 
 use std::io::Write;
 
+use anyhow::Context;
 use clap::CommandFactory;
 
 use crate::args::Args;
@@ -10,6 +11,5 @@ use crate::args::Args;
 pub(crate) fn run(shell: clap_complete::Shell) -> anyhow::Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut Args::command(), "longhaul", &mut script);
-    std::io::stdout().lock().write_all(&script)?;
-    Ok(())
+    std::io::stdout().lock().write_all(&script).context("could not write the output")
 }

@@ -10,7 +10,7 @@ use crate::args::Color;
 
 pub(crate) use chart::{bar, sparkline};
 pub(crate) use numbers::{percent, plural, span, thousands};
-pub(crate) use visible::{fit, pad, pad_left, visible};
+pub(crate) use visible::{escape_json, fit, pad, pad_left, visible};
 
 /// What is known about where the output goes.
 #[derive(Clone, Copy, Debug)]

@@ -8,6 +8,36 @@ pub(crate) fn visible(text: &str) -> String {
     text.chars().flat_map(shown).collect()
 }
 
+/// JSON text in which everything that could act on a terminal is escaped; it stands for the same value.
+pub(crate) fn escape_json(json: &str) -> String {
+    let mut escaped = String::with_capacity(json.len());
+    for character in json.chars() {
+        // Line ends lay the JSON out; inside of strings they are escaped already.
+        if acts(character) && character != '\n' {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                escaped.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            escaped.push(character);
+        }
+    }
+    escaped
+}
+
+/// Whether a character does something instead of being shown: moves, recolours, reorders, or hides.
+fn acts(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{061c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}')
+}
+
 /// A character as it is shown: itself, a picture of it, or its number.
 fn shown(character: char) -> Vec<char> {
     match character {
@@ -15,13 +45,7 @@ fn shown(character: char) -> Vec<char> {
         // The pictures of the control characters stand in the same order.
         '\0'..='\x1f' => char::from_u32(0x2400 + character as u32).into_iter().collect(),
         '\x7f' => vec!['␡'],
-        '\u{80}'..='\u{9f}'
-        | '\u{200b}'..='\u{200f}'
-        | '\u{2028}'..='\u{202e}'
-        | '\u{2060}'..='\u{206f}'
-        | '\u{feff}'
-        | '\u{fff9}'..='\u{fffb}'
-        | '\u{e0000}'..='\u{e007f}' => format!("<U+{:04X}>", character as u32).chars().collect(),
+        _ if acts(character) => format!("<U+{:04X}>", character as u32).chars().collect(),
         _ => vec![character],
     }
 }
@@ -71,6 +95,21 @@ mod tests {
         assert_eq!(visible("\x1b[31mred\x07\r\n"), "␛[31mred␇␍␊");
         assert_eq!(visible("a\u{9b}31m\u{202e}b\x7f"), "a<U+009B>31m<U+202E>b␡");
         assert_eq!(visible("plain, 日本語, 😀"), "plain, 日本語, 😀");
+    }
+
+    #[track_caller]
+    fn check_json(text: &str, expected: &str) {
+        let json = serde_json::to_string_pretty(&[text]).expect("texts are JSON");
+        let escaped = escape_json(&json);
+        assert_eq!(escaped, format!("[\n  \"{expected}\"\n]"));
+        assert_eq!(serde_json::from_str::<[String; 1]>(&escaped).expect("still JSON"), [text]);
+    }
+
+    #[test]
+    fn json_cannot_touch_the_terminal_either() {
+        check_json("plain, 日本語, 😀", "plain, 日本語, 😀");
+        check_json("\x1b[31m\n\r\x7f\u{9b}", r"\u001b[31m\n\r\u007f\u009b");
+        check_json("\u{202e}\u{61c}\u{e0041}", r"\u202e\u061c\udb40\udc41");
     }
 
     #[test]

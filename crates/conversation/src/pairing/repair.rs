@@ -110,9 +110,8 @@ impl Work {
                 let name = result.name.as_deref().unwrap_or("an unknown tool");
                 let mark = format!("[result of a call that is not here: {name}, call {}]", result.call);
                 let text = format!("{mark}\n{}", result.readable());
-                let nested = result.nested.iter().filter(|part| part.as_text().is_none());
-                behind.insert(*spot, nested.cloned().collect());
                 let origin = if role == Role::Model { Origin::Model } else { Origin::Tool };
+                behind.insert(*spot, stand_alone(&result.nested, origin));
                 *part = Part::text(origin, text);
             }
         }
@@ -219,6 +218,28 @@ impl Work {
         self.analysis.scattered = scattered;
         batches
     }
+}
+
+/// What came with a result, beside its texts, as it may stand outside of one. Calls and results would need their pair
+/// and signed thoughts what they led to, so these become text.
+fn stand_alone(nested: &[Part], origin: Origin) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for part in nested {
+        match &part.body {
+            Body::Text(_) => {}
+            Body::Thought(thought) => parts.push(Part::text(origin, thought.text.as_str())),
+            Body::Call(ToolCall { name, args, id, .. }) => {
+                parts.push(Part::text(origin, format!("[call inside a result: {name}, call {id}]\n{args}")));
+            }
+            Body::Result(result) => {
+                let mark = format!("[result inside a result: call {}]", result.call);
+                parts.push(Part::text(origin, format!("{mark}\n{}", result.readable())));
+                parts.extend(stand_alone(&result.nested, origin));
+            }
+            Body::Media(_) | Body::File(_) | Body::Opaque(_) => parts.push(part.clone()),
+        }
+    }
+    parts
 }
 
 fn no_result(originals: &[Message], call: Spot) -> Part {
@@ -399,6 +420,30 @@ mod tests {
             &[K::DuplicateResult],
             "u:hi | m:call(a) | u:result(a) mark",
         );
+    }
+
+    #[test]
+    fn what_stands_inside_such_a_result_is_kept_too() {
+        let nested = vec![
+            Part::call(ToolCall::new("inner", "ls")),
+            Part::result(ToolResult::text("inner", "a.txt")),
+            Part::thought(crate::Thought { text: "hm".into(), item: Some("r".into()), ..Default::default() }),
+            Part::opaque(Origin::Tool, Vendor::Agent, Value::Null),
+        ];
+        let orphan = Part::result(ToolResult { nested, ..ToolResult::text("outer", "listed") });
+        let repaired = repair(vec![Message::new("u", Role::User, vec![orphan])]).messages;
+        assert_eq!(crate::find_faults(&repaired), []);
+        let texts: Vec<_> = repaired[0].parts.iter().filter_map(Part::as_text).collect();
+        assert_eq!(
+            texts,
+            [
+                "[result of a call that is not here: an unknown tool, call outer]\nlisted",
+                "[call inside a result: ls, call inner]\n{}",
+                "[result inside a result: call inner]\na.txt",
+                "hm",
+            ]
+        );
+        assert!(matches!(repaired[0].parts[4].body, Body::Opaque(_)));
     }
 
     #[test]

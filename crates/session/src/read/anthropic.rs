@@ -152,8 +152,8 @@ fn read_message(mut message: Object<'_>, out: &mut Out<'_>) {
         Some(Json::Null) | None => {}
         Some(other) => out.warn(format!("a message whose content is {}", other.kind())),
     }
-    let id = message.take_string("id").map(MessageId::new).filter(|id| !out.knows(id));
-    let mut read = Message::new(id.unwrap_or_else(|| out.made_up_id()), role, parts);
+    let id = message.take_string("id").map(MessageId::new);
+    let mut read = Message::new(out.unused_id(id), role, parts);
     read.at = message.time("timestamp");
     read.model = message.take_string("model");
     read.usage = message.take("usage").as_ref().and_then(read_usage);
@@ -286,14 +286,13 @@ pub(crate) fn kind_of_source(body: &Body) -> &'static str {
 
 /// Anthropic counts cached tokens beside the input; we count them in.
 pub(super) fn read_usage(usage: &Json<'_>) -> Option<Usage> {
-    let count = |key: &str| usage.get(key).and_then(Json::as_u64);
-    let fresh = count("input_tokens");
+    let count = |key: &str| usage.get(key).and_then(Json::as_u64).map(TokenCount);
     let cached = count("cache_read_input_tokens");
     let written = count("cache_creation_input_tokens");
     let usage = Usage {
-        input: fresh.map(|fresh| TokenCount(fresh + cached.unwrap_or(0) + written.unwrap_or(0))),
-        output: count("output_tokens").map(TokenCount),
-        cached: cached.map(TokenCount),
+        input: count("input_tokens").map(|fresh| [Some(fresh), cached, written].into_iter().flatten().sum()),
+        output: count("output_tokens"),
+        cached,
         ..Usage::default()
     };
     (!usage.is_empty()).then_some(usage)
@@ -354,6 +353,13 @@ mod tests {
         let session = read_text(&lines);
         assert_eq!(session.info.format, Format::Anthropic);
         assert_eq!(outline(session.transcript.messages()), ["user: user \"go\"", "model: call t ls {}"]);
+    }
+
+    #[test]
+    fn huge_figures_stop_at_the_highest() {
+        let usage = Json::parse(r#"{"input_tokens":18446744073709551615,"cache_read_input_tokens":1e19}"#);
+        let read = read_usage(&usage.expect("it is JSON")).expect("usage");
+        assert_eq!(read.input, Some(TokenCount(u64::MAX)));
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! records, and what the program told the model beside the conversation in attachments: both are taken in where they
 //! cannot come between a call and its result.
 
+use std::collections::{HashMap, VecDeque};
+
 use longhaul_conversation::{Message, MessageId, Origin, Part, Role, Vendor};
 use serde_json::Value;
 
@@ -42,10 +44,10 @@ fn is_record(record: &Object<'_>) -> bool {
 struct Claude {
     /// Whether the whole file is a sub-agent's own session; its first message tells.
     is_side: Option<bool>,
-    /// The main conversation's `message.id`s.
-    model_ids: std::collections::HashSet<MessageId>,
+    /// The ids of the model's messages, and after how many compactions each was begun.
+    model_ids: HashMap<MessageId, usize>,
     /// Texts that a user queued while the model worked.
-    queued: std::collections::VecDeque<String>,
+    queued: VecDeque<String>,
     /// Messages that must not come between a call and its result.
     waiting: Vec<Message>,
     /// Whether the last user line only echoed a command; what the program adds behind it is the command's text.
@@ -162,24 +164,24 @@ impl Claude {
             let chain = record.str("agentId").or_else(|| record.str("slug")).unwrap_or("side chain");
             return out.side(chain, message);
         }
-        if message.role == Role::Model && self.model_ids.contains(&message.id) {
+        if message.role == Role::User {
+            let message = unlike_others(message, out);
+            return out.put(message);
+        }
+        let begun = self.model_ids.get(&message.id).copied();
+        if begun == Some(out.info.compactions) {
             out.note(message.at, message.model.as_deref(), message.usage);
             return out.extend(message.id, message.parts);
         }
-        if message.role == Role::Model {
-            self.flush(out);
-            self.model_ids.insert(message.id.clone());
-        } else if out.knows(&message.id) {
-            // A user record is written once; the same id again is another message and must not replace it.
-            out.warn(format!("the id {} is used twice", message.id));
-            let id = MessageId::new(format!("{}-{}", message.id, out.made_up_id()));
-            return out.put(Message { id, ..message });
-        }
+        self.flush(out);
+        let message = if begun.is_some() { message } else { unlike_others(message, out) };
+        self.model_ids.insert(message.id.clone(), out.info.compactions);
         out.put(message);
     }
 
     fn flush(&mut self, out: &mut Out<'_>) {
         for message in self.waiting.drain(..) {
+            let message = unlike_others(message, out);
             out.put(message);
         }
     }
@@ -189,7 +191,6 @@ impl Claude {
         match kind {
             "compact_boundary" => {
                 self.flush(out);
-                self.model_ids.clear();
                 out.restart();
             }
             _ => out.skip(&format!("system:{kind}")),
@@ -244,9 +245,7 @@ impl Claude {
             }
             Some("remove") => {
                 if let Some(text) = self.queued.pop_front().filter(|text| !text.trim().is_empty()) {
-                    let id =
-                        MessageId::made_up(format_args!("queued-{}", record.str("timestamp").unwrap_or("")));
-                    let mut message = Message::new(id, Role::User, user_text(text, None));
+                    let mut message = Message::new(out.made_up_id(), Role::User, user_text(text, None));
                     message.at = record.time("timestamp");
                     self.waiting.push(message);
                 }
@@ -257,6 +256,16 @@ impl Claude {
         }
         out.skip("queue-operation");
     }
+}
+
+/// The message with an id of its own: a record is written once, and the same id again must not replace another message.
+fn unlike_others(message: Message, out: &mut Out<'_>) -> Message {
+    if !out.knows(&message.id) {
+        return message;
+    }
+    out.warn(format!("the id {} is used twice", message.id));
+    let id = MessageId::new(format!("{}-{}", message.id, out.made_up_id()));
+    Message { id, ..message }
 }
 
 fn note_head(record: &Object<'_>, out: &mut Out<'_>) {
@@ -274,5 +283,71 @@ fn texts(content: Option<Json<'_>>) -> Vec<String> {
         Some(Json::String(text)) => vec![text.into_owned()],
         Some(Json::Array(items)) => items.into_iter().filter_map(Json::into_string).collect(),
         _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outline::{outline, read_text};
+
+    #[track_caller]
+    fn check(lines: &[&str], expected: &[&str], warnings: usize) {
+        let session = read_text(&lines.join("\n"));
+        assert_eq!(outline(session.transcript.messages()), expected);
+        assert_eq!(session.warnings.len(), warnings, "{:?}", session.warnings);
+    }
+
+    const ASKED: &str = r#"{"type":"user","sessionId":"s","message":{"role":"user","content":"hi"}}"#;
+    const SAID: &str =
+        r#"{"type":"assistant","sessionId":"s","uuid":"a","message":{"role":"assistant","content":"yes"}}"#;
+
+    #[test]
+    fn messages_without_ids_replace_nothing() {
+        let hook = r#"{"type":"attachment","sessionId":"s","attachment":{"type":"hook_additional_context","content":"note"}}"#;
+        let queue = |operation: &str| {
+            format!(
+                r#"{{"type":"queue-operation","operation":"{operation}","sessionId":"s","content":"more"}}"#
+            )
+        };
+        check(
+            &[
+                ASKED,
+                hook,
+                hook,
+                ASKED,
+                &queue("enqueue"),
+                &queue("enqueue"),
+                &queue("remove"),
+                &queue("remove"),
+                SAID,
+            ],
+            &[
+                r#"user: user "hi""#,
+                r#"user: user "hi""#,
+                r#"user: hook "note""#,
+                r#"user: hook "note""#,
+                r#"user: user "more""#,
+                r#"user: user "more""#,
+                r#"model: model "yes""#,
+            ],
+            0,
+        );
+    }
+
+    #[test]
+    fn messages_with_the_same_id_replace_nothing() {
+        let asked = ASKED.replace(r#""sessionId""#, r#""uuid":"a","sessionId""#);
+        check(
+            &[&asked, SAID, &asked],
+            &[r#"user: user "hi""#, r#"model: model "yes""#, r#"user: user "hi""#],
+            2,
+        );
+    }
+
+    #[test]
+    fn lines_of_one_answer_are_one_message_until_a_compaction() {
+        let boundary = r#"{"type":"system","subtype":"compact_boundary","sessionId":"s"}"#;
+        check(&[ASKED, SAID, SAID], &[r#"user: user "hi""#, r#"model: model "yes", model "yes""#], 0);
+        check(&[ASKED, SAID, boundary, ASKED, SAID], &[r#"user: user "hi""#, r#"model: model "yes""#], 0);
     }
 }

@@ -132,8 +132,8 @@ fn read_message(mut message: Object<'_>, place: usize, out: &mut Out<'_>) {
             Vec::new()
         }
     };
-    let id = message.take_string("id").map(MessageId::new).filter(|id| !out.knows(id));
-    let mut read = Message::new(id.unwrap_or_else(|| out.made_up_id()), role, parts);
+    let id = message.take_string("id").map(MessageId::new);
+    let mut read = Message::new(out.unused_id(id), role, parts);
     read.at = message.time("ts");
     if let Some(model) = message.get("modelInfo").filter(|_| role == Role::Model) {
         let name = model.get("id").or_else(|| model.get("modelId")).and_then(Json::as_str);

@@ -4,7 +4,7 @@
 //! consumed, and that the user took turns back. A compaction replaces the history, where it is written down by one
 //! that tells again what the user had said.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use longhaul_conversation::{
     Extra, Fingerprint, Message, MessageId, Origin, Part, Role, Timestamp, TokenCount, ToolStatus, Usage,
@@ -208,9 +208,9 @@ impl Codex {
         if message.parts.iter().any(|part| part.origin == Origin::User) {
             self.turns.push(message.id.clone());
         }
-        let known = self.said.entry(fingerprint_message(&message)).or_default();
-        if known.iter().all(|(id, _)| *id != message.id) {
-            known.push((message.id.clone(), message.at));
+        if !out.knows(&message.id) {
+            let said = self.said.entry(fingerprint_message(&message)).or_default();
+            said.push((message.id.clone(), message.at));
         }
         out.put(message);
     }
@@ -232,10 +232,10 @@ impl Codex {
         let is_told = summary.as_ref().is_some_and(|summary| {
             history.iter().flat_map(texts_of).any(|text| text.contains(summary.as_str()))
         });
-        let mut taken = HashSet::new();
+        let mut told = HashMap::new();
         for item in history {
             match item {
-                Json::Object(item) => self.tell_again(item, at, &mut taken, out),
+                Json::Object(item) => self.tell_again(item, at, &mut told, out),
                 other => out.warn(format!("an item of a history that is {}; skipped", other.kind())),
             }
         }
@@ -249,19 +249,21 @@ impl Codex {
         &mut self,
         item: Object<'_>,
         at: Option<Timestamp>,
-        taken: &mut HashSet<MessageId>,
+        told: &mut HashMap<Fingerprint, usize>,
         out: &mut Out<'_>,
     ) {
         if (item.str("type"), item.str("role")) != (Some("message"), Some("user")) {
             return self.item(item, at, out);
         }
         let Some(mut message) = read_user(item, at, out) else { return };
-        let known = self.said.get(&fingerprint_message(&message)).map_or(&[][..], Vec::as_slice);
-        if let Some((id, said_at)) = known.iter().find(|(id, _)| !taken.contains(id)) {
+        // The same words may have been said several times, and are told again as often.
+        let fingerprint = fingerprint_message(&message);
+        let nth = told.entry(fingerprint).or_insert(0);
+        if let Some((id, said_at)) = self.said.get(&fingerprint).and_then(|said| said.get(*nth)) {
             message.id = id.clone();
             message.at = *said_at;
         }
-        taken.insert(message.id.clone());
+        *nth += 1;
         self.put_user(message, out);
     }
 }
@@ -280,10 +282,10 @@ fn read_user(mut item: Object<'_>, at: Option<Timestamp>, out: &mut Out<'_>) -> 
     item.take("type");
     item.take("role");
     let id = match item.take("id") {
-        Some(Json::String(id)) => Some(MessageId::from(id.as_ref())).filter(|id| !out.knows(id)),
+        Some(Json::String(id)) => Some(MessageId::from(id.as_ref())),
         _ => None,
     };
-    let mut message = Message::new(id.unwrap_or_else(|| out.made_up_id()), Role::User, parts);
+    let mut message = Message::new(out.unused_id(id), Role::User, parts);
     message.at = at;
     message.extra = Extra::boxed(Vendor::OpenAiResponses, item.into_map());
     Some(message)

@@ -1,5 +1,7 @@
 //! Reads Gemini `contents`: requests, bare lists, saved chats, and the neutral form built on them.
 
+use std::collections::{HashMap, VecDeque};
+
 use longhaul_conversation::{
     Body, CallId, FileReference, Media, MediaData, Message, MessageId, Origin, Output, Part, Role, Signature,
     Thought, ToolCall, ToolDeclaration, ToolResult, ToolStatus, Vendor,
@@ -116,7 +118,7 @@ impl Contents {
                 Role::User
             }
         };
-        let id = content.take_string("id").map_or_else(|| out.made_up_id(), MessageId::new);
+        let id = out.unused_id(content.take_string("id").map(MessageId::new));
         let mut parts = Vec::new();
         for part in content.take_array("parts").unwrap_or_default() {
             parts.extend(read_part(part, role, &mut self.ids));
@@ -181,8 +183,8 @@ fn read_head(document: &mut Object<'_>, out: &mut Out<'_>) {
 #[derive(Default)]
 pub(super) struct CallIds {
     count: usize,
-    /// Calls without an id that wait for their result, with the tool's name.
-    open: Vec<(String, CallId)>,
+    /// Calls without an id that wait for their result, by the tool's name, the oldest first.
+    open: HashMap<String, VecDeque<CallId>>,
 }
 
 impl CallIds {
@@ -190,18 +192,25 @@ impl CallIds {
     pub(super) fn of_call(&mut self, name: &str) -> CallId {
         self.count += 1;
         let id = CallId::made_up(self.count);
-        self.open.push((name.to_string(), id.clone()));
+        self.open.entry(name.to_string()).or_default().push_back(id.clone());
         id
     }
 
     /// The id of the oldest open call of `name`, or a new one.
     pub(super) fn of_result(&mut self, name: &str) -> CallId {
-        match self.open.iter().position(|(open, _)| open == name) {
-            Some(place) => self.open.remove(place).1,
-            None => {
-                self.count += 1;
-                CallId::made_up(self.count)
-            }
+        let oldest = self.open.get_mut(name).and_then(VecDeque::pop_front);
+        oldest.unwrap_or_else(|| {
+            self.count += 1;
+            CallId::made_up(self.count)
+        })
+    }
+
+    /// The call `id` of `name` has its result.
+    pub(super) fn close(&mut self, name: &str, id: &CallId) {
+        if let Some(open) = self.open.get_mut(name)
+            && let Some(place) = open.iter().rposition(|open| open == id)
+        {
+            open.remove(place);
         }
     }
 }
@@ -302,4 +311,30 @@ fn read_media(mut media: Object<'_>) -> (Body, Object<'_>) {
         }
     };
     (Body::Media(Media { mime, data }), media)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read_session;
+
+    #[test]
+    fn an_id_that_is_used_twice_replaces_nothing() {
+        let file = r#"[{"id":"a","role":"user","parts":[{"text":"1"}]},{"id":"a","role":"model","parts":[{"text":"2"}]},
+            {"id":"lh-m4","role":"user","parts":[{"text":"3"}]},{"role":"model","parts":[{"text":"4"}]}]"#;
+        let session = read_session(file.as_bytes()).expect("it is a session");
+        let texts: Vec<_> =
+            session.transcript.messages().iter().map(|message| message.parts.clone()).collect();
+        assert_eq!(texts.concat().iter().filter_map(Part::as_text).collect::<String>(), "1234");
+    }
+
+    #[test]
+    fn calls_without_ids_find_their_results_by_name() {
+        let mut ids = CallIds::default();
+        let calls = ["ls", "cat", "ls"].map(|name| ids.of_call(name));
+        assert_eq!(ids.of_result("cat"), calls[1]);
+        ids.close("ls", &calls[0]);
+        assert_eq!(ids.of_result("ls"), calls[2]);
+        assert!(!calls.contains(&ids.of_result("ls")));
+    }
 }

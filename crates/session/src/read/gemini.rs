@@ -3,7 +3,7 @@
 //! A model's message carries its tool calls with their results, which become a user message of their own behind it.
 //! The same response may also have been recorded as a user message; the one found first counts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_conversation::{
     Body, CallId, Extra, Message, MessageId, Origin, Output, Part, Role, Thought, TokenCount, ToolCall,
@@ -146,8 +146,9 @@ impl Gemini {
         parts.retain(|part| !part.is_empty() || part.extra.is_some());
         let response_id = MessageId::new(format!("{id}_response"));
         let mut responses = Vec::new();
+        let mut recorded = Recorded::in_parts(&parts);
         for call in tool_calls.into_iter().filter_map(Json::into_object) {
-            self.tool_call(call, is_whole, &response_id, &mut parts, &mut responses);
+            self.tool_call(call, &mut recorded, &response_id, &mut parts, &mut responses);
         }
         let mut message = Message::new(id.clone(), Role::Model, parts);
         message.at = at;
@@ -163,7 +164,7 @@ impl Gemini {
     fn tool_call(
         &mut self,
         mut call: Object<'_>,
-        is_whole: bool,
+        recorded: &mut Recorded,
         response_id: &MessageId,
         parts: &mut Vec<Part>,
         responses: &mut Vec<Part>,
@@ -177,18 +178,10 @@ impl Gemini {
             Some("cancelled") => ToolStatus::Cancelled,
             _ => ToolStatus::Unstated,
         };
-        let id = match own_id {
-            Some(id) => CallId::new(id),
-            // The recorded content has the same call; its id was made up when it was read.
-            None if is_whole => {
-                let open = parts.iter().filter_map(Part::as_call);
-                let found = open.clone().find(|known| known.name == name && known.args == args);
-                found.map_or_else(|| self.ids.of_call(&name), |known| known.id.clone())
-            }
-            None => self.ids.of_call(&name),
-        };
-        let is_recorded = parts.iter().filter_map(Part::as_call).any(|known| known.id == id);
-        if !is_recorded {
+        // Of a call without an id, the content may have the same; its id was made up when it was read.
+        let id = own_id.map(CallId::new).or_else(|| recorded.take(&name, &args));
+        let id = id.unwrap_or_else(|| self.ids.of_call(&name));
+        if recorded.ids.insert(id.clone()) {
             parts.push(Part::call(ToolCall { id: id.clone(), name: name.clone(), args, reasoning: None }));
         }
         let read = match call.take("result") {
@@ -196,15 +189,18 @@ impl Gemini {
             Some(Json::String(text)) => {
                 vec![Part::result(ToolResult::text(id.clone(), text).with_name(&name))]
             }
+            // The call is known, whatever ids the parts have or lack.
             Some(Json::Array(items)) => {
-                items.into_iter().flat_map(|part| read_part(part, Role::User, &mut self.ids)).collect()
+                let mut ids = CallIds::default();
+                items.into_iter().flat_map(|part| read_part(part, Role::User, &mut ids)).collect()
             }
-            Some(part @ Json::Object(_)) => read_part(part, Role::User, &mut self.ids),
+            Some(part @ Json::Object(_)) => read_part(part, Role::User, &mut CallIds::default()),
             Some(other) => vec![Part::result(ToolResult {
                 output: Output::Structured(other.into_value()),
                 ..ToolResult::text(id.clone(), "").with_name(&name)
             })],
         };
+        self.ids.close(&name, &id);
         if !self.answers(&id, response_id) {
             return;
         }
@@ -226,6 +222,26 @@ impl Gemini {
             }
             Some(part) => read_part(part, role, &mut self.ids),
         }
+    }
+}
+
+/// The calls of a message that stand in its content.
+struct Recorded {
+    ids: HashSet<CallId>,
+    /// Those that no entry of the list of calls was found for yet.
+    open: VecDeque<ToolCall>,
+}
+
+impl Recorded {
+    fn in_parts(parts: &[Part]) -> Self {
+        let calls = parts.iter().filter_map(Part::as_call);
+        Self { ids: calls.clone().map(|call| call.id.clone()).collect(), open: calls.cloned().collect() }
+    }
+
+    /// The id of a call like this, which is not open any more.
+    fn take(&mut self, name: &str, args: &Value) -> Option<CallId> {
+        let place = self.open.iter().position(|call| call.name == name && call.args == *args)?;
+        self.open.remove(place).map(|call| call.id)
     }
 }
 
@@ -368,6 +384,18 @@ mod tests {
         assert_eq!(
             call.extra.as_ref().map(|extra| extra.fields["thoughtSignature"].clone()),
             Some("sig".into())
+        );
+    }
+
+    #[test]
+    fn equal_calls_without_ids_have_a_result_each() {
+        let twice = r#"{"id":"2","type":"gemini","content":[{"functionCall":{"name":"ls","args":{}}},{"functionCall":{"name":"ls","args":{}}}],"toolCalls":[{"name":"ls","args":{},"result":"one"},{"name":"ls","args":{},"result":"two"}]}"#;
+        let later = r#"{"id":"3","type":"gemini","content":[{"functionCall":{"name":"ls","args":{}}}]}"#;
+        let response = r#"{"id":"4","type":"user","content":[{"functionResponse":{"name":"ls","response":{"output":"three"}}}]}"#;
+        check(
+            &[ASK, twice, later, response],
+            "u:hi | m:call(lh-call-1) call(lh-call-2) | u:result(lh-call-1=one) result(lh-call-2=two) | \
+             m:call(lh-call-3) | u:result(lh-call-3=three)",
         );
     }
 

@@ -22,6 +22,7 @@ mod swe_agent;
 mod task;
 mod tree;
 
+use std::collections::HashMap;
 use std::io::Read;
 
 use longhaul_conversation::{Message, Transcript};
@@ -179,13 +180,17 @@ fn warn_about_text(lossy: bool, mended: bool, out: &mut Out<'_>) {
 pub fn read_session(input: impl Read) -> Result<Session, ReadError> {
     let mut transcript = Transcript::default();
     let mut side_chains: Vec<SideChain> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     let mut warnings = Vec::new();
     let info = read(input, &mut |event| match event {
         Event::Change(change) => transcript.apply(change),
-        Event::Side { chain, message } => match side_chains.iter_mut().rev().find(|side| side.id == chain) {
-            Some(side) => side.messages.push(message),
-            None => side_chains.push(SideChain { id: chain, messages: vec![message] }),
-        },
+        Event::Side { chain, message } => {
+            let place = *places.entry(chain).or_insert_with_key(|chain| {
+                side_chains.push(SideChain { id: chain.clone(), messages: Vec::new() });
+                side_chains.len() - 1
+            });
+            side_chains[place].messages.push(message);
+        }
         Event::Warning(warning) => warnings.push(warning),
     })?;
     transcript.system.clone_from(&info.system);

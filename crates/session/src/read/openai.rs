@@ -202,8 +202,7 @@ impl Chat {
 
 /// The message's own id, unless another message has it already.
 fn take_id(message: &mut Object<'_>, out: &Out<'_>) -> MessageId {
-    let id = message.take_string("id").map(MessageId::new).filter(|id| !out.knows(id));
-    id.unwrap_or_else(|| out.made_up_id())
+    out.unused_id(message.take_string("id").map(MessageId::new))
 }
 
 fn read_content(content: Option<Json<'_>>, role: Role, out: &mut Out<'_>) -> Vec<Part> {

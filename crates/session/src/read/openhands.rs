@@ -3,7 +3,7 @@
 //! An action of the agent's is a tool call and the observation that it caused is the result. Much else in the list
 //! is bookkeeping and is counted as skipped. The SDK that came later writes other events: see `openhands_sdk`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use longhaul_conversation::{
     CallId, Message, MessageId, Origin, Output, Part, Role, Thought, ToolCall, ToolResult, ToolStatus,
@@ -194,8 +194,9 @@ impl OpenHands {
         let mut metadata = event.take_object("tool_call_metadata").unwrap_or_default();
         let own_id = metadata.take_string("tool_call_id");
         let number = event.get("id").and_then(Json::as_u64);
+        let message_id = self.message_id(&event, out);
         let id = own_id.map_or_else(
-            || number.map_or_else(|| CallId::made_up(self.kept.0.len() + 1), CallId::made_up),
+            || number.map_or_else(|| CallId::made_up(&message_id), CallId::made_up),
             CallId::new,
         );
         if let Some(number) = number {
@@ -228,7 +229,7 @@ impl OpenHands {
             }
         };
         parts.push(Part::call(call));
-        let mut message = Message::new(self.message_id(&event, out), Role::Model, parts);
+        let mut message = Message::new(message_id, Role::Model, parts);
         message.at = event.time("timestamp");
         message.model = response.take_string("model");
         message.usage = if is_new { response.get("usage").and_then(read_usage) } else { None };
@@ -273,13 +274,7 @@ impl OpenHands {
         let number = |key: &str| args.get(key).and_then(Json::as_u64);
         let forgotten: HashSet<MessageId> =
             match (number("forgotten_events_start_id"), number("forgotten_events_end_id")) {
-                (Some(start), Some(end)) => {
-                    let known = self.kept.0.iter().map(|message| &message.id);
-                    let is_between = |id: &&MessageId| {
-                        id.as_str().parse().is_ok_and(|id: u64| (start..=end).contains(&id))
-                    };
-                    known.filter(is_between).cloned().collect()
-                }
+                (Some(start), Some(end)) => self.kept.numbered(start, end),
                 _ => {
                     let ids = args.get("forgotten_event_ids").and_then(Json::as_array).unwrap_or_default();
                     ids.iter().filter_map(Json::as_u64).map(|id| MessageId::new(id.to_string())).collect()
@@ -297,30 +292,43 @@ impl OpenHands {
     }
 
     fn message_id(&self, event: &Object<'_>, out: &Out<'_>) -> MessageId {
-        let id = event.get("id").and_then(Json::as_u64).map(|id| MessageId::new(id.to_string()));
-        id.filter(|id| !out.knows(id)).unwrap_or_else(|| out.made_up_id())
+        out.unused_id(event.get("id").and_then(Json::as_u64).map(|id| MessageId::new(id.to_string())))
     }
 }
 
 /// The messages so far: a condensation takes some of them out and keeps the others.
 #[derive(Default)]
-pub(super) struct Kept(Vec<Message>);
+pub(super) struct Kept {
+    messages: Vec<Message>,
+    places: HashMap<MessageId, usize>,
+    /// Those whose ids are numbers, in the order of these.
+    numbers: BTreeSet<u64>,
+}
 
 impl Kept {
     pub(super) fn put(&mut self, message: Message, out: &mut Out<'_>) {
-        self.0.push(message.clone());
+        self.places.insert(message.id.clone(), self.messages.len());
+        self.numbers.extend(message.id.as_str().parse::<u64>());
+        self.messages.push(message.clone());
         out.put(message);
     }
 
     /// Adds to the last message.
     pub(super) fn extend_last(&mut self, parts: Vec<Part>, out: &mut Out<'_>) {
-        if let Some(last) = self.0.last_mut() {
+        if let Some(last) = self.messages.last_mut() {
             last.parts.extend(parts.iter().cloned());
             out.extend(last.id.clone(), parts);
         }
     }
 
-    /// The transcript starts over without what was forgotten; the summary stands where that stood.
+    /// The messages whose ids are numbers from `start` to `end`.
+    fn numbered(&self, start: u64, end: u64) -> HashSet<MessageId> {
+        let numbers = (start <= end).then(|| self.numbers.range(start..=end));
+        numbers.into_iter().flatten().map(|number| MessageId::new(number.to_string())).collect()
+    }
+
+    /// The transcript goes on without what was forgotten; the summary stands where that stood. Only what stands behind
+    /// it is told again.
     pub(super) fn condense(
         &mut self,
         forgotten: &HashSet<MessageId>,
@@ -329,21 +337,27 @@ impl Kept {
         event: &Object<'_>,
         out: &mut Out<'_>,
     ) {
-        let place = self.0.iter().position(|message| forgotten.contains(&message.id));
+        let place = forgotten.iter().filter_map(|id| self.places.get(id)).min().copied();
         let summary = summary.filter(|summary| !summary.is_empty());
         if place.is_none() && summary.is_none() {
             return out.skip("condensation");
         }
-        let place = place.unwrap_or(self.0.len());
-        self.0.retain(|message| !forgotten.contains(&message.id));
+        let tail = self.messages.split_off(place.unwrap_or(self.messages.len()));
+        out.compact(tail.first().map(|message| message.id.clone()));
         if let Some(summary) = summary {
             let mut message = Message::new(id, Role::User, vec![Part::text(Origin::Summary, summary)]);
             message.at = event.time("timestamp");
-            self.0.insert(place, message);
+            self.put(message, out);
         }
-        out.restart();
-        for message in &self.0 {
-            out.put(message.clone());
+        for message in tail {
+            if forgotten.contains(&message.id) {
+                self.places.remove(&message.id);
+                if let Ok(number) = message.id.as_str().parse() {
+                    self.numbers.remove(&number);
+                }
+            } else {
+                self.put(message, out);
+            }
         }
     }
 }
@@ -498,6 +512,36 @@ mod tests {
             &format!("{ASKED},{},{listed}", step(2, 0)),
             &["summary: Looked.", "model: Look.", r#"call c1 execute_bash {"command":"ls"}"#],
         );
+    }
+
+    #[test]
+    fn many_condensations_take_no_longer_than_as_many_messages() {
+        let mut file = ASKED.to_string();
+        for number in (2..20_000).step_by(3) {
+            let (said, end) = (number + 1, number + 2);
+            file += &format!(
+                r#",{{"id":{number},"source":"agent","action":"message","args":{{"content":"forgotten"}}}},
+                {{"id":{said},"source":"agent","action":"message","args":{{"content":"kept"}}}},
+                {{"id":{end},"source":"agent","action":"condensation","args":{{"forgotten_events_start_id":2,
+                "forgotten_events_end_id":{number},"summary":"Said."}}}}"#
+            );
+        }
+        let session = read_text(&format!("[{file}]"));
+        // The first summary is forgotten by the next condensation, and so on; the last two messages are left.
+        assert_eq!(session.info.compactions, 6666);
+        let texts: Vec<_> = session.transcript.messages().iter().map(|message| &message.parts).collect();
+        assert_eq!(texts.len(), 3);
+    }
+
+    #[test]
+    fn calls_without_any_id_are_told_apart() {
+        let call = r#"{"source":"agent","action":"run","args":{"command":"ls"}}"#;
+        let condensation =
+            r#"{"source":"agent","action":"condensation","args":{"forgotten_event_ids":[1],"summary":""}}"#;
+        let session = read_text(&format!("[{ASKED},{call},{condensation},{call}]"));
+        let calls = session.transcript.messages().iter().flat_map(Message::calls);
+        let ids: HashSet<&CallId> = calls.map(|call| &call.id).collect();
+        assert_eq!(ids.len(), 2);
     }
 
     #[test]

@@ -83,6 +83,7 @@ impl Sdk {
                     ids.into_iter().filter_map(Json::into_string).map(MessageId::new).collect();
                 let summary = event.take_string("summary");
                 let id = message_id(&event, out);
+                self.response = None;
                 self.kept.condense(&forgotten, summary, id, &event, out);
             }
             Some(kind @ "ConversationStateUpdateEvent") => {
@@ -154,8 +155,7 @@ fn is_filled(prompt: &Json<'_>) -> bool {
 }
 
 fn message_id(event: &Object<'_>, out: &Out<'_>) -> MessageId {
-    let id = event.str("id").map(MessageId::new);
-    id.filter(|id| !out.knows(id)).unwrap_or_else(|| out.made_up_id())
+    out.unused_id(event.str("id").map(MessageId::new))
 }
 
 fn take_call(event: &mut Object<'_>) -> CallId {
@@ -308,6 +308,16 @@ mod tests {
             ],
             &["user: Review it", "memory: How to review", "summary: Looked."],
         );
+    }
+
+    #[test]
+    fn a_condensation_between_the_calls_of_one_answer_keeps_them_apart_from_its_summary() {
+        let condensation = r#"{"kind":"Condensation","id":"e4","source":"environment","forgotten_event_ids":["e2"],"summary":"Looked."}"#;
+        let file =
+            [ASKED, &action("e2", "c1", "r1", ""), condensation, &action("e5", "c2", "r1", "")].join("\n");
+        let session = read_text(&file);
+        let roles: Vec<Role> = session.transcript.messages().iter().map(|message| message.role).collect();
+        assert_eq!(roles, [Role::User, Role::User, Role::Model]);
     }
 
     #[test]

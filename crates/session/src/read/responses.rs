@@ -222,7 +222,7 @@ impl Items {
             fields.insert("role".into(), Value::String(said_by));
         }
         self.end_turn();
-        let mut message = Message::new(unused(id, out), role, parts);
+        let mut message = Message::new(out.unused_id(id), role, parts);
         message.at = at;
         message.extra = Extra::boxed(Vendor::OpenAiResponses, fields);
         out.put(message);
@@ -302,7 +302,7 @@ impl Items {
             out.note(at, None, None);
             return out.extend(growing.clone(), parts);
         }
-        let mut message = Message::new(unused(id, out), role, parts);
+        let mut message = Message::new(out.unused_id(id), role, parts);
         message.at = at;
         if role == Role::Model {
             self.growing = Some(message.id.clone());
@@ -312,11 +312,6 @@ impl Items {
         }
         out.put(message);
     }
-}
-
-/// The item's own id, unless another message has it already.
-fn unused(id: Option<MessageId>, out: &Out<'_>) -> MessageId {
-    id.filter(|id| !out.knows(id)).unwrap_or_else(|| out.made_up_id())
 }
 
 /// The texts of a list of blocks, which is taken out if it has any.

@@ -5,7 +5,7 @@
 //! came before it, but for a tail that was kept. Since a later record may return to anything, all messages are held.
 
 use std::collections::HashMap;
-use std::iter::{once, successors};
+use std::iter::successors;
 
 use longhaul_conversation::Message;
 
@@ -89,19 +89,27 @@ impl Tree {
 
     /// The messages a model sees behind the record at `leaf`, oldest first.
     fn visible(&self, leaf: Option<usize>) -> Vec<usize> {
-        let mut path: Vec<usize> = successors(leaf, |place| self.nodes[*place].parent).collect();
-        path.reverse();
-        let is_message = |place: &usize| matches!(self.nodes[*place].holds, Holds::Message(_));
-        let compaction =
-            path.iter().enumerate().rev().find_map(|(at, place)| match self.nodes[*place].holds {
-                Holds::Compaction { first_kept, .. } => Some((at, first_kept)),
-                _ => None,
-            });
-        let Some((at, first_kept)) = compaction else {
-            return path.into_iter().filter(is_message).collect();
-        };
-        let kept_from = path[..at].iter().position(|place| Some(*place) == first_kept).unwrap_or(at);
-        once(path[at]).chain(path[kept_from..].iter().copied().filter(is_message)).collect()
+        let mut path = successors(leaf, |place| self.nodes[*place].parent);
+        let mut newest_first = Vec::new();
+        let mut compaction = None;
+        for place in path.by_ref() {
+            if let Holds::Compaction { first_kept, .. } = self.nodes[place].holds {
+                compaction = Some((place, first_kept));
+                break;
+            }
+            newest_first.push(place);
+        }
+        if let Some((_, Some(first_kept))) = compaction {
+            // A record stands behind the one it follows, so nothing before the tail need be looked at.
+            let tail: Vec<usize> = path.take_while(|place| *place >= first_kept).collect();
+            if tail.last() == Some(&first_kept) {
+                newest_first.extend(tail);
+            }
+        }
+        newest_first.retain(|place| matches!(self.nodes[*place].holds, Holds::Message(_)));
+        newest_first.extend(compaction.map(|(place, _)| place));
+        newest_first.reverse();
+        newest_first
     }
 
     /// Takes back what is shown too much and puts what is missing.

@@ -12,7 +12,7 @@ use longhaul_session::{Event, SessionInfo, Warning, read};
 
 use crate::args::InspectOptions;
 use crate::input;
-use crate::output::Screen;
+use crate::output::{Screen, escape_json};
 use crate::settings::Settings;
 
 /// Everything that is shown about a session, whatever the form.
@@ -37,14 +37,11 @@ struct Side {
 pub(crate) fn run(options: &InspectOptions, settings: &Settings, screen: &Screen) -> anyhow::Result<()> {
     let inspection = inspect(options, settings)?;
     let text = if options.json {
-        let mut text = serde_json::to_string_pretty(&json::object(&inspection))?;
-        text.push('\n');
-        text
+        escape_json(&serde_json::to_string_pretty(&json::object(&inspection))?) + "\n"
     } else {
         report::text(&inspection, screen)
     };
-    std::io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(())
+    std::io::stdout().lock().write_all(text.as_bytes()).context("could not write the output")
 }
 
 fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Inspection> {
