@@ -47,6 +47,7 @@ pub(crate) const AGENTS: OriginRules = OriginRules {
     ],
     typed: &["command-args", "user-memory-input"],
     starts: &[
+        ("<task-notification>", Origin::Hook),
         ("This session is being continued from a previous conversation", Origin::Summary),
         ("[Request interrupted by user", Origin::Hook),
         ("Caveat: The messages below were generated", Origin::Hook),

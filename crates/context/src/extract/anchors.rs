@@ -30,11 +30,13 @@ pub enum AnchorKind {
 pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
     let bytes = line.as_bytes();
     let mut at = 0;
+    let mut quoted_to = 0;
     while at < bytes.len() {
         let class = CLASS[bytes[at] as usize];
         if class & START == 0 {
-            if bytes[at] == b'`' {
-                scan_quoted(line, at, found);
+            // The backtick that ends a quotation begins no other.
+            if bytes[at] == b'`' && at >= quoted_to {
+                quoted_to = scan_quoted(line, at, found);
             }
             at += 1;
             continue;
@@ -94,19 +96,18 @@ static CLASS: [u8; 256] = {
 };
 
 /// A text in backticks on the same line, if it is short and more than one plain word.
-fn scan_quoted<'t>(line: &'t str, open: usize, found: &mut impl FnMut(AnchorKind, &'t str)) {
+///
+/// Returns where it ends.
+fn scan_quoted<'t>(line: &'t str, open: usize, found: &mut impl FnMut(AnchorKind, &'t str)) -> usize {
     let inner = &line[open + 1..];
-    let Some(length) = memchr_backtick(inner.as_bytes()) else { return };
+    let Some(length) = inner.bytes().take(64).position(|byte| byte == b'`') else { return open };
     let quoted = inner[..length].trim();
     let is_phrase = quoted.contains(' ') || quoted.contains('(') || quoted.len() >= 6;
     if (3..=60).contains(&quoted.len()) && is_phrase && quoted.bytes().any(|byte| byte.is_ascii_alphabetic())
     {
         found(AnchorKind::Quoted, quoted);
     }
-}
-
-fn memchr_backtick(bytes: &[u8]) -> Option<usize> {
-    bytes.iter().take(64).position(|byte| *byte == b'`')
+    open + length + 2
 }
 
 fn classify<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
