@@ -10,6 +10,7 @@ mod failure;
 mod input;
 mod output;
 mod settings;
+mod told;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
         Command::Inspect(options) => {
             load_settings(args.color).and_then(|settings| commands::inspect::run(options, &settings, &screen))
         }
+        Command::Eval(options) => commands::eval::run(options, &screen),
         Command::Completions { shell } => commands::completions::run(*shell),
     };
     match done {

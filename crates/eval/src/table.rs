@@ -85,7 +85,7 @@ pub fn render_sessions(reports: &[SessionReport]) -> String {
     text
 }
 
-/// All figures as JSON: the means over real sessions, and each session.
+/// All figures as JSON: the means over the sessions of each class, and each session.
 pub fn to_json(reports: &[SessionReport]) -> Value {
     let summary = |class: Class| {
         let summary = Summary::of(reports, class);
@@ -103,7 +103,12 @@ pub fn to_json(reports: &[SessionReport]) -> Value {
             })
         })
         .collect();
-    json!({"real": summary(Class::Real), "scripted": summary(Class::Scripted), "sessions": sessions})
+    json!({
+        "real": summary(Class::Real),
+        "scripted": summary(Class::Scripted),
+        "small": summary(Class::Small),
+        "sessions": sessions,
+    })
 }
 
 fn cell_json(cell: &Cell) -> Value {

@@ -1,4 +1,6 @@
 //! The commands, one file each.
 
 pub(crate) mod completions;
+pub(crate) mod eval;
 pub(crate) mod inspect;
+pub(crate) mod tracked;

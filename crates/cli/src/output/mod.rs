@@ -2,6 +2,8 @@
 
 mod chart;
 mod numbers;
+mod page;
+mod progress;
 mod visible;
 
 use std::io::IsTerminal;
@@ -10,6 +12,8 @@ use crate::args::Color;
 
 pub(crate) use chart::{bar, sparkline};
 pub(crate) use numbers::{percent, plural, span, thousands};
+pub(crate) use page::Page;
+pub(crate) use progress::with_progress;
 pub(crate) use visible::{escape_json, fit, pad, pad_left, visible};
 
 /// What is known about where the output goes.

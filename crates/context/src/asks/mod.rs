@@ -112,10 +112,13 @@ impl Asks {
 
     /// Notes on the current asks why they may be done.
     fn note_claims(&mut self) {
+        let has_closed = self.turn.closing().is_some();
         for place in &self.focus {
             let ask = &mut self.asks[*place];
             if let AskState::Open { claim } = &mut ask.state {
-                *claim = self.turn.evidence(is_question(&ask.text, &Words::of(&ask.text)));
+                // While the model works nothing is claimed, and the words need not be looked at.
+                let evidence = || self.turn.evidence(is_question(&ask.text, &Words::of(&ask.text)));
+                *claim = has_closed.then(evidence).flatten();
             }
         }
     }

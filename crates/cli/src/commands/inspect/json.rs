@@ -4,10 +4,11 @@ use longhaul_conversation::{MessageId, Ordinal, Usage, WindowSource};
 use serde_json::{Value, json};
 
 use super::Inspection;
+use crate::commands::tracked::json as tracked;
 
 /// The whole inspection.
 pub(super) fn object(inspection: &Inspection) -> Value {
-    let Inspection { name, info, breakdown, side, warnings, window, window_source } = inspection;
+    let Inspection { name, info, breakdown, work, side, warnings, window, window_source } = inspection;
     json!({
         "schema": 1,
         "file": name,
@@ -67,6 +68,9 @@ pub(super) fn object(inspection: &Inspection) -> Value {
             "tokens": message.tokens,
         })).collect::<Vec<_>>(),
         "growth": breakdown.growth,
+        "pins": tracked::pins(&work.pins),
+        "asks": tracked::asks(&work.asks),
+        "ledger": tracked::ledger(&work.ledger),
         "compactions": info.compactions,
         "side_chains": { "chains": side.chains.len(), "messages": side.messages },
         "faults": breakdown.faults.iter().map(|fault| json!({

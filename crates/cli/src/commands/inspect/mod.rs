@@ -6,20 +6,22 @@ mod report;
 use std::io::Write;
 
 use anyhow::Context;
-use longhaul_context::{Breakdown, Survey};
-use longhaul_conversation::{Change, TokenCount, WindowSource, context_window};
+use longhaul_context::{Asks, Breakdown, Ledger, Pins, Survey};
+use longhaul_conversation::{Change, Message, TokenCount, WindowSource, context_window};
 use longhaul_session::{Event, SessionInfo, Warning, read};
 
 use crate::args::InspectOptions;
 use crate::input;
 use crate::output::{Screen, escape_json};
 use crate::settings::Settings;
+use crate::told::Told;
 
 /// Everything that is shown about a session, whatever the form.
 struct Inspection {
     name: String,
     info: SessionInfo,
     breakdown: Breakdown,
+    work: Work,
     side: Side,
     warnings: Vec<Warning>,
     window: TokenCount,
@@ -31,6 +33,22 @@ struct Inspection {
 struct Side {
     chains: std::collections::BTreeSet<String>,
     messages: usize,
+}
+
+/// What the user wants and what was done, over all that ever happened: also what was compacted away or taken back.
+#[derive(Default)]
+struct Work {
+    pins: Pins,
+    asks: Asks,
+    ledger: Ledger,
+}
+
+impl Work {
+    fn observe(&mut self, message: &Message) {
+        self.pins.observe(message);
+        self.asks.observe(message);
+        self.ledger.observe(message);
+    }
 }
 
 /// Reads the session and prints what is in it.
@@ -48,11 +66,18 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
     let name = input::display_name(&options.file);
     let source = input::open(&options.file)?;
     let mut survey = Survey::new(settings.estimator());
+    let (mut told, mut work) = (Told::default(), Work::default());
     let mut side = Side::default();
     let mut warnings = Vec::new();
     let info = read(source, &mut |event| match event {
-        Event::Change(Change::Restart | Change::RewindTo(_)) if options.all => {}
-        Event::Change(change) => survey.apply(&change),
+        Event::Change(change) => {
+            if let Some(message) = told.news(&change) {
+                work.observe(&message);
+            }
+            if !(options.all && matches!(change, Change::Restart | Change::RewindTo(_))) {
+                survey.apply(&change);
+            }
+        }
         Event::Side { chain, .. } => {
             side.messages += 1;
             side.chains.insert(chain);
@@ -64,5 +89,5 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
     let configured = || settings.window(info.model()?);
     let stated = options.window.or_else(configured).or(info.window);
     let (window, window_source) = context_window(info.model(), stated);
-    Ok(Inspection { name, info, breakdown, side, warnings, window, window_source })
+    Ok(Inspection { name, info, breakdown, work, side, warnings, window, window_source })
 }

@@ -6,7 +6,10 @@ use longhaul_conversation::{Fault, FaultKind, TokenCount, WindowSource};
 use longhaul_session::Format;
 
 use super::Inspection;
-use crate::output::{Screen, bar, fit, pad, pad_left, percent, plural, span, sparkline, thousands, visible};
+use crate::commands::tracked::text as tracked;
+use crate::output::{
+    Page, Screen, bar, fit, pad, pad_left, percent, plural, span, sparkline, thousands, visible,
+};
 
 /// How many tools, files, messages and turns are listed.
 const LISTED: usize = 10;
@@ -15,329 +18,268 @@ const EXAMPLES: usize = 5;
 
 /// The whole inspection.
 pub(super) fn text(inspection: &Inspection, screen: &Screen) -> String {
-    let mut page = Page { screen, text: String::new() };
-    page.title(inspection);
-    page.context(inspection);
-    page.kinds(inspection);
-    page.growth(inspection);
-    page.tools(inspection);
-    page.files(inspection);
-    page.messages(inspection);
-    page.turns(inspection);
-    page.faults(inspection);
-    page.reading(inspection);
-    page.text
+    let mut page = Page::new(*screen);
+    title(&mut page, inspection);
+    context(&mut page, inspection);
+    kinds(&mut page, inspection);
+    growth(&mut page, inspection);
+    tools(&mut page, inspection);
+    files(&mut page, inspection);
+    messages(&mut page, inspection);
+    turns(&mut page, inspection);
+    tracked::pins(&mut page, &inspection.work.pins);
+    tracked::asks(&mut page, &inspection.work.asks);
+    tracked::ledger(&mut page, &inspection.work.ledger);
+    faults(&mut page, inspection);
+    reading(&mut page, inspection);
+    page.into_text()
 }
 
-struct Page<'a> {
-    screen: &'a Screen,
-    text: String,
+fn title(page: &mut Page, inspection: &Inspection) {
+    let Inspection { info, breakdown, .. } = inspection;
+    let mut facts = vec![
+        info.format.to_string(),
+        plural(breakdown.messages, "message", "messages"),
+        plural(breakdown.turns.len(), "turn", "turns"),
+        plural(breakdown.calls, "tool call", "tool calls"),
+    ];
+    if !info.models.is_empty() {
+        facts.push(info.models.join(", "));
+    }
+    if let (Some(started), Some(ended)) = (info.started, info.ended) {
+        facts.push(span(started, ended));
+    }
+    page.facts(&facts);
+    if let Some(title) = info.title.as_deref().filter(|title| !title.trim().is_empty()) {
+        let title = fit(title, page.screen.width);
+        page.line(&title);
+    }
+    if info.format == Format::RecordedResponses {
+        page.line("These are recorded answers of a model, made to test Gemini CLI: no conversation.");
+    }
 }
 
-impl Page<'_> {
-    fn line(&mut self, line: &str) {
-        self.text.push_str(line.trim_end());
-        self.text.push('\n');
+fn context(page: &mut Page, inspection: &Inspection) {
+    let Inspection { info, breakdown, window, window_source, .. } = inspection;
+    let share = breakdown.total.share_of(*window);
+    let whose = match (window_source, info.model()) {
+        (WindowSource::Stated, _) => String::new(),
+        (WindowSource::Table, Some(model)) => format!(" of {model}"),
+        (_, Some(model)) => format!(", assumed: {model} is unknown"),
+        (_, None) => ", assumed: no model is named".into(),
+    };
+    page.gap();
+    let line = format!(
+        "{} tokens (estimated), {} of a window of {}{whose}",
+        thousands(breakdown.total.0),
+        percent(share),
+        thousands(window.0),
+    );
+    let line = fit(&line, page.screen.width);
+    page.line(&page.screen.strong(&line));
+    let gauge = page.gauge(share, page.screen.width.min(60));
+    page.line(&gauge);
+    if let Some(input) = info.last_usage.and_then(|usage| usage.input) {
+        let line = format!("The provider counted {} tokens for the last request.", thousands(input.0));
+        page.line(&line);
     }
-
-    fn heading(&mut self, heading: &str) {
-        self.text.push('\n');
-        let heading = self.screen.strong(heading);
-        self.line(&heading);
-    }
-
-    /// Facts in a row, wrapped between them.
-    fn facts(&mut self, facts: &[String]) {
-        let mut line = String::new();
-        for fact in facts {
-            let fact = fit(fact, self.screen.width);
-            if !line.is_empty() && line.chars().count() + fact.chars().count() + 3 > self.screen.width {
-                self.line(&std::mem::take(&mut line));
-            }
-            if !line.is_empty() {
-                line.push_str(" · ");
-            }
-            line.push_str(&fact);
-        }
-        self.line(&line);
-    }
-
-    fn title(&mut self, inspection: &Inspection) {
-        let Inspection { info, breakdown, .. } = inspection;
-        let mut facts = vec![
-            info.format.to_string(),
-            plural(breakdown.messages, "message", "messages"),
-            plural(breakdown.turns.len(), "turn", "turns"),
-            plural(breakdown.calls, "tool call", "tool calls"),
-        ];
-        if !info.models.is_empty() {
-            facts.push(info.models.join(", "));
-        }
-        if let (Some(started), Some(ended)) = (info.started, info.ended) {
-            facts.push(span(started, ended));
-        }
-        self.facts(&facts);
-        if let Some(title) = info.title.as_deref().filter(|title| !title.trim().is_empty()) {
-            let title = fit(title, self.screen.width);
-            self.line(&title);
-        }
-        if info.format == Format::RecordedResponses {
-            self.line("These are recorded answers of a model, made to test Gemini CLI: no conversation.");
-        }
-    }
-
-    fn context(&mut self, inspection: &Inspection) {
-        let Inspection { info, breakdown, window, window_source, .. } = inspection;
-        let share = breakdown.total.share_of(*window);
-        let whose = match (window_source, info.model()) {
-            (WindowSource::Stated, _) => String::new(),
-            (WindowSource::Table, Some(model)) => format!(" of {model}"),
-            (_, Some(model)) => format!(", assumed: {model} is unknown"),
-            (_, None) => ", assumed: no model is named".into(),
-        };
-        self.text.push('\n');
+    if info.compactions > 0 || breakdown.dropped > TokenCount::ZERO {
         let line = format!(
-            "{} tokens (estimated), {} of a window of {}{whose}",
-            thousands(breakdown.total.0),
-            percent(share),
-            thousands(window.0),
+            "Not counted: {} tokens compacted away or taken back ({}); --all counts them.",
+            thousands(breakdown.dropped.0),
+            plural(info.compactions, "compaction", "compactions"),
         );
-        let line = fit(&line, self.screen.width);
-        self.line(&self.screen.strong(&line));
-        let width = self.screen.width.min(60);
-        let filled = bar(share, width);
-        let rest = "·".repeat(width.saturating_sub(filled.chars().count()));
-        let colored = if share > 1.0 { self.screen.error(&filled) } else { self.screen.filled(&filled) };
-        self.line(&format!("{colored}{}", self.screen.faint(&rest)));
-        if let Some(input) = info.last_usage.and_then(|usage| usage.input) {
-            let line = format!("The provider counted {} tokens for the last request.", thousands(input.0));
-            self.line(&line);
-        }
-        if info.compactions > 0 || breakdown.dropped > TokenCount::ZERO {
-            let line = format!(
-                "Not counted: {} tokens compacted away or taken back ({}); --all counts them.",
-                thousands(breakdown.dropped.0),
-                plural(info.compactions, "compaction", "compactions"),
-            );
-            self.line(&line);
-        }
+        page.line(&line);
     }
+}
 
-    fn kinds(&mut self, inspection: &Inspection) {
-        let breakdown = &inspection.breakdown;
-        let Some(heaviest) = breakdown.kinds.iter().map(|kind| kind.tokens).max() else { return };
-        self.heading("By kind");
-        let width = self.screen.width.saturating_sub(36).min(44);
-        for kind in &breakdown.kinds {
-            let share = kind.tokens.share_of(breakdown.total);
-            let bar = bar(kind.tokens.share_of(heaviest), width);
-            let line = format!(
-                "  {}{}{}  {}",
-                pad(kind.kind.name(), 15),
-                pad_left(&thousands(kind.tokens.0), 10),
-                pad_left(&percent(share), 6),
-                self.screen.filled(&bar),
-            );
-            self.line(&line);
-        }
+fn kinds(page: &mut Page, inspection: &Inspection) {
+    let breakdown = &inspection.breakdown;
+    let Some(heaviest) = breakdown.kinds.iter().map(|kind| kind.tokens).max() else { return };
+    page.heading("By kind");
+    let width = page.screen.width.saturating_sub(36).min(44);
+    for kind in &breakdown.kinds {
+        let share = kind.tokens.share_of(breakdown.total);
+        let bar = bar(kind.tokens.share_of(heaviest), width);
+        let line = format!(
+            "  {}{}{}  {}",
+            pad(kind.kind.name(), 15),
+            pad_left(&thousands(kind.tokens.0), 10),
+            pad_left(&percent(share), 6),
+            page.screen.filled(&bar),
+        );
+        page.line(&line);
     }
+}
 
-    fn growth(&mut self, inspection: &Inspection) {
-        let growth: Vec<u64> = inspection.breakdown.growth.iter().map(|size| size.0).collect();
-        if growth.len() < 3 {
-            return;
-        }
-        self.heading("Growth");
-        let line = sparkline(&growth, self.screen.width.saturating_sub(4).min(76));
-        let most = growth.iter().copied().max().unwrap_or(0);
-        let last = growth.last().copied().unwrap_or(0);
-        let line = format!("  {}", self.screen.filled(&line));
-        self.line(&line);
-        let legend = format!("  at most {} tokens, {} at the end", thousands(most), thousands(last));
-        self.line(&legend);
+fn growth(page: &mut Page, inspection: &Inspection) {
+    let growth: Vec<u64> = inspection.breakdown.growth.iter().map(|size| size.0).collect();
+    if growth.len() < 3 {
+        return;
     }
+    page.heading("Growth");
+    let line = sparkline(&growth, page.screen.width.saturating_sub(4).min(76));
+    let most = growth.iter().copied().max().unwrap_or(0);
+    let last = growth.last().copied().unwrap_or(0);
+    let line = format!("  {}", page.screen.filled(&line));
+    page.line(&line);
+    let legend = format!("  at most {} tokens, {} at the end", thousands(most), thousands(last));
+    page.line(&legend);
+}
 
-    fn tools(&mut self, inspection: &Inspection) {
-        let tools = &inspection.breakdown.tools;
-        if tools.is_empty() {
-            return;
-        }
-        let name_width = self.screen.width.saturating_sub(48).clamp(12, 36);
-        let columns = ["tokens", "share", "calls", "failed", "per call"];
-        self.table_heading("Heaviest tools", name_width, &columns);
-        for tool in tools.iter().take(LISTED) {
-            let tokens = tool.tokens();
-            let per_call = tokens.0 / (tool.calls.max(1) as u64);
-            let failed = if tool.failures == 0 { "-".to_string() } else { thousands(tool.failures as u64) };
-            let cells = [
-                thousands(tokens.0),
-                percent(tokens.share_of(inspection.breakdown.total)),
-                thousands(tool.calls as u64),
-                failed,
-                thousands(per_call),
-            ];
-            self.row(&tool.name, name_width, &cells);
-        }
-        self.more(tools.len(), "tools");
+fn tools(page: &mut Page, inspection: &Inspection) {
+    let tools = &inspection.breakdown.tools;
+    if tools.is_empty() {
+        return;
     }
-
-    fn files(&mut self, inspection: &Inspection) {
-        let files = &inspection.breakdown.files;
-        if files.is_empty() {
-            return;
-        }
-        let name_width = self.screen.width.saturating_sub(30).clamp(12, 80);
-        self.table_heading("Heaviest files", name_width, &["tokens", "share", "calls"]);
-        for file in files.iter().take(LISTED) {
-            let path = shorten(&file.path, inspection.info.directory.as_deref());
-            let cells = [
-                thousands(file.tokens.0),
-                percent(file.tokens.share_of(inspection.breakdown.total)),
-                thousands(file.calls as u64),
-            ];
-            self.row(&cut_front(&path, name_width), name_width, &cells);
-        }
-        self.more(files.len(), "files");
+    let name_width = page.screen.width.saturating_sub(48).clamp(12, 36);
+    let columns = ["tokens", "share", "calls", "failed", "per call"];
+    page.table_heading("Heaviest tools", name_width, &columns);
+    for tool in tools.iter().take(LISTED) {
+        let tokens = tool.tokens();
+        let per_call = tokens.0 / (tool.calls.max(1) as u64);
+        let failed = if tool.failures == 0 { "-".to_string() } else { thousands(tool.failures as u64) };
+        let cells = [
+            thousands(tokens.0),
+            percent(tokens.share_of(inspection.breakdown.total)),
+            thousands(tool.calls as u64),
+            failed,
+            thousands(per_call),
+        ];
+        page.row(&tool.name, name_width, &cells);
     }
+    page.more(tools.len(), LISTED, "tools");
+}
 
-    fn messages(&mut self, inspection: &Inspection) {
-        let breakdown = &inspection.breakdown;
-        if breakdown.heaviest.is_empty() {
-            return;
-        }
-        self.heading("Heaviest messages");
-        for message in &breakdown.heaviest {
-            let mark =
-                message.ordinal.map_or_else(|| message.message.to_string(), |ordinal| ordinal.to_string());
-            let start = format!(
-                "  {} {} {}  ",
-                pad(&mark, 6),
-                pad_left(&thousands(message.tokens.0), 9),
-                pad_left(&percent(message.tokens.share_of(breakdown.total)), 5),
-            );
-            let room = self.screen.width.saturating_sub(start.chars().count() + 16);
-            let line = format!(
-                "{start}{}{}",
-                self.screen.faint(&pad(message.kind.name(), 16)),
-                fit(&shorten_within(&message.preview, inspection.info.directory.as_deref()), room)
-            );
-            self.line(&line);
-        }
+fn files(page: &mut Page, inspection: &Inspection) {
+    let files = &inspection.breakdown.files;
+    if files.is_empty() {
+        return;
     }
-
-    fn turns(&mut self, inspection: &Inspection) {
-        let breakdown = &inspection.breakdown;
-        if breakdown.turns.len() < 2 {
-            return;
-        }
-        let mut turns: Vec<_> = breakdown.turns.iter().collect();
-        turns.sort_by_key(|turn| std::cmp::Reverse(turn.tokens));
-        self.heading("Heaviest turns");
-        for turn in turns.iter().take(LISTED) {
-            let mark = turn.ordinal.map_or_else(|| turn.message.to_string(), |ordinal| ordinal.to_string());
-            let start = format!(
-                "  {} {} {} {}  ",
-                pad(&mark, 6),
-                pad_left(&thousands(turn.tokens.0), 9),
-                pad_left(&percent(turn.tokens.share_of(breakdown.total)), 5),
-                pad_left(&plural(turn.calls, "call", "calls"), 10),
-            );
-            let room = self.screen.width.saturating_sub(start.chars().count());
-            let text = if turn.preview.is_empty() { "(before anybody typed)" } else { &turn.preview };
-            let line = format!("{start}{}", fit(text, room));
-            self.line(&line);
-        }
-        self.more(turns.len(), "turns");
+    let name_width = page.screen.width.saturating_sub(30).clamp(12, 80);
+    page.table_heading("Heaviest files", name_width, &["tokens", "share", "calls"]);
+    for file in files.iter().take(LISTED) {
+        let path = shorten(&file.path, inspection.info.directory.as_deref());
+        let cells = [
+            thousands(file.tokens.0),
+            percent(file.tokens.share_of(inspection.breakdown.total)),
+            thousands(file.calls as u64),
+        ];
+        page.row(&cut_front(&path, name_width), name_width, &cells);
     }
+    page.more(files.len(), LISTED, "files");
+}
 
-    fn faults(&mut self, inspection: &Inspection) {
-        let faults = &inspection.breakdown.faults;
-        if faults.is_empty() {
-            self.heading("Pairing");
-            let line =
-                self.screen.good("  every call has its result; any provider would accept this conversation");
-            return self.line(&line);
-        }
-        self.heading(&format!("Pairing: {}", plural(faults.len(), "fault", "faults")));
-        let mut kinds: BTreeMap<FaultKind, Vec<&Fault>> = BTreeMap::new();
-        for fault in faults {
-            kinds.entry(fault.kind).or_default().push(fault);
-        }
-        for (kind, faults) in kinds {
-            let places: Vec<String> = faults
-                .iter()
-                .take(EXAMPLES)
-                .map(|fault| {
-                    fault.ordinal.map_or_else(|| visible(fault.message.as_str()), |at| at.to_string())
-                })
-                .collect();
-            let more = if faults.len() > EXAMPLES { ", …" } else { "" };
-            let count = thousands(faults.len() as u64);
-            let line = format!("  {count} × {}: {}{more}", kind.describe(), places.join(", "));
-            let line = self.screen.warning(&fit(&line, self.screen.width));
-            self.line(&line);
-        }
-        let name = if inspection.name == "standard input" { "-" } else { &inspection.name };
-        let line = format!("  mend with: longhaul sessions repair {} -o OUT", visible(name));
-        self.line(&line);
+fn messages(page: &mut Page, inspection: &Inspection) {
+    let breakdown = &inspection.breakdown;
+    if breakdown.heaviest.is_empty() {
+        return;
     }
-
-    fn reading(&mut self, inspection: &Inspection) {
-        let Inspection { info, side, warnings, .. } = inspection;
-        if side.messages > 0 {
-            self.heading("Kept apart");
-            let line = format!(
-                "  {} of {}",
-                plural(side.messages, "message", "messages"),
-                plural(side.chains.len(), "sub-agent", "sub-agents"),
-            );
-            self.line(&line);
-        }
-        if info.skipped.total() > 0 {
-            self.heading(&format!(
-                "Skipped: {} without conversation",
-                plural(info.skipped.total(), "record", "records")
-            ));
-            let kinds: Vec<String> =
-                info.skipped.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-            for line in wrap(&kinds, self.screen.width.saturating_sub(2)) {
-                self.line(&format!("  {line}"));
-            }
-        }
-        if info.warnings > 0 {
-            self.heading(&plural(info.warnings, "warning", "warnings"));
-            for warning in warnings.iter().take(EXAMPLES * 2) {
-                let line = fit(&format!("  {warning}"), self.screen.width);
-                self.line(&self.screen.warning(&line));
-            }
-            if info.warnings > EXAMPLES * 2 {
-                let line = format!(
-                    "  and {} more; --json lists them",
-                    thousands((info.warnings - EXAMPLES * 2) as u64)
-                );
-                self.line(&line);
-            }
-        }
+    page.heading("Heaviest messages");
+    for message in &breakdown.heaviest {
+        let mark = message.ordinal.map_or_else(|| message.message.to_string(), |ordinal| ordinal.to_string());
+        let start = format!(
+            "  {} {} {}  ",
+            pad(&mark, 6),
+            pad_left(&thousands(message.tokens.0), 9),
+            pad_left(&percent(message.tokens.share_of(breakdown.total)), 5),
+        );
+        let room = page.screen.width.saturating_sub(start.chars().count() + 16);
+        let line = format!(
+            "{start}{}{}",
+            page.screen.faint(&pad(message.kind.name(), 16)),
+            fit(&shorten_within(&message.preview, inspection.info.directory.as_deref()), room)
+        );
+        page.line(&line);
     }
+}
 
-    fn table_heading(&mut self, heading: &str, name_width: usize, columns: &[&str]) {
-        self.text.push('\n');
-        let columns: String = columns.iter().map(|column| pad_left(column, 9)).collect();
+fn turns(page: &mut Page, inspection: &Inspection) {
+    let breakdown = &inspection.breakdown;
+    if breakdown.turns.len() < 2 {
+        return;
+    }
+    let mut turns: Vec<_> = breakdown.turns.iter().collect();
+    turns.sort_by_key(|turn| std::cmp::Reverse(turn.tokens));
+    page.heading("Heaviest turns");
+    for turn in turns.iter().take(LISTED) {
+        let mark = turn.ordinal.map_or_else(|| turn.message.to_string(), |ordinal| ordinal.to_string());
+        let start = format!(
+            "  {} {} {} {}  ",
+            pad(&mark, 6),
+            pad_left(&thousands(turn.tokens.0), 9),
+            pad_left(&percent(turn.tokens.share_of(breakdown.total)), 5),
+            pad_left(&plural(turn.calls, "call", "calls"), 10),
+        );
+        let room = page.screen.width.saturating_sub(start.chars().count());
+        let text = if turn.preview.is_empty() { "(before anybody typed)" } else { &turn.preview };
+        let line = format!("{start}{}", fit(text, room));
+        page.line(&line);
+    }
+    page.more(turns.len(), LISTED, "turns");
+}
+
+fn faults(page: &mut Page, inspection: &Inspection) {
+    let faults = &inspection.breakdown.faults;
+    if faults.is_empty() {
+        page.heading("Pairing");
         let line =
-            format!("{}{}", self.screen.strong(&pad(heading, name_width + 2)), self.screen.faint(&columns));
-        self.line(&line);
+            page.screen.good("  every call has its result; any provider would accept this conversation");
+        return page.line(&line);
     }
-
-    fn row(&mut self, name: &str, name_width: usize, cells: &[String]) {
-        let cells: String = cells.iter().map(|cell| pad_left(cell, 9)).collect();
-        let line = format!("  {}{cells}", pad(name, name_width));
-        self.line(&line);
+    page.heading(&format!("Pairing: {}", plural(faults.len(), "fault", "faults")));
+    let mut kinds: BTreeMap<FaultKind, Vec<&Fault>> = BTreeMap::new();
+    for fault in faults {
+        kinds.entry(fault.kind).or_default().push(fault);
     }
+    for (kind, faults) in kinds {
+        let places: Vec<String> = faults
+            .iter()
+            .take(EXAMPLES)
+            .map(|fault| fault.ordinal.map_or_else(|| visible(fault.message.as_str()), |at| at.to_string()))
+            .collect();
+        let more = if faults.len() > EXAMPLES { ", …" } else { "" };
+        let count = thousands(faults.len() as u64);
+        let line = format!("  {count} × {}: {}{more}", kind.describe(), places.join(", "));
+        let line = page.screen.warning(&fit(&line, page.screen.width));
+        page.line(&line);
+    }
+    let name = if inspection.name == "standard input" { "-" } else { &inspection.name };
+    let line = format!("  mend with: longhaul sessions repair {} -o OUT", visible(name));
+    page.line(&line);
+}
 
-    fn more(&mut self, count: usize, what: &str) {
-        if count > LISTED {
-            let line = format!("  and {} more {what}; --json lists all", thousands((count - LISTED) as u64));
-            self.line(&self.screen.faint(&line));
+fn reading(page: &mut Page, inspection: &Inspection) {
+    let Inspection { info, side, warnings, .. } = inspection;
+    if side.messages > 0 {
+        page.heading("Kept apart");
+        let line = format!(
+            "  {} of {}",
+            plural(side.messages, "message", "messages"),
+            plural(side.chains.len(), "sub-agent", "sub-agents"),
+        );
+        page.line(&line);
+    }
+    if info.skipped.total() > 0 {
+        page.heading(&format!(
+            "Skipped: {} without conversation",
+            plural(info.skipped.total(), "record", "records")
+        ));
+        let kinds: Vec<String> = info.skipped.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
+        for line in wrap(&kinds, page.screen.width.saturating_sub(2)) {
+            page.line(&format!("  {line}"));
+        }
+    }
+    if info.warnings > 0 {
+        page.heading(&plural(info.warnings, "warning", "warnings"));
+        for warning in warnings.iter().take(EXAMPLES * 2) {
+            let line = fit(&format!("  {warning}"), page.screen.width);
+            page.line(&page.screen.warning(&line));
+        }
+        if info.warnings > EXAMPLES * 2 {
+            let line =
+                format!("  and {} more; --json lists them", thousands((info.warnings - EXAMPLES * 2) as u64));
+            page.line(&line);
         }
     }
 }

@@ -1,0 +1,151 @@
+//! `longhaul eval FILE...`: what a compaction keeps of what the rest of each session needed, beside simpler ways.
+
+mod find;
+mod report;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use longhaul_conversation::TokenCount;
+use longhaul_eval::{Class, Method, SessionReport, Settings, Subject, baselines, evaluate, offline, to_json};
+use longhaul_session::read_session;
+use serde_json::{Value, json};
+
+use crate::args::parse_tokens;
+use crate::failure::hinted;
+use crate::input;
+use crate::output::{Screen, escape_json, thousands, with_progress};
+
+#[derive(Debug, Args)]
+pub(crate) struct EvalOptions {
+    /// Sessions of any known format, folders that are searched for them, or - for standard input.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// What a compaction may add, in tokens; several with commas between them [default: 1k,2k,4k,8k].
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_tokens)]
+    budget: Vec<TokenCount>,
+    /// Evaluates Longhaul's own compaction only, without the baselines.
+    #[arg(long)]
+    only: bool,
+    /// Evaluates also sessions of less than 8,000 tokens.
+    #[arg(long)]
+    small: bool,
+    /// Shows the figures of each session, too.
+    #[arg(long)]
+    sessions: bool,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+/// What came of all files.
+#[derive(Default)]
+struct Evaluation {
+    budgets: Vec<TokenCount>,
+    reports: Vec<SessionReport>,
+    skipped: Vec<Skipped>,
+}
+
+/// A file that was not evaluated.
+struct Skipped {
+    file: String,
+    reason: String,
+}
+
+/// Evaluates the sessions and prints what was measured.
+pub(crate) fn run(options: &EvalOptions, screen: &Screen) -> anyhow::Result<()> {
+    let evaluation = evaluate_all(options);
+    if evaluation.reports.is_empty() {
+        return Err(nothing_evaluated(&evaluation.skipped));
+    }
+    let text = if options.json {
+        escape_json(&serde_json::to_string_pretty(&object(&evaluation))?) + "\n"
+    } else {
+        report::text(&evaluation, options.sessions, screen)
+    };
+    std::io::stdout().lock().write_all(text.as_bytes()).context("could not write the output")
+}
+
+fn evaluate_all(options: &EvalOptions) -> Evaluation {
+    let mut settings = Settings::default();
+    if !options.budget.is_empty() {
+        settings.budgets.clone_from(&options.budget);
+        settings.budgets.sort();
+        settings.budgets.dedup();
+    }
+    let mut methods = vec![offline()];
+    if !options.only {
+        methods.extend(baselines());
+    }
+    let mut evaluation = Evaluation { budgets: settings.budgets.clone(), ..Evaluation::default() };
+    let (files, unreadable) = find::session_files(&options.files);
+    evaluation.skipped.extend(unreadable.iter().map(|(path, error)| Skipped::new(path, error)));
+    let done = AtomicUsize::new(0);
+    let line = || format!("evaluating: {} of {} sessions done", done.load(Ordering::Relaxed), files.len());
+    with_progress(line, || {
+        for file in &files {
+            match evaluate_file(file, &methods, &settings, options.small) {
+                Ok(report) => evaluation.reports.push(report),
+                Err(error) => evaluation.skipped.push(Skipped::new(file, &error)),
+            }
+            done.fetch_add(1, Ordering::Relaxed);
+        }
+    });
+    evaluation
+}
+
+fn evaluate_file(
+    file: &Path,
+    methods: &[Method],
+    settings: &Settings,
+    small: bool,
+) -> anyhow::Result<SessionReport> {
+    let session = read_session(input::open(file)?)?;
+    let subject = Subject::new(input::display_name(file), &session);
+    if subject.class() == Class::Small && !small {
+        let tokens = thousands(subject.tokens.0);
+        return Err(anyhow!("{tokens} tokens are too few; --small takes it too"));
+    }
+    Ok(evaluate(&subject, methods, settings))
+}
+
+impl Skipped {
+    fn new(file: &Path, error: &anyhow::Error) -> Self {
+        Self { file: input::display_name(file), reason: format!("{error:#}") }
+    }
+}
+
+/// Nothing to show: that is a failure, with the reasons as its cause.
+fn nothing_evaluated(skipped: &[Skipped]) -> anyhow::Error {
+    const NAMED: usize = 5;
+    let mut reasons: Vec<String> =
+        skipped.iter().take(NAMED).map(|skipped| format!("{}: {}", skipped.file, skipped.reason)).collect();
+    if skipped.len() > NAMED {
+        reasons.push(format!("and {} more", skipped.len() - NAMED));
+    }
+    if reasons.is_empty() {
+        reasons.push("there are no session files".into());
+    }
+    let error = anyhow!(reasons.join("; ")).context("no session could be evaluated");
+    hinted(error, "name session files, or folders that hold some")
+}
+
+fn object(evaluation: &Evaluation) -> Value {
+    let Evaluation { budgets, reports, skipped } = evaluation;
+    let mut figures = to_json(reports);
+    json!({
+        "schema": 1,
+        "budgets": budgets,
+        "real": figures["real"].take(),
+        "scripted": figures["scripted"].take(),
+        "small": figures["small"].take(),
+        "sessions": figures["sessions"].take(),
+        "skipped": skipped.iter().map(|skipped| json!({
+            "file": skipped.file,
+            "reason": skipped.reason,
+        })).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,126 @@
+//! Pins, asks and the ledger as JSON; docs/json.md describes it.
+
+use longhaul_context::{Ask, AskState, Asks, FileEntry, FileState, Ledger, Pin, Pins, Retirement, RunEntry};
+use longhaul_conversation::Ordinal;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Every pin: those that hold, then those that were taken back.
+pub(crate) fn pins(pins: &Pins) -> Value {
+    pins.active().chain(pins.retired()).map(pin).collect()
+}
+
+/// Everything that was asked for, in order.
+pub(crate) fn asks(asks: &Asks) -> Value {
+    asks.all().iter().map(ask).collect()
+}
+
+/// The whole record of work.
+pub(crate) fn ledger(ledger: &Ledger) -> Value {
+    json!({
+        "files": ledger.files().map(|(path, entry)| file(path, entry)).collect::<Vec<_>>(),
+        "commands": ledger.commands().iter().map(|command| json!({
+            "command": command.text,
+            "purpose": command.purpose,
+            "outcome": command.outcome,
+            "exit_code": command.exit_code,
+            "milliseconds": command.millis,
+            "message": command.at.to_string(),
+            "fixed": command.fixed.map(|at| at.to_string()),
+        })).collect::<Vec<_>>(),
+        "tests": ledger.runs().iter().map(run).collect::<Vec<_>>(),
+        "errors": ledger.errors().iter().map(|error| json!({
+            "name": error.name,
+            "text": error.message,
+            "file": error.file,
+            "source": error.source,
+            "message": error.at.to_string(),
+            "fixed": error.fixed.map(|at| at.to_string()),
+        })).collect::<Vec<_>>(),
+        "jobs": ledger.jobs().iter().map(|job| json!({
+            "kind": job.kind,
+            "text": job.text,
+            "handle": job.handle,
+            "outcome": job.outcome,
+            "message": job.at.to_string(),
+            "ended": job.ended.map(|at| at.to_string()),
+        })).collect::<Vec<_>>(),
+        "commits": ledger.commits().iter().map(|commit| json!({
+            "hash": commit.hash,
+            "text": commit.message,
+            "message": commit.at.to_string(),
+        })).collect::<Vec<_>>(),
+        "plan": ledger.plan().steps.iter().map(|step| json!({
+            "text": step.text,
+            "status": step.status,
+        })).collect::<Vec<_>>(),
+    })
+}
+
+fn pin(pin: &Pin) -> Value {
+    let retired_by = pin.retired_by.as_ref().map(|retirement| match retirement {
+        Retirement::Message { message, .. } => message.to_string(),
+        Retirement::Hand => "hand".to_string(),
+    });
+    json!({"id": pin.id, "text": pin.text, "messages": marks(&pin.messages), "retired_by": retired_by})
+}
+
+fn ask(ask: &Ask) -> Value {
+    let (state, evidence) = match &ask.state {
+        AskState::Open { claim } => ("open", claim.as_ref()),
+        AskState::Done(evidence) => ("done", Some(evidence)),
+        AskState::Replaced { .. } => ("replaced", None),
+    };
+    let evidence = match (&ask.state, evidence) {
+        (AskState::Replaced { by }, _) => {
+            json!({"message": by.to_string(), "kind": "replaced", "text": null})
+        }
+        (_, Some(evidence)) => {
+            let message = evidence.message.to_string();
+            json!({"message": message, "kind": evidence.kind, "text": evidence.words})
+        }
+        (_, None) => Value::Null,
+    };
+    json!({"text": ask.text, "state": state, "messages": marks(&ask.messages), "evidence": evidence})
+}
+
+fn file(path: &str, entry: &FileEntry) -> Value {
+    let moved_to = if let FileState::Moved { to } = &entry.state { Some(to) } else { None };
+    json!({
+        "path": path,
+        "state": entry.state.as_str(),
+        "moved_to": moved_to,
+        "first": entry.first.to_string(),
+        "last": entry.last.to_string(),
+        "read": entry.read.as_ref().map(|read| json!({
+            "times": read.times,
+            "whole": read.whole,
+            "lines": read.ranges.iter().map(|range| json!([range.first, range.last])).collect::<Vec<_>>(),
+        })),
+        "change": entry.change.as_ref().map(|change| json!({
+            "edits": change.edits,
+            "added": change.added,
+            "removed": change.removed,
+            "symbols": change.symbols,
+        })),
+        "hash": entry.hash,
+    })
+}
+
+fn run(run: &RunEntry) -> Value {
+    json!({
+        "runner": run.runner,
+        "purpose": run.purpose,
+        "command": run.command,
+        "outcome": run.outcome,
+        "passed": run.passed,
+        "failed": run.failed,
+        "skipped": run.skipped,
+        "failing": run.failing,
+        "message": run.at.to_string(),
+    })
+}
+
+fn marks(ordinals: &[Ordinal]) -> impl Serialize + use<> {
+    ordinals.iter().map(Ordinal::to_string).collect::<Vec<_>>()
+}

@@ -1,0 +1,34 @@
+//! Shows on a terminal that work goes on.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+/// Work that ends sooner needs no progress.
+const PATIENCE: Duration = Duration::from_secs(1);
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// Does some work. If it takes longer than a second, a terminal shows meanwhile what `line` says.
+pub(crate) fn with_progress<T>(line: impl Fn() -> String + Sync, work: impl FnOnce() -> T) -> T {
+    if !io::stderr().is_terminal() {
+        return work();
+    }
+    thread::scope(|scope| {
+        // The work is over when its end of the channel is gone.
+        let (working, ended) = mpsc::channel::<()>();
+        let line = &line;
+        scope.spawn(move || {
+            let mut wait = PATIENCE;
+            let mut erase: &[u8] = b"";
+            while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                io::stderr().write_all(format!("\r\x1b[K{}", line()).as_bytes()).ok();
+                (wait, erase) = (INTERVAL, b"\r\x1b[K");
+            }
+            io::stderr().write_all(erase).ok();
+        });
+        let done = work();
+        drop(working);
+        done
+    })
+}
