@@ -5,7 +5,9 @@
 //! records, and what the program told the model beside the conversation in attachments: both are taken in where they
 //! cannot come between a call and its result.
 
-use longhaul_conversation::{Message, MessageId, Origin, Part, Role, Vendor};
+use std::collections::{HashSet, VecDeque};
+
+use longhaul_conversation::{CallId, Message, MessageId, Origin, Part, Role, Vendor};
 use serde_json::Value;
 
 use super::anthropic::{read_block, read_usage, user_text};
@@ -13,6 +15,11 @@ use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
 use crate::out::Out;
+
+/// The model's name in notices that the program wrote in its place.
+pub(crate) const SYNTHETIC: &str = "<synthetic>";
+/// How the text of a skill starts.
+pub(crate) const SKILL_START: &str = "Base directory for this skill:";
 
 pub(super) const KNOWN: Known = Known {
     format: Format::ClaudeCode,
@@ -32,6 +39,7 @@ fn is_record(record: &Object<'_>) -> bool {
         "summary" => record.has("leafUuid"),
         "file-history-snapshot" => record.has("messageId"),
         "system" => named && record.has("subtype"),
+        "attachment" => named && record.has("attachment"),
         "last-prompt" | "queue-operation" | "permission-mode" | "ai-title" | "custom-title"
         | "agent-name" => record.has("sessionId") || record.has("leafUuid"),
         _ => false,
@@ -43,9 +51,11 @@ struct Claude {
     /// Whether the whole file is a sub-agent's own session; its first message tells.
     is_side: Option<bool>,
     /// The main conversation's `message.id`s.
-    model_ids: std::collections::HashSet<MessageId>,
+    model_ids: HashSet<MessageId>,
     /// Texts that a user queued while the model worked.
-    queued: std::collections::VecDeque<String>,
+    queued: VecDeque<String>,
+    /// Calls that nothing has answered yet.
+    open_calls: HashSet<CallId>,
     /// Messages that must not come between a call and its result.
     waiting: Vec<Message>,
     /// Whether the last user line only echoed a command; what the program adds behind it is the command's text.
@@ -133,7 +143,7 @@ impl Claude {
             return out.warn("an assistant record whose message is no object; skipped");
         };
         self.after_command = false;
-        let is_error = record.is_true("isApiErrorMessage") || message.str("model") == Some("<synthetic>");
+        let is_error = record.is_true("isApiErrorMessage") || message.str("model") == Some(SYNTHETIC);
         let mut parts = Vec::new();
         match message.take("content") {
             Some(Json::Array(blocks)) => {
@@ -149,7 +159,7 @@ impl Claude {
         let id = own_id.map_or_else(|| out.made_up_id(), MessageId::new);
         let mut read = Message::new(id, Role::Model, parts);
         read.at = record.time("timestamp");
-        read.model = message.take_string("model").filter(|model| model != "<synthetic>");
+        read.model = message.take_string("model").filter(|model| model != SYNTHETIC);
         read.usage = message.get("usage").and_then(read_usage);
         self.place(read, &record, out);
     }
@@ -161,6 +171,13 @@ impl Claude {
         if side && !file_is_side {
             let chain = record.str("agentId").or_else(|| record.str("slug")).unwrap_or("side chain");
             return out.side(chain, message);
+        }
+        self.open_calls.extend(message.calls().map(|call| call.id.clone()));
+        if message.role == Role::User && self.open_calls.is_empty() {
+            self.flush(out);
+        }
+        for result in message.results() {
+            self.open_calls.remove(&result.call);
         }
         if message.role == Role::Model && self.model_ids.contains(&message.id) {
             out.note(message.at, message.model.as_deref(), message.usage);
@@ -190,6 +207,7 @@ impl Claude {
             "compact_boundary" => {
                 self.flush(out);
                 self.model_ids.clear();
+                self.open_calls.clear();
                 out.restart();
             }
             _ => out.skip(&format!("system:{kind}")),

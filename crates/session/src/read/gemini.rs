@@ -11,7 +11,7 @@ use longhaul_conversation::{
 };
 use serde_json::{Map, Value};
 
-use super::contents::{CallIds, read_part, text_parts};
+use super::contents::{CallIds, read_part, status_of_word, text_parts};
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
@@ -146,7 +146,9 @@ impl Gemini {
         parts.retain(|part| !part.is_empty() || part.extra.is_some());
         let response_id = MessageId::new(format!("{id}_response"));
         let mut responses = Vec::new();
+        let mut answered_at = at;
         for call in tool_calls.into_iter().filter_map(Json::into_object) {
+            answered_at = answered_at.max(call.time("timestamp"));
             self.tool_call(call, is_whole, &response_id, &mut parts, &mut responses);
         }
         let mut message = Message::new(id.clone(), Role::Model, parts);
@@ -156,7 +158,10 @@ impl Gemini {
         message.extra = Extra::boxed(Vendor::Agent, record.into_map());
         out.put(message);
         if !responses.is_empty() {
-            out.put_after(id, Message { at, ..Message::new(response_id, Role::User, responses) });
+            out.put_after(
+                id,
+                Message { at: answered_at, ..Message::new(response_id, Role::User, responses) },
+            );
         }
     }
 
@@ -171,12 +176,7 @@ impl Gemini {
         let name = call.take_string("name").unwrap_or_default();
         let own_id = call.take_string("id");
         let args = call.take("args").map_or_else(|| Value::Object(Map::new()), Json::into_value);
-        let status = match call.str("status") {
-            Some("success") => ToolStatus::Succeeded,
-            Some("error") => ToolStatus::Failed,
-            Some("cancelled") => ToolStatus::Cancelled,
-            _ => ToolStatus::Unstated,
-        };
+        let status = call.str("status").and_then(status_of_word).unwrap_or_default();
         let id = match own_id {
             Some(id) => CallId::new(id),
             // The recorded content has the same call; its id was made up when it was read.
@@ -265,7 +265,8 @@ fn read_thought(thought: &Json<'_>) -> Option<Part> {
     Some(Part::thought(Thought { text, ..Thought::default() }))
 }
 
-fn read_tokens(tokens: &Json<'_>) -> Option<Usage> {
+/// The token figures of a model's message.
+pub(super) fn read_tokens(tokens: &Json<'_>) -> Option<Usage> {
     let count = |key: &str| tokens.get(key).and_then(Json::as_u64).map(TokenCount);
     let usage = Usage {
         input: count("input"),
@@ -281,6 +282,9 @@ fn read_tokens(tokens: &Json<'_>) -> Option<Usage> {
 fn read_head(head: &Object<'_>, out: &mut Out<'_>) {
     if let Some(id) = head.str("sessionId") {
         out.info.session_id = Some(id.to_string());
+    }
+    if let Some(hash) = head.str("projectHash") {
+        out.info.project = Some(hash.to_string());
     }
     if let Some(summary) = head.str("summary") {
         out.info.title = Some(summary.to_string());
