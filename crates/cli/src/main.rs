@@ -6,6 +6,7 @@
 
 mod args;
 mod commands;
+mod destination;
 mod failure;
 mod input;
 mod output;
@@ -22,6 +23,7 @@ fn main() -> ExitCode {
     let screen = Screen::of_stdout(args.color);
     let done = match &args.command {
         Command::Inspect(options) => commands::inspect::run(options, &screen),
+        Command::Sessions(command) => commands::sessions::run(command, args.color),
         Command::Completions { shell } => commands::completions::run(*shell),
     };
     match done {
