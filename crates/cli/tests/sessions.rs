@@ -105,6 +105,7 @@ fn an_interrupted_session_is_repaired() {
         assert!(said.lines().any(|line| line.starts_with(&format!("{mark}: "))), "{mark} is not in {said}");
     }
     assert!(said.contains("answered with a marked \"no result\""), "{said}");
+    assert!(!said.contains("cannot hold"), "{said}");
     let summary = said.lines().last().expect("a summary");
     assert!(summary.starts_with(&format!("{} repair", faults.len())), "{summary}");
     assert!(summary.contains("out.jsonl as Claude Code session"), "{summary}");

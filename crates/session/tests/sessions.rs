@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs::File;
 
-use longhaul_conversation::{Body, Message, Origin, Part, Role};
+use longhaul_conversation::{Body, Message, Origin, Part, Role, Transcript, find_faults, repair};
 use longhaul_session::{Format, LossKind, Session, WrittenSession, read_session, write_session};
 
 fn read(path: &std::path::Path) -> Session {
@@ -104,6 +104,34 @@ fn expected_losses(format: Format) -> BTreeSet<LossKind> {
         Format::Neutral => [LossKind::Fields, LossKind::ReasoningItem, LossKind::Signature].into(),
         _ => BTreeSet::new(),
     }
+}
+
+#[test]
+fn every_repaired_session_stays_repaired() {
+    let Some(corpus) = longhaul_testkit::corpus() else { return };
+    let mut wrong = Vec::new();
+    let formats = [
+        Format::ClaudeCode,
+        Format::GeminiJsonl,
+        Format::Neutral,
+        Format::GeminiContents,
+        Format::OpenAiChat,
+        Format::Anthropic,
+    ];
+    for path in longhaul_testkit::files_below(&corpus.join("sessions/original")) {
+        let mut session = read(&path);
+        let repaired = repair(session.transcript.into_messages()).messages;
+        session.transcript = Transcript::from_messages(repaired);
+        for format in formats {
+            let written = write_session(format, &session);
+            let back = read_session(written.text.as_bytes())
+                .unwrap_or_else(|error| panic!("{} as {format}: {error}", path.display()));
+            if let Some(fault) = find_faults(back.transcript.messages()).first() {
+                wrong.push(format!("{} as {format}: {fault}", path.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
 }
 
 #[test]

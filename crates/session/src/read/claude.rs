@@ -294,3 +294,53 @@ fn texts(content: Option<Json<'_>>) -> Vec<String> {
         _ => Vec::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::outline::{outline, read_text};
+    use crate::Format;
+    use serde_json::{Value, json};
+
+    fn user(id: &str, content: Value) -> Value {
+        json!({"type": "user", "uuid": id, "sessionId": "s", "message": {"role": "user", "content": content}})
+    }
+
+    fn memory(id: &str) -> Value {
+        json!({"type": "attachment", "uuid": id, "sessionId": "s",
+            "attachment": {"type": "nested_memory", "content": {"path": "N.md", "content": id}}})
+    }
+
+    fn call(id: &str) -> Value {
+        let content = json!([{"type": "tool_use", "id": id, "name": "ls", "input": {}}]);
+        json!({"type": "assistant", "uuid": id, "sessionId": "s",
+            "message": {"id": id, "role": "assistant", "content": content}})
+    }
+
+    fn result(id: &str) -> Value {
+        user(&format!("r-{id}"), json!([{"type": "tool_result", "tool_use_id": id, "content": "x"}]))
+    }
+
+    #[track_caller]
+    fn check(lines: &[Value], expected: &[&str]) {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let session = read_text(&text);
+        assert_eq!(session.info.format, Format::ClaudeCode);
+        assert_eq!(outline(session.transcript.messages()), expected);
+    }
+
+    #[test]
+    fn attachments_stay_where_they_stand() {
+        check(
+            &[memory("a"), user("u", json!("go")), memory("b")],
+            &["user: memory \"a\"", "user: user \"go\"", "user: memory \"b\""],
+        );
+    }
+
+    #[test]
+    fn attachments_do_not_come_between_a_call_and_its_result() {
+        check(
+            &[call("c"), memory("a"), result("c"), user("u", json!("more"))],
+            &["model: call c ls {}", "user: result c \"x\"", "user: memory \"a\"", "user: user \"more\""],
+        );
+    }
+}

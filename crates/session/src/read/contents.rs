@@ -370,3 +370,56 @@ fn read_media(mut media: Object<'_>) -> (Body, Object<'_>) {
     };
     (Body::Media(Media { mime, data }), media)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::outline::{outline, read_text};
+    use super::*;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(document: &Value, format: Format, expected: &[&str]) {
+        let session = read_text(&document.to_string());
+        assert_eq!(session.info.format, format);
+        assert_eq!(outline(session.transcript.messages()), expected);
+    }
+
+    #[test]
+    fn only_the_neutral_form_states_origins_and_outcomes() {
+        let contents = json!([
+            {"role": "user", "parts": [
+                {"text": "a <system-reminder>b</system-reminder>", "origin": "tool"},
+                {"text": "go", "origin": "nobody"},
+                {"functionResponse": {"id": "c", "name": "ls", "response": "none"}, "status": "cancelled"}]},
+        ]);
+        check(
+            &json!({"source": {}, "format": "pi", "contents": contents}),
+            Format::Neutral,
+            &[
+                "user: tool \"a <system-reminder>b</system-reminder>\", user \"go\", result c ls cancelled \"none\"",
+            ],
+        );
+        check(
+            &json!({"contents": contents}),
+            Format::GeminiContents,
+            &[
+                "user: user \"a \", hook \"<system-reminder>b</system-reminder>\", user \"go\", result c ls \"none\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_neutral_form_keeps_times_models_and_where_it_comes_from() {
+        let content = json!({"id": "a", "role": "model", "timestamp": "2026-01-02T03:04:05.000Z", "model": "m-1",
+            "tokens": {"input": 7}, "parts": [{"text": "hi"}]});
+        let source = json!({"session": "s-1", "directory": "/home/dev"});
+        let session =
+            read_text(&json!({"source": source, "format": "pi", "contents": [content]}).to_string());
+        let message = &session.transcript.messages()[0];
+        assert_eq!(message.at.map(|at| at.to_minute()).as_deref(), Some("2026-01-02 03:04"));
+        assert_eq!((message.model.as_deref(), &message.extra), (Some("m-1"), &None));
+        assert_eq!(message.usage.and_then(|usage| usage.input).map(|input| input.0), Some(7));
+        let info = session.info;
+        assert_eq!((info.session_id.as_deref(), info.directory.as_deref()), (Some("s-1"), Some("/home/dev")));
+    }
+}

@@ -345,6 +345,23 @@ mod tests {
     }
 
     #[test]
+    fn responses_have_the_time_of_their_calls() {
+        let late = CALL.replace(r#""status":"#, r#""timestamp":"2026-01-02T03:06:00Z","status":"#);
+        let times = |call: &str| {
+            let read = session(&[ASK, call]);
+            read.transcript
+                .messages()
+                .iter()
+                .filter_map(|message| message.at)
+                .map(|at| at.to_minute())
+                .collect()
+        };
+        let minutes = |minutes: [&str; 3]| minutes.map(|minute| format!("2026-01-02 03:{minute}")).to_vec();
+        let seen: [Vec<String>; 2] = [times(CALL), times(&late)];
+        assert_eq!(seen, [minutes(["05", "05", "05"]), minutes(["05", "05", "06"])]);
+    }
+
+    #[test]
     fn a_message_written_again_replaces_the_first_in_place() {
         let open =
             r#"{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"c","name":"ls","args":{}}]}"#;

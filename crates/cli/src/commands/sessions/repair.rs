@@ -1,7 +1,7 @@
 //! `longhaul sessions repair FILE -o OUT`: makes a session acceptable to every provider again.
 
-use longhaul_conversation::{Repair, Transcript, repair};
-use longhaul_session::{Format, Session, write_session};
+use longhaul_conversation::{FaultKind, Repair, Transcript, repair};
+use longhaul_session::{Format, Loss, LossKind, Session, write_session};
 use serde_json::{Value, json};
 
 use super::{RepairOptions, load, losses, report};
@@ -16,7 +16,8 @@ pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
     let mut session = load(&files.file)?;
     let repairs = mend(&mut session);
     let format = options.format.map_or(session.info.format, Format::from);
-    let written = write_session(format, &session);
+    let mut written = write_session(format, &session);
+    written.lost.retain(|loss| !is_own_answer(loss, &repairs));
     destination.write(&written.text)?;
     if files.json {
         let mut object = report::fields(&display_name(&files.file), &session, &written, &destination);
@@ -44,6 +45,13 @@ fn mend(session: &mut Session) -> Vec<Repair> {
     session.transcript.system = system;
     session.transcript.tools = tools;
     repaired.repairs
+}
+
+/// Whether this is the outcome of a call that the repair itself answered: nothing of the session is lost with it.
+fn is_own_answer(loss: &Loss, repairs: &[Repair]) -> bool {
+    let answered = repairs.iter().filter(|repair| repair.fault.kind == FaultKind::UnansweredCall);
+    let mut calls = answered.filter_map(|repair| repair.fault.call.as_ref());
+    loss.kind == LossKind::Status && calls.any(|call| call.as_str() == loss.detail)
 }
 
 /// The message, what was wrong in it, and what was done.
