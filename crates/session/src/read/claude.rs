@@ -301,7 +301,7 @@ mod tests {
     use crate::Format;
     use serde_json::{Value, json};
 
-    fn user(id: &str, content: Value) -> Value {
+    fn user(id: &str, content: &Value) -> Value {
         json!({"type": "user", "uuid": id, "sessionId": "s", "message": {"role": "user", "content": content}})
     }
 
@@ -317,7 +317,7 @@ mod tests {
     }
 
     fn result(id: &str) -> Value {
-        user(&format!("r-{id}"), json!([{"type": "tool_result", "tool_use_id": id, "content": "x"}]))
+        user(&format!("r-{id}"), &json!([{"type": "tool_result", "tool_use_id": id, "content": "x"}]))
     }
 
     #[track_caller]
@@ -331,7 +331,7 @@ mod tests {
     #[test]
     fn attachments_stay_where_they_stand() {
         check(
-            &[memory("a"), user("u", json!("go")), memory("b")],
+            &[memory("a"), user("u", &json!("go")), memory("b")],
             &["user: memory \"a\"", "user: user \"go\"", "user: memory \"b\""],
         );
     }
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn attachments_do_not_come_between_a_call_and_its_result() {
         check(
-            &[call("c"), memory("a"), result("c"), user("u", json!("more"))],
+            &[call("c"), memory("a"), result("c"), user("u", &json!("more"))],
             &["model: call c ls {}", "user: result c \"x\"", "user: memory \"a\"", "user: user \"more\""],
         );
     }

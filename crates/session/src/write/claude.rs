@@ -134,8 +134,13 @@ impl<'a> Writer<'a> {
     }
 
     fn user(&mut self, message: &Message) {
-        let mut lines =
-            UserLines { message, id: Some(message.id.to_string()), mark: Mark::None, blocks: Vec::new() };
+        let mut lines = UserLines {
+            message,
+            id: Some(message.id.to_string()),
+            mark: Mark::None,
+            blocks: Vec::new(),
+            has_mixed: false,
+        };
         for piece in pieces(&message.parts, &AGENTS) {
             match piece {
                 Piece::Text { text, extra, origin, parts, reads_back } => {
@@ -146,6 +151,7 @@ impl<'a> Writer<'a> {
                     };
                     let part = Part { extra: extra.clone(), ..Part::text(origin, text) };
                     self.add(&part, mark, &mut lines);
+                    lines.has_mixed |= parts > 1;
                 }
                 Piece::Other(part) => self.other(part, &mut lines),
             }
@@ -181,6 +187,9 @@ impl<'a> Writer<'a> {
     /// The mark for a part that does not tell by itself who wrote it.
     fn mark_for(&mut self, origin: Origin, text: &str, lines: &mut UserLines<'_>) -> Mark {
         let (mut mark, mut read) = self.choose_mark(origin, text);
+        if read == Some(origin) && self.could_bear(&mark, lines) {
+            lines.mark = mark.clone();
+        }
         if mark != lines.mark {
             // What the reader makes of a mark depends on the line before.
             self.close(lines);
@@ -203,6 +212,15 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Whether all that a line without a mark holds would still be read the same under this one.
+    fn could_bear(&self, mark: &Mark, lines: &UserLines<'_>) -> bool {
+        let same = |block: &Part| match block.as_text() {
+            Some(text) => self.choose_mark(block.origin, text) == (mark.clone(), Some(block.origin)),
+            None => block.as_result().is_some(),
+        };
+        lines.mark == Mark::None && !lines.has_mixed && lines.blocks.iter().all(same)
+    }
+
     /// The mark for a text that tells by itself: none, or that of the line it may stay in.
     fn mark_beside(&self, origin: Origin, text: &str, lines: &UserLines<'_>) -> Mark {
         let (mark, read) = self.choose_mark(origin, text);
@@ -222,6 +240,7 @@ impl<'a> Writer<'a> {
     /// Writes the line that is being put together.
     fn close(&mut self, lines: &mut UserLines<'_>) {
         let blocks = std::mem::take(&mut lines.blocks);
+        lines.has_mixed = false;
         let mark = std::mem::replace(&mut lines.mark, Mark::None);
         if blocks.is_empty() {
             return;
@@ -391,6 +410,8 @@ struct UserLines<'m> {
     id: Option<String>,
     mark: Mark,
     blocks: Vec<Part>,
+    /// Whether one of the blocks is a text of several origins.
+    has_mixed: bool,
 }
 
 fn encode_answer(message: &Message, parts: &[Part], is_notice: bool) -> Map<String, Value> {

@@ -79,7 +79,7 @@ fn records(session: &Session, losses: &mut Losses) -> Vec<Value> {
     let mut rest = messages;
     while let Some((message, behind)) = rest.split_first() {
         rest = behind;
-        if message.is_empty() {
+        if !message.parts.iter().any(says_something) {
             continue;
         }
         match message.role {
