@@ -140,7 +140,10 @@ impl<'a> Writer<'a> {
         for message in behind {
             // The name must not be another message's.
             let is_free = message.id == response || !self.ids.contains(&response);
-            if message.role != Role::User || !is_free {
+            // Two results of one call can only stand together, in a record of the user's side.
+            let mut answered = HashSet::new();
+            let is_single = message.results().all(|result| answered.insert(&result.call));
+            if message.role != Role::User || !is_free || !is_single {
                 break;
             }
             let mut taken = 0;
