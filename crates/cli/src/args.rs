@@ -6,6 +6,8 @@ use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use longhaul_conversation::TokenCount;
 
+use crate::commands::sessions::SessionsCommand;
+
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
 
@@ -35,6 +37,9 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// Shows where the tokens of a recorded session are, and what is broken in it.
     Inspect(InspectOptions),
+    /// Repairs recorded sessions, and writes them in other formats.
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
     /// Prints a completion script for a shell.
     Completions {
         /// The shell.

@@ -2,3 +2,4 @@
 
 pub(crate) mod completions;
 pub(crate) mod inspect;
+pub(crate) mod sessions;
