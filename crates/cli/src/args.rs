@@ -7,6 +7,7 @@ use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use longhaul_conversation::TokenCount;
 
 use crate::commands::eval::EvalOptions;
+use crate::commands::sessions::SessionsCommand;
 
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
@@ -39,6 +40,9 @@ pub(crate) enum Command {
     Inspect(InspectOptions),
     /// Measures on recorded sessions what a compaction keeps of what is needed later.
     Eval(EvalOptions),
+    /// Repairs recorded sessions, and writes them in other formats.
+    #[command(subcommand)]
+    Sessions(SessionsCommand),
     /// Prints a completion script for a shell.
     Completions {
         /// The shell.

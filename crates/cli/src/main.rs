@@ -6,6 +6,7 @@
 
 mod args;
 mod commands;
+mod destination;
 mod failure;
 mod input;
 mod output;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
             load_settings(args.color).and_then(|settings| commands::inspect::run(options, &settings, &screen))
         }
         Command::Eval(options) => commands::eval::run(options, &screen),
+        Command::Sessions(command) => commands::sessions::run(command, args.color),
         Command::Completions { shell } => commands::completions::run(*shell),
     };
     match done {

@@ -1,6 +1,7 @@
 //! Folds a session of any size into a [`Breakdown`], keeping a few figures of each message and none of its content.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
 
 use longhaul_conversation::{
     Body, CallId, Change, Message, MessageId, Ordinal, Origin, Part, Role, Sequence, Shape, Timestamp,
@@ -29,6 +30,31 @@ struct Look {
     files: Names,
     /// The tool and the file of each call.
     calls: HashMap<CallId, Use>,
+    heavy: Heavy,
+}
+
+/// The sizes of the heaviest messages so far.
+#[derive(Debug, Default)]
+struct Heavy(BinaryHeap<Reverse<u64>>);
+
+impl Heavy {
+    /// Many more than are shown, as messages may be taken back later.
+    const KEPT: usize = 16 * HEAVIEST;
+
+    /// Whether a message of this size is among the heaviest.
+    fn admits(&mut self, size: Estimate) -> bool {
+        let size = size.tokens().0;
+        if self.0.len() < Self::KEPT {
+            self.0.push(Reverse(size));
+            return true;
+        }
+        let Reverse(least) = self.0.peek().copied().unwrap_or(Reverse(0));
+        if size > least {
+            self.0.pop();
+            self.0.push(Reverse(size));
+        }
+        size > least
+    }
 }
 
 /// What is kept of a message.
@@ -296,9 +322,13 @@ impl Look {
                 }
                 _ => {}
             }
-            if facts.preview.is_empty() {
-                facts.preview = self.part_preview(part).into();
-            }
+        }
+        facts.kinds.shrink_to_fit();
+        facts.uses.shrink_to_fit();
+        // Only the heaviest are shown, so only what may be among them keeps a preview.
+        if facts.preview.is_empty() && self.heavy.admits(facts.size) {
+            let shown = parts.iter().map(|part| self.part_preview(part)).find(|preview| !preview.is_empty());
+            facts.preview = shown.unwrap_or_default().into();
         }
     }
 
@@ -317,7 +347,7 @@ impl Look {
                 let name = tool.or(result.name.as_deref()).unwrap_or("(unknown tool)");
                 match file {
                     Some(path) => preview(&format!("{name} → {path}")),
-                    None => preview(&format!("{name} → {}", result.readable())),
+                    None => preview(&format!("{name} → {}", beginning(&result.readable()))),
                 }
             }
             Body::Media(media) => media.mime.clone(),
@@ -394,6 +424,11 @@ fn first_argument(args: &Value) -> String {
         },
         other => other.to_string(),
     }
+}
+
+/// As much of a text as a preview could show.
+fn beginning(text: &str) -> &str {
+    &text[..text.floor_char_boundary(8 * PREVIEW)]
 }
 
 /// The beginning of a text on one line.

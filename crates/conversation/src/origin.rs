@@ -26,6 +26,14 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Every origin.
+    pub const ALL: [Self; 6] = [Self::User, Self::Model, Self::Tool, Self::Memory, Self::Hook, Self::Summary];
+
+    /// The origin that [`Origin::as_str`] writes as `word`.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|origin| origin.as_str() == word)
+    }
+
     /// The lower-case word used in output and on disk.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::io::Read;
 
+use serde::de::IgnoredAny;
+
 use crate::ReadError;
 use crate::json::Json;
-use crate::lines::{Line, Lines, describe, mend, text_of};
+use crate::lines::{Lines, OwnedLine, describe, mend, text_of};
 use crate::read::{KNOWN, KNOWN_TEXTS, Known, KnownText};
 
 /// What an input turned out to be.
@@ -18,13 +20,6 @@ pub(crate) enum Found {
     Text { known: &'static KnownText, text: String, lossy: bool },
 }
 
-/// A line that was looked at and will be read again.
-pub(crate) struct OwnedLine {
-    number: usize,
-    bytes: Vec<u8>,
-    closed: bool,
-}
-
 /// How many lines may say nothing about the format before we give up.
 const LOOK_AT: usize = 200;
 
@@ -32,14 +27,14 @@ const LOOK_AT: usize = 200;
 ///
 /// What has not been looked at is returned with it.
 pub(crate) fn find_format<R: Read>(mut lines: Lines<R>) -> Result<(Found, Option<Lines<R>>), ReadError> {
-    let first: OwnedLine = lines.next()?.ok_or(ReadError::Empty)?.into();
+    let first = lines.next_owned()?.ok_or(ReadError::Empty)?;
     check_binary(&first.bytes)?;
     let first_line = text_of(&first.bytes).0;
     if let Some(known) = KNOWN_TEXTS.iter().find(|known| (known.is_first_line)(&first_line)) {
         let (text, lossy) = into_text(lines.rest(first.into_bytes())?);
         return Ok((Found::Text { known, text, lossy }, None));
     }
-    if starts_json(&first.bytes) && Json::parse(&text_of(&first.bytes).0).is_err() {
+    if starts_json(&first.bytes) && !is_json(&text_of(&first.bytes).0) {
         // Either JSON over many lines, or a first line that is broken: only the whole can tell.
         let number = first.number;
         return Ok((find_in_document(lines.rest(first.into_bytes())?, number)?, None));
@@ -60,15 +55,16 @@ fn find_in_lines<R: Read>(
         if head.len() == LOOK_AT {
             break;
         }
-        match lines.next()? {
-            Some(line) => head.push(line.into()),
+        match lines.next_owned()? {
+            Some(line) => head.push(line),
             None => break,
         }
     }
-    if let [only] = head.as_slice() {
-        return Ok((find_in_document(only.bytes.clone(), only.number)?, None));
+    if head.len() > 1 {
+        return Err(ReadError::Unknown { found: describe_lines(&head) });
     }
-    Err(ReadError::Unknown { found: describe_lines(&head) })
+    let only = head.pop().expect("the first line is there");
+    Ok((find_in_document(only.bytes, only.number)?, None))
 }
 
 /// Looks at an input that is one JSON value, or should be; `number` is that of its first line.
@@ -109,17 +105,22 @@ fn find_in_broken_document(
     let mut lines = Lines::from_line(bytes, number);
     let mut head: Vec<OwnedLine> = Vec::new();
     let mut found = None;
-    while let Some(line) = lines.next()? {
+    while let Some(line) = lines.next_owned()? {
         if found.is_none() && head.len() < LOOK_AT {
-            found = known_record(line.bytes);
+            found = known_record(&line.bytes);
         }
-        head.push(line.into());
+        head.push(line);
     }
     match found {
         Some(known) => Ok(Found::Lines { known, head }),
         None if starts_json(bytes) => Err(ReadError::BrokenJson { reason: error.to_string() }),
         None => Err(ReadError::Unknown { found: describe_lines(&head) }),
     }
+}
+
+/// Whether a text is JSON that could be read, found out without reading it.
+fn is_json(text: &str) -> bool {
+    serde_json::from_str::<IgnoredAny>(text).is_ok()
 }
 
 fn starts_json(bytes: &[u8]) -> bool {
@@ -174,24 +175,4 @@ fn check_binary(first: &[u8]) -> Result<(), ReadError> {
     let is_text = starts_json(first) && first.trim_ascii_start().get(1) != Some(&0)
         || !start.contains(&0) && (matches!(text_of(start).0, Cow::Borrowed(_)) || first.len() > start.len());
     if looks_like.is_some() || !is_text { Err(ReadError::Binary { looks_like }) } else { Ok(()) }
-}
-
-impl From<Line<'_>> for OwnedLine {
-    fn from(line: Line<'_>) -> Self {
-        Self { number: line.number, bytes: line.bytes.to_vec(), closed: line.closed }
-    }
-}
-
-impl OwnedLine {
-    /// The line as it stood in the input.
-    fn into_bytes(mut self) -> Vec<u8> {
-        if self.closed {
-            self.bytes.push(b'\n');
-        }
-        self.bytes
-    }
-
-    pub(crate) fn as_line(&self) -> Line<'_> {
-        Line { number: self.number, bytes: &self.bytes, closed: self.closed }
-    }
 }

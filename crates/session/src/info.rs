@@ -21,6 +21,8 @@ pub struct SessionInfo {
     pub window: Option<TokenCount>,
     /// The folder the agent worked in.
     pub directory: Option<String>,
+    /// The project's hash, as Gemini CLI writes it.
+    pub project: Option<String>,
     /// The time of the first record that has one.
     pub started: Option<Timestamp>,
     /// The time of the last record that has one.
@@ -64,6 +66,7 @@ impl SessionInfo {
             models: Vec::new(),
             window: None,
             directory: None,
+            project: None,
             started: None,
             ended: None,
             system: Vec::new(),

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! [`write()`] goes the other way: it writes a request in a provider's wire format and tells what that format has no place
-//! for.
+//! for. [`write_session`] does the same for a whole session as the file of an agent.
 //!
 //! ```
 //! use longhaul_conversation::{Message, Part, Request, Role};
@@ -43,4 +43,4 @@ pub use event::{Event, Warning};
 pub use format::Format;
 pub use info::{Question, SessionInfo, Skipped};
 pub use read::{Session, SideChain, read, read_session};
-pub use write::{Loss, LossKind, Target, Written, write};
+pub use write::{Loss, LossKind, Target, Written, WrittenSession, write, write_session};

@@ -21,6 +21,27 @@ pub(crate) struct Line<'a> {
     pub(crate) closed: bool,
 }
 
+/// A line that was looked at and will be read again.
+pub(crate) struct OwnedLine {
+    pub(crate) number: usize,
+    pub(crate) bytes: Vec<u8>,
+    closed: bool,
+}
+
+impl OwnedLine {
+    pub(crate) fn as_line(&self) -> Line<'_> {
+        Line { number: self.number, bytes: &self.bytes, closed: self.closed }
+    }
+
+    /// The line with its end, to put the rest of the input behind it.
+    pub(crate) fn into_bytes(mut self) -> Vec<u8> {
+        if self.closed {
+            self.bytes.push(b'\n');
+        }
+        self.bytes
+    }
+}
+
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
 impl<R: Read> Lines<R> {
@@ -49,6 +70,15 @@ impl<R: Read> Lines<R> {
                 return Ok(Some(Line { number: self.number, bytes: self.buffer.trim_ascii_end(), closed }));
             }
         }
+    }
+
+    /// The next line that is not blank, given away: a line may be as large as its file.
+    pub(crate) fn next_owned(&mut self) -> io::Result<Option<OwnedLine>> {
+        let Some(Line { number, bytes, closed }) = self.next()? else { return Ok(None) };
+        let length = bytes.len();
+        let mut bytes = std::mem::take(&mut self.buffer);
+        bytes.truncate(length);
+        Ok(Some(OwnedLine { number, bytes, closed }))
     }
 
     /// Everything that has not been read yet, behind `start`.

@@ -12,6 +12,14 @@ pub(crate) struct OriginRules {
     pub(crate) starts: &'static [(&'static str, Origin)],
 }
 
+/// How a repaired conversation says that a text was the result of a call that is missing.
+pub(crate) const ORPHAN_RESULT: (&str, Origin) = ("[result of a call that is not here: ", Origin::Tool);
+/// How it says that a text was a call on the user's side.
+pub(crate) const MISPLACED_CALL: (&str, Origin) = ("[call recorded on the user's side: ", Origin::Hook);
+/// What it puts in the place of a first message that is missing.
+pub(crate) const MISSING_START: (&str, Origin) =
+    ("[the beginning of this conversation is missing]", Origin::Hook);
+
 /// What Claude Code and Codex put into user messages; requests in a wire format carry the same texts.
 pub(crate) const AGENTS: OriginRules = OriginRules {
     tags: &[
@@ -56,6 +64,9 @@ pub(crate) const AGENTS: OriginRules = OriginRules {
         ("Stop hook feedback:", Origin::Hook),
         ("[Image: source:", Origin::Hook),
         ("[Image: original", Origin::Hook),
+        ORPHAN_RESULT,
+        MISPLACED_CALL,
+        MISSING_START,
     ],
 };
 
@@ -146,6 +157,7 @@ fn tag_at<'t>(text: &'t str, open: usize, rules: &OriginRules, unclosed: &mut Ve
 #[cfg(test)]
 mod tests {
     use super::*;
+    use longhaul_conversation::{Message, Role, ToolCall, ToolResult, repair};
 
     const RULES: OriginRules = OriginRules {
         tags: &[("reminder", Origin::Hook), ("stdout", Origin::Tool)],
@@ -210,6 +222,23 @@ mod tests {
         assert_eq!(seen, [Origin::Tool, Origin::Hook, Origin::User, Origin::Hook]);
         let parts = split_by_tags("no tags".to_string(), Origin::Tool, &RULES);
         assert_eq!(parts, [Part::text(Origin::Tool, "no tags")]);
+    }
+
+    #[test]
+    fn the_marks_of_a_repair_are_known() {
+        let orphan = ToolResult::text("c1", "two files").with_name("ls");
+        let messages = vec![
+            Message::new("a", Role::Model, vec![Part::model_text("hi")]),
+            Message::new("u", Role::User, vec![Part::result(orphan), Part::call(ToolCall::new("c2", "ls"))]),
+        ];
+        let repaired = repair(messages).messages;
+        let added = repaired.iter().filter(|message| message.role == Role::User);
+        let parts: Vec<&Part> = added.flat_map(|message| &message.parts).collect();
+        assert_eq!(parts.len(), 3);
+        for part in parts {
+            let text = part.as_text().expect("marked text").to_string();
+            assert_eq!(split_user_text(text, &AGENTS), std::slice::from_ref(part));
+        }
     }
 
     #[test]

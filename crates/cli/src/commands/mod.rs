@@ -3,4 +3,5 @@
 pub(crate) mod completions;
 pub(crate) mod eval;
 pub(crate) mod inspect;
+pub(crate) mod sessions;
 pub(crate) mod tracked;

@@ -166,10 +166,11 @@ fn classify_path<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)
     if !(is_plain && path.len() < 9) {
         found(AnchorKind::Path, path);
     }
-    if let Some((_, name)) = path.rsplit_once('/') {
-        if name.len() >= 5 && has_file_ending(name) {
-            found(AnchorKind::Path, name);
-        }
+    if let Some((_, name)) = path.rsplit_once('/')
+        && name.len() >= 5
+        && has_file_ending(name)
+    {
+        found(AnchorKind::Path, name);
     }
 }
 

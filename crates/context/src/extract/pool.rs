@@ -113,7 +113,7 @@ impl Pool {
             let mut numbers = self.anchors_of(text, at);
             if source == Source::Call {
                 each_command(text, &mut |command| {
-                    numbers.push(self.number(AnchorKind::Command, command, at))
+                    numbers.push(self.number(AnchorKind::Command, command, at));
                 });
             }
             for number in numbers {
@@ -343,7 +343,7 @@ fn gather(part: &Part, lines: &mut Gathered) {
         // Memory is loaded again, and what the program said was for the moment.
         (Body::Text(_), Origin::Memory | Origin::Hook) => {}
         (Body::Thought(thought), _) => {
-            prose_lines(&thought.text, &mut |line| lines.add(Source::Thought, line))
+            prose_lines(&thought.text, &mut |line| lines.add(Source::Thought, line));
         }
         (Body::Call(call), _) => gather_call(call, lines),
         (Body::Result(result), _) => gather_output(&result.readable(), lines),
@@ -354,10 +354,11 @@ fn gather(part: &Part, lines: &mut Gathered) {
 /// An output that is JSON is read by its texts.
 fn gather_output(text: &str, lines: &mut Gathered) {
     let mut add = |text: &str| output_lines(text, &mut |line| lines.add(Source::Output, line));
-    if text.starts_with(['{', '[']) && text.ends_with(['}', ']']) {
-        if let Ok(value) = serde_json::from_str::<Value>(text) {
-            return each_text(&value, &mut add);
-        }
+    if text.starts_with(['{', '['])
+        && text.ends_with(['}', ']'])
+        && let Ok(value) = serde_json::from_str::<Value>(text)
+    {
+        return each_text(&value, &mut add);
     }
     add(text);
 }

@@ -49,6 +49,7 @@ impl Shape {
             .enumerate()
             .filter_map(|(place, part)| Some(Item { part: (from + place) as u32, kind: item_kind(part)? }));
         self.items.extend(items);
+        self.items.shrink_to_fit();
     }
 
     /// Whether the message says nothing.

@@ -6,6 +6,7 @@ use longhaul_conversation::{
 };
 use serde_json::{Map, Value};
 
+use super::claude::SKILL_START;
 use super::shared::{blocks_of, keep_rest, messages_of, text_parts};
 use super::{Known, Reader, openai};
 use crate::Format;
@@ -170,7 +171,7 @@ fn read_message(mut message: Object<'_>, out: &mut Out<'_>) {
 /// The text of a user message; `whole` is the origin of all of it, where that is known.
 pub(super) fn user_text(text: String, whole: Option<Origin>) -> Vec<Part> {
     match whole {
-        Some(Origin::Hook) if text.trim_start().starts_with("Base directory for this skill:") => {
+        Some(Origin::Hook) if text.trim_start().starts_with(SKILL_START) => {
             vec![Part::text(Origin::Memory, text)]
         }
         Some(origin) => vec![Part::text(origin, text)],

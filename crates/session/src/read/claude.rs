@@ -5,9 +5,9 @@
 //! records, and what the program told the model beside the conversation in attachments: both are taken in where they
 //! cannot come between a call and its result.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 
-use longhaul_conversation::{Message, MessageId, Origin, Part, Role, Vendor};
+use longhaul_conversation::{CallId, Message, MessageId, Origin, Part, Role, Vendor};
 use serde_json::Value;
 
 use super::anthropic::{read_block, read_usage, user_text};
@@ -15,6 +15,11 @@ use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
 use crate::out::Out;
+
+/// The model's name in notices that the program wrote in its place.
+pub(crate) const SYNTHETIC: &str = "<synthetic>";
+/// How the text of a skill starts.
+pub(crate) const SKILL_START: &str = "Base directory for this skill:";
 
 pub(super) const KNOWN: Known = Known {
     format: Format::ClaudeCode,
@@ -34,6 +39,7 @@ fn is_record(record: &Object<'_>) -> bool {
         "summary" => record.has("leafUuid"),
         "file-history-snapshot" => record.has("messageId"),
         "system" => named && record.has("subtype"),
+        "attachment" => named && record.has("attachment"),
         "last-prompt" | "queue-operation" | "permission-mode" | "ai-title" | "custom-title"
         | "agent-name" => record.has("sessionId") || record.has("leafUuid"),
         _ => false,
@@ -48,6 +54,8 @@ struct Claude {
     model_ids: HashMap<MessageId, usize>,
     /// Texts that a user queued while the model worked.
     queued: VecDeque<String>,
+    /// Calls that nothing has answered yet.
+    open_calls: HashSet<CallId>,
     /// Messages that must not come between a call and its result.
     waiting: Vec<Message>,
     /// Whether the last user line only echoed a command; what the program adds behind it is the command's text.
@@ -135,7 +143,7 @@ impl Claude {
             return out.warn("an assistant record whose message is no object; skipped");
         };
         self.after_command = false;
-        let is_error = record.is_true("isApiErrorMessage") || message.str("model") == Some("<synthetic>");
+        let is_error = record.is_true("isApiErrorMessage") || message.str("model") == Some(SYNTHETIC);
         let mut parts = Vec::new();
         match message.take("content") {
             Some(Json::Array(blocks)) => {
@@ -151,7 +159,7 @@ impl Claude {
         let id = own_id.map_or_else(|| out.made_up_id(), MessageId::new);
         let mut read = Message::new(id, Role::Model, parts);
         read.at = record.time("timestamp");
-        read.model = message.take_string("model").filter(|model| model != "<synthetic>");
+        read.model = message.take_string("model").filter(|model| model != SYNTHETIC);
         read.usage = message.get("usage").and_then(read_usage);
         self.place(read, &record, out);
     }
@@ -163,6 +171,13 @@ impl Claude {
         if side && !file_is_side {
             let chain = record.str("agentId").or_else(|| record.str("slug")).unwrap_or("side chain");
             return out.side(chain, message);
+        }
+        self.open_calls.extend(message.calls().map(|call| call.id.clone()));
+        if message.role == Role::User && self.open_calls.is_empty() {
+            self.flush(out);
+        }
+        for result in message.results() {
+            self.open_calls.remove(&result.call);
         }
         if message.role == Role::User {
             let message = unlike_others(message, out);
@@ -191,6 +206,7 @@ impl Claude {
         match kind {
             "compact_boundary" => {
                 self.flush(out);
+                self.open_calls.clear();
                 out.restart();
             }
             _ => out.skip(&format!("system:{kind}")),
@@ -323,14 +339,52 @@ mod tests {
             ],
             &[
                 r#"user: user "hi""#,
+                r#"user: hook "note""#,
+                r#"user: hook "note""#,
                 r#"user: user "hi""#,
-                r#"user: hook "note""#,
-                r#"user: hook "note""#,
                 r#"user: user "more""#,
                 r#"user: user "more""#,
                 r#"model: model "yes""#,
             ],
             0,
+        );
+    }
+
+    use crate::Format;
+    use serde_json::{Value, json};
+
+    fn user(id: &str, content: &Value) -> Value {
+        json!({"type": "user", "uuid": id, "sessionId": "s", "message": {"role": "user", "content": content}})
+    }
+
+    fn memory(id: &str) -> Value {
+        json!({"type": "attachment", "uuid": id, "sessionId": "s",
+            "attachment": {"type": "nested_memory", "content": {"path": "N.md", "content": id}}})
+    }
+
+    fn call(id: &str) -> Value {
+        let content = json!([{"type": "tool_use", "id": id, "name": "ls", "input": {}}]);
+        json!({"type": "assistant", "uuid": id, "sessionId": "s",
+            "message": {"id": id, "role": "assistant", "content": content}})
+    }
+
+    fn result(id: &str) -> Value {
+        user(&format!("r-{id}"), &json!([{"type": "tool_result", "tool_use_id": id, "content": "x"}]))
+    }
+
+    #[track_caller]
+    fn check_records(lines: &[Value], expected: &[&str]) {
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let session = read_text(&text);
+        assert_eq!(session.info.format, Format::ClaudeCode);
+        assert_eq!(outline(session.transcript.messages()), expected);
+    }
+
+    #[test]
+    fn attachments_stay_where_they_stand() {
+        check_records(
+            &[memory("a"), user("u", &json!("go")), memory("b")],
+            &["user: memory \"a\"", "user: user \"go\"", "user: memory \"b\""],
         );
     }
 
@@ -349,5 +403,13 @@ mod tests {
         let boundary = r#"{"type":"system","subtype":"compact_boundary","sessionId":"s"}"#;
         check(&[ASKED, SAID, SAID], &[r#"user: user "hi""#, r#"model: model "yes", model "yes""#], 0);
         check(&[ASKED, SAID, boundary, ASKED, SAID], &[r#"user: user "hi""#, r#"model: model "yes""#], 0);
+    }
+
+    #[test]
+    fn attachments_do_not_come_between_a_call_and_its_result() {
+        check_records(
+            &[call("c"), memory("a"), result("c"), user("u", &json!("more"))],
+            &["model: call c ls {}", "user: result c \"x\"", "user: memory \"a\"", "user: user \"more\""],
+        );
     }
 }

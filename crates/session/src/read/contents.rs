@@ -8,11 +8,12 @@ use longhaul_conversation::{
 };
 use serde_json::{Map, Value};
 
+use super::gemini::read_tokens;
 use super::{Known, Reader};
 use crate::Format;
 use crate::info::Question;
 use crate::json::{Json, Object};
-use crate::origins::{OriginRules, split_user_text};
+use crate::origins::{MISPLACED_CALL, MISSING_START, ORPHAN_RESULT, OriginRules, split_user_text};
 use crate::out::Out;
 
 /// The neutral form: contents with their source.
@@ -20,11 +21,13 @@ pub(super) const NEUTRAL: Known = Known {
     format: Format::Neutral,
     is_record: |_| false,
     is_document: |document| {
-        is_contents(document.get("contents"))
+        let contents = document.get("contents");
+        let is_empty = contents.and_then(Json::as_array).is_some_and(<[_]>::is_empty);
+        (is_empty || is_contents(contents))
             && document.get("format").is_some()
             && document.get("source").is_some()
     },
-    open: || Box::new(Contents::default()),
+    open: || Box::new(Contents { is_neutral: true, ..Contents::default() }),
     unread: &[],
 };
 
@@ -42,7 +45,7 @@ pub(crate) const GEMINI: Known = Known {
 };
 
 /// What Gemini CLI and the agents in the neutral form put into user messages.
-const ORIGINS: OriginRules = OriginRules {
+pub(crate) const ORIGINS: OriginRules = OriginRules {
     tags: &[
         ("session_context", Origin::Hook),
         ("hook_context", Origin::Hook),
@@ -71,6 +74,9 @@ const ORIGINS: OriginRules = OriginRules {
         ("[tool output]", Origin::Tool),
         ("System: Please continue.", Origin::Hook),
         ("--- Content from referenced files ---", Origin::Tool),
+        ORPHAN_RESULT,
+        MISPLACED_CALL,
+        MISSING_START,
     ],
 };
 
@@ -86,6 +92,8 @@ fn is_contents(value: Option<&Json<'_>>) -> bool {
 #[derive(Default)]
 struct Contents {
     ids: CallIds,
+    /// Whether contents and parts say what no request has: times, models, token figures and origins.
+    is_neutral: bool,
 }
 
 impl Reader for Contents {
@@ -94,6 +102,9 @@ impl Reader for Contents {
             Json::Array(contents) => contents,
             Json::Object(mut document) => {
                 read_head(&mut document, out);
+                if self.is_neutral {
+                    read_source(&document, out);
+                }
                 let contents = document.take_array("contents").or_else(|| document.take_array("history"));
                 contents.unwrap_or_default()
             }
@@ -121,12 +132,71 @@ impl Contents {
         let id = out.unused_id(content.take_string("id").map(MessageId::new));
         let mut parts = Vec::new();
         for part in content.take_array("parts").unwrap_or_default() {
-            parts.extend(read_part(part, role, &mut self.ids));
+            parts.extend(self.part(part, role));
         }
         let mut message = Message::new(id, role, parts);
+        if self.is_neutral {
+            message.at = content.take("timestamp").as_ref().and_then(Json::as_time);
+            message.model = content.take_string("model");
+            message.usage = content.take("tokens").as_ref().and_then(read_tokens);
+        }
         message.extra = longhaul_conversation::Extra::boxed(Vendor::Gemini, content.into_map());
         out.put(message);
     }
+
+    /// One part; an origin and a status that it states count for all of it.
+    fn part(&mut self, mut part: Json<'_>, role: Role) -> Vec<Part> {
+        let Json::Object(fields) = &mut part else { return read_part(part, role, &mut self.ids) };
+        if !self.is_neutral {
+            return read_part(part, role, &mut self.ids);
+        }
+        let origin = fields.take_string("origin").as_deref().and_then(Origin::from_word);
+        let status = fields.take_string("status").as_deref().and_then(status_of_word);
+        // Only the user's texts are split.
+        let role = if origin.is_some() { Role::Model } else { role };
+        let mut parts = read_part(part, role, &mut self.ids);
+        for part in &mut parts {
+            part.origin = origin.unwrap_or(part.origin);
+            if let Body::Result(result) = &mut part.body {
+                result.status = status.unwrap_or(result.status);
+            }
+        }
+        parts
+    }
+}
+
+const STATUSES: [(&str, ToolStatus); 4] = [
+    ("unstated", ToolStatus::Unstated),
+    ("success", ToolStatus::Succeeded),
+    ("error", ToolStatus::Failed),
+    ("cancelled", ToolStatus::Cancelled),
+];
+
+/// The word for a status in Gemini CLI's tool calls and in the neutral form.
+pub(crate) fn status_word(status: ToolStatus) -> &'static str {
+    STATUSES.iter().find(|(_, known)| *known == status).map_or("unstated", |(word, _)| word)
+}
+
+/// The status that [`status_word`] writes as `word`.
+pub(super) fn status_of_word(word: &str) -> Option<ToolStatus> {
+    STATUSES.iter().find(|(known, _)| *known == word).map(|(_, status)| *status)
+}
+
+/// The status of a response that states none: an `error` in it says that the call failed.
+pub(crate) fn status_when_read(output: &Output) -> ToolStatus {
+    match output {
+        Output::Structured(value) if value.get("error").is_some_and(|error| !error.is_null()) => {
+            ToolStatus::Failed
+        }
+        _ => ToolStatus::Unstated,
+    }
+}
+
+/// Where a neutral session says it comes from.
+fn read_source(document: &Object<'_>, out: &mut Out<'_>) {
+    let source = |key| document.get("source").and_then(|source| source.get(key)).and_then(Json::as_str);
+    out.info.session_id = source("session").map(str::to_string);
+    out.info.directory = source("directory").map(str::to_string);
 }
 
 fn read_head(document: &mut Object<'_>, out: &mut Out<'_>) {
@@ -283,15 +353,12 @@ fn read_response<'a>(mut response: Object<'a>, ids: &mut CallIds) -> (Body, Obje
     let name = response.take_string("name");
     let id = response.take_string("id");
     let call = id.map_or_else(|| ids.of_result(name.as_deref().unwrap_or_default()), CallId::new);
-    let (status, output) = match response.take("response") {
-        None | Some(Json::Null) => (ToolStatus::Unstated, Output::Empty),
-        Some(Json::String(text)) => (ToolStatus::Unstated, Output::Text(text.into_owned())),
-        Some(value) => {
-            let failed = value.get("error").is_some_and(|error| !matches!(error, Json::Null));
-            let status = if failed { ToolStatus::Failed } else { ToolStatus::Unstated };
-            (status, Output::Structured(value.into_value()))
-        }
+    let output = match response.take("response") {
+        None | Some(Json::Null) => Output::Empty,
+        Some(Json::String(text)) => Output::Text(text.into_owned()),
+        Some(value) => Output::Structured(value.into_value()),
     };
+    let status = status_when_read(&output);
     let nested = response.take_array("parts").unwrap_or_default();
     let nested = nested.into_iter().flat_map(|part| {
         read_part(part, Role::Model, ids).into_iter().map(|part| Part { origin: Origin::Tool, ..part })
@@ -315,8 +382,56 @@ fn read_media(mut media: Object<'_>) -> (Body, Object<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::outline::{outline, read_text};
     use super::*;
     use crate::read_session;
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(document: &Value, format: Format, expected: &[&str]) {
+        let session = read_text(&document.to_string());
+        assert_eq!(session.info.format, format);
+        assert_eq!(outline(session.transcript.messages()), expected);
+    }
+
+    #[test]
+    fn only_the_neutral_form_states_origins_and_outcomes() {
+        let contents = json!([
+            {"role": "user", "parts": [
+                {"text": "a <system-reminder>b</system-reminder>", "origin": "tool"},
+                {"text": "go", "origin": "nobody"},
+                {"functionResponse": {"id": "c", "name": "ls", "response": "none"}, "status": "cancelled"}]},
+        ]);
+        check(
+            &json!({"source": {}, "format": "pi", "contents": contents}),
+            Format::Neutral,
+            &[
+                "user: tool \"a <system-reminder>b</system-reminder>\", user \"go\", result c ls cancelled \"none\"",
+            ],
+        );
+        check(
+            &json!({"contents": contents}),
+            Format::GeminiContents,
+            &[
+                "user: user \"a \", hook \"<system-reminder>b</system-reminder>\", user \"go\", result c ls \"none\"",
+            ],
+        );
+    }
+
+    #[test]
+    fn the_neutral_form_keeps_times_models_and_where_it_comes_from() {
+        let content = json!({"id": "a", "role": "model", "timestamp": "2026-01-02T03:04:05.000Z", "model": "m-1",
+            "tokens": {"input": 7}, "parts": [{"text": "hi"}]});
+        let source = json!({"session": "s-1", "directory": "/home/dev"});
+        let session =
+            read_text(&json!({"source": source, "format": "pi", "contents": [content]}).to_string());
+        let message = &session.transcript.messages()[0];
+        assert_eq!(message.at.map(|at| at.to_minute()).as_deref(), Some("2026-01-02 03:04"));
+        assert_eq!((message.model.as_deref(), &message.extra), (Some("m-1"), &None));
+        assert_eq!(message.usage.and_then(|usage| usage.input).map(|input| input.0), Some(7));
+        let info = session.info;
+        assert_eq!((info.session_id.as_deref(), info.directory.as_deref()), (Some("s-1"), Some("/home/dev")));
+    }
 
     #[test]
     fn an_id_that_is_used_twice_replaces_nothing() {

@@ -11,7 +11,7 @@ use longhaul_conversation::{
 };
 use serde_json::{Map, Value};
 
-use super::contents::{CallIds, read_part, text_parts};
+use super::contents::{CallIds, read_part, status_of_word, text_parts};
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
@@ -147,7 +147,9 @@ impl Gemini {
         let response_id = MessageId::new(format!("{id}_response"));
         let mut responses = Vec::new();
         let mut recorded = Recorded::in_parts(&parts);
+        let mut answered_at = at;
         for call in tool_calls.into_iter().filter_map(Json::into_object) {
+            answered_at = answered_at.max(call.time("timestamp"));
             self.tool_call(call, &mut recorded, &response_id, &mut parts, &mut responses);
         }
         let mut message = Message::new(id.clone(), Role::Model, parts);
@@ -157,7 +159,10 @@ impl Gemini {
         message.extra = Extra::boxed(Vendor::Agent, record.into_map());
         out.put(message);
         if !responses.is_empty() {
-            out.put_after(id, Message { at, ..Message::new(response_id, Role::User, responses) });
+            out.put_after(
+                id,
+                Message { at: answered_at, ..Message::new(response_id, Role::User, responses) },
+            );
         }
     }
 
@@ -172,12 +177,7 @@ impl Gemini {
         let name = call.take_string("name").unwrap_or_default();
         let own_id = call.take_string("id");
         let args = call.take("args").map_or_else(|| Value::Object(Map::new()), Json::into_value);
-        let status = match call.str("status") {
-            Some("success") => ToolStatus::Succeeded,
-            Some("error") => ToolStatus::Failed,
-            Some("cancelled") => ToolStatus::Cancelled,
-            _ => ToolStatus::Unstated,
-        };
+        let status = call.str("status").and_then(status_of_word).unwrap_or_default();
         // Of a call without an id, the content may have the same; its id was made up when it was read.
         let id = own_id.map(CallId::new).or_else(|| recorded.take(&name, &args));
         let id = id.unwrap_or_else(|| self.ids.of_call(&name));
@@ -281,7 +281,8 @@ fn read_thought(thought: &Json<'_>) -> Option<Part> {
     Some(Part::thought(Thought { text, ..Thought::default() }))
 }
 
-fn read_tokens(tokens: &Json<'_>) -> Option<Usage> {
+/// The token figures of a model's message.
+pub(super) fn read_tokens(tokens: &Json<'_>) -> Option<Usage> {
     let count = |key: &str| tokens.get(key).and_then(Json::as_u64).map(TokenCount);
     let usage = Usage {
         input: count("input"),
@@ -297,6 +298,9 @@ fn read_tokens(tokens: &Json<'_>) -> Option<Usage> {
 fn read_head(head: &Object<'_>, out: &mut Out<'_>) {
     if let Some(id) = head.str("sessionId") {
         out.info.session_id = Some(id.to_string());
+    }
+    if let Some(hash) = head.str("projectHash") {
+        out.info.project = Some(hash.to_string());
     }
     if let Some(summary) = head.str("summary") {
         out.info.title = Some(summary.to_string());
@@ -354,6 +358,23 @@ mod tests {
         let status = read.transcript.messages()[2].results().next().map(|result| result.status);
         assert_eq!(status, Some(ToolStatus::Succeeded));
         assert!(find_faults(read.transcript.messages()).is_empty());
+    }
+
+    #[test]
+    fn responses_have_the_time_of_their_calls() {
+        let late = CALL.replace(r#""status":"#, r#""timestamp":"2026-01-02T03:06:00Z","status":"#);
+        let times = |call: &str| {
+            let read = session(&[ASK, call]);
+            read.transcript
+                .messages()
+                .iter()
+                .filter_map(|message| message.at)
+                .map(|at| at.to_minute())
+                .collect()
+        };
+        let minutes = |minutes: [&str; 3]| minutes.map(|minute| format!("2026-01-02 03:{minute}")).to_vec();
+        let seen: [Vec<String>; 2] = [times(CALL), times(&late)];
+        assert_eq!(seen, [minutes(["05", "05", "05"]), minutes(["05", "05", "06"])]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod aider;
 pub(crate) mod anthropic;
 mod chat_pieces;
-mod claude;
+pub(crate) mod claude;
 mod cline;
 mod codex;
 pub(crate) mod contents;

@@ -95,7 +95,12 @@ fn fit_system(part: &Part, losses: &mut Losses) -> Option<Part> {
     None
 }
 
-fn fit_part(part: &Part, role: Role, names: &HashMap<&CallId, &str>, losses: &mut Losses) -> Option<Part> {
+pub(super) fn fit_part(
+    part: &Part,
+    role: Role,
+    names: &HashMap<&CallId, &str>,
+    losses: &mut Losses,
+) -> Option<Part> {
     let body = match (&part.body, role) {
         (Body::Thought(thought), Role::Model) => {
             let signed_here = thought.signature.as_ref().is_some_and(|signature| signature.vendor == OWN);
@@ -226,7 +231,7 @@ fn encode_content(parts: &[Part]) -> Value {
     }
 }
 
-fn encode_block(part: &Part) -> Value {
+pub(super) fn encode_block(part: &Part) -> Value {
     let mut fields = fields_of(&part.extra);
     let mut encoded = match &part.body {
         Body::Text(text) => object([("type", "text".into()), ("text", text.as_str().into())]),

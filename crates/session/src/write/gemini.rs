@@ -17,6 +17,15 @@ use super::{add_missing, object, restore_rest};
 
 const OWN: Vendor = Vendor::Gemini;
 
+/// What becomes of call ids that the source lacked and we made up.
+#[derive(Clone, Copy)]
+pub(super) enum MadeUpIds {
+    /// They are left out; a reader finds results by their tool's name.
+    LeftOut,
+    /// They are written, so that results are found whatever the order.
+    Written,
+}
+
 pub(super) fn fit(request: &Request, losses: &mut Losses) -> Request {
     let system = request.system.iter().filter_map(|part| fit_system(part, losses)).collect();
     let names = call_names(&request.messages);
@@ -31,7 +40,7 @@ pub(super) fn fit(request: &Request, losses: &mut Losses) -> Request {
 }
 
 /// The instruction is made of plain texts.
-fn fit_system(part: &Part, losses: &mut Losses) -> Option<Part> {
+pub(super) fn fit_system(part: &Part, losses: &mut Losses) -> Option<Part> {
     if !matches!(part.body, Body::Text(_)) {
         lose_misplaced(part, losses);
         return None;
@@ -40,7 +49,7 @@ fn fit_system(part: &Part, losses: &mut Losses) -> Option<Part> {
     Some(Part { extra: None, ..part.clone() })
 }
 
-fn fit_part(part: &Part, names: &HashMap<&CallId, &str>, losses: &mut Losses) -> Option<Part> {
+pub(super) fn fit_part(part: &Part, names: &HashMap<&CallId, &str>, losses: &mut Losses) -> Option<Part> {
     let body = match &part.body {
         Body::Thought(thought) => {
             let thought = fit_thought(thought, OWN, losses);
@@ -59,7 +68,11 @@ fn fit_part(part: &Part, names: &HashMap<&CallId, &str>, losses: &mut Losses) ->
 }
 
 /// A response is an object whose `error` says that the call failed; beside it stand media, but no text.
-fn fit_result(result: &ToolResult, names: &HashMap<&CallId, &str>, losses: &mut Losses) -> ToolResult {
+pub(super) fn fit_result(
+    result: &ToolResult,
+    names: &HashMap<&CallId, &str>,
+    losses: &mut Losses,
+) -> ToolResult {
     let mut nested = Vec::new();
     let mut texts = false;
     for part in &result.nested {
@@ -110,7 +123,7 @@ pub(super) fn encode(request: &Request) -> Map<String, Value> {
         body.insert("model".into(), format!("models/{}", request.model).into());
     }
     if !request.system.is_empty() {
-        let parts = request.system.iter().map(encode_part).collect();
+        let parts = request.system.iter().map(|part| encode_part(part, MadeUpIds::LeftOut)).collect();
         body.insert("systemInstruction".into(), Value::Object(object([("parts", Value::Array(parts))])));
     }
     if !request.tools.is_empty() {
@@ -122,7 +135,7 @@ pub(super) fn encode(request: &Request) -> Map<String, Value> {
     body
 }
 
-fn encode_tool(tool: &ToolDeclaration) -> Value {
+pub(super) fn encode_tool(tool: &ToolDeclaration) -> Value {
     let mut declared = object([("name", tool.name.as_str().into())]);
     if !tool.description.is_empty() {
         declared.insert("description".into(), tool.description.as_str().into());
@@ -138,13 +151,13 @@ fn encode_message(message: &Message) -> Value {
         Role::User => "user",
         Role::Model => "model",
     };
-    let parts = message.parts.iter().map(encode_part).collect();
+    let parts = message.parts.iter().map(|part| encode_part(part, MadeUpIds::LeftOut)).collect();
     let mut content = object([("role", role.into()), ("parts", Value::Array(parts))]);
     add_missing(&mut content, fields_of(&message.extra));
     Value::Object(content)
 }
 
-fn encode_part(part: &Part) -> Value {
+pub(super) fn encode_part(part: &Part, ids: MadeUpIds) -> Value {
     let mut fields = fields_of(&part.extra);
     let mut encoded = match &part.body {
         Body::Text(text) => object([("text", text.as_str().into())]),
@@ -156,12 +169,12 @@ fn encode_part(part: &Part) -> Value {
             encoded
         }
         Body::Call(call) => {
-            let mut inner = own_id(&call.id);
+            let mut inner = encode_id(&call.id, ids);
             inner.insert("name".into(), call.name.as_str().into());
             inner.insert("args".into(), call.args.clone());
             wrap("functionCall", inner, &mut fields)
         }
-        Body::Result(result) => wrap("functionResponse", encode_result(result), &mut fields),
+        Body::Result(result) => wrap("functionResponse", encode_result(result, ids), &mut fields),
         Body::Media(media) => wrap("inlineData", encode_media(media), &mut fields),
         Body::File(file) => wrap("fileData", encode_file(file), &mut fields),
         Body::Opaque(opaque) => return opaque.value.clone(),
@@ -175,13 +188,15 @@ fn wrap(key: &str, mut inner: Map<String, Value>, fields: &mut Map<String, Value
     object([(key, Value::Object(inner))])
 }
 
-/// Ids that the source lacked are left out; the reader finds results by their tool's name.
-fn own_id(id: &CallId) -> Map<String, Value> {
-    if id.is_made_up() { Map::new() } else { object([("id", id.as_str().into())]) }
+fn encode_id(id: &CallId, ids: MadeUpIds) -> Map<String, Value> {
+    match ids {
+        MadeUpIds::LeftOut if id.is_made_up() => Map::new(),
+        _ => object([("id", id.as_str().into())]),
+    }
 }
 
-fn encode_result(result: &ToolResult) -> Map<String, Value> {
-    let mut inner = own_id(&result.call);
+fn encode_result(result: &ToolResult, ids: MadeUpIds) -> Map<String, Value> {
+    let mut inner = encode_id(&result.call, ids);
     if let Some(name) = &result.name {
         inner.insert("name".into(), name.as_str().into());
     }
@@ -195,7 +210,10 @@ fn encode_result(result: &ToolResult) -> Map<String, Value> {
         }
     }
     if !result.nested.is_empty() {
-        inner.insert("parts".into(), Value::Array(result.nested.iter().map(encode_part).collect()));
+        inner.insert(
+            "parts".into(),
+            Value::Array(result.nested.iter().map(|part| encode_part(part, ids)).collect()),
+        );
     }
     inner
 }

@@ -228,7 +228,7 @@ fn messages() -> impl Strategy<Value = Message> {
     })
 }
 
-fn requests() -> impl Strategy<Value = Request> {
+pub(super) fn requests() -> impl Strategy<Value = Request> {
     let tools =
         vec(("[a-c]", texts(), select(vec![json!(null), json!({"type": "object", "b": 1, "a": 2})])), 0..2);
     (vec(with_fields(texts().prop_map(Body::Text)), 0..3), tools, vec(messages(), 0..7)).prop_map(

@@ -7,7 +7,7 @@ use longhaul_conversation::{Message, MessageId, Ordinal};
 /// Something that could not be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
-    /// The message it belongs to; none for the system instruction.
+    /// The message it belongs to; none where it belongs to the session as a whole, as the system instruction does.
     pub message: Option<MessageId>,
     /// That message's mark.
     pub ordinal: Option<Ordinal>,
@@ -48,9 +48,50 @@ pub enum LossKind {
     Order,
     /// A part that the target does not take from this side.
     Misplaced,
+    /// Who really produced a part; its content was written.
+    Origin,
+    /// That a text was a thought, which the target takes only with its own signature; it was written as text.
+    ThoughtAsText,
+    /// A result for a call id that another message has answered.
+    SecondResult,
+    /// Token figures that the target does not tell apart.
+    Usage,
+    /// The system instruction.
+    System,
+    /// The declared tools.
+    Tools,
+    /// The conversation of a sub-agent.
+    SideChain,
 }
 
 impl LossKind {
+    /// A stable word for machines.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Signature => "signature",
+            Self::Thought => "thought",
+            Self::ReasoningItem => "reasoning_item",
+            Self::Opaque => "opaque",
+            Self::Media => "media",
+            Self::File => "file",
+            Self::MediaType => "media_type",
+            Self::Status => "status",
+            Self::ToolName => "tool_name",
+            Self::Arguments => "arguments",
+            Self::Fields => "fields",
+            Self::Order => "order",
+            Self::Misplaced => "misplaced",
+            Self::Origin => "origin",
+            Self::ThoughtAsText => "thought_as_text",
+            Self::SecondResult => "second_result",
+            Self::Usage => "usage",
+            Self::System => "system",
+            Self::Tools => "tools",
+            Self::SideChain => "side_chain",
+            Self::CallId => "call_id",
+        }
+    }
+
     /// What was lost, in words for people.
     pub fn describe(self) -> &'static str {
         match self {
@@ -68,6 +109,13 @@ impl LossKind {
             Self::Fields => "fields",
             Self::Order => "order of parts",
             Self::Misplaced => "part on the wrong side",
+            Self::Origin => "who wrote a part",
+            Self::ThoughtAsText => "that a text was a thought",
+            Self::SecondResult => "second result for one call",
+            Self::Usage => "token figures",
+            Self::System => "system instruction",
+            Self::Tools => "declared tools",
+            Self::SideChain => "conversation of a sub-agent",
         }
     }
 }
@@ -77,7 +125,7 @@ impl fmt::Display for Loss {
         match (self.ordinal, &self.message) {
             (Some(ordinal), _) => write!(f, "{ordinal}: ")?,
             (None, Some(message)) => write!(f, "{message}: ")?,
-            (None, None) => f.write_str("system: ")?,
+            (None, None) => {}
         }
         f.write_str(self.kind.describe())?;
         if self.detail.is_empty() { Ok(()) } else { write!(f, " ({})", self.detail) }
@@ -97,6 +145,12 @@ impl Losses {
     pub(super) fn at(&mut self, message: &Message) {
         self.message = Some(message.id.clone());
         self.ordinal = message.ordinal;
+    }
+
+    /// From now on losses concern the session as a whole.
+    pub(super) fn at_session(&mut self) {
+        self.message = None;
+        self.ordinal = None;
     }
 
     pub(super) fn add(&mut self, kind: LossKind, detail: impl Into<String>) {

@@ -1,16 +1,23 @@
-//! Writes conversations as requests in the providers' wire formats.
+//! Writes conversations: as requests in the providers' wire formats, and as whole sessions.
 //!
-//! Writing takes two steps. First a request is fitted to its target: what the target has no place for is left out and
+//! Writing a request takes two steps. First a request is fitted to its target: what the target has no place for is left out and
 //! reported, what it wants in another form takes that form. Then the fitted request is encoded, which loses nothing more:
 //! read back, it is equal but for message ids, times, origins and usage, which no wire format carries.
 
 mod anthropic;
+mod claude;
 mod fit;
 mod gemini;
+mod gemini_cli;
 #[cfg(test)]
 mod laws;
 mod loss;
+mod neutral;
 mod openai;
+mod pieces;
+mod session;
+#[cfg(test)]
+mod session_laws;
 
 use longhaul_conversation::Request;
 use serde_json::{Map, Value};
@@ -19,6 +26,7 @@ use crate::Format;
 
 use loss::Losses;
 pub use loss::{Loss, LossKind};
+pub use session::{WrittenSession, write_session};
 
 /// A wire format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,0 +1,75 @@
+//! `longhaul sessions repair FILE -o OUT`: makes a session acceptable to every provider again.
+
+use longhaul_conversation::{FaultKind, Repair, Transcript, repair};
+use longhaul_session::{Format, Loss, LossKind, Session, write_session};
+use serde_json::{Value, json};
+
+use super::{RepairOptions, load, losses, report};
+use crate::args::Color;
+use crate::input::display_name;
+use crate::output::{Screen, plural, visible};
+
+/// Reads, repairs, writes and tells.
+pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
+    let files = &options.files;
+    let destination = files.destination()?;
+    let mut session = load(&files.file)?;
+    let repairs = mend(&mut session);
+    let format = options.format.map_or(session.info.format, Format::from);
+    let mut written = write_session(format, &session);
+    written.lost.retain(|loss| !is_own_answer(loss, &repairs));
+    destination.write(&written.text)?;
+    if files.json {
+        let mut object = report::fields(&display_name(&files.file), &session, &written, &destination);
+        object["repairs"] = repairs.iter().map(repair_json).collect();
+        return report::print_json(&object, &destination);
+    }
+    let screen = report::screen(&destination, color);
+    let mut text = report::warnings(&session, &screen);
+    text.push_str(&repairs.iter().map(|repair| repair_line(repair, &screen)).collect::<String>());
+    text.push_str(&losses::text(&written.lost, &screen));
+    let outcome = report::outcome(&destination, &written);
+    text.push_str(&match repairs.len() {
+        0 => format!("{}; {outcome}.\n", screen.good("Nothing to repair")),
+        count => format!("{}; {outcome}.\n", screen.strong(&plural(count, "repair", "repairs"))),
+    });
+    report::print(&text, &destination)
+}
+
+/// Repairs the main conversation; what sub-agents said stays as it was.
+fn mend(session: &mut Session) -> Vec<Repair> {
+    let transcript = std::mem::take(&mut session.transcript);
+    let (system, tools) = (transcript.system.clone(), transcript.tools.clone());
+    let repaired = repair(transcript.into_messages());
+    session.transcript = Transcript::from_messages(repaired.messages);
+    session.transcript.system = system;
+    session.transcript.tools = tools;
+    repaired.repairs
+}
+
+/// Whether this is the outcome of a call that the repair itself answered: nothing of the session is lost with it.
+fn is_own_answer(loss: &Loss, repairs: &[Repair]) -> bool {
+    let answered = repairs.iter().filter(|repair| repair.fault.kind == FaultKind::UnansweredCall);
+    let mut calls = answered.filter_map(|repair| repair.fault.call.as_ref());
+    loss.kind == LossKind::Status && calls.any(|call| call.as_str() == loss.detail)
+}
+
+/// The message, what was wrong in it, and what was done.
+fn repair_line(repair: &Repair, screen: &Screen) -> String {
+    let fault = &repair.fault;
+    let mark = fault.ordinal.map_or_else(|| visible(fault.message.as_str()), |mark| mark.to_string());
+    let call = fault.call.as_ref().map(|call| format!(" (call {})", visible(call.as_str())));
+    let wrong = screen.warning(&format!("{}{}", fault.kind.describe(), call.unwrap_or_default()));
+    format!("{mark}: {wrong}: {}\n", repair.action())
+}
+
+fn repair_json(repair: &Repair) -> Value {
+    let fault = &repair.fault;
+    json!({
+        "kind": fault.kind.as_str(),
+        "message": fault.ordinal.map(|ordinal| ordinal.to_string()),
+        "id": fault.message.as_str(),
+        "call": fault.call.as_ref().map(|call| call.as_str()),
+        "action": repair.action(),
+    })
+}

@@ -1,0 +1,94 @@
+//! What both commands say about reading and writing.
+
+use std::io::Write;
+
+use longhaul_session::{Session, WrittenSession};
+use serde_json::{Value, json};
+
+use crate::args::Color;
+use crate::destination::Destination;
+use crate::output::{Screen, fit, plural, thousands, visible};
+
+/// How many warnings are shown one by one.
+const WARNINGS_SHOWN: usize = 10;
+
+/// Where people read the report: not where the result goes.
+pub(super) fn screen(destination: &Destination, color: Color) -> Screen {
+    match destination {
+        Destination::Stdout => Screen::of_stderr(color),
+        _ => Screen::of_stdout(color),
+    }
+}
+
+/// Prints a report, where [`screen`] says.
+pub(super) fn print(text: &str, destination: &Destination) -> anyhow::Result<()> {
+    match destination {
+        Destination::Stdout => std::io::stderr().lock().write_all(text.as_bytes())?,
+        _ => std::io::stdout().lock().write_all(text.as_bytes())?,
+    }
+    Ok(())
+}
+
+/// An object on lines of its own.
+pub(super) fn print_json(object: &Value, destination: &Destination) -> anyhow::Result<()> {
+    print(&format!("{object:#}\n"), destination)
+}
+
+/// What could not be read.
+pub(super) fn warnings(session: &Session, screen: &Screen) -> String {
+    if session.info.warnings == 0 {
+        return String::new();
+    }
+    let heading = plural(session.info.warnings, "warning in reading:", "warnings in reading:");
+    let mut text = format!("{}\n", screen.strong(&heading));
+    for warning in session.warnings.iter().take(WARNINGS_SHOWN) {
+        let line = fit(&format!("  {warning}"), screen.width);
+        text.push_str(&screen.warning(&line));
+        text.push('\n');
+    }
+    if session.info.warnings > WARNINGS_SHOWN {
+        let more = thousands((session.info.warnings - WARNINGS_SHOWN) as u64);
+        text.push_str(&format!("  and {more} more; --json lists them\n"));
+    }
+    text
+}
+
+/// Where the session went, as the end of a sentence.
+pub(super) fn outcome(destination: &Destination, written: &WrittenSession) -> String {
+    let format = written.format;
+    match destination {
+        Destination::Nowhere => format!("nothing was written; -o OUT writes it as {format}"),
+        Destination::Stdout => format!("wrote it to standard output as {format}"),
+        Destination::File { path, .. } | Destination::Stream(path) => {
+            format!("wrote {} as {format}", visible(&path.display().to_string()))
+        }
+    }
+}
+
+/// The fields that both commands have in their JSON.
+pub(super) fn fields(
+    name: &str,
+    session: &Session,
+    written: &WrittenSession,
+    destination: &Destination,
+) -> Value {
+    let path = match destination {
+        Destination::Nowhere => None,
+        Destination::Stdout => Some("-".to_string()),
+        Destination::File { path, .. } | Destination::Stream(path) => Some(path.display().to_string()),
+    };
+    json!({
+        "schema": 1,
+        "file": name,
+        "format": session.info.format.as_str(),
+        "messages": session.transcript.messages().len(),
+        "target": written.format.as_str(),
+        "written": path,
+        "lost": super::losses::json(&written.lost),
+        "warnings": session.warnings.iter().map(|warning| json!({
+            "line": warning.line,
+            "reason": warning.reason,
+        })).collect::<Vec<_>>(),
+        "warning_count": session.info.warnings,
+    })
+}
