@@ -288,7 +288,7 @@ impl FloorPart {
             Self::Memory => "memory files",
             Self::Pins => "standing instructions",
             Self::NewestUserMessage => "newest user message",
-            Self::LastGroup => "last tool call with its result",
+            Self::LastGroup => "last message or tool call with its result",
         }
     }
 

@@ -33,6 +33,11 @@ pub fn curate(messages: Vec<Message>, empty: EmptyMessages) -> Vec<Message> {
     curated
 }
 
+/// Whether [`curate`] would leave everything as it is.
+pub(crate) fn is_curated(messages: &[Message], empty: EmptyMessages) -> bool {
+    messages.iter().filter(|message| message.role == Role::Model).all(|message| is_valid(message, empty))
+}
+
 fn close_run(run: &mut Vec<Message>, empty: EmptyMessages, curated: &mut Vec<Message>) {
     if run.iter().all(|message| is_valid(message, empty)) {
         curated.append(run);
@@ -166,6 +171,7 @@ mod tests {
             let once = curate(messages.clone(), EmptyMessages::Drop);
             let calls = |messages: &[Message]| messages.iter().flat_map(Message::calls).count();
             prop_assert_eq!(calls(&once), calls(&messages));
+            prop_assert_eq!(is_curated(&messages, EmptyMessages::Drop), once == messages);
             prop_assert_eq!(curate(once.clone(), EmptyMessages::Drop), once);
         }
     }

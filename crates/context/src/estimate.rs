@@ -65,6 +65,12 @@ impl Estimate {
     }
 }
 
+impl From<TokenCount> for Estimate {
+    fn from(tokens: TokenCount) -> Self {
+        Self(tokens.0 as f64)
+    }
+}
+
 impl std::ops::Add for Estimate {
     type Output = Self;
     fn add(self, other: Self) -> Self {

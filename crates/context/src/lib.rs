@@ -14,6 +14,7 @@
 //! assert_eq!(breakdown.turns.len(), 1);
 //! ```
 
+mod apply;
 mod asks;
 mod breakdown;
 mod budget;
@@ -23,21 +24,31 @@ mod compose;
 mod coverage;
 mod curate;
 mod cut;
+mod environment;
 mod estimate;
 mod extract;
 mod groups;
 mod json_size;
+mod last_resort;
 mod ledger;
 mod loops;
 mod mask;
+mod numbering;
+mod offline;
 mod pins;
+mod plan;
+mod prepare;
 mod preview;
 mod replace;
+mod report;
 mod reverse_budget;
 mod sentences;
 #[cfg(test)]
 mod shapes;
+mod shorten;
 mod snapshot;
+mod standing;
+mod status;
 mod survey;
 mod tracker;
 mod truncate;
@@ -45,6 +56,7 @@ mod typed;
 mod user_words;
 mod words;
 
+pub use apply::{Applied, apply};
 pub use asks::{Ask, AskState, Asks, Evidence, EvidenceKind};
 pub use breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
 pub use budget::{
@@ -66,11 +78,18 @@ pub use ledger::{
 };
 pub use loops::{Loop, LoopDetector};
 pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
+pub use numbering::continue_numbering;
+pub use offline::{FileToSave, Outcome, compact_offline};
 pub use pins::{Pin, PinId, Pins, Retirement};
+pub use plan::{Compaction, Fixed, Plan, PlanOptions, Rung, Trigger, plan};
+pub use prepare::{Prepared, prepare};
 pub use replace::{Replacement, apply_replacements};
+pub use report::{AskCounts, LedgerCounts, Report};
 pub use reverse_budget::{ReverseBudget, plan_shrinking};
 pub use sentences::{Unit, UnitKind, split_units};
+pub use shorten::Shortening;
 pub use snapshot::{Entry, OtherSection, Section, Snapshot, SnapshotLine, find_snapshot, parse_snapshot};
+pub use status::Status;
 pub use survey::Survey;
 pub use tracker::Tracker;
 pub use truncate::{FullOutput, TruncateMode, Truncated, output_limit, truncate_output};

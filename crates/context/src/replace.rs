@@ -162,12 +162,12 @@ fn replace_output(result: &mut ToolResult, text: &str) {
 }
 
 /// The first 64 bits of a hash, which is plenty for the outputs of one session.
-fn content_hash(text: &str) -> String {
+pub(crate) fn content_hash(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..16].to_string()
 }
 
 /// A name that is safe in any folder.
-fn sanitised(name: &str) -> String {
+pub(crate) fn sanitised(name: &str) -> String {
     const LONGEST: usize = 80;
     let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
     name.chars().take(LONGEST).map(safe).collect()

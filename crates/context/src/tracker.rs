@@ -125,7 +125,7 @@ impl Tracker {
 pub(crate) const USER_SAID: &str = "User: ";
 
 /// The snapshot that a message carries, if it is one of ours or of another program that writes them.
-fn own_snapshot(message: &Message) -> Option<Snapshot> {
+pub(crate) fn own_snapshot(message: &Message) -> Option<Snapshot> {
     let summary = message.parts.iter().filter(|part| part.origin == Origin::Summary);
     summary
         .filter_map(|part| match &part.body {

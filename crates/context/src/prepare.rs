@@ -1,0 +1,75 @@
+//! Brings a conversation into the form in which it would be sent: failed turns left out, calls and results paired.
+
+use std::borrow::Cow;
+
+use longhaul_conversation::{Message, Repair, find_faults, repair};
+
+use crate::curate::{EmptyMessages, curate, is_curated};
+
+/// A conversation as it would be sent.
+#[derive(Clone, Debug)]
+pub struct Prepared<'m> {
+    /// The messages; the very ones that came in if nothing was wrong with them.
+    pub messages: Cow<'m, [Message]>,
+    /// What had to be repaired.
+    pub repairs: Vec<Repair>,
+    /// The ids of the curated messages in order, where repairs may have moved them.
+    curated: Option<Vec<longhaul_conversation::MessageId>>,
+}
+
+/// Leaves out the model's failed turns and repairs the rest. Costs a copy only where something has to change.
+pub fn prepare(messages: &[Message], empty: EmptyMessages) -> Prepared<'_> {
+    let curated: Cow<'_, [Message]> = if is_curated(messages, empty) {
+        Cow::Borrowed(messages)
+    } else {
+        Cow::Owned(curate(messages.to_vec(), empty))
+    };
+    if find_faults(&curated).is_empty() {
+        return Prepared { messages: curated, repairs: Vec::new(), curated: None };
+    }
+    let ids = curated.iter().map(|message| message.id.clone()).collect();
+    let repaired = repair(curated.into_owned());
+    Prepared { messages: Cow::Owned(repaired.messages), repairs: repaired.repairs, curated: Some(ids) }
+}
+
+impl Prepared<'_> {
+    /// Where the message at `place` stood before the repairs: in the curated conversation.
+    pub fn curated_place(&self, place: usize) -> usize {
+        let Some(ids) = &self.curated else { return place };
+        // A message that a repair put in has no place of its own; the next one has.
+        let own = self.messages.get(place..).unwrap_or_default().iter();
+        let found = own.map(|message| &message.id).find_map(|id| ids.iter().position(|known| known == id));
+        found.unwrap_or(ids.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::shapes::conversation;
+
+    #[track_caller]
+    fn check(shape: &str, repairs: usize, place: usize, curated: usize) {
+        let messages = conversation(shape);
+        let prepared = prepare(&messages, EmptyMessages::Drop);
+        assert_eq!(prepared.repairs.len(), repairs, "{:?}", prepared.repairs);
+        assert_eq!(prepared.curated_place(place), curated);
+        assert!(find_faults(&prepared.messages).is_empty());
+    }
+
+    #[test]
+    fn a_sound_conversation_is_borrowed() {
+        let messages = conversation("user call result reply");
+        assert!(matches!(prepare(&messages, EmptyMessages::Drop).messages, Cow::Borrowed(_)));
+        check("user call result reply", 0, 3, 3);
+    }
+
+    #[test]
+    fn places_are_found_again_behind_repairs() {
+        // A beginning is put in, or an answer behind the last call.
+        check("reply user", 1, 2, 1);
+        check("user call", 1, 2, 2);
+        // Failed turns are left out before places are counted.
+        check("user reply*0 user reply", 0, 2, 2);
+    }
+}

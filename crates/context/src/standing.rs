@@ -1,0 +1,138 @@
+//! What every snapshot must say: the user's standing instructions, and in the end their newest words.
+
+use longhaul_conversation::{Message, Ordinal, Origin, Part, Role};
+
+use crate::Pin;
+use crate::snapshot::{Entry, Section, Snapshot};
+use crate::tracker::{Tracker, USER_SAID};
+use crate::truncate::{Ends, ends, grouped};
+
+/// The newest message that a person typed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewestWords<'m> {
+    pub(crate) place: usize,
+    pub(crate) message: &'m Message,
+    pub(crate) at: Ordinal,
+}
+
+/// Characters of the newest words that stay whatever happens.
+pub(crate) const LEAST_WORDS: usize = 200;
+
+/// Finds the newest message that a person typed.
+pub(crate) fn newest_words<'m>(messages: &'m [Message], ordinals: &[Ordinal]) -> Option<NewestWords<'m>> {
+    let place = messages.iter().rposition(|message| typed(message).next().is_some())?;
+    Some(NewestWords { place, message: &messages[place], at: ordinals[place] })
+}
+
+fn typed(message: &Message) -> impl Iterator<Item = &str> {
+    let parts = message.parts.iter().filter(|part| part.origin == Origin::User);
+    let texts = parts.filter_map(Part::as_text).map(str::trim);
+    texts.filter(|text| !text.is_empty() && message.role == Role::User)
+}
+
+/// The smallest snapshot: the instructions that the tail does not say, and the beginning and end of the newest words if
+/// they stand before it.
+pub(crate) fn least_snapshot(
+    tracker: &Tracker,
+    through: Option<Ordinal>,
+    tail: &[Message],
+    words_before: Option<NewestWords<'_>>,
+) -> Snapshot {
+    let mut snapshot = with_pins(&Snapshot::new(through), &pins_not_in(tracker, tail));
+    if let Some(words) = words_before {
+        let text = typed(words.message).collect::<Vec<_>>().join("\n");
+        let Ends { head, tail, omitted } = ends(&text, LEAST_WORDS);
+        let text = match omitted {
+            0 => format!("{USER_SAID}{head}{tail}"),
+            _ => format!("{USER_SAID}{head}\n… {} characters more, {}\n{tail}", grouped(omitted), words.at),
+        };
+        snapshot.push(Section::ActiveConstraints, Entry::new([words.at], text.lines()));
+    }
+    snapshot
+}
+
+/// The snapshot with every instruction that neither it nor the tail says in front.
+pub(crate) fn keep_pins(snapshot: Snapshot, tracker: &Tracker, tail: &[Message]) -> Snapshot {
+    let missing: Vec<&Pin> =
+        pins_not_in(tracker, tail).into_iter().filter(|pin| !says(&snapshot, pin)).collect();
+    if missing.is_empty() { snapshot } else { with_pins(&snapshot, &missing) }
+}
+
+/// How many of the instructions that hold are said by the snapshot or the tail, of how many.
+pub(crate) fn count_kept_pins(snapshot: &Snapshot, tracker: &Tracker, tail: &[Message]) -> (usize, usize) {
+    let missing = pins_not_in(tracker, tail).into_iter().filter(|pin| !says(snapshot, pin)).count();
+    let all = tracker.pins().active().count();
+    (all - missing, all)
+}
+
+/// The instructions that hold and that nobody says in the tail.
+fn pins_not_in<'t>(tracker: &'t Tracker, tail: &[Message]) -> Vec<&'t Pin> {
+    let said: Vec<&str> = tail.iter().flat_map(typed).collect();
+    tracker.pins().active().filter(|pin| !said.iter().any(|text| text.contains(&pin.text))).collect()
+}
+
+fn says(snapshot: &Snapshot, pin: &Pin) -> bool {
+    let own = entry_of(pin);
+    let entries = snapshot.entries(Section::ActiveConstraints).iter();
+    own.is_empty()
+        || entries.map(Entry::lines).any(|lines| lines.windows(own.lines().len()).any(|w| w == own.lines()))
+}
+
+fn entry_of(pin: &Pin) -> Entry {
+    Entry::new(pin.messages.last().copied(), pin.text.lines())
+}
+
+/// The snapshot with these instructions before all other constraints.
+fn with_pins(snapshot: &Snapshot, pins: &[&Pin]) -> Snapshot {
+    let mut complete = Snapshot::new(snapshot.through());
+    pins.iter().for_each(|pin| complete.push(Section::ActiveConstraints, entry_of(pin)));
+    for (section, entries) in snapshot.sections() {
+        entries.iter().for_each(|entry| complete.push(section, entry.clone()));
+    }
+    snapshot.others().iter().for_each(|other| complete.push_other(other.clone()));
+    complete
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_snapshot;
+
+    fn user(text: &str) -> Message {
+        Message::new("m", Role::User, vec![Part::user_text(text)])
+    }
+
+    fn tracker(texts: &[&str]) -> Tracker {
+        let mut tracker = Tracker::default();
+        texts.iter().for_each(|text| tracker.observe(&user(text)));
+        tracker
+    }
+
+    #[test]
+    fn instructions_come_before_what_was_there() {
+        let tracker = tracker(&["Never commit to main.", "Always run the tests first."]);
+        let mut snapshot = Snapshot::new(Some(Ordinal(2)));
+        snapshot.push(Section::ActiveConstraints, Entry::new([Ordinal(2)], ["User: hello"]));
+        snapshot.push(Section::TaskState, Entry::unmarked("a task"));
+        let kept = keep_pins(snapshot, &tracker, &[user("Well. Always run the tests first.")]);
+        assert_eq!(
+            kept.render(),
+            "<state_snapshot through=\"m2\">\n<active_constraints>\n[m1] Never commit to main.\n[m2] User: hello\n\
+             </active_constraints>\n<task_state>\na task\n</task_state>\n</state_snapshot>"
+        );
+        assert_eq!(keep_pins(kept.clone(), &tracker, &[user("Always run the tests first.")]), kept);
+        assert_eq!(count_kept_pins(&kept, &tracker, &[]), (1, 2));
+    }
+
+    #[test]
+    fn long_words_keep_their_beginning_and_end() {
+        let tracker = tracker(&["Never commit to main."]);
+        let message = user(&format!("Fix the parser. {} Thanks!", "word ".repeat(400)));
+        let words = NewestWords { place: 0, message: &message, at: Ordinal(7) };
+        let snapshot = least_snapshot(&tracker, Some(Ordinal(9)), &[], Some(words));
+        let text = snapshot.render();
+        assert!(text.contains("User: Fix the parser.") && text.contains("Thanks!"), "{text}");
+        assert!(text.contains("characters more, m7") && text.len() < 500, "{text}");
+        assert_eq!(parse_snapshot(&text), Some(snapshot));
+    }
+}
