@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use longhaul_context::Threshold;
 use longhaul_conversation::TokenCount;
 
+use crate::commands::compress::CompressOptions;
 use crate::commands::eval::EvalOptions;
 use crate::commands::sessions::SessionsCommand;
 
@@ -38,6 +40,8 @@ pub(crate) enum Color {
 pub(crate) enum Command {
     /// Shows where the tokens of a recorded session are, and what is broken in it.
     Inspect(InspectOptions),
+    /// Makes a recorded session smaller, so that an agent can go on from it as if nothing had happened.
+    Compress(CompressOptions),
     /// Measures on recorded sessions what a compaction keeps of what is needed later.
     Eval(EvalOptions),
     /// Repairs recorded sessions, and writes them in other formats.
@@ -65,6 +69,14 @@ pub(crate) struct InspectOptions {
     pub(crate) json: bool,
 }
 
+/// Reads a part of a whole, such as 0.3 or 30%.
+pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
+    match Threshold::parse(text) {
+        Ok(Threshold::Share(share)) => Ok(share),
+        _ => Err("expected a share above 0 and up to 1, such as 0.3 or 30%".into()),
+    }
+}
+
 /// Reads a number of tokens; k stands for a thousand and m for a million.
 pub(crate) fn parse_tokens(text: &str) -> Result<TokenCount, String> {
     let plain = text.trim().replace(['_', ','], "");
@@ -90,6 +102,17 @@ mod tests {
     #[test]
     fn the_arguments_are_consistent() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn shares_have_a_point_or_a_sign() {
+        assert_eq!(
+            ["0.3", "30%", "1.0"].map(|text| parse_share(text).ok()),
+            [Some(0.3), Some(0.3), Some(1.0)]
+        );
+        for wrong in ["", "3", "0.0", "1.5", "200k", "off", "NaN"] {
+            assert!(parse_share(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[track_caller]

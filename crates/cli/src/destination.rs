@@ -64,6 +64,15 @@ impl Destination {
         Ok(Self::File { path, existing })
     }
 
+    /// What it is called in JSON; nothing if nobody asked for it.
+    pub(crate) fn name(&self) -> Option<String> {
+        match self {
+            Self::Nowhere => None,
+            Self::Stdout => Some("-".to_string()),
+            Self::File { path, .. } | Self::Stream(path) => Some(path.display().to_string()),
+        }
+    }
+
     /// Writes the result.
     pub(crate) fn write(&self, text: &str) -> anyhow::Result<()> {
         match self {

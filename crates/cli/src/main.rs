@@ -12,6 +12,7 @@ mod input;
 mod output;
 mod settings;
 mod told;
+mod window;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
         Command::Inspect(options) => {
             load_settings(args.color).and_then(|settings| commands::inspect::run(options, &settings, &screen))
         }
+        Command::Compress(options) => load_settings(args.color)
+            .and_then(|settings| commands::compress::run(options, &settings, args.color)),
         Command::Eval(options) => commands::eval::run(options, &screen),
         Command::Sessions(command) => commands::sessions::run(command, args.color),
         Command::Completions { shell } => commands::completions::run(*shell),

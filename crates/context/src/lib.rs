@@ -78,7 +78,7 @@ pub use ledger::{
 };
 pub use loops::{Loop, LoopDetector};
 pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
-pub use numbering::continue_numbering;
+pub use numbering::{Numbering, continue_numbering};
 pub use offline::{FileToSave, Outcome, compact_offline};
 pub use pins::{Pin, PinId, Pins, Retirement};
 pub use plan::{Compaction, Fixed, Plan, PlanOptions, Rung, Trigger, plan};

@@ -9,17 +9,28 @@ use crate::tracker::own_snapshot;
 /// A file that was compacted before begins with a snapshot of, say, 214 messages, and counts its own from 1. The first
 /// message behind the snapshot becomes the 215th, so that marks in the snapshot and marks of messages do not meet. Messages
 /// that are numbered higher already keep their marks, and those without a mark stay without.
-pub fn continue_numbering(messages: &mut [Message]) {
-    let mut shift = 0;
-    for message in messages {
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Numbering {
+    shift: u32,
+}
+
+impl Numbering {
+    /// Gives the next message its mark.
+    pub fn mark(&mut self, message: &mut Message) {
         if let Some(ordinal) = &mut message.ordinal {
-            ordinal.0 = ordinal.0.saturating_add(shift);
+            ordinal.0 = ordinal.0.saturating_add(self.shift);
         }
         let through = own_snapshot(message).and_then(|snapshot| snapshot.through());
         if let (Some(Ordinal(own)), Some(Ordinal(through))) = (message.ordinal, through) {
-            shift += through.saturating_sub(own);
+            self.shift += through.saturating_sub(own);
         }
     }
+}
+
+/// Lets the numbering of whole conversations go on; see [`Numbering`].
+pub fn continue_numbering(messages: &mut [Message]) {
+    let mut numbering = Numbering::default();
+    messages.iter_mut().for_each(|message| numbering.mark(message));
 }
 
 /// The mark of each message, as a tracker that sees them in this order counts them.

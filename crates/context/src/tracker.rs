@@ -48,6 +48,11 @@ impl Tracker {
         tracker
     }
 
+    /// Tells late in which folder the work is done: the ledger sees all paths from there, as far as it knew of none.
+    pub fn learn_directory(&mut self, directory: &str) {
+        self.ledger.learn_root(directory);
+    }
+
     /// Takes in one message.
     pub fn observe(&mut self, message: &Message) {
         let at = message.ordinal.unwrap_or(Ordinal(self.last + 1));

@@ -48,6 +48,12 @@ impl Transcript {
         transcript
     }
 
+    /// The same instruction and tools around other messages.
+    #[must_use]
+    pub fn with_messages(self, messages: impl IntoIterator<Item = Message>) -> Self {
+        Self { system: self.system, tools: self.tools, ..Self::from_messages(messages) }
+    }
+
     /// The messages, in order.
     pub fn messages(&self) -> &[Message] {
         self.messages.as_slice()

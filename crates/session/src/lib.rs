@@ -42,5 +42,5 @@ pub use error::ReadError;
 pub use event::{Event, Warning};
 pub use format::Format;
 pub use info::{Question, SessionInfo, Skipped};
-pub use read::{Session, SideChain, read, read_session};
+pub use read::{Session, SideChain, read, read_session, read_session_watched};
 pub use write::{Loss, LossKind, Target, Written, WrittenSession, write, write_session};

@@ -1,6 +1,7 @@
 //! The commands, one file each.
 
 pub(crate) mod completions;
+pub(crate) mod compress;
 pub(crate) mod eval;
 pub(crate) mod inspect;
 pub(crate) mod sessions;

@@ -3,7 +3,6 @@
 
 mod blank;
 mod check;
-#[allow(dead_code, reason = "for the commands that compact")]
 mod compaction;
 mod document;
 mod environment;
@@ -12,9 +11,9 @@ mod kind;
 mod layers;
 mod lookup;
 mod problem;
-#[allow(dead_code, reason = "for the commands that compact")]
 mod provenance;
 
 pub(crate) use environment::Environment;
 pub(crate) use layers::{Loaded, Settings};
 pub(crate) use problem::SettingsError;
+pub(crate) use provenance::Provenance;

@@ -247,8 +247,9 @@ impl Ledger {
         }
     }
 
-    /// Takes the first directory that a conversation names as the project's, unless it is scratch space.
-    fn learn_root(&mut self, directory: &str) {
+    /// Takes a directory as the project's, unless one is known already or it is scratch space. Files that were noted
+    /// before are seen from there, too.
+    pub fn learn_root(&mut self, directory: &str) {
         let directory = paths::normalise(directory.trim());
         let is_root = self.root.is_none() && paths::is_absolute(&directory) && directory.len() > 1;
         if !is_root || paths::is_scratch(&directory) {

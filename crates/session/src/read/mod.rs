@@ -25,7 +25,7 @@ mod tree;
 use std::collections::HashMap;
 use std::io::Read;
 
-use longhaul_conversation::{Message, Transcript};
+use longhaul_conversation::{Change, Message, Transcript};
 
 use crate::detect::{Found, find_format};
 use crate::json::{Json, Object};
@@ -178,12 +178,24 @@ fn warn_about_text(lossy: bool, mended: bool, out: &mut Out<'_>) {
 
 /// Reads a session of any known format and collects it.
 pub fn read_session(input: impl Read) -> Result<Session, ReadError> {
+    read_session_watched(input, &mut |_| {})
+}
+
+/// As [`read_session`], but shows each change before it is carried out: also those whose messages are compacted away or
+/// taken back later.
+pub fn read_session_watched(
+    input: impl Read,
+    watch: &mut dyn FnMut(&mut Change),
+) -> Result<Session, ReadError> {
     let mut transcript = Transcript::default();
     let mut side_chains: Vec<SideChain> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut warnings = Vec::new();
     let info = read(input, &mut |event| match event {
-        Event::Change(change) => transcript.apply(change),
+        Event::Change(mut change) => {
+            watch(&mut change);
+            transcript.apply(change);
+        }
         Event::Side { chain, message } => {
             let place = *places.entry(chain).or_insert_with_key(|chain| {
                 side_chains.push(SideChain { id: chain.clone(), messages: Vec::new() });

@@ -1,6 +1,6 @@
 //! The inspection as one JSON object; docs/json.md describes it.
 
-use longhaul_conversation::{MessageId, Ordinal, Usage, WindowSource};
+use longhaul_conversation::{MessageId, Ordinal, Usage};
 use serde_json::{Value, json};
 
 use super::Inspection;
@@ -8,7 +8,7 @@ use crate::commands::tracked::json as tracked;
 
 /// The whole inspection.
 pub(super) fn object(inspection: &Inspection) -> Value {
-    let Inspection { name, info, breakdown, work, side, warnings, window, window_source } = inspection;
+    let Inspection { name, info, breakdown, work, side, warnings, window } = inspection;
     json!({
         "schema": 1,
         "file": name,
@@ -34,13 +34,9 @@ pub(super) fn object(inspection: &Inspection) -> Value {
             "total": breakdown.total,
             "estimated": true,
             "dropped": breakdown.dropped,
-            "window": window,
-            "window_source": match window_source {
-                WindowSource::Stated => "stated",
-                WindowSource::Table => "model",
-                WindowSource::Fallback => "fallback",
-            },
-            "share": breakdown.total.share_of(*window),
+            "window": window.size,
+            "window_source": window.source_name(),
+            "share": breakdown.total.share_of(window.size),
             "by_kind": breakdown.kinds.iter()
                 .map(|kind| (kind.kind.as_str().to_string(), json!(kind.tokens)))
                 .collect::<serde_json::Map<_, _>>(),

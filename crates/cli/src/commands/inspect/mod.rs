@@ -7,7 +7,7 @@ use std::io::Write;
 
 use anyhow::Context;
 use longhaul_context::{Asks, Breakdown, Ledger, Pins, Survey};
-use longhaul_conversation::{Change, Message, TokenCount, WindowSource, context_window};
+use longhaul_conversation::{Change, Message};
 use longhaul_session::{Event, SessionInfo, Warning, read};
 
 use crate::args::InspectOptions;
@@ -15,6 +15,7 @@ use crate::input;
 use crate::output::{Screen, escape_json};
 use crate::settings::Settings;
 use crate::told::Told;
+use crate::window::Window;
 
 /// Everything that is shown about a session, whatever the form.
 struct Inspection {
@@ -24,8 +25,7 @@ struct Inspection {
     work: Work,
     side: Side,
     warnings: Vec<Warning>,
-    window: TokenCount,
-    window_source: WindowSource,
+    window: Window,
 }
 
 /// Conversations of sub-agents, in figures.
@@ -86,8 +86,7 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
     })
     .with_context(|| format!("could not read {name}"))?;
     let breakdown = survey.breakdown(&info.system, &info.tools);
-    let configured = || settings.window(info.model()?);
-    let stated = options.window.or_else(configured).or(info.window);
-    let (window, window_source) = context_window(info.model(), stated);
-    Ok(Inspection { name, info, breakdown, work, side, warnings, window, window_source })
+    work.ledger.learn_root(info.directory.as_deref().unwrap_or_default());
+    let window = Window::find(options.window, settings, &info);
+    Ok(Inspection { name, info, breakdown, work, side, warnings, window })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use longhaul_conversation::{Fault, FaultKind, TokenCount, WindowSource};
+use longhaul_conversation::{Fault, FaultKind, TokenCount};
 use longhaul_session::Format;
 
 use super::Inspection;
@@ -60,20 +60,15 @@ fn title(page: &mut Page, inspection: &Inspection) {
 }
 
 fn context(page: &mut Page, inspection: &Inspection) {
-    let Inspection { info, breakdown, window, window_source, .. } = inspection;
-    let share = breakdown.total.share_of(*window);
-    let whose = match (window_source, info.model()) {
-        (WindowSource::Stated, _) => String::new(),
-        (WindowSource::Table, Some(model)) => format!(" of {model}"),
-        (_, Some(model)) => format!(", assumed: {model} is unknown"),
-        (_, None) => ", assumed: no model is named".into(),
-    };
+    let Inspection { info, breakdown, window, .. } = inspection;
+    let share = breakdown.total.share_of(window.size);
     page.gap();
     let line = format!(
-        "{} tokens (estimated), {} of a window of {}{whose}",
+        "{} tokens (estimated), {} of a window of {}{}",
         thousands(breakdown.total.0),
         percent(share),
-        thousands(window.0),
+        thousands(window.size.0),
+        window.whose(info),
     );
     let line = fit(&line, page.screen.width);
     page.line(&page.screen.strong(&line));

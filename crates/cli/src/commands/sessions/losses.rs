@@ -11,7 +11,7 @@ use crate::output::{Screen, fit, plural, thousands, visible};
 const EXAMPLES: usize = 5;
 
 /// One line for each kind, with how often and where first; nothing if all could be written.
-pub(super) fn text(lost: &[Loss], screen: &Screen) -> String {
+pub(crate) fn text(lost: &[Loss], screen: &Screen) -> String {
     if lost.is_empty() {
         return String::new();
     }
@@ -45,7 +45,7 @@ fn mark(loss: &Loss) -> Option<String> {
 }
 
 /// Each loss on its own.
-pub(super) fn json(lost: &[Loss]) -> Value {
+pub(crate) fn json(lost: &[Loss]) -> Value {
     let list = lost.iter().map(|loss| {
         json!({
             "kind": loss.kind.as_str(),

@@ -1,9 +1,9 @@
 //! `longhaul sessions`: repairs recorded sessions, and writes them in other formats.
 
 mod export;
-mod losses;
-mod repair;
-mod report;
+pub(crate) mod losses;
+pub(crate) mod repair;
+pub(crate) mod report;
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
 //! `longhaul sessions repair FILE -o OUT`: makes a session acceptable to every provider again.
 
-use longhaul_conversation::{FaultKind, Repair, Transcript, repair};
+use longhaul_conversation::{FaultKind, Repair, repair};
 use longhaul_session::{Format, Loss, LossKind, Session, write_session};
 use serde_json::{Value, json};
 
@@ -39,11 +39,8 @@ pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
 /// Repairs the main conversation; what sub-agents said stays as it was.
 fn mend(session: &mut Session) -> Vec<Repair> {
     let transcript = std::mem::take(&mut session.transcript);
-    let (system, tools) = (transcript.system.clone(), transcript.tools.clone());
-    let repaired = repair(transcript.into_messages());
-    session.transcript = Transcript::from_messages(repaired.messages);
-    session.transcript.system = system;
-    session.transcript.tools = tools;
+    let repaired = repair(transcript.messages().to_vec());
+    session.transcript = transcript.with_messages(repaired.messages);
     repaired.repairs
 }
 
@@ -55,7 +52,7 @@ fn is_own_answer(loss: &Loss, repairs: &[Repair]) -> bool {
 }
 
 /// The message, what was wrong in it, and what was done.
-fn repair_line(repair: &Repair, screen: &Screen) -> String {
+pub(crate) fn repair_line(repair: &Repair, screen: &Screen) -> String {
     let fault = &repair.fault;
     let mark = fault.ordinal.map_or_else(|| visible(fault.message.as_str()), |mark| mark.to_string());
     let call = fault.call.as_ref().map(|call| format!(" (call {})", visible(call.as_str())));
@@ -63,7 +60,8 @@ fn repair_line(repair: &Repair, screen: &Screen) -> String {
     format!("{mark}: {wrong}: {}\n", repair.action())
 }
 
-fn repair_json(repair: &Repair) -> Value {
+/// One repair as JSON.
+pub(crate) fn repair_json(repair: &Repair) -> Value {
     let fault = &repair.fault;
     json!({
         "kind": fault.kind.as_str(),

@@ -1,4 +1,4 @@
-//! What both commands say about reading and writing.
+//! What commands that write sessions say about reading and writing.
 
 use std::io::Write;
 
@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use crate::args::Color;
 use crate::destination::Destination;
-use crate::output::{Screen, fit, plural, thousands, visible};
+use crate::output::{Screen, escape_json, fit, plural, thousands, visible};
 
 /// How many warnings are shown one by one.
 const WARNINGS_SHOWN: usize = 10;
 
 /// Where people read the report: not where the result goes.
-pub(super) fn screen(destination: &Destination, color: Color) -> Screen {
+pub(crate) fn screen(destination: &Destination, color: Color) -> Screen {
     match destination {
         Destination::Stdout => Screen::of_stderr(color),
         _ => Screen::of_stdout(color),
@@ -21,7 +21,7 @@ pub(super) fn screen(destination: &Destination, color: Color) -> Screen {
 }
 
 /// Prints a report, where [`screen`] says.
-pub(super) fn print(text: &str, destination: &Destination) -> anyhow::Result<()> {
+pub(crate) fn print(text: &str, destination: &Destination) -> anyhow::Result<()> {
     match destination {
         Destination::Stdout => std::io::stderr().lock().write_all(text.as_bytes())?,
         _ => std::io::stdout().lock().write_all(text.as_bytes())?,
@@ -30,12 +30,12 @@ pub(super) fn print(text: &str, destination: &Destination) -> anyhow::Result<()>
 }
 
 /// An object on lines of its own.
-pub(super) fn print_json(object: &Value, destination: &Destination) -> anyhow::Result<()> {
-    print(&format!("{object:#}\n"), destination)
+pub(crate) fn print_json(object: &Value, destination: &Destination) -> anyhow::Result<()> {
+    print(&escape_json(&format!("{object:#}\n")), destination)
 }
 
 /// What could not be read.
-pub(super) fn warnings(session: &Session, screen: &Screen) -> String {
+pub(crate) fn warnings(session: &Session, screen: &Screen) -> String {
     if session.info.warnings == 0 {
         return String::new();
     }
@@ -54,7 +54,7 @@ pub(super) fn warnings(session: &Session, screen: &Screen) -> String {
 }
 
 /// Where the session went, as the end of a sentence.
-pub(super) fn outcome(destination: &Destination, written: &WrittenSession) -> String {
+pub(crate) fn outcome(destination: &Destination, written: &WrittenSession) -> String {
     let format = written.format;
     match destination {
         Destination::Nowhere => format!("nothing was written; -o OUT writes it as {format}"),
@@ -66,24 +66,19 @@ pub(super) fn outcome(destination: &Destination, written: &WrittenSession) -> St
 }
 
 /// The fields that both commands have in their JSON.
-pub(super) fn fields(
+pub(crate) fn fields(
     name: &str,
     session: &Session,
     written: &WrittenSession,
     destination: &Destination,
 ) -> Value {
-    let path = match destination {
-        Destination::Nowhere => None,
-        Destination::Stdout => Some("-".to_string()),
-        Destination::File { path, .. } | Destination::Stream(path) => Some(path.display().to_string()),
-    };
     json!({
         "schema": 1,
         "file": name,
         "format": session.info.format.as_str(),
         "messages": session.transcript.messages().len(),
         "target": written.format.as_str(),
-        "written": path,
+        "written": destination.name(),
         "lost": super::losses::json(&written.lost),
         "warnings": session.warnings.iter().map(|warning| json!({
             "line": warning.line,

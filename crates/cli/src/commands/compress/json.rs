@@ -1,0 +1,92 @@
+//! The compaction as one JSON object; docs/json.md describes it.
+
+use longhaul_context::{Coverage, Report};
+use longhaul_conversation::Request;
+use longhaul_session::{Target, write};
+use serde_json::{Value, json};
+
+use super::Compression;
+use crate::commands::sessions::losses;
+use crate::commands::sessions::repair::repair_json;
+use crate::commands::tracked::json as tracked;
+
+/// The whole compaction.
+pub(super) fn object(compression: &Compression) -> Value {
+    let Compression { session, tracker, outcome, .. } = compression;
+    json!({
+        "schema": 1,
+        "status": outcome.status,
+        "reason": outcome.reason,
+        "before_tokens": outcome.before,
+        "after_tokens": outcome.after,
+        "added_tokens": outcome.added,
+        "split_index": outcome.split_index,
+        "coverage": coverage(outcome.coverage.as_ref()),
+        "pins": tracked::pins(tracker.pins()),
+        "asks": tracked::asks(tracker.asks()),
+        "ledger": tracked::ledger(tracker.ledger()),
+        "snapshot": outcome.snapshot.as_ref().map(|snapshot| snapshot.render()).unwrap_or_default(),
+        "contents": contents(compression),
+        "repairs": outcome.repairs.iter().map(repair_json).collect::<Vec<_>>(),
+        "warnings": outcome.warnings.iter().map(|reason| json!({"line": null, "reason": reason}))
+            .chain(session.warnings.iter().map(|warning| json!({"line": warning.line, "reason": warning.reason})))
+            .collect::<Vec<_>>(),
+        "report": report(&outcome.report, compression),
+    })
+}
+
+/// What is still there of what later work may need. Where nothing was compacted away nothing is missing.
+fn coverage(coverage: Option<&Coverage>) -> Value {
+    let Some(coverage) = coverage else { return json!({"share": 1.0, "kept": 0, "of": 0, "missing": []}) };
+    json!({
+        "share": coverage.share,
+        "kept": coverage.kept,
+        "of": coverage.of,
+        "missing": coverage.missing.iter().map(|missing| json!({
+            "text": missing.text,
+            "kind": missing.kind,
+            "message": missing.message.to_string(),
+        })).collect::<Vec<_>>(),
+    })
+}
+
+/// The conversation as Gemini takes it.
+fn contents(compression: &Compression) -> Value {
+    let messages = compression.session.transcript.messages().to_vec();
+    let mut body = write(Target::Gemini, &Request { messages, ..Request::default() }).value;
+    match body["contents"].take() {
+        Value::Null => json!([]),
+        contents => contents,
+    }
+}
+
+fn report(report: &Report, compression: &Compression) -> Value {
+    let Compression { name, session, window, set_by, written, destination, saved, is_dry_run, .. } =
+        compression;
+    json!({
+        "file": name,
+        "format": session.info.format.as_str(),
+        "dry_run": is_dry_run,
+        "rung": report.rung,
+        "plan": compression.outcome.plan.to_string(),
+        "summariser": report.summariser,
+        "window": report.window,
+        "window_source": window.source_name(),
+        "threshold": report.threshold,
+        "snapshot_budget": report.snapshot_budget,
+        "set_by": set_by.iter().map(|(name, place)| ((*name).to_string(), json!(place)))
+            .collect::<serde_json::Map<_, _>>(),
+        "messages_before": report.messages_before,
+        "messages_after": report.messages_after,
+        "pins_kept": report.pins_kept,
+        "pins": report.pins,
+        "pins_exceed_budget": report.pins_exceed_budget,
+        "asks": report.asks,
+        "ledger": report.ledger,
+        "target": written.format.as_str(),
+        "written": destination.name(),
+        "saved": saved.iter().map(|path| path.display().to_string()).collect::<Vec<_>>(),
+        "lost": losses::json(&written.lost),
+        "milliseconds": report.duration.map(|time| time.as_secs_f64() * 1_000.0),
+    })
+}

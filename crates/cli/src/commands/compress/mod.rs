@@ -1,0 +1,248 @@
+//! `longhaul compress FILE`: a smaller session that an agent can go on from.
+
+mod json;
+mod load;
+mod report;
+mod save;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use longhaul_context::{
+    Budget, BudgetSettings, Estimate, Estimator, Fixed, InvalidThreshold, MaskWhen, Outcome, PlanOptions,
+    Rung, Threshold, Tracker, Trigger, compact_offline, prepare,
+};
+use longhaul_conversation::TokenCount;
+use longhaul_session::{Session, SessionInfo, WrittenSession, write_session};
+use serde_json::json;
+
+use crate::args::{Color, parse_share, parse_tokens};
+use crate::commands::sessions::report::{print, print_json, screen};
+use crate::destination::{Destination, Existing};
+use crate::failure::hinted;
+use crate::input::display_name;
+use crate::output::with_progress;
+use crate::settings::{Provenance, Settings};
+use crate::window::Window;
+
+#[derive(Debug, Args)]
+pub(crate) struct CompressOptions {
+    /// The session: a file of any known format, or - for standard input.
+    file: PathBuf,
+    /// The size of the context window in tokens, such as 200000, 200k or 1m; otherwise the session's model decides.
+    #[arg(long, value_name = "N", value_parser = parse_tokens)]
+    window: Option<TokenCount>,
+    /// How full the window must be: a share (0.5 or 50%), tokens (200k) or off [default: 0.5].
+    #[arg(long, value_name = "F|N|off", value_parser = check_threshold)]
+    threshold: Option<String>,
+    /// The largest part of the conversation that stays word for word [default: 0.3].
+    #[arg(long, value_name = "F", value_parser = parse_share)]
+    keep: Option<f64>,
+    /// What may be added beside the part that stays, in tokens [default: 4k, at most 15% of the window].
+    #[arg(long, value_name = "N", value_parser = parse_tokens)]
+    snapshot_budget: Option<TokenCount>,
+    /// Compacts even below the threshold.
+    #[arg(long)]
+    force: bool,
+    /// Who writes the snapshot.
+    #[arg(long, value_name = "WHO", default_value = "offline")]
+    summariser: Summariser,
+    /// What the snapshot should dwell on.
+    #[arg(long, value_name = "TEXT")]
+    focus: Option<String>,
+    /// Prints the plan and writes nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Where to write the result, - for standard output; an existing file is replaced, but never the input.
+    #[arg(short, long = "output", value_name = "OUT")]
+    out: Option<PathBuf>,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Who writes the snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Summariser {
+    /// Longhaul itself: no key, no network, always the same result.
+    Offline,
+    /// A model.
+    Model,
+}
+
+/// Everything that is told about a compaction, whatever the form.
+struct Compression {
+    name: String,
+    /// The session as it is now.
+    session: Session,
+    tracker: Tracker,
+    window: Window,
+    outcome: Outcome,
+    /// Where values that are not at their default were set, by the name of the value.
+    set_by: Vec<(&'static str, String)>,
+    /// The session as a file.
+    written: WrittenSession,
+    destination: Destination,
+    /// Where whole texts were saved that the result only points to.
+    saved: Vec<PathBuf>,
+    is_dry_run: bool,
+}
+
+/// Reads a session, makes it smaller, writes it where it was asked for, and tells.
+pub(crate) fn run(options: &CompressOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
+    if options.summariser == Summariser::Model {
+        let error = anyhow!("snapshots written by a model are not available yet");
+        return Err(hinted(error, "use --summariser offline, which needs no model"));
+    }
+    let out = options.out.as_deref().filter(|_| !options.dry_run);
+    let destination = Destination::plan(out, &options.file, Existing::Replaced)?;
+    let settings = with_flags(settings.clone(), options)?;
+    let started = Instant::now();
+    let mut compression = compress(options, &settings, destination)?;
+    compression.outcome.report.duration = Some(started.elapsed());
+    save::write(&mut compression, &options.file)?;
+    let destination = &compression.destination;
+    if options.json {
+        print_json(&json::object(&compression), destination)?;
+    } else {
+        let text = report::text(&compression, &screen(destination, color));
+        print(&text, destination)?;
+    }
+    failure(&compression.outcome).map_or(Ok(()), Err)
+}
+
+/// The settings with what the flags set.
+fn with_flags(settings: Settings, options: &CompressOptions) -> anyhow::Result<Settings> {
+    let flags = [
+        (THRESHOLD, "--threshold", options.threshold.as_ref().map(|text| json!(text))),
+        (KEEP, "--keep", options.keep.map(|share| json!(share))),
+        (SNAPSHOT_BUDGET, "--snapshot-budget", options.snapshot_budget.map(|tokens| json!(tokens.0))),
+    ];
+    let mut settings = settings;
+    for (key, flag, value) in flags {
+        if let Some(value) = value {
+            settings = settings.with_flag(key, flag, value)?;
+        }
+    }
+    Ok(settings)
+}
+
+const THRESHOLD: &str = "longhaul.compaction.threshold";
+const KEEP: &str = "longhaul.compaction.keep";
+const SNAPSHOT_BUDGET: &str = "longhaul.compaction.snapshotBudget";
+const TARGET: &str = "longhaul.compaction.target";
+
+fn compress(
+    options: &CompressOptions,
+    settings: &Settings,
+    destination: Destination,
+) -> anyhow::Result<Compression> {
+    let name = display_name(&options.file);
+    let (mut session, tracker) = load::session(&options.file)?;
+    let window = Window::find(options.window, settings, &session.info);
+    let plan_options = plan_options(options, settings, &session, window);
+    let mut outcome = with_progress(
+        || "compacting".to_string(),
+        || compact_offline(&tracker, session.transcript.messages(), &plan_options),
+    );
+    let messages = outcome
+        .messages
+        .take()
+        .unwrap_or_else(|| prepare(session.transcript.messages(), plan_options.empty).messages.into_owned());
+    session.transcript = std::mem::take(&mut session.transcript).with_messages(messages);
+    let written = write_session(session.info.format, &session);
+    Ok(Compression {
+        name,
+        session,
+        tracker,
+        window,
+        outcome,
+        set_by: set_by(settings),
+        written,
+        destination,
+        saved: Vec::new(),
+        is_dry_run: options.dry_run,
+    })
+}
+
+fn plan_options(
+    options: &CompressOptions,
+    settings: &Settings,
+    session: &Session,
+    window: Window,
+) -> PlanOptions {
+    let budget = BudgetSettings {
+        threshold: settings.threshold(),
+        target: settings.target(),
+        snapshot: settings.snapshot_budget(),
+        ..BudgetSettings::default()
+    };
+    let usual = PlanOptions::new(window.size);
+    let estimator = settings.estimator();
+    PlanOptions {
+        budget: Budget::new(window.size, &budget),
+        keep: settings.keep().unwrap_or(usual.keep),
+        fixed: fixed(session, &estimator),
+        trigger: if options.force { Trigger::Forced } else { Trigger::Automatic },
+        mask_when: if caches_nothing(&session.info) { MaskWhen::Always } else { usual.mask_when },
+        focus: options.focus.clone().filter(|focus| !focus.trim().is_empty()),
+        session: session.info.session_id.clone().unwrap_or_else(|| name_of(options)),
+        empty: usual.empty,
+        estimator,
+    }
+}
+
+fn fixed(session: &Session, estimator: &Estimator) -> Fixed {
+    let tools = &session.transcript.tools;
+    Fixed {
+        system: estimator.parts(&session.transcript.system),
+        tools: tools.iter().map(|tool| estimator.tool(tool)).sum::<Estimate>().tokens(),
+        memory: TokenCount::ZERO,
+    }
+}
+
+/// Whether the provider counted tokens and took none of them from a cache.
+fn caches_nothing(info: &SessionInfo) -> bool {
+    info.last_usage.is_some_and(|usage| usage.input.is_some() && usage.cached == Some(TokenCount::ZERO))
+}
+
+/// A name for a session that has none of its own.
+fn name_of(options: &CompressOptions) -> String {
+    options.file.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The values that are not at their default, each with where it was set.
+fn set_by(settings: &Settings) -> Vec<(&'static str, String)> {
+    let keys = [
+        ("threshold", THRESHOLD),
+        ("threshold", "model.compressionThreshold"),
+        ("keep", KEEP),
+        ("snapshot_budget", SNAPSHOT_BUDGET),
+        ("target", TARGET),
+    ];
+    let mut set: Vec<(&'static str, String)> = Vec::new();
+    for (name, key) in keys {
+        let provenance = settings.provenance(key);
+        if provenance != Provenance::Default && set.iter().all(|(known, _)| *known != name) {
+            set.push((name, provenance.to_string()));
+        }
+    }
+    set
+}
+
+/// The failure that an outcome is, if it is one.
+fn failure(outcome: &Outcome) -> Option<anyhow::Error> {
+    let Outcome { status, reason, plan, .. } = outcome;
+    let error = anyhow!(reason.clone()).context("the session could not be made small enough");
+    match &plan.rung {
+        Rung::DoesNotFit(refusal) => Some(hinted(error, refusal.part.remedy())),
+        _ if status.is_failure() => Some(error),
+        _ => None,
+    }
+}
+
+fn check_threshold(text: &str) -> Result<String, InvalidThreshold> {
+    Threshold::parse(text).map(|_| text.to_string())
+}

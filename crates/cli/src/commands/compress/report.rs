@@ -1,0 +1,212 @@
+//! The compaction as text for people.
+
+use longhaul_context::{Outcome, Status};
+
+use super::Compression;
+use crate::commands::sessions::repair::repair_line;
+use crate::commands::sessions::{losses, report as writing};
+use crate::commands::tracked::text as tracked;
+use crate::destination::Destination;
+use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands};
+
+/// How many missing anchors, repairs and warnings are listed.
+const LISTED: usize = 5;
+
+/// The whole compaction.
+pub(super) fn text(compression: &Compression, screen: &Screen) -> String {
+    let mut page = Page::new(*screen);
+    title(&mut page, compression);
+    sizes(&mut page, compression);
+    if compression.is_dry_run {
+        plan(&mut page, &compression.outcome);
+    }
+    coverage(&mut page, &compression.outcome);
+    tracked::pins(&mut page, compression.tracker.pins());
+    tracked::asks(&mut page, compression.tracker.asks());
+    ledger(&mut page, compression);
+    repairs(&mut page, compression);
+    warnings(&mut page, compression);
+    ending(&mut page, compression);
+    page.into_text()
+}
+
+fn title(page: &mut Page, compression: &Compression) {
+    let info = &compression.session.info;
+    let mut facts = vec![
+        info.format.to_string(),
+        plural(compression.outcome.report.messages_before, "message", "messages"),
+    ];
+    facts.extend(info.model().map(str::to_string));
+    page.facts(&facts);
+    if let Some(title) = info.title.as_deref().filter(|title| !title.trim().is_empty()) {
+        let title = fit(title, page.screen.width);
+        page.line(&title);
+    }
+}
+
+/// The status in words, and a bar for before and after.
+fn sizes(page: &mut Page, compression: &Compression) {
+    let Compression { session, window, outcome, set_by, .. } = compression;
+    page.gap();
+    let words = in_words(outcome.status);
+    let status = match outcome.status {
+        status if status.is_change() => page.screen.good(words),
+        status if status.is_failure() => page.screen.error(words),
+        _ => page.screen.strong(words),
+    };
+    let lines = wrapped(&outcome.reason, page.screen.width.saturating_sub(2));
+    page.line(&format!("{status}:"));
+    lines.iter().for_each(|line| page.line(&format!("  {line}")));
+    let window_line = format!("of a window of {}{}", thousands(window.size.0), window.whose(&session.info));
+    let width = page.screen.width.saturating_sub(30).min(50);
+    for (name, tokens) in [("before", outcome.before), ("after", outcome.after)] {
+        let share = tokens.share_of(window.size);
+        let gauge = page.gauge(share, width);
+        let line = format!(
+            "  {name:<7}{} {gauge} {}",
+            pad_left(&thousands(tokens.0), 11),
+            pad_left(&percent(share), 6)
+        );
+        page.line(&line);
+    }
+    let window_line = fit(&format!("  {window_line}"), page.screen.width);
+    page.line(&page.screen.faint(&window_line));
+    if outcome.status.is_change() {
+        let report = &outcome.report;
+        let line = format!(
+            "  {} → {}; {} tokens added beside what stays",
+            plural(report.messages_before, "message", "messages"),
+            thousands(report.messages_after as u64),
+            thousands(outcome.added.0),
+        );
+        page.line(&line);
+    }
+    for (name, place) in set_by {
+        let line = fit(&format!("  {} set by {place}", name.replace('_', " ")), page.screen.width);
+        page.line(&page.screen.faint(&line));
+    }
+}
+
+fn in_words(status: Status) -> &'static str {
+    match status {
+        Status::Compressed => "Compacted",
+        Status::Masked => "Old tool outputs masked",
+        Status::FailedInflated => "Failed: the result would be larger",
+        Status::FailedTokenCount => "Failed: the tokens could not be counted",
+        Status::FailedEmptySummary => "Failed: the summary was empty",
+        Status::Noop => "Nothing to do",
+        Status::ContentTruncated => "Tool outputs shortened",
+        Status::LastResort => "Compacted as far as possible",
+        Status::Cancelled => "Cancelled",
+        Status::DoesNotFit => "Does not fit",
+    }
+}
+
+fn plan(page: &mut Page, outcome: &Outcome) {
+    page.heading("Plan");
+    for line in outcome.plan.to_string().lines() {
+        let line = fit(&format!("  {line}"), page.screen.width);
+        page.line(&line);
+    }
+}
+
+fn coverage(page: &mut Page, outcome: &Outcome) {
+    let Some(coverage) = &outcome.coverage else { return };
+    page.heading(&format!(
+        "Coverage: {} of what later work may need ({} of {})",
+        percent(coverage.share),
+        thousands(coverage.kept as u64),
+        plural(coverage.of, "anchor", "anchors"),
+    ));
+    if let Some((first, rest)) = coverage.missing.split_first() {
+        page.item(&first.message.to_string(), 6, &format!("missing most: {}", first.text));
+        for missing in rest.iter().take(LISTED - 1) {
+            page.item(&missing.message.to_string(), 6, &missing.text);
+        }
+    }
+}
+
+fn ledger(page: &mut Page, compression: &Compression) {
+    let facts = tracked::ledger_facts(compression.tracker.ledger());
+    if !facts.is_empty() {
+        page.heading("Ledger");
+        page.facts(&facts);
+    }
+}
+
+fn repairs(page: &mut Page, compression: &Compression) {
+    let repairs = &compression.outcome.repairs;
+    if repairs.is_empty() {
+        return;
+    }
+    page.heading(&plural(repairs.len(), "repair", "repairs"));
+    for repair in repairs.iter().take(LISTED) {
+        let line = repair_line(repair, &page.screen);
+        page.line(&format!("  {line}"));
+    }
+    page.more(repairs.len(), LISTED, "repairs");
+}
+
+fn warnings(page: &mut Page, compression: &Compression) {
+    let Compression { session, outcome, written, destination, .. } = compression;
+    let reading = session.warnings.iter().map(ToString::to_string);
+    let all: Vec<String> = outcome.warnings.iter().cloned().chain(reading).collect();
+    if !all.is_empty() {
+        page.heading(&plural(all.len(), "warning", "warnings"));
+        for warning in all.iter().take(LISTED) {
+            let line = fit(&format!("  {warning}"), page.screen.width);
+            page.line(&page.screen.warning(&line));
+        }
+        page.more(all.len(), LISTED, "warnings");
+    }
+    if *destination != Destination::Nowhere && !written.lost.is_empty() {
+        page.gap();
+        losses::text(&written.lost, &page.screen).lines().for_each(|line| page.line(line));
+    }
+}
+
+/// Where the result is, and how long it took.
+fn ending(page: &mut Page, compression: &Compression) {
+    let Compression { outcome, written, destination, saved, is_dry_run, .. } = compression;
+    page.gap();
+    let ending = match (is_dry_run, destination) {
+        (true, _) => "Dry run: nothing was written".to_string(),
+        _ if outcome.status.is_failure() => "Nothing was written".to_string(),
+        _ => capitalised(&writing::outcome(destination, written)),
+    };
+    page.line(&format!("{ending}."));
+    if !saved.is_empty() {
+        let folder = saved[0].parent().map(|folder| folder.display().to_string()).unwrap_or_default();
+        let line =
+            format!("{} saved whole in {folder}", plural(saved.len(), "shortened text", "shortened texts"));
+        page.line(&fit(&line, page.screen.width));
+    } else if !outcome.files.is_empty() {
+        let count = plural(outcome.files.len(), "shortened text", "shortened texts");
+        page.line(&format!("{count} will be saved whole beside OUT, with -o OUT."));
+    }
+    if let Some(time) = outcome.report.duration {
+        let line = format!("Took {:.0} ms, {}.", time.as_secs_f64() * 1_000.0, outcome.report.summariser);
+        page.line(&page.screen.faint(&line));
+    }
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
+}
+
+/// The text in lines of at most `width` columns, broken between words.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = fit(word, width);
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.push(word),
+        }
+    }
+    lines
+}
