@@ -7,7 +7,7 @@ use longhaul_conversation::{Body, Message, Ordinal, TokenCount};
 
 use crate::asks::AskState;
 use crate::coverage::{Coverage, measure_coverage};
-use crate::extract::{Choice, Source, choose_lines};
+use crate::extract::{Choice, choose_lines};
 use crate::ledger::LedgerSection;
 use crate::sentences::split_units;
 use crate::snapshot::{Entry, Section, Snapshot};
@@ -42,10 +42,12 @@ pub struct Composed {
 
 /// The user's words take at most this share.
 const WORDS_SHARE: f64 = 0.4;
+/// So much less, in tokens: a small snapshot has other things to say, too.
+const WORDS_LESS: f64 = 120.0;
 /// Goal, asks and plan take at most this share.
-const ASKS_SHARE: f64 = 0.1;
+const ASKS_SHARE: f64 = 0.07;
 /// The record of work takes at most this share.
-const LEDGER_SHARE: f64 = 0.25;
+const LEDGER_SHARE: f64 = 0.15;
 /// What an anchor in the record of work is still worth elsewhere: there it stands without its words around it.
 const LEDGER_COVERS: f32 = 0.5;
 
@@ -116,7 +118,7 @@ impl<'a> Draft<'a> {
     }
 
     fn words(&mut self) {
-        let room = (self.options.budget.0 as f64 * WORDS_SHARE).min(self.left);
+        let room = (self.options.budget.0 as f64 * WORDS_SHARE - WORDS_LESS).min(self.left);
         let room = TokenCount(room.max(0.0) as u64);
         for words in self.tracker.words.choose(self.options.before, room, &self.options.estimator) {
             let mut lines = words.lines;
@@ -130,8 +132,10 @@ impl<'a> Draft<'a> {
     fn asks(&mut self) {
         let mut room = (self.options.budget.0 as f64 * ASKS_SHARE).min(self.left);
         let asks = self.tracker.asks.all();
+        // A small snapshot says in few words what stands in the user's own beside it.
+        let brief = |most: usize| most.min(self.options.budget.0 as usize / 20);
         if let Some(first) = asks.iter().find(|ask| !matches!(ask.state, AskState::Replaced { .. })) {
-            let goal = first_sentence(&first.text, 200);
+            let goal = first_sentence(&first.text, brief(200));
             let at = first.messages.first().copied().unwrap_or(Ordinal(1));
             self.put_within(&mut room, Section::OverallGoal, at, goal);
         }
@@ -145,7 +149,7 @@ impl<'a> Draft<'a> {
             };
             let at = ask.messages.last().copied().unwrap_or(Ordinal(1));
             if at < self.options.before {
-                let line = format!("{state} {}", first_sentence(&ask.text, 110));
+                let line = format!("{state} {}", first_sentence(&ask.text, brief(110)));
                 self.put_within(&mut room, Section::TaskState, at, line);
             }
         }
@@ -216,11 +220,8 @@ impl<'a> Draft<'a> {
         let recent = self.options.before.0.saturating_sub(self.options.before.0 / 5);
         for place in chosen {
             let line = &candidates[place];
-            let section = match line.source {
-                _ if line.at.0 >= recent => Section::RecentActions,
-                Source::Call => Section::ArtifactTrail,
-                _ => Section::KeyKnowledge,
-            };
+            // Lines of one message stay together and in order, so that each is read among its neighbours.
+            let section = if line.at.0 >= recent { Section::RecentActions } else { Section::KeyKnowledge };
             self.entries.push((section, line.at, vec![line.text.to_string()]));
         }
     }

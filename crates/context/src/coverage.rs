@@ -3,7 +3,7 @@
 use longhaul_conversation::{Message, Ordinal};
 
 use crate::compose::each_text;
-use crate::extract::AnchorKind;
+use crate::extract::{AnchorKind, weigh_anchors};
 use crate::tracker::Tracker;
 
 /// How much of what later work may need is still in the conversation.
@@ -36,6 +36,7 @@ const NAMED: usize = 20;
 /// Measures a summary of everything before `before`, beside the messages that stay.
 pub fn measure_coverage(tracker: &Tracker, summary: &str, tail: &[Message], before: Ordinal) -> Coverage {
     let anchors = tracker.pool.anchors();
+    let weights = weigh_anchors(&tracker.pool, before);
     let mut present = vec![false; anchors.len()];
     tracker.pool.known_anchors(summary, &mut |number| present[number as usize] = true);
     for message in tail {
@@ -47,8 +48,8 @@ pub fn measure_coverage(tracker: &Tracker, summary: &str, tail: &[Message], befo
     let mut kept_weight = 0.0;
     let (mut kept, mut of) = (0, 0);
     let mut missing: Vec<(f32, usize)> = Vec::new();
-    for (place, anchor) in anchors.iter().enumerate().filter(|(_, anchor)| anchor.first < before) {
-        let weight = anchor.weight();
+    for (place, _) in anchors.iter().enumerate().filter(|(_, anchor)| anchor.first < before) {
+        let weight = weights[place];
         whole += f64::from(weight);
         of += 1;
         if present[place] {

@@ -4,6 +4,7 @@ use longhaul_conversation::{Body, Message, Ordinal, Origin, TokenCount};
 use serde::{Deserialize, Serialize};
 
 use crate::Estimator;
+use crate::extract::count_plain_words;
 use crate::sentences::{UnitKind, split_units};
 
 /// What people typed, message by message.
@@ -30,6 +31,17 @@ pub(crate) struct KeptWords {
 
 /// A text longer than this is folded when it is taken in: it was pasted for the most part.
 const LONGEST: usize = 8_000;
+
+/// What naming a message and the user costs, in tokens.
+const MARK: f64 = 4.0;
+/// The newest message and the first one lead.
+const LEADING: usize = 2;
+/// The share of the room that a leading message may take whole.
+const WHOLE: f64 = 0.45;
+/// The share of the room that is left for each leading message that must be folded.
+const RESERVE: f64 = 0.2;
+/// The share of what is left in the end that the first folded message may take.
+const FIRST_FOLD: f64 = 0.6;
 
 impl UserWords {
     pub(crate) fn observe(&mut self, message: &Message, at: Ordinal) {
@@ -63,29 +75,40 @@ impl UserWords {
         }
     }
 
-    /// The words of messages before `before` that fit in `room`: the newest, the first, then the rest, shortest first.
+    /// The words of messages before `before` that fit in `room`.
+    ///
+    /// The newest and the first come before the rest, which are taken shortest first: rules are short. Those two are folded
+    /// where they are too long, into what the others leave, and so is what does not fit whole.
     pub(crate) fn choose(&self, before: Ordinal, room: TokenCount, estimator: &Estimator) -> Vec<KeptWords> {
-        let said: Vec<&Said> = self.said.iter().filter(|said| said.at < before).collect();
-        let mut order: Vec<&Said> = Vec::with_capacity(said.len());
-        order.extend(said.last());
-        order.extend(said.first().filter(|_| said.len() > 1));
-        let mut rest: Vec<&Said> = said.get(1..said.len().saturating_sub(1)).unwrap_or_default().to_vec();
-        rest.sort_by_key(|said| (said.text.len(), std::cmp::Reverse(said.at)));
-        order.extend(rest);
+        let mut said: Vec<&Said> = self.said.iter().filter(|said| said.at < before).collect();
+        let Some(newest) = said.pop() else { return Vec::new() };
+        let mut order = vec![newest];
+        if !said.is_empty() {
+            order.push(said.remove(0));
+        }
+        said.sort_by_key(|said| (said.text.len(), std::cmp::Reverse(said.at)));
+        order.extend(said);
+
+        let cost = |said: &Said| estimator.text(&said.text).as_f64() + MARK;
         let mut left = room.0 as f64;
         let mut kept: Vec<KeptWords> = Vec::new();
-        for (nth, said) in order.iter().enumerate() {
-            let cost = estimator.text(&said.text).as_f64() + 4.0;
-            if cost <= left {
-                left -= cost;
+        let mut too_long: Vec<&Said> = Vec::new();
+        for (nth, said) in order.into_iter().enumerate() {
+            // While a leading message waits to be folded, the others leave it its reserve.
+            let reserve = room.0 as f64 * RESERVE * too_long.len().min(LEADING) as f64;
+            let most = if nth < LEADING { room.0 as f64 * WHOLE } else { left - reserve };
+            if cost(said) <= most.min(left) {
+                left -= cost(said);
                 kept.push(said.whole());
-            } else if nth < 2 || left > 60.0 {
-                // What is too long to be kept whole is folded into what is left, but for a reserve for the others.
-                let share = if nth == 0 && order.len() > 1 { left * 0.6 } else { left };
-                if let Some(folded) = said.folded(share - 12.0, estimator) {
-                    left -= estimator.text(&folded.lines.join("\n")).as_f64() + 12.0;
-                    kept.push(folded);
-                }
+            } else {
+                too_long.push(said);
+            }
+        }
+        for (nth, said) in too_long.iter().enumerate() {
+            let share = if nth == 0 && too_long.len() > 1 { left * FIRST_FOLD } else { left };
+            if let Some(folded) = said.folded(share - 3.0 * MARK, estimator) {
+                left -= estimator.text(&folded.lines.join("\n")).as_f64() + 3.0 * MARK;
+                kept.push(folded);
             }
         }
         kept.sort_by_key(|words| words.at);
@@ -128,8 +151,10 @@ fn fold(text: &str, most: usize) -> String {
     let rank = |place: usize| -> u8 {
         let unit = &units[place];
         match unit.kind {
+            _ if place == 0 => 0,
             UnitKind::Code | UnitKind::Quote | UnitKind::Row => 3,
-            _ if place == 0 || asks(unit.text) => 0,
+            _ if count_plain_words(unit.text) < 3 => 3,
+            _ if asks(unit.text) => 0,
             UnitKind::Item { .. } => 1,
             _ => 2,
         }
@@ -187,4 +212,62 @@ const ASKING: &[&str] = &[
 fn asks(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     ASKING.iter().any(|word| lower.contains(word)) || lower.trim_end().ends_with('?')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn words(texts: &[&str]) -> UserWords {
+        let mut words = UserWords::default();
+        texts.iter().zip(1..).for_each(|(text, at)| words.add(Ordinal(at), (*text).to_string()));
+        words
+    }
+
+    fn kept(words: &UserWords, room: u64) -> Vec<(u32, String)> {
+        let chosen = words.choose(Ordinal(u32::MAX), TokenCount(room), &Estimator::default());
+        chosen.into_iter().map(|words| (words.at.0, words.lines.join("\n"))).collect()
+    }
+
+    #[test]
+    fn short_messages_stay_beside_long_ones() {
+        let long = "Please look at this long text of mine again. ".repeat(100);
+        let rules = ["We write dates with dashes.", "British spelling, as ever."];
+        let words = words(&[&long, rules[0], rules[1], &long]);
+        let kept = kept(&words, 300);
+        assert_eq!(kept.len(), 4, "{kept:?}");
+        assert_eq!((kept[1].1.as_str(), kept[2].1.as_str()), (rules[0], rules[1]));
+        assert!(kept[0].1.contains("characters more, m1") && kept[3].1.contains("characters more, m4"));
+    }
+
+    #[test]
+    fn what_fits_stays_whole_and_in_order() {
+        let words = words(&["First one.", "Second one.", "Third one."]);
+        let kept = kept(&words, 100);
+        let texts: Vec<&str> = kept.iter().map(|(_, text)| text.as_str()).collect();
+        assert_eq!(texts, ["First one.", "Second one.", "Third one."]);
+    }
+
+    #[test]
+    fn pasted_code_is_folded_before_what_was_asked() {
+        let code = "const x = y ?\n".repeat(200);
+        let words = words(&[&format!("Move the button.\n{code}\nPlease keep the old name of it.")]);
+        let kept = kept(&words, 60);
+        assert!(
+            kept[0].1.starts_with("Move the button.") && kept[0].1.contains("keep the old name"),
+            "{kept:?}"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn the_room_is_kept(texts in proptest::collection::vec("([a-z]{1,9}[ .\n]){1,200}", 0..12), room in 0u64..2_000) {
+            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+            let chosen = words(&texts).choose(Ordinal(u32::MAX), TokenCount(room), &Estimator::default());
+            let used: f64 = chosen.iter().map(|words| Estimator::default().text(&words.lines.join("\n")).as_f64()).sum();
+            prop_assert!(used <= room as f64 + 1e-6, "{used} of {room}");
+            prop_assert!(chosen.is_sorted_by_key(|words| words.at));
+        }
+    }
 }

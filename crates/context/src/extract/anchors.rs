@@ -153,26 +153,42 @@ fn is_position(digits: &str) -> bool {
 }
 
 fn classify_path<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
-    let path = token.trim_start_matches("./").trim_end_matches('/');
-    let letters = path.bytes().filter(u8::is_ascii_alphabetic).count();
-    let segments = path.split('/').filter(|segment| !segment.is_empty()).count();
-    let slashes = path.bytes().filter(|byte| *byte == b'/').count();
-    if letters < 2 || path.len() < 4 || path.len() > 200 {
+    let mut path = token.trim_end_matches('/');
+    while let Some(rest) = path.strip_prefix("./").or_else(|| path.strip_prefix("../")) {
+        path = rest;
+    }
+    if path.len() < 4 || path.len() > 200 || path.bytes().filter(u8::is_ascii_alphabetic).count() < 2 {
         return;
     }
-    // `and/or` is no path; a place, an ending or an unusual letter makes one.
-    let is_plain =
-        slashes == 1 && segments == 2 && path.bytes().all(|byte| byte.is_ascii_alphabetic() || byte == b'/');
-    if !(is_plain && path.len() < 9) {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let has_ending = has_file_ending(name);
+    if is_path(path, folders, has_ending) {
         found(AnchorKind::Path, path);
-    }
-    if let Some((_, name)) = path.rsplit_once('/')
-        && name.len() >= 5
-        && has_file_ending(name)
-    {
-        found(AnchorKind::Path, name);
+        if has_ending && !folders.is_empty() && name.len() >= 5 {
+            found(AnchorKind::Path, name);
+        }
+    } else {
+        path.split('/').for_each(|piece| classify_word(piece, found));
     }
 }
+
+/// `and/or` is no path; a root, a file's ending or several folders make one.
+fn is_path(path: &str, folders: &str, has_ending: bool) -> bool {
+    let depth = path.trim_start_matches('/').bytes().filter(|byte| *byte == b'/').count();
+    let is_named = |name: &str| name.len() >= 3 && name.bytes().any(|byte| byte.is_ascii_alphabetic());
+    match depth {
+        0 => has_ending || path.starts_with('/') && path.len() >= 4,
+        _ if has_ending || path.starts_with(['/', '~', '.']) => true,
+        1 => FOLDERS.contains(&folders),
+        _ => path.split('/').all(is_named),
+    }
+}
+
+/// Folders in which most projects keep their files.
+const FOLDERS: &[&str] = &[
+    "app", "bin", "cmd", "config", "crates", "doc", "docs", "examples", "include", "internal", "lib",
+    "packages", "pkg", "scripts", "spec", "src", "test", "tests", "tools", "web",
+];
 
 fn classify_word<'t>(word: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
     let word = word.trim_matches(|character: char| !character.is_ascii_alphanumeric() && character != '_');
@@ -194,8 +210,11 @@ fn classify_word<'t>(word: &'t str, found: &mut impl FnMut(AnchorKind, &'t str))
     if marks.dot && !marks.underscore && has_file_ending(word) {
         return found(AnchorKind::Path, word);
     }
-    if marks.underscore || marks.camel || marks.dot || (marks.dash && bytes.len() >= 8) {
-        if bytes.len() >= 5 && marks.letters >= 3 {
+    if marks.dash {
+        return word.split('-').for_each(|piece| classify_word(piece, found));
+    }
+    if marks.underscore || marks.camel || marks.dot {
+        if bytes.len() >= 6 && marks.letters >= 3 {
             found(AnchorKind::Identifier, word);
         }
         if marks.dot {

@@ -4,6 +4,10 @@ use crate::sentences::{UnitKind, split_units};
 
 /// Lines are joined until they have about so many characters.
 const JOINED: usize = 60;
+/// Lines of code or output are also joined until they have so many plain words, or names would stand without their context.
+const SAYING: usize = 5;
+/// However few its words are, a joined line of this length is long enough.
+const JOINED_ENOUGH: usize = 140;
 /// A sentence is cut behind so many characters.
 const LONGEST: usize = 320;
 /// A line of code or output is broken into pieces of about so many.
@@ -57,10 +61,10 @@ struct Joined {
 impl Joined {
     fn add(&mut self, line: &str, found: &mut impl FnMut(&str)) {
         let line = line.trim();
-        if line.is_empty() {
+        if !line.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) {
             return;
         }
-        if self.text.is_empty() && line.len() >= JOINED {
+        if self.text.is_empty() && says_enough(line) && !line.contains(['\n', '\t']) {
             return found(cut(line));
         }
         if !self.text.is_empty() {
@@ -75,7 +79,7 @@ impl Joined {
                 break;
             }
         }
-        if self.text.len() >= JOINED {
+        if says_enough(&self.text) {
             self.flush(found);
         }
     }
@@ -89,6 +93,38 @@ impl Joined {
     }
 }
 
+/// Whether a line can be quoted without the one behind it.
+fn says_enough(text: &str) -> bool {
+    text.len() >= JOINED && (text.len() >= JOINED_ENOUGH || count_plain_words(text) >= SAYING)
+}
+
+/// How many plain words a text has: letters only, and no piece of a name such as `os.path` or `max_size`.
+pub(crate) fn count_plain_words(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let is_joint =
+        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'\\' | b':');
+    let mut count = 0;
+    let mut at = 0;
+    while at < bytes.len() {
+        if !bytes[at].is_ascii_alphabetic() {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut is_camel = false;
+        while at < bytes.len() && bytes[at].is_ascii_alphabetic() {
+            is_camel |= at > start && bytes[at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase();
+            at += 1;
+        }
+        let is_name = start > 0 && is_joint(bytes[start - 1])
+            || bytes.get(at).is_some_and(|byte| is_joint(*byte))
+                && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
+            || bytes.get(at).is_some_and(|byte| byte.is_ascii_digit() || *byte == b'_');
+        count += usize::from(!is_camel && !is_name && at - start >= 2);
+    }
+    count
+}
+
 /// The beginning of a line that may stay.
 fn cut(line: &str) -> &str {
     cut_at(line, LONGEST)
@@ -100,7 +136,11 @@ fn cut_at(line: &str, most: usize) -> &str {
         return line;
     }
     let end = line.floor_char_boundary(most);
-    let end = line[..end].rfind(' ').filter(|space| *space > most / 2).unwrap_or(end);
+    let end = line[..end]
+        .rfind([' ', ','])
+        .map(|place| place + usize::from(line.as_bytes()[place] == b','))
+        .filter(|space| *space > most / 2)
+        .unwrap_or(end);
     &line[..end]
 }
 
@@ -134,10 +174,37 @@ mod tests {
 
     #[test]
     fn short_lines_are_joined_and_numbers_dropped() {
-        check_output("    1→fn main() {\n    2→    run();\n    3→}", &["fn main() { run(); }"]);
+        check_output("    1→fn main() {\n    2→    run();\n    3→}", &["fn main() { run();"]);
         check_output("---\n===\n}", &[]);
-        let long = "x".repeat(70);
-        check_output(&format!("short\n{long}\nend"), &[&format!("short {long}"), "end"]);
+        let long = "x".repeat(170);
+        check_output(
+            &format!("short\n{long}\nend"),
+            &[&format!("short {}", &long[..160]), &format!("{} end", &long[160..])],
+        );
+    }
+
+    #[test]
+    fn lines_of_names_are_joined_until_they_have_words() {
+        check_output(
+            "import { useState, useMemo, useRef, useCallback, useEffect } from a\n// Remembers what was open before",
+            &[
+                "import { useState, useMemo, useRef, useCallback, useEffect } from a // Remembers what was open before",
+            ],
+        );
+    }
+
+    #[test]
+    fn plain_words_are_no_pieces_of_names() {
+        for (text, expected) in [
+            ("the cache is full.", 4),
+            ("os.path max_size readFile a/b x", 0),
+            ("see src/main.rs: it fails", 3),
+            ("return err2 or nil", 3),
+            ("日本語", 0),
+            ("", 0),
+        ] {
+            assert_eq!(count_plain_words(text), expected, "{text}");
+        }
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! Finds what of a conversation is worth quoting: lines ranked by the anchors that later work is likely to need.
 
 mod anchors;
+mod gather;
 mod lines;
 mod pool;
 mod select;
+mod weigh;
 
 pub use anchors::AnchorKind;
-pub(crate) use pool::{Pool, Source};
+pub(crate) use lines::count_plain_words;
+pub(crate) use pool::Pool;
 pub(crate) use select::{Choice, choose_lines};
+pub(crate) use weigh::weigh_anchors;

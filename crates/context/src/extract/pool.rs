@@ -5,23 +5,12 @@
 
 use std::collections::HashMap;
 
-use longhaul_conversation::{Body, Message, Ordinal, Origin, Part, ToolCall};
+use longhaul_conversation::{Message, Ordinal};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use super::anchors::{AnchorKind, scan_anchors};
-use super::lines::{output_lines, prose_lines};
-
-/// Who said a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Source {
-    User,
-    Model,
-    Thought,
-    Call,
-    Output,
-}
+use super::gather::{Gathered, Source};
+use super::weigh::weigh_anchors;
 
 /// A line that may be quoted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -66,7 +55,7 @@ pub(crate) struct Pool {
 }
 
 /// Of one message no more lines than this are kept.
-const MOST_LINES: usize = 400;
+pub(super) const MOST_LINES: usize = 400;
 /// In all no more characters than this are kept: twenty times a large snapshot.
 const MOST_CHARACTERS: usize = 20 * 8_000 * 4;
 
@@ -86,11 +75,7 @@ impl Pool {
 
     /// Takes in one message.
     pub(crate) fn observe(&mut self, message: &Message, at: Ordinal) {
-        let mut lines = Gathered::default();
-        for part in &message.parts {
-            gather(part, &mut lines);
-        }
-        self.keep(lines, at);
+        self.keep(&Gathered::of(message), at);
         if self.size > 2 * MOST_CHARACTERS {
             self.prune();
         }
@@ -100,21 +85,18 @@ impl Pool {
     pub(crate) fn observe_line(&mut self, text: &str, at: Ordinal) {
         let mut lines = Gathered::default();
         lines.add(Source::Model, text);
-        self.keep(lines, at);
+        self.keep(&lines, at);
     }
 
-    fn keep(&mut self, gathered: Gathered, at: Ordinal) {
-        let mut lines: Vec<(f32, Candidate)> = Vec::with_capacity(gathered.lines.len());
+    fn keep(&mut self, gathered: &Gathered, at: Ordinal) {
+        let mut lines: Vec<(f32, Candidate)> = Vec::new();
         let mut seen: HashMap<u32, Source> = HashMap::new();
-        for (source, range) in gathered.lines {
-            let text = &gathered.text[range];
+        for (source, text, commands) in gathered.lines() {
             let mut anchors: Vec<u32> = Vec::new();
             let mut gain = 0.0;
             let mut numbers = self.anchors_of(text, at);
-            if source == Source::Call {
-                each_command(text, &mut |command| {
-                    numbers.push(self.number(AnchorKind::Command, command, at));
-                });
+            for (_, command) in commands {
+                numbers.push(self.number(AnchorKind::Command, command, at));
             }
             for number in numbers {
                 if anchors.contains(&number) {
@@ -206,8 +188,9 @@ impl Pool {
 
     /// Drops the lines that are least likely to be chosen ever again.
     fn prune(&mut self) {
+        let weights = weigh_anchors(self, Ordinal(u32::MAX));
         let weight = |line: &Candidate| {
-            let anchors = line.anchors.iter().map(|number| self.anchors[*number as usize].weight());
+            let anchors = line.anchors.iter().map(|number| weights[*number as usize]);
             anchors.sum::<f32>() / (20.0 + line.text.len() as f32)
         };
         let mut order: Vec<(f32, usize)> =
@@ -262,132 +245,7 @@ impl Pool {
     }
 }
 
-impl Anchor {
-    /// How likely it is that later work refers to this anchor, on a scale of its own.
-    ///
-    /// The shape is that of a logistic regression over what real sessions referred back to: what the model itself used
-    /// counts most, then what the user typed; what only stood in an output is seldom needed again.
-    pub(crate) fn weight(&self) -> f32 {
-        let log = |count: u16| (1.0 + f32::from(count)).ln();
-        let mut sum =
-            -3.0 + 1.13 * log(self.used) + 0.29 * log(self.shown) + 0.66 * f32::from(self.typed.min(2));
-        if self.in_prose {
-            sum += 0.72;
-        }
-        if self.used == 0 && self.typed == 0 {
-            sum -= 0.88;
-        }
-        sum += match self.kind {
-            AnchorKind::Number => -0.85,
-            AnchorKind::Error => -0.4,
-            AnchorKind::Hash => -0.3,
-            AnchorKind::Path | AnchorKind::Command => 0.2,
-            _ => 0.0,
-        };
-        sum -= 0.47 * (self.text.len().min(40) as f32 / 40.0);
-        1.0 / (1.0 + (-sum).exp())
-    }
-}
-
-/// Calls `found` with the first two words of each command in a line that a shell was given.
-fn each_command(line: &str, found: &mut impl FnMut(&str)) {
-    let Some((tool, command)) = line.split_once(' ') else { return };
-    if !is_shell(tool) {
-        return;
-    }
-    for piece in command.split(['|', ';', '&', '\n']) {
-        let piece = piece.trim_start_matches(['(', ' ']);
-        let mut words = piece.split_whitespace();
-        if let (Some(first), Some(second)) = (words.next(), words.next()) {
-            let end = second.as_ptr() as usize - piece.as_ptr() as usize + second.len();
-            if first.len() + second.len() <= 60 && first.bytes().all(|byte| byte.is_ascii_graphic()) {
-                found(&piece[..end]);
-            }
-        }
-    }
-}
-
-/// Whether a tool runs shell commands, by its name.
-fn is_shell(tool: &str) -> bool {
-    let tool = tool.to_ascii_lowercase();
-    ["bash", "shell", "exec", "command", "terminal", "run"].iter().any(|word| tool.contains(word))
-}
-
 fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
     let inside = root.and_then(|root| path.strip_prefix(root));
     inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
-}
-
-/// The lines of one message, all in one text.
-#[derive(Default)]
-struct Gathered {
-    text: String,
-    lines: Vec<(Source, std::ops::Range<usize>)>,
-}
-
-impl Gathered {
-    fn add(&mut self, source: Source, line: &str) {
-        let start = self.text.len();
-        self.text.push_str(line);
-        self.lines.push((source, start..self.text.len()));
-    }
-}
-
-fn gather(part: &Part, lines: &mut Gathered) {
-    match (&part.body, part.origin) {
-        (Body::Text(text), Origin::User) => prose_lines(text, &mut |line| lines.add(Source::User, line)),
-        (Body::Text(text), Origin::Model | Origin::Summary) => {
-            prose_lines(text, &mut |line| lines.add(Source::Model, line));
-        }
-        (Body::Text(text), Origin::Tool) => output_lines(text, &mut |line| lines.add(Source::Output, line)),
-        // Memory is loaded again, and what the program said was for the moment.
-        (Body::Text(_), Origin::Memory | Origin::Hook) => {}
-        (Body::Thought(thought), _) => {
-            prose_lines(&thought.text, &mut |line| lines.add(Source::Thought, line));
-        }
-        (Body::Call(call), _) => gather_call(call, lines),
-        (Body::Result(result), _) => gather_output(&result.readable(), lines),
-        (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => {}
-    }
-}
-
-/// An output that is JSON is read by its texts.
-fn gather_output(text: &str, lines: &mut Gathered) {
-    let mut add = |text: &str| output_lines(text, &mut |line| lines.add(Source::Output, line));
-    if text.starts_with(['{', '['])
-        && text.ends_with(['}', ']'])
-        && let Ok(value) = serde_json::from_str::<Value>(text)
-    {
-        return each_text(&value, &mut add);
-    }
-    add(text);
-}
-
-/// Short arguments stand beside the tool's name; long ones are lines of their own.
-fn gather_call(call: &ToolCall, lines: &mut Gathered) {
-    let mut short = call.name.clone();
-    each_text(&call.args, &mut |text| {
-        if text.len() <= 160 && !text.contains('\n') {
-            if short.len() + text.len() > 300 {
-                lines.add(Source::Call, &short);
-                short.clone_from(&call.name);
-            }
-            short.push(' ');
-            short.push_str(text);
-        } else {
-            output_lines(text, &mut |line| lines.add(Source::Call, line));
-        }
-    });
-    if short.len() > call.name.len() {
-        lines.add(Source::Call, &short);
-    }
-}
-
-fn each_text(value: &Value, found: &mut impl FnMut(&str)) {
-    match value {
-        Value::String(text) => found(text),
-        Value::Array(items) => items.iter().for_each(|item| each_text(item, found)),
-        Value::Object(fields) => fields.values().for_each(|value| each_text(value, found)),
-        _ => {}
-    }
 }

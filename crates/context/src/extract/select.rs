@@ -5,7 +5,10 @@ use std::collections::{BinaryHeap, HashSet};
 
 use longhaul_conversation::Ordinal;
 
-use super::pool::{Candidate, Pool, Source};
+use super::gather::Source;
+use super::lines::count_plain_words;
+use super::pool::{Candidate, Pool};
+use super::weigh::weigh_anchors;
 use crate::Estimator;
 
 /// What to choose from and how much.
@@ -31,14 +34,16 @@ const LINE_COST: f64 = 0.5;
 const MARK_COST: f64 = 1.5;
 
 /// How much less an anchor is worth that is covered already.
-const FAMILIAR: f32 = 0.97;
+const FAMILIAR: f32 = 0.98;
 /// What a character is worth beside the anchors: where room is left, it is filled.
 const PLAIN: f32 = 0.00002;
 
 /// Places of the chosen candidates, in the order of the conversation.
+///
+/// Again and again the line is taken that adds most for its cost, while there is room.
 pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let candidates = choice.pool.candidates();
-    let weights: Vec<f32> = choice.pool.anchors().iter().map(|anchor| anchor.weight()).collect();
+    let weights = weigh_anchors(choice.pool, choice.before);
     let mut heap: BinaryHeap<Scored> = candidates
         .iter()
         .enumerate()
@@ -67,9 +72,7 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
         }
         choice.room -= cost;
         messages.insert(line.at);
-        for number in &*line.anchors {
-            choice.covered[*number as usize] = 1.0;
-        }
+        line.anchors.iter().for_each(|number| choice.covered[*number as usize] = 1.0);
         chosen.push(best.place);
         round += 1;
     }
@@ -104,13 +107,10 @@ impl Choice<'_> {
     }
 }
 
-/// Lines of few words say little about what they name.
+/// Lines of few plain words say little about what they name.
 fn readable(text: &str) -> f32 {
-    match text.split_whitespace().take(6).count() {
-        0..=2 => 0.5,
-        3..=4 => 0.8,
-        _ => 1.0,
-    }
+    const ENOUGH: usize = 5;
+    0.4 + 0.6 * count_plain_words(text).min(ENOUGH) as f32 / ENOUGH as f32
 }
 
 /// A candidate with what it was worth in a certain round.

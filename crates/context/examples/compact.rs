@@ -1,0 +1,155 @@
+//! Measures offline compaction beside `serde_json::Value` over the same bytes: `compact [MEGABYTES]`
+//!
+//! The session is made in memory: tool outputs of 8 to 20 KB, some lines Chinese and Japanese, as `bench/generate.mjs` writes
+//! it. What is timed is all that stands between the bytes of a history and its snapshot: reading, following, composing.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use longhaul_context::{ComposeOptions, Estimator, Tracker, compose};
+use longhaul_conversation::{Message, Ordinal, Part, Role, TokenCount, ToolResult};
+use serde_json::{Value, json};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let megabytes = std::env::args().nth(1).map_or(Ok(100), |word| word.parse::<usize>())?;
+    let small = compact(&generate(megabytes.div_ceil(10) * 1_000_000))?;
+    let large = compact(&generate(megabytes * 1_000_000))?;
+    println!("growth      {:.1} times the time for 10 times the history", ratio(large, small));
+    println!("one more    {:.0?} with 500,000 tokens tracked", one_more());
+    Ok(())
+}
+
+/// Compacts one history, prints what it took and returns it.
+fn compact(history: &str) -> Result<Duration, Box<dyn Error>> {
+    let start = Instant::now();
+    for line in history.lines() {
+        black_box(serde_json::from_str::<Value>(line)?);
+    }
+    let values = start.elapsed();
+
+    let start = Instant::now();
+    let session = longhaul_session::read_session(history.as_bytes())?;
+    let read = start.elapsed();
+    let start = Instant::now();
+    let mut tracker = Tracker::in_directory("/home/dev/project");
+    session.transcript.messages().iter().for_each(|message| tracker.observe(message));
+    let followed = start.elapsed();
+    let start = Instant::now();
+    black_box(snapshot(&tracker));
+    let composed = start.elapsed();
+
+    let whole = read + followed + composed;
+    println!(
+        "{:>4} MB     {whole:.2?} (reading {read:.2?}, following {followed:.2?}, composing {composed:.2?}), \
+         {:.2} times the {values:.2?} of serde_json::Value",
+        history.len() / 1_000_000,
+        ratio(whole, values),
+    );
+    Ok(whole)
+}
+
+fn ratio(one: Duration, other: Duration) -> f64 {
+    one.as_secs_f64() / other.as_secs_f64()
+}
+
+fn snapshot(tracker: &Tracker) -> String {
+    let options = ComposeOptions {
+        budget: TokenCount(4_000),
+        tail: &[],
+        before: Ordinal(tracker.last().0 + 1),
+        focus: None,
+        estimator: Estimator::default(),
+    };
+    compose(tracker, &options).snapshot.render()
+}
+
+/// How long a tracker of 500,000 tokens takes for one more message of 2,000 characters, in the mean.
+fn one_more() -> Duration {
+    let mut dice = Dice(7);
+    let output = |dice: &mut Dice, size: usize| {
+        let result = ToolResult::text("c", output(dice, size));
+        Message::new("r", Role::User, vec![Part::result(result)])
+    };
+    let mut tracker = Tracker::default();
+    (0..200).for_each(|_| tracker.observe(&output(&mut dice, 10_000)));
+    let more: Vec<Message> = (0..100).map(|_| output(&mut dice, 2_000)).collect();
+    let start = Instant::now();
+    more.iter().for_each(|message| tracker.observe(message));
+    start.elapsed() / more.len() as u32
+}
+
+/// A session of about so many bytes, one entry a line.
+fn generate(bytes: usize) -> String {
+    let mut dice = Dice(42);
+    let mut history = String::with_capacity(bytes + 40_000);
+    let mut nth = 0;
+    let put = |history: &mut String, kind: &str, id: String, message: Value| {
+        let entry = json!({
+            "isSidechain": false, "userType": "external", "cwd": "/home/dev/project", "sessionId": "bench",
+            "version": "2.0.0", "type": kind, "uuid": id, "timestamp": "2026-01-01T00:00:00.000Z", "message": message,
+        });
+        writeln!(history, "{entry}").expect("a string takes everything");
+    };
+    while history.len() < bytes {
+        if nth % 50 == 0 {
+            let text = format!("Please look at part {nth} and fix what is broken there.");
+            let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+            put(&mut history, "user", format!("u{nth}"), message);
+        }
+        let path = format!("/home/dev/project/src/module_{}/file_{}.rs", dice.below(40), dice.below(200));
+        let tool = if dice.below(3) == 0 { "Bash" } else { "Read" };
+        let call = format!("toolu_{nth}");
+        let content = json!([
+            {"type": "text", "text": format!("Reading {path} next.")},
+            {"type": "tool_use", "id": call, "name": tool, "input": {"file_path": path, "limit": dice.below(2000)}},
+        ]);
+        let message = json!({
+            "id": format!("msg_{nth}"), "role": "assistant", "model": "claude-sonnet-4-5", "content": content,
+            "usage": {"input_tokens": 10, "cache_read_input_tokens": nth * 100, "output_tokens": 50},
+        });
+        put(&mut history, "assistant", format!("a{nth}"), message);
+        let size = 8_000 + dice.below(12_000);
+        let result = json!({"type": "tool_result", "tool_use_id": call, "content": output(&mut dice, size)});
+        put(&mut history, "user", format!("r{nth}"), json!({"role": "user", "content": [result]}));
+        nth += 1;
+    }
+    history
+}
+
+fn output(dice: &mut Dice, size: usize) -> String {
+    const WORDS: [&str; 16] = [
+        "let", "const", "fn", "struct", "impl", "return", "error", "result", "config", "parser", "token",
+        "stream", "buffer", "handler", "request", "self",
+    ];
+    const HAN: &str = "这个函数返回错误结果配置解析器令牌流缓冲区处理程序请求テストの結果を確認してください";
+    let han: Vec<char> = HAN.chars().collect();
+    let mut text = String::with_capacity(size + 200);
+    while text.len() < size {
+        if dice.below(20) == 0 {
+            text.extend((0..30).map(|_| han[dice.below(han.len())]));
+        } else {
+            text.push(' ');
+            for _ in 0..6 + dice.below(6) {
+                text.push(' ');
+                text.push_str(WORDS[dice.below(WORDS.len())]);
+            }
+            let [quoted, module, file, line] = [10_000, 40, 200, 900].map(|most| dice.below(most));
+            write!(text, " \"quoted {quoted}\" // src/module_{module}/file_{file}.rs:{line}")
+                .expect("a string takes everything");
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// Throws the same numbers every time.
+struct Dice(u32);
+
+impl Dice {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (self.0 >> 8) as usize % most
+    }
+}

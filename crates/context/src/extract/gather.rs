@@ -1,0 +1,242 @@
+//! Takes the lines that may be quoted out of a message, with who said them.
+
+use longhaul_conversation::{Body, Message, Origin, Part, ToolCall};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::lines::{output_lines, prose_lines};
+
+/// Who said a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Source {
+    User,
+    Model,
+    Thought,
+    Call,
+    Output,
+}
+
+/// The lines of one message, all in one text.
+#[derive(Default)]
+pub(crate) struct Gathered {
+    text: String,
+    lines: Vec<Line>,
+    /// The first two words of each command that a shell was given, with the line they stand in.
+    commands: Vec<(usize, String)>,
+}
+
+struct Line {
+    source: Source,
+    start: usize,
+}
+
+/// A sentence of the model's up to this length leads into the call behind it and is quoted with it.
+const LEADS_IN: usize = 160;
+/// Calls are written on one line up to this length.
+const CALLS: usize = 240;
+/// Longer arguments are lines of their own.
+const SHORT_ARGUMENT: usize = 160;
+
+impl Gathered {
+    /// The lines of a message.
+    pub(crate) fn of(message: &Message) -> Self {
+        let mut gathered = Self::default();
+        message.parts.iter().for_each(|part| gathered.add_part(part));
+        gathered
+    }
+
+    /// Each line with who said it, and the commands in it.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (Source, &str, &[(usize, String)])> {
+        let ends = self.lines.iter().skip(1).map(|next| next.start).chain([self.text.len()]);
+        self.lines.iter().zip(ends).enumerate().map(|(nth, (line, end))| {
+            let from = self.commands.partition_point(|(place, _)| *place < nth);
+            let to = self.commands.partition_point(|(place, _)| *place <= nth);
+            (line.source, &self.text[line.start..end], &self.commands[from..to])
+        })
+    }
+
+    pub(crate) fn add(&mut self, source: Source, line: &str) {
+        self.lines.push(Line { source, start: self.text.len() });
+        self.text.push_str(line);
+    }
+
+    fn add_part(&mut self, part: &Part) {
+        match (&part.body, part.origin) {
+            (Body::Text(text), Origin::User) => prose_lines(text, &mut |line| self.add(Source::User, line)),
+            (Body::Text(text), Origin::Model | Origin::Summary) => {
+                prose_lines(text, &mut |line| self.add(Source::Model, line));
+            }
+            (Body::Text(text), Origin::Tool) => self.add_output(text),
+            // Memory is loaded again, and what the program said was for the moment.
+            (Body::Text(_), Origin::Memory | Origin::Hook) => {}
+            (Body::Thought(thought), _) => {
+                prose_lines(&thought.text, &mut |line| self.add(Source::Thought, line));
+            }
+            (Body::Call(call), _) => self.add_call(call),
+            (Body::Result(result), _) => self.add_output(&result.readable()),
+            (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => {}
+        }
+    }
+
+    fn add_output(&mut self, text: &str) {
+        output_lines(text, &mut |line| self.add(Source::Output, line));
+    }
+
+    /// Short arguments stand beside the tool's name; long ones are lines of their own.
+    fn add_call(&mut self, call: &ToolCall) {
+        let mut short = call.name.clone();
+        let mut long: Vec<(&str, &str)> = Vec::new();
+        each_argument("", &call.args, &mut |key, text| {
+            if text.len() <= SHORT_ARGUMENT && !text.contains('\n') {
+                if short.len() + text.len() <= 300 {
+                    for word in [key, text].into_iter().filter(|word| !word.is_empty()) {
+                        short.push(' ');
+                        short.push_str(word);
+                    }
+                }
+            } else {
+                long.push((key, text));
+            }
+        });
+        let leads_in = self.lines.last().is_some_and(|last| {
+            let length = self.text.len() - last.start;
+            match last.source {
+                Source::Model => length <= LEADS_IN,
+                Source::Call => length + short.len() <= CALLS,
+                _ => false,
+            }
+        });
+        if leads_in {
+            self.text.push(' ');
+            self.text.push_str(&short);
+            if let Some(last) = self.lines.last_mut() {
+                last.source = Source::Call;
+            }
+        } else {
+            self.add(Source::Call, &short);
+        }
+        let place = self.lines.len() - 1;
+        if is_shell(&call.name) {
+            each_argument("", &call.args, &mut |_, text| {
+                each_command(text, &mut |command| self.commands.push((place, command)));
+            });
+        }
+        for (key, text) in long {
+            let mut lead = format!("{key} ");
+            output_lines(text, &mut |line| {
+                lead.push_str(line);
+                self.add(Source::Call, &lead);
+                lead.clear();
+            });
+        }
+    }
+}
+
+/// Calls `found` with each text among the arguments of a call, and with what it is called.
+fn each_argument<'v>(key: &'v str, value: &'v Value, found: &mut impl FnMut(&'v str, &'v str)) {
+    match value {
+        Value::String(text) => found(key, text),
+        Value::Array(items) => items.iter().for_each(|item| each_argument(key, item, found)),
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| each_argument(key, value, found)),
+        _ => {}
+    }
+}
+
+/// Calls `found` with the first two words of each command in the first line of a script.
+fn each_command(script: &str, found: &mut impl FnMut(String)) {
+    let line = script.trim_start().lines().next().unwrap_or_default();
+    let is_word = |word: &str| {
+        word.bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'@'))
+    };
+    for command in line.split(['|', ';', '&']) {
+        let mut words = command.split_whitespace().skip_while(|word| word.contains('='));
+        if let (Some(first), Some(second)) = (words.next(), words.next())
+            && first != "cd"
+            && first.len() + second.len() <= 60
+            && is_word(first)
+            && is_word(second)
+        {
+            found(format!("{first} {second}"));
+        }
+    }
+}
+
+/// Whether a tool runs shell commands, by its name.
+fn is_shell(tool: &str) -> bool {
+    let tool = tool.to_ascii_lowercase();
+    ["bash", "shell", "exec", "command", "terminal", "run"].iter().any(|word| tool.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longhaul_conversation::{Role, ToolResult};
+    use serde_json::json;
+
+    #[track_caller]
+    fn check(parts: Vec<Part>, expected: &[(Source, &str)]) {
+        let gathered = Gathered::of(&Message::new("m", Role::Model, parts));
+        let lines: Vec<_> = gathered.lines().map(|(source, text, _)| (source, text)).collect();
+        assert_eq!(lines, expected);
+    }
+
+    fn call(name: &str, args: Value) -> Part {
+        Part::call(ToolCall::new("c", name).with_args(args))
+    }
+
+    #[test]
+    fn a_sentence_leads_into_its_call() {
+        check(
+            vec![
+                Part::model_text("Let me see."),
+                call("read", json!({"path": "a.rs"})),
+                call("read", json!({"path": "b.rs"})),
+            ],
+            &[(Source::Call, "Let me see. read path a.rs read path b.rs")],
+        );
+        let long = "word ".repeat(40);
+        check(
+            vec![Part::model_text(&long), call("read", json!({"path": "a.rs"}))],
+            &[(Source::Model, long.trim()), (Source::Call, "read path a.rs")],
+        );
+    }
+
+    #[test]
+    fn long_arguments_are_lines_of_their_own() {
+        check(
+            vec![call("write", json!({"path": "a.rs", "text": "fn one() {}\nfn two() {}"}))],
+            &[(Source::Call, "write path a.rs"), (Source::Call, "text fn one() {} fn two() {}")],
+        );
+    }
+
+    #[test]
+    fn everyone_is_told_apart() {
+        check(
+            vec![
+                Part::user_text("Please fix it."),
+                Part::text(Origin::Memory, "Loaded again."),
+                Part::result(ToolResult::text("c", "All is well")),
+            ],
+            &[(Source::User, "Please fix it."), (Source::Output, "All is well")],
+        );
+    }
+
+    #[test]
+    fn commands_have_two_words() {
+        let check = |script: &str, expected: &[&str]| {
+            let part = call("bash", json!({"command": script}));
+            let gathered = Gathered::of(&Message::new("m", Role::Model, vec![part]));
+            let commands: Vec<_> = gathered
+                .lines()
+                .flat_map(|(_, _, commands)| commands)
+                .map(|(_, text)| text.as_str())
+                .collect();
+            assert_eq!(commands, expected, "{script}");
+        };
+        check("cd a && RUST_LOG=1 cargo  test -q | tail -5", &["cargo test", "tail -5"]);
+        check("cat src/a.rs; ls", &[]);
+        check("git commit -m 'x'\nmore text here", &["git commit"]);
+    }
+}
