@@ -5,8 +5,10 @@ use std::error::Error;
 use std::fs::File;
 use std::time::Instant;
 
-use longhaul_context::{PlanOptions, Tracker, Trigger, compact_offline, parse_token_count, plan, prepare};
-use longhaul_conversation::{Message, Ordinal, TokenCount};
+use longhaul_context::{
+    Gauge, PlanOptions, Tracker, Trigger, compact_offline, parse_token_count, plan, prepare,
+};
+use longhaul_conversation::{Body, Message, Ordinal, TokenCount};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut window = TokenCount(200_000);
@@ -33,19 +35,34 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// The same messages several times over, as one long session.
 fn repeated(messages: &[Message], times: usize) -> Vec<Message> {
-    let copies = (0..times).flat_map(|round| messages.iter().map(move |message| (round, message.clone())));
-    let copies = copies.enumerate().map(|(place, (round, message))| Message {
-        id: format!("{round}-{}", message.id).into(),
-        ordinal: Some(Ordinal(place as u32 + 1)),
-        ..message
-    });
-    copies.collect()
+    let mut all: Vec<Message> = Vec::with_capacity(messages.len() * times);
+    for round in 0..times {
+        for message in messages {
+            let mut copy = message.clone();
+            copy.id = format!("{round}-{}", message.id).into();
+            copy.ordinal = Some(Ordinal(all.len() as u32 + 1));
+            for part in &mut copy.parts {
+                match &mut part.body {
+                    Body::Call(call) => call.id = format!("{round}-{}", call.id).into(),
+                    Body::Result(result) => result.call = format!("{round}-{}", result.call).into(),
+                    _ => {}
+                }
+            }
+            all.push(copy);
+        }
+    }
+    all
 }
 
 fn compact(messages: &[Message], options: &PlanOptions, quiet: bool) {
     let mut tracker = Tracker::default();
     timed("observed", || messages.iter().for_each(|message| tracker.observe(message)));
+    let mut gauge = Gauge::new(options.estimator);
+    timed("gauged", || messages.iter().for_each(|message| gauge.observe(message)));
+    timed("waited or not", || gauge.plan_to_wait(options).is_some());
     let prepared = timed("prepared", || prepare(messages, options.empty));
+    let is_copy = matches!(prepared.messages, std::borrow::Cow::Owned(_));
+    println!("{} repairs, {}", prepared.repairs.len(), if is_copy { "copied" } else { "as it was" });
     timed("planned", || plan(&tracker, &prepared.messages, options));
     let outcome = timed("compacted", || compact_offline(&tracker, messages, options));
     println!("{} ({} of {} tokens): {}", outcome.status, outcome.after, outcome.before, outcome.reason);

@@ -252,14 +252,9 @@ impl<'a> Planner<'a> {
             Some(limit) if is_reached => format!("{before} tokens reach the threshold of {limit}"),
             _ => format!("{before} tokens"),
         };
-        if !is_forced && let Some((masks, after)) = self.plan_masks() {
-            let is_enough = after <= window && limit.is_none_or(|limit| after < limit);
-            if is_enough {
-                return (
-                    Rung::Mask(masks),
-                    format!("{why}; masking old tool outputs leaves at most {after}"),
-                );
-            }
+        let below = limit.map_or(window, |limit| window.min(limit - TokenCount(1)));
+        if !is_forced && let Some((masks, after)) = self.plan_masks(below) {
+            return (Rung::Mask(masks), format!("{why}; masking old tool outputs leaves at most {after}"));
         }
         self.choose_compaction(&why)
     }
@@ -277,15 +272,19 @@ impl<'a> Planner<'a> {
         (Rung::Mask(plan.replacements), reason)
     }
 
-    /// The masks for a conversation that has reached its threshold, and what the request then takes.
-    fn plan_masks(&self) -> Option<(Vec<Replacement>, TokenCount)> {
-        let plan = plan_masks(self.messages, &self.mask_settings(), MaskWhen::Always);
-        if plan.replacements.is_empty() {
+    /// The masks that leave a request of at most `most`, and what it then takes at most.
+    fn plan_masks(&self, most: TokenCount) -> Option<(Vec<Replacement>, TokenCount)> {
+        let outputs = self.messages.iter().flat_map(|message| &message.parts);
+        let outputs = outputs.filter(|part| part.as_result().is_some());
+        let outputs: Estimate = outputs.map(|part| self.options.estimator.part(part)).sum();
+        // Previews of a long history take their time, so first see whether they could be enough at all.
+        if self.before - outputs.tokens() > most {
             return None;
         }
+        let plan = plan_masks(self.messages, &self.mask_settings(), MaskWhen::Always);
         // What each mask saves is rounded, so together they may save a little less.
         let after = self.before - plan.saved + TokenCount(plan.replacements.len() as u64);
-        Some((plan.replacements, after))
+        (!plan.replacements.is_empty() && after <= most).then_some((plan.replacements, after))
     }
 
     fn mask_settings(&self) -> MaskSettings {

@@ -92,6 +92,9 @@ fn check_outcome(
     prop_assert_eq!(size_with(options, after), outcome.after);
     prop_assert!(find_faults(after).is_empty());
     prop_assert_eq!(outcome.report.pins_kept, outcome.report.pins);
+    // A frame, a few words of the user's and the standing instructions are always there.
+    let allowed = options.budget.snapshot.max(TokenCount(100));
+    prop_assert!(outcome.added <= allowed || outcome.pins_exceed_budget, "{} over {allowed}", outcome.added);
     let prepared = prepare(messages, options.empty);
     check_tail(&prepared.messages, after, outcome)
 }
