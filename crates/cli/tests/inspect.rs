@@ -47,6 +47,11 @@ fn the_report_says_what_matters() {
         "Heaviest tools",
         "Heaviest files",
         "Heaviest messages",
+        "Pins: 1 standing instruction",
+        "Asks: ",
+        "2 files changed",
+        "src/retry.rs",
+        "cargo test: 61 passed",
         "Pairing: ",
         "mend with: longhaul sessions repair ",
     ] {
@@ -83,6 +88,9 @@ fn the_json_has_its_keys() {
             "files",
             "heaviest",
             "growth",
+            "pins",
+            "asks",
+            "ledger",
             "compactions",
             "side_chains",
             "faults",
@@ -100,6 +108,27 @@ fn the_json_has_its_keys() {
     let kinds = json["tokens"]["by_kind"].as_object().expect("an object");
     let sum: u64 = kinds.values().filter_map(Value::as_u64).sum();
     assert!(total > 1000 && sum.abs_diff(total) <= kinds.len() as u64, "{total} is not about {sum}");
+}
+
+#[test]
+fn the_json_has_what_was_tracked() {
+    let output = run(&["inspect", "--json", FIXTURE]);
+    let json: Value = serde_json::from_str(stdout(&output)).expect("one JSON object");
+    assert_eq!(json["pins"][0]["messages"][0], "m1");
+    assert_eq!(json["pins"][0]["retired_by"], Value::Null);
+    assert_eq!(json["asks"][1]["state"], "open");
+    let files: Vec<_> = json["ledger"]["files"].as_array().expect("a list").iter().collect();
+    let states: Vec<_> = files.iter().map(|file| (file["path"].as_str(), file["state"].as_str())).collect();
+    assert_eq!(
+        states,
+        [
+            (Some("src/error.rs"), Some("read")),
+            (Some("src/retry.rs"), Some("created")),
+            (Some("src/upload.rs"), Some("modified")),
+        ]
+    );
+    assert_eq!(json["ledger"]["tests"][0]["failed"], 1);
+    assert_eq!(json["ledger"]["commands"][0]["fixed"], "m17");
 }
 
 #[test]

@@ -299,10 +299,12 @@ fn warnings(report: &Report, plan: &Plan, budget: TokenCount) -> Vec<String> {
     }
     let shortened = plan.compaction().map_or(0, |compaction| compaction.shortenings.len());
     if report.status.is_change() && shortened > 0 {
-        warnings.push(format!("the middle of {shortened} long texts was moved to files"));
+        let texts = if shortened == 1 { "text" } else { "texts" };
+        warnings.push(format!("the middle of {shortened} long {texts} was moved to files"));
     }
     if report.repairs > 0 {
-        warnings.push(format!("{} faults in the conversation were repaired", report.repairs));
+        let faults = if report.repairs == 1 { "fault" } else { "faults" };
+        warnings.push(format!("repaired {} {faults} in the conversation", report.repairs));
     }
     warnings
 }

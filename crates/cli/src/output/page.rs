@@ -79,10 +79,11 @@ impl Page {
         self.line(&line);
     }
 
-    /// A line that starts with a mark or a word in a column of its own.
+    /// A line that starts with a mark or a word in a column of its own; line ends in the text become spaces.
     pub(crate) fn item(&mut self, mark: &str, mark_width: usize, text: &str) {
+        let text: Vec<&str> = text.split_whitespace().collect();
         let room = self.screen.width.saturating_sub(mark_width + 3);
-        let line = format!("  {} {}", self.screen.faint(&pad(mark, mark_width)), fit(text, room));
+        let line = format!("  {} {}", self.screen.faint(&pad(mark, mark_width)), fit(&text.join(" "), room));
         self.line(&line);
     }
 

@@ -19,6 +19,7 @@ use longhaul_session::{Session, SessionInfo, WrittenSession, write_session};
 use serde_json::json;
 
 use crate::args::{Color, parse_share, parse_tokens};
+use crate::commands::sessions::repair::is_own_answer;
 use crate::commands::sessions::report::{print, print_json, screen};
 use crate::destination::{Destination, Existing};
 use crate::failure::hinted;
@@ -152,7 +153,8 @@ fn compress(
         .take()
         .unwrap_or_else(|| prepare(session.transcript.messages(), plan_options.empty).messages.into_owned());
     session.transcript = std::mem::take(&mut session.transcript).with_messages(messages);
-    let written = write_session(session.info.format, &session);
+    let mut written = write_session(session.info.format, &session);
+    written.lost.retain(|loss| !is_own_answer(loss, &outcome.repairs));
     Ok(Compression {
         name,
         session,

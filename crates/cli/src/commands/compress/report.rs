@@ -3,7 +3,6 @@
 use longhaul_context::{Outcome, Status};
 
 use super::Compression;
-use crate::commands::sessions::repair::repair_line;
 use crate::commands::sessions::{losses, report as writing};
 use crate::commands::tracked::text as tracked;
 use crate::destination::Destination;
@@ -57,7 +56,6 @@ fn sizes(page: &mut Page, compression: &Compression) {
     let lines = wrapped(&outcome.reason, page.screen.width.saturating_sub(2));
     page.line(&format!("{status}:"));
     lines.iter().for_each(|line| page.line(&format!("  {line}")));
-    let window_line = format!("of a window of {}{}", thousands(window.size.0), window.whose(&session.info));
     let width = page.screen.width.saturating_sub(30).min(50);
     for (name, tokens) in [("before", outcome.before), ("after", outcome.after)] {
         let share = tokens.share_of(window.size);
@@ -69,8 +67,9 @@ fn sizes(page: &mut Page, compression: &Compression) {
         );
         page.line(&line);
     }
-    let window_line = fit(&format!("  {window_line}"), page.screen.width);
-    page.line(&page.screen.faint(&window_line));
+    let line = format!("  window: {} tokens{}", thousands(window.size.0), window.whose(&session.info));
+    let line = fit(&line, page.screen.width);
+    page.line(&page.screen.faint(&line));
     if outcome.status.is_change() {
         let report = &outcome.report;
         let line = format!(
@@ -141,8 +140,9 @@ fn repairs(page: &mut Page, compression: &Compression) {
     }
     page.heading(&plural(repairs.len(), "repair", "repairs"));
     for repair in repairs.iter().take(LISTED) {
-        let line = repair_line(repair, &page.screen);
-        page.line(&format!("  {line}"));
+        let fault = &repair.fault;
+        let mark = fault.ordinal.map(|mark| mark.to_string()).unwrap_or_default();
+        page.item(&mark, 6, &format!("{}: {}", fault.kind.describe(), repair.action()));
     }
     page.more(repairs.len(), LISTED, "repairs");
 }

@@ -45,14 +45,14 @@ fn mend(session: &mut Session) -> Vec<Repair> {
 }
 
 /// Whether this is the outcome of a call that the repair itself answered: nothing of the session is lost with it.
-fn is_own_answer(loss: &Loss, repairs: &[Repair]) -> bool {
+pub(crate) fn is_own_answer(loss: &Loss, repairs: &[Repair]) -> bool {
     let answered = repairs.iter().filter(|repair| repair.fault.kind == FaultKind::UnansweredCall);
     let mut calls = answered.filter_map(|repair| repair.fault.call.as_ref());
     loss.kind == LossKind::Status && calls.any(|call| call.as_str() == loss.detail)
 }
 
 /// The message, what was wrong in it, and what was done.
-pub(crate) fn repair_line(repair: &Repair, screen: &Screen) -> String {
+fn repair_line(repair: &Repair, screen: &Screen) -> String {
     let fault = &repair.fault;
     let mark = fault.ordinal.map_or_else(|| visible(fault.message.as_str()), |mark| mark.to_string());
     let call = fault.call.as_ref().map(|call| format!(" (call {})", visible(call.as_str())));

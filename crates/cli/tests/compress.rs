@@ -1,0 +1,250 @@
+//! Drives `longhaul compress` as a user would.
+
+mod desk;
+
+use std::fs;
+
+use desk::{Desk, RULE, check_has, keys, long_session, text};
+use serde_json::Value;
+
+/// A session of about 26,000 tokens.
+fn desk() -> Desk {
+    Desk::new().with("long.json", &long_session(30))
+}
+
+#[track_caller]
+fn tokens(json: &Value, key: &str) -> u64 {
+    json[key].as_u64().unwrap_or_else(|| panic!("{key} is no number: {}", json[key]))
+}
+
+#[test]
+fn the_json_has_its_keys() {
+    let json = desk().json(&["compress", "long.json", "--window", "20k", "--json"]);
+    assert_eq!(
+        keys(&json),
+        [
+            "schema",
+            "status",
+            "reason",
+            "before_tokens",
+            "after_tokens",
+            "added_tokens",
+            "split_index",
+            "coverage",
+            "pins",
+            "asks",
+            "ledger",
+            "snapshot",
+            "contents",
+            "repairs",
+            "warnings",
+            "report",
+        ]
+    );
+    assert_eq!(keys(&json["coverage"]), ["share", "kept", "of", "missing"]);
+    assert_eq!(keys(&json["pins"][0]), ["id", "text", "messages", "retired_by"]);
+    assert_eq!(keys(&json["asks"][0]), ["text", "state", "messages", "evidence"]);
+    assert_eq!(keys(&json["ledger"])[..5], ["files", "commands", "tests", "errors", "jobs"]);
+    assert_eq!(keys(&json["coverage"]["missing"][0]), ["text", "kind", "message"]);
+}
+
+#[test]
+fn a_session_too_long_for_its_window_becomes_smaller() {
+    let json = desk().json(&["compress", "long.json", "--window", "20k", "--json"]);
+    assert_eq!(json["status"], "compressed");
+    let (before, after) = (tokens(&json, "before_tokens"), tokens(&json, "after_tokens"));
+    assert!(before > 20_000 && after < 10_000, "{before} became {after}");
+    assert!(tokens(&json, "added_tokens") <= 3_000);
+    assert_eq!((&json["pins"][0]["text"], &json["pins"][0]["messages"][0]), (&RULE.into(), &"m1".into()));
+    check_has(json["snapshot"].as_str().expect("a text"), &["<state_snapshot", RULE]);
+    let contents = json["contents"].as_array().expect("a list");
+    assert!(contents.len() < 120 && contents[0]["role"] == "user", "{contents:?}");
+    check_has(&contents[0]["parts"][0]["text"].to_string(), &["state_snapshot"]);
+    let split = json["split_index"].as_u64().expect("a number");
+    assert!(split > 0 && split < 120, "{split}");
+    let share = json["coverage"]["share"].as_f64().expect("a number");
+    assert!(share > 0.0 && share <= 1.0, "{share}");
+}
+
+#[test]
+fn a_small_session_stays_as_it_is() {
+    let json = desk().json(&["compress", "in.jsonl", "--json"]);
+    assert_eq!(
+        (&json["status"], &json["split_index"], &json["snapshot"]),
+        (&"noop".into(), &Value::Null, &"".into())
+    );
+    assert_eq!(json["before_tokens"], json["after_tokens"]);
+    check_has(json["reason"].as_str().expect("a text"), &["below the threshold"]);
+    // What a provider would refuse is repaired all the same.
+    assert!(!json["repairs"].as_array().expect("a list").is_empty());
+}
+
+#[test]
+fn force_compacts_below_the_threshold_and_off_never_does() {
+    let desk = desk();
+    let status = |arguments: &[&str]| {
+        let arguments = [&["compress", "long.json", "--window", "200k", "--json"], arguments].concat();
+        desk.json(&arguments)["status"].clone()
+    };
+    assert_eq!(status(&[]), "noop");
+    assert_eq!(status(&["--force"]), "compressed");
+    assert_ne!(status(&["--threshold", "5%"]), "noop");
+    assert_ne!(status(&["--threshold", "20k"]), "noop");
+    assert_eq!(status(&["--threshold", "off"]), "noop");
+}
+
+#[test]
+fn what_cannot_fit_is_refused_with_the_reason() {
+    let long = format!("Please fix this. {}", "Keep every word of this message. ".repeat(400));
+    let session = serde_json::json!({"contents": [{"role": "user", "parts": [{"text": "Hello"}]},
+        {"role": "model", "parts": [{"text": "Hi."}]}, {"role": "user", "parts": [{"text": long}]}],
+        "systemInstruction": {"parts": [{"text": "Be brief. ".repeat(2_000)}]}});
+    let desk = desk().with("tight.json", &session.to_string());
+    let output = desk.run(&["compress", "tight.json", "--window", "2k", "--json", "-o", "out.json"]);
+    assert_eq!(output.status.code(), Some(1));
+    let json: Value = serde_json::from_str(&text(&output.stdout)).expect("one object");
+    assert_eq!((&json["status"], &json["report"]["written"]), (&"does_not_fit".into(), &Value::Null));
+    check_has(json["reason"].as_str().expect("a text"), &["system"]);
+    check_has(&text(&output.stderr), &["error: ", "caused by: ", "hint: "]);
+    desk.check_refused(&["compress", "tight.json", "--window", "2k", "-o", "out.json"], 1, &["hint: "]);
+}
+
+#[test]
+fn the_result_is_a_session_without_faults() {
+    let desk = desk();
+    for (input, window) in [("long.json", "20k"), ("in.jsonl", "6k")] {
+        let told = desk.done(&["compress", input, "--window", window, "-o", "out"]);
+        check_has(&told, &["Compacted:", "before", "after", "Coverage: ", "Pins: ", "Wrote ", "offline"]);
+        assert!(told.lines().all(|line| line.chars().count() <= 80 || line.starts_with("Wrote")), "{told}");
+        let (was, is) = (desk.json(&["inspect", input, "--json"]), desk.json(&["inspect", "out", "--json"]));
+        assert_eq!((&is["format"], &is["faults"]), (&was["format"], &Value::Array(Vec::new())));
+        assert!(tokens(&is["tokens"], "total") < tokens(&was["tokens"], "total") / 2 + 2_000);
+    }
+}
+
+#[test]
+fn without_out_and_in_a_dry_run_nothing_is_written() {
+    let desk = desk();
+    let before = desk.names();
+    check_has(&desk.done(&["compress", "long.json", "--window", "20k"]), &["Nothing was written; -o OUT"]);
+    let plan = desk.done(&["compress", "long.json", "--window", "20k", "--dry-run", "-o", "out.json"]);
+    check_has(&plan, &["Plan", "keep from message", "snapshot of at most", "Dry run: nothing was written"]);
+    let json =
+        desk.json(&["compress", "long.json", "--window", "20k", "--dry-run", "--json", "-o", "out.json"]);
+    assert_eq!((&json["report"]["dry_run"], &json["report"]["written"]), (&true.into(), &Value::Null));
+    assert_eq!(desk.names(), before);
+}
+
+#[test]
+fn the_result_can_go_to_standard_output() {
+    let desk = desk();
+    let before = desk.names();
+    let output = desk.feed(&["compress", "-", "--window", "20k", "-o", "-"], long_session(30).as_bytes());
+    assert!(output.status.success());
+    let session: Value = serde_json::from_str(&text(&output.stdout)).expect("a Gemini request alone");
+    assert!(session["contents"].as_array().is_some_and(|contents| contents.len() < 120));
+    check_has(&text(&output.stderr), &["Compacted:", "standard output"]);
+    assert_eq!(desk.names(), before);
+}
+
+#[test]
+fn the_input_is_never_overwritten() {
+    let desk = desk();
+    let input = desk.read("long.json");
+    fs::hard_link(desk.path("long.json"), desk.path("twin.json")).expect("linked");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(desk.path("long.json"), desk.path("link.json")).expect("linked");
+    for out in ["long.json", "./long.json", "twin.json", "link.json"] {
+        let arguments = ["compress", "long.json", "--window", "20k", "--force", "-o", out];
+        desk.check_refused(&arguments, 1, &["never overwritten", "hint: "]);
+    }
+    assert_eq!(desk.read("long.json"), input);
+    // Another file is.
+    let desk = desk.with("old.json", "old");
+    desk.done(&["compress", "long.json", "--window", "20k", "-o", "old.json"]);
+    check_has(&desk.read("old.json"), &["state_snapshot"]);
+}
+
+#[test]
+fn whole_outputs_are_saved_beside_the_result() {
+    let desk = desk().with("sub/placeholder", "");
+    // Above the threshold, and masking is enough to get below it.
+    let json = desk.json(&["compress", "long.json", "--window", "40k", "--json", "-o", "sub/out.json"]);
+    assert_eq!(json["status"], "masked", "{}", json["reason"]);
+    let saved = json["report"]["saved"].as_array().expect("a list");
+    assert!(!saved.is_empty());
+    for path in saved {
+        let path = path.as_str().expect("a path");
+        assert!(path.contains("/sub/tool-outputs/"), "{path}");
+        check_has(&fs::read_to_string(path).expect("it was saved"), &["pub fn handle_"]);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            assert_eq!(fs::metadata(path).expect("it is there").permissions().mode() & 0o777, 0o600);
+        }
+    }
+    let result = desk.read("sub/out.json");
+    let first = saved[0].as_str().and_then(|path| path.rsplit('/').next()).expect("a name");
+    check_has(&result, &[first]);
+}
+
+#[test]
+fn focus_weighs_what_is_kept() {
+    let desk = desk();
+    let kept = |focus: &[&str]| {
+        let arguments =
+            [&["compress", "long.json", "--window", "20k", "--snapshot-budget", "600", "--json"], focus]
+                .concat();
+        desk.json(&arguments)["snapshot"].as_str().expect("a text").matches("module_3/").count()
+    };
+    let focused = kept(&["--focus", "src/module_3/handler_3.rs handle_3_7"]);
+    assert!(focused > 0 && focused >= kept(&[]), "{focused}");
+}
+
+#[test]
+fn settings_are_honoured_and_flags_win() {
+    let settings = r#"{"longhaul": {"compaction": {"threshold": "10k", "snapshotBudget": 900}}}"#;
+    let desk = desk().with("home/settings.json", settings);
+    let json = desk.json(&["compress", "long.json", "--window", "200k", "--json"]);
+    let report = &json["report"];
+    assert_eq!(report["threshold"], 10_000);
+    assert_ne!(json["status"], "noop");
+    assert!(tokens(&json, "added_tokens") <= 900, "{report}");
+    check_has(report["set_by"]["threshold"].as_str().expect("a place"), &["settings.json"]);
+    let json = desk.json(&["compress", "long.json", "--window", "200k", "--threshold", "off", "--json"]);
+    assert_eq!((&json["status"], &json["report"]["threshold"]), (&"noop".into(), &Value::Null));
+    assert_eq!(json["report"]["set_by"]["threshold"], "--threshold");
+}
+
+#[test]
+fn wrong_usage_is_refused() {
+    let desk = desk();
+    for arguments in [
+        &["--threshold", "2.5"][..],
+        &["--threshold", "never"],
+        &["--keep", "3"],
+        &["--window", "0"],
+        &["--snapshot-budget", "x"],
+        &["--summariser", "magic"],
+    ] {
+        desk.check_refused(&[&["compress", "long.json"], arguments].concat(), 2, &[arguments[0]]);
+    }
+    desk.check_refused(
+        &["compress", "long.json", "--summariser", "model"],
+        1,
+        &["not available yet", "hint: "],
+    );
+    desk.check_refused(&["compress", "nowhere"], 1, &["there is no file nowhere"]);
+}
+
+#[test]
+fn nothing_in_a_session_touches_the_terminal() {
+    let session = long_session(30).replace("module_", "module\\u001b[31m\\u202e\\u0007_");
+    let desk = desk().with("bad.json", &session);
+    for arguments in
+        [&["--window", "20k"][..], &["--window", "20k", "--json"], &["--window", "20k", "--dry-run"]]
+    {
+        let text = desk.done(&[&["compress", "bad.json"], arguments].concat());
+        assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
+    }
+}
