@@ -120,8 +120,8 @@ fn generate(bytes: usize) -> String {
 
 fn output(dice: &mut Dice, size: usize) -> String {
     const WORDS: [&str; 16] = [
-        "let", "const", "fn", "struct", "impl", "return", "error", "result", "config", "parser", "token", "stream",
-        "buffer", "handler", "request", "self",
+        "let", "const", "fn", "struct", "impl", "return", "error", "result", "config", "parser", "token",
+        "stream", "buffer", "handler", "request", "self",
     ];
     const HAN: &str = "这个函数返回错误结果配置解析器令牌流缓冲区处理程序请求テストの結果を確認してください";
     let han: Vec<char> = HAN.chars().collect();
