@@ -139,3 +139,81 @@ pub(crate) fn own_snapshot(message: &Message) -> Option<Snapshot> {
         })
         .find_map(|text| parse_snapshot(text))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ComposeOptions, Estimator, compose};
+    use longhaul_conversation::{Part, Role, TokenCount, ToolCall, ToolResult};
+    use serde_json::json;
+
+    fn talk() -> Vec<Message> {
+        let call = ToolCall::new("c", "bash").with_args(json!({"command": "cargo test -p upload"}));
+        vec![
+            Message::new(
+                "u",
+                Role::User,
+                vec![Part::user_text("Fix the upload. Never touch vendor/legacy.")],
+            ),
+            Message::new(
+                "a",
+                Role::Model,
+                vec![Part::model_text("I run the tests first."), Part::call(call)],
+            ),
+            Message::new(
+                "r",
+                Role::User,
+                vec![Part::result(ToolResult::text(
+                    "c",
+                    "error in src/upload.rs: retry_count was never read",
+                ))],
+            ),
+            Message::new(
+                "b",
+                Role::Model,
+                vec![Part::model_text("The retry_count in src/upload.rs is not used.")],
+            ),
+        ]
+    }
+
+    fn snapshot(tracker: &Tracker) -> String {
+        let options = ComposeOptions {
+            budget: TokenCount(1_000),
+            tail: &[],
+            before: Ordinal(tracker.last().0 + 1),
+            focus: None,
+            estimator: Estimator::default(),
+        };
+        compose(tracker, &options).snapshot.render()
+    }
+
+    #[test]
+    fn a_tracker_that_was_written_down_goes_on_as_before() {
+        let messages = talk();
+        let mut tracker = Tracker::in_directory("/home/me/app");
+        messages[..2].iter().for_each(|message| tracker.observe(message));
+        let text = serde_json::to_string(&tracker).expect("a tracker can be written");
+        let mut read: Tracker = serde_json::from_str(&text).expect("a tracker can be read");
+        for message in &messages[2..] {
+            tracker.observe(message);
+            read.observe(message);
+        }
+        assert_eq!(snapshot(&read), snapshot(&tracker));
+    }
+
+    #[test]
+    fn what_a_snapshot_says_is_taken_over() {
+        let mut tracker = Tracker::default();
+        talk().iter().for_each(|message| tracker.observe(message));
+        let first = snapshot(&tracker);
+        let mut later = Tracker::default();
+        later.observe(&Message::new("s", Role::User, vec![Part::text(Origin::Summary, first.as_str())]));
+        assert_eq!(later.last(), tracker.last());
+        let second = snapshot(&later);
+        for kept in
+            ["[m1] Never touch vendor/legacy.", "User: Fix the upload.", "retry_count", "src/upload.rs"]
+        {
+            assert!(first.contains(kept) && second.contains(kept), "{kept}\n{first}\n{second}");
+        }
+    }
+}

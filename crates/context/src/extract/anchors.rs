@@ -41,17 +41,21 @@ pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind,
             at += 1;
             continue;
         }
+        // A capital at the beginning does not make a name of a word.
+        let mut seen = class & !UPPER;
         let mut end = at + 1;
         while end < bytes.len() && CLASS[bytes[end] as usize] & INSIDE != 0 {
+            seen |= CLASS[bytes[end] as usize];
             end += 1;
         }
-        if line[at..end].contains("://") {
+        if seen & COLON != 0 && line[at..end].contains("://") {
             while end < bytes.len() && CLASS[bytes[end] as usize] & ADDRESS != 0 {
                 end += 1;
             }
         }
-        if end - at >= 3 {
-            classify(&line[at..end], found);
+        // Most tokens are plain words.
+        if end - at >= 3 && seen & NAMING != 0 {
+            classify(&line[at..end], seen, found);
         }
         at = end;
     }
@@ -63,6 +67,14 @@ const START: u8 = 1;
 const INSIDE: u8 = 2;
 /// Bytes that can stand in a web address.
 const ADDRESS: u8 = 4;
+const DIGIT: u8 = 8;
+const UPPER: u8 = 16;
+const SLASH: u8 = 32;
+const COLON: u8 = 64;
+/// What else can stand in an anchor and in no plain word.
+const MARK: u8 = 128;
+/// Bytes of which an anchor has at least one.
+const NAMING: u8 = DIGIT | UPPER | SLASH | COLON | MARK;
 
 static CLASS: [u8; 256] = {
     let mut table = [0; 256];
@@ -72,18 +84,24 @@ static CLASS: [u8; 256] = {
         if character.is_ascii_alphanumeric() || character == b'_' {
             table[byte] = START | INSIDE | ADDRESS;
         }
+        if character.is_ascii_digit() {
+            table[byte] |= DIGIT;
+        }
+        if character.is_ascii_uppercase() {
+            table[byte] |= UPPER;
+        }
         byte += 1;
     }
     let starts = b"/.~@$";
     let mut place = 0;
     while place < starts.len() {
-        table[starts[place] as usize] = START | INSIDE | ADDRESS;
+        table[starts[place] as usize] = START | INSIDE | ADDRESS | MARK;
         place += 1;
     }
     let inside = b"-:+";
     place = 0;
     while place < inside.len() {
-        table[inside[place] as usize] = INSIDE | ADDRESS;
+        table[inside[place] as usize] = INSIDE | ADDRESS | MARK;
         place += 1;
     }
     let address = b"?=&%#!*,;";
@@ -92,6 +110,9 @@ static CLASS: [u8; 256] = {
         table[address[place] as usize] = ADDRESS;
         place += 1;
     }
+    table[b'_' as usize] |= MARK;
+    table[b'/' as usize] |= SLASH;
+    table[b':' as usize] |= COLON;
     table
 };
 
@@ -110,30 +131,28 @@ fn scan_quoted<'t>(line: &'t str, open: usize, found: &mut impl FnMut(AnchorKind
     open + length + 2
 }
 
-fn classify<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+/// Finds out what a token is that has a byte of each class in `seen`.
+fn classify<'t>(token: &'t str, seen: u8, found: &mut impl FnMut(AnchorKind, &'t str)) {
     let token = token.trim_end_matches(['.', ':', '-', '+', ',', ';', '?', '!', '&', '=']);
+    if seen & (COLON | SLASH) == 0 {
+        return classify_word(token.trim_start_matches(['.', '@', '$', '~']), found);
+    }
     if token.contains("://") {
         if token.len() >= 10 {
             found(AnchorKind::Url, token);
         }
         return;
     }
-    let token = strip_position(token);
+    let token = if seen & COLON != 0 { strip_position(token) } else { token };
     if token.len() < 3 {
         return;
     }
     if token.contains('/') {
         return classify_path(token, found);
     }
-    let token = token.trim_start_matches(['.', '@', '$', '~']);
     // `module::name` and `key:value` hold several names.
-    if token.contains(':') {
-        for piece in token.split(':') {
-            classify_word(piece, found);
-        }
-    } else {
-        classify_word(token, found);
-    }
+    let token = token.trim_start_matches(['.', '@', '$', '~']);
+    token.split(':').for_each(|piece| classify_word(piece, found));
 }
 
 /// Takes `:12` and `:12:5` off the end.
@@ -200,7 +219,7 @@ fn classify_word<'t>(word: &'t str, found: &mut impl FnMut(AnchorKind, &'t str))
     if marks.digits == bytes.len() || (bytes[0].is_ascii_digit() && marks.digits >= 1 && !marks.underscore) {
         return classify_number(word, &marks, found);
     }
-    let is_error = word.ends_with("Error") || word.ends_with("Exception") || is_code(bytes, &marks);
+    let is_error = is_error_name(word) || is_code(bytes, &marks);
     if is_error && bytes.len() >= 4 {
         return found(AnchorKind::Error, word);
     }
@@ -285,6 +304,11 @@ impl Marks {
     }
 }
 
+/// `TypeError`, `IoException`.
+fn is_error_name(word: &str) -> bool {
+    ["Error", "Exception"].iter().any(|ending| word.len() > ending.len() && word.ends_with(ending))
+}
+
 /// `E0308`, `TS2345`, `ENOENT`: capitals, perhaps with digits.
 fn is_code(bytes: &[u8], marks: &Marks) -> bool {
     if marks.lower || marks.dot || marks.underscore || marks.dash {
@@ -302,17 +326,22 @@ fn is_hash(bytes: &[u8], marks: &Marks) -> bool {
         && bytes.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Endings that make a name a file's.
-const ENDINGS: &[&str] = &[
-    "rs", "go", "py", "pyi", "ts", "tsx", "js", "jsx", "mjs", "cjs", "md", "mdx", "json", "jsonl", "toml",
-    "yaml", "yml", "c", "h", "cc", "cpp", "hpp", "java", "kt", "swift", "rb", "php", "cs", "txt", "sh",
-    "bash", "sql", "html", "css", "scss", "vue", "svelte", "xml", "csv", "lock", "cfg", "ini", "conf",
-    "proto", "lua", "pl", "r", "scala", "ex", "exs", "zig", "dart", "tf", "gradle", "ipynb", "rst", "pony",
-    "hs", "ml", "log", "env", "svg", "png",
-];
-
 fn has_file_ending(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && ENDINGS.contains(&ending))
+    name.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && is_file_ending(ending))
+}
+
+/// Endings that make a name a file's. A match compares lengths first, and this is asked of every dotted name.
+#[rustfmt::skip]
+fn is_file_ending(ending: &str) -> bool {
+    matches!(
+        ending,
+        "rs" | "go" | "py" | "pyi" | "ts" | "tsx" | "js" | "jsx" | "mjs" | "cjs" | "md" | "mdx" | "json"
+            | "jsonl" | "toml" | "yaml" | "yml" | "c" | "h" | "cc" | "cpp" | "hpp" | "java" | "kt" | "swift"
+            | "rb" | "php" | "cs" | "txt" | "sh" | "bash" | "sql" | "html" | "css" | "scss" | "vue" | "svelte"
+            | "xml" | "csv" | "lock" | "cfg" | "ini" | "conf" | "proto" | "lua" | "pl" | "r" | "scala" | "ex"
+            | "exs" | "zig" | "dart" | "tf" | "gradle" | "ipynb" | "rst" | "pony" | "hs" | "ml" | "log"
+            | "env" | "svg" | "png"
+    )
 }
 
 #[cfg(test)]

@@ -46,13 +46,18 @@ impl Gathered {
         gathered
     }
 
+    /// How many lines there are.
+    pub(crate) fn len(&self) -> usize {
+        self.lines.len()
+    }
+
     /// Each line with who said it, and the commands in it.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (Source, &str, &[(usize, String)])> {
         let ends = self.lines.iter().skip(1).map(|next| next.start).chain([self.text.len()]);
         self.lines.iter().zip(ends).enumerate().map(|(nth, (line, end))| {
             let from = self.commands.partition_point(|(place, _)| *place < nth);
-            let to = self.commands.partition_point(|(place, _)| *place <= nth);
-            (line.source, &self.text[line.start..end], &self.commands[from..to])
+            let own = self.commands[from..].partition_point(|(place, _)| *place == nth);
+            (line.source, &self.text[line.start..end], &self.commands[from..from + own])
         })
     }
 

@@ -56,6 +56,8 @@ pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
 #[derive(Default)]
 struct Joined {
     text: String,
+    /// How many plain words the text has.
+    words: usize,
 }
 
 impl Joined {
@@ -64,22 +66,28 @@ impl Joined {
         if !line.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) {
             return;
         }
-        if self.text.is_empty() && says_enough(line) && !line.contains(['\n', '\t']) {
+        let words = count_plain_words(line);
+        if self.text.is_empty() && says_enough(line, words) && !line.contains(['\n', '\t']) {
             return found(cut(line));
         }
+        self.words += words;
         if !self.text.is_empty() {
             self.text.push(' ');
         }
-        for (nth, word) in line.split_whitespace().enumerate() {
-            if nth > 0 {
-                self.text.push(' ');
-            }
-            self.text.push_str(word);
-            if self.text.len() > LONGEST {
-                break;
+        if line.len() <= LONGEST && !has_wide_space(line) {
+            self.text.push_str(line);
+        } else {
+            for (nth, word) in line.split_whitespace().enumerate() {
+                if nth > 0 {
+                    self.text.push(' ');
+                }
+                self.text.push_str(word);
+                if self.text.len() > LONGEST {
+                    break;
+                }
             }
         }
-        if says_enough(&self.text) {
+        if says_enough(&self.text, self.words) {
             self.flush(found);
         }
     }
@@ -90,12 +98,18 @@ impl Joined {
             found(cut(&self.text));
         }
         self.text.clear();
+        self.words = 0;
     }
 }
 
+/// Whether a line has white space other than single spaces.
+fn has_wide_space(line: &str) -> bool {
+    line.bytes().any(|byte| matches!(byte, b'\t' | b'\n' | b'\r')) || line.contains("  ")
+}
+
 /// Whether a line can be quoted without the one behind it.
-fn says_enough(text: &str) -> bool {
-    text.len() >= JOINED && (text.len() >= JOINED_ENOUGH || count_plain_words(text) >= SAYING)
+fn says_enough(text: &str, words: usize) -> bool {
+    text.len() >= JOINED && (text.len() >= JOINED_ENOUGH || words >= SAYING)
 }
 
 /// How many plain words a text has: letters only, and no piece of a name such as `os.path` or `max_size`.

@@ -3,6 +3,7 @@
 mod anchors;
 mod gather;
 mod lines;
+mod names;
 mod pool;
 mod select;
 mod weigh;

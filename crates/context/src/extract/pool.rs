@@ -1,15 +1,15 @@
 //! Keeps the lines of a conversation that may be quoted later, and what is known about their anchors.
 //!
-//! The pool is bounded: of each message its best lines, and in all no more than [`PoolSettings::most`]. What was said once
-//! therefore stays available, in its own words, to every later compaction.
-
-use std::collections::HashMap;
+//! The pool is bounded: of each message its best lines, and in all no more characters than [`MOST_CHARACTERS`], which are
+//! exceeded for a while so that pruning is seldom. What was said once therefore stays available, in its own words, to every
+//! later compaction.
 
 use longhaul_conversation::{Message, Ordinal};
 use serde::{Deserialize, Serialize};
 
 use super::anchors::{AnchorKind, scan_anchors};
 use super::gather::{Gathered, Source};
+use super::names::{Anchor, Names};
 use super::weigh::weigh_anchors;
 
 /// A line that may be quoted.
@@ -22,32 +22,11 @@ pub(crate) struct Candidate {
     pub(crate) anchors: Box<[u32]>,
 }
 
-/// What is known about an anchor.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Anchor {
-    pub(crate) text: Box<str>,
-    pub(crate) kind: AnchorKind,
-    /// In how many messages the model wrote or passed it.
-    pub(crate) used: u16,
-    /// In how many results it stood.
-    pub(crate) shown: u16,
-    /// In how many messages a person typed it.
-    pub(crate) typed: u16,
-    /// Whether the model wrote it in prose.
-    pub(crate) in_prose: bool,
-    /// The first message that had it.
-    pub(crate) first: Ordinal,
-    /// The last message that had it.
-    pub(crate) last: Ordinal,
-}
-
 /// Lines and anchors of everything that was said.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pool {
     candidates: Vec<Candidate>,
-    anchors: Vec<Anchor>,
-    #[serde(skip)]
-    numbers: HashMap<Box<str>, u32>,
+    names: Names,
     /// Characters of all candidates.
     size: usize,
     /// The working folder, which paths are seen from.
@@ -56,8 +35,10 @@ pub(crate) struct Pool {
 
 /// Of one message no more lines than this are kept.
 pub(super) const MOST_LINES: usize = 400;
-/// In all no more characters than this are kept: twenty times a large snapshot.
+/// In all about so many characters are kept: twenty times a large snapshot.
 const MOST_CHARACTERS: usize = 20 * 8_000 * 4;
+/// The pool is pruned when it has grown to so many times that.
+const SLACK: usize = 4;
 
 impl Pool {
     /// Paths inside `root` are seen from there.
@@ -70,13 +51,13 @@ impl Pool {
     }
 
     pub(crate) fn anchors(&self) -> &[Anchor] {
-        &self.anchors
+        self.names.all()
     }
 
     /// Takes in one message.
     pub(crate) fn observe(&mut self, message: &Message, at: Ordinal) {
         self.keep(&Gathered::of(message), at);
-        if self.size > 2 * MOST_CHARACTERS {
+        if self.size > SLACK * MOST_CHARACTERS {
             self.prune();
         }
     }
@@ -88,164 +69,171 @@ impl Pool {
         self.keep(&lines, at);
     }
 
+    /// Keeps the lines of a message that name most for their length.
     fn keep(&mut self, gathered: &Gathered, at: Ordinal) {
-        let mut lines: Vec<(f32, Candidate)> = Vec::new();
-        let mut seen: HashMap<u32, Source> = HashMap::new();
+        self.names.begin_message();
+        let mut lines: Vec<Weighed<'_>> = Vec::with_capacity(gathered.len());
+        let mut anchors: Vec<u32> = Vec::new();
         for (source, text, commands) in gathered.lines() {
-            let mut anchors: Vec<u32> = Vec::new();
-            let mut gain = 0.0;
-            let mut numbers = self.anchors_of(text, at);
+            let from = anchors.len();
+            scan_anchors(text, &mut |kind, anchor| {
+                let anchor = seen_from(self.root.as_deref(), anchor);
+                add_once(&mut anchors, from, self.names.number(kind, anchor, at));
+            });
             for (_, command) in commands {
-                numbers.push(self.number(AnchorKind::Command, command, at));
+                add_once(&mut anchors, from, self.names.number(AnchorKind::Command, command, at));
             }
-            for number in numbers {
-                if anchors.contains(&number) {
-                    continue;
-                }
-                anchors.push(number);
-                if seen.insert(number, source).is_none() {
-                    gain += 1.0;
-                    self.count(number, source, at);
-                }
-                if matches!(source, Source::Model | Source::User) {
-                    self.anchors[number as usize].in_prose |= source == Source::Model;
-                }
-            }
-            if anchors.is_empty() && source == Source::Output {
+            if anchors.len() == from && source == Source::Output {
                 continue;
             }
-            let weight = gain / (20.0 + text.len() as f32);
-            lines.push((weight, Candidate { at, source, text: text.into(), anchors: anchors.into() }));
+            let new = anchors[from..].iter().filter(|number| self.names.note(**number, source, at)).count();
+            let weight = new as f32 / (20.0 + text.len() as f32);
+            lines.push(Weighed { weight, source, text, from, to: anchors.len() });
         }
-        if lines.len() > MOST_LINES {
-            let mut weights: Vec<f32> = lines.iter().map(|(weight, _)| *weight).collect();
-            weights.sort_by(|a, b| b.total_cmp(a));
-            let least = weights[MOST_LINES - 1];
-            let mut room = MOST_LINES;
-            lines.retain(|(weight, _)| {
-                let keep = *weight >= least && room > 0;
-                room -= usize::from(keep);
-                keep
-            });
-        }
-        for (_, line) in lines {
+        let least = least_of_best(lines.iter().map(|line| line.weight), MOST_LINES);
+        for line in lines.iter().filter(|line| line.weight >= least).take(MOST_LINES) {
             self.size += line.text.len();
-            self.candidates.push(line);
+            let anchors = anchors[line.from..line.to].into();
+            self.candidates.push(Candidate { at, source: line.source, text: line.text.into(), anchors });
         }
-    }
-
-    /// The anchors of a text, known ones and new ones, in order.
-    fn anchors_of(&mut self, text: &str, at: Ordinal) -> Vec<u32> {
-        let mut numbers = Vec::new();
-        let root = self.root.clone();
-        scan_anchors(text, &mut |kind, anchor| {
-            let anchor = seen_from(root.as_deref(), anchor);
-            if !anchor.is_empty() {
-                numbers.push(self.number(kind, anchor, at));
-            }
-        });
-        numbers
     }
 
     /// The anchors of a text that are known already.
     pub(crate) fn known_anchors(&self, text: &str, found: &mut impl FnMut(u32)) {
         scan_anchors(text, &mut |_, anchor| {
-            if let Some(number) = self.numbers.get(seen_from(self.root.as_deref(), anchor)) {
-                found(*number);
+            if let Some(number) = self.names.find(seen_from(self.root.as_deref(), anchor)) {
+                found(number);
             }
         });
     }
 
-    fn number(&mut self, kind: AnchorKind, text: &str, at: Ordinal) -> u32 {
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
-        }
-        let number = self.anchors.len() as u32;
-        self.numbers.insert(text.into(), number);
-        self.anchors.push(Anchor {
-            text: text.into(),
-            kind,
-            used: 0,
-            shown: 0,
-            typed: 0,
-            in_prose: false,
-            first: at,
-            last: at,
-        });
-        number
-    }
-
-    fn count(&mut self, number: u32, source: Source, at: Ordinal) {
-        let anchor = &mut self.anchors[number as usize];
-        anchor.last = at;
-        let count = match source {
-            Source::User => &mut anchor.typed,
-            Source::Model | Source::Thought | Source::Call => &mut anchor.used,
-            Source::Output => &mut anchor.shown,
-        };
-        *count = count.saturating_add(1);
-    }
-
-    /// Drops the lines that are least likely to be chosen ever again.
+    /// Drops the lines that are least likely to be chosen ever again, and the anchors that only they had.
     fn prune(&mut self) {
-        let weights = weigh_anchors(self, Ordinal(u32::MAX));
+        let newest = self.candidates.last().map_or(0, |line| line.at.0);
+        let weights = weigh_anchors(self, Ordinal(newest + 1));
         let weight = |line: &Candidate| {
             let anchors = line.anchors.iter().map(|number| weights[*number as usize]);
             anchors.sum::<f32>() / (20.0 + line.text.len() as f32)
         };
         let mut order: Vec<(f32, usize)> =
             self.candidates.iter().enumerate().map(|(place, line)| (weight(line), place)).collect();
-        order.sort_by(|a, b| b.0.total_cmp(&a.0));
+        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let mut keep = vec![false; self.candidates.len()];
-        let mut size = 0;
+        self.size = 0;
         for (_, place) in order {
-            size += self.candidates[place].text.len();
-            if size > MOST_CHARACTERS {
+            let length = self.candidates[place].text.len();
+            if self.size + length > MOST_CHARACTERS {
                 break;
             }
+            self.size += length;
             keep[place] = true;
         }
-        let mut place = 0;
-        self.candidates.retain(|_| {
-            place += 1;
-            keep[place - 1]
-        });
-        self.size = self.candidates.iter().map(|line| line.text.len()).sum();
-        self.drop_unused_anchors();
+        let mut kept = keep.into_iter();
+        self.candidates.retain(|_| kept.next().is_some_and(|kept| kept));
+        self.forget_anchors();
     }
 
     /// Forgets the anchors that no line has any more and that were seen only once.
-    fn drop_unused_anchors(&mut self) {
-        let mut needed = vec![false; self.anchors.len()];
+    fn forget_anchors(&mut self) {
+        let mut needed = vec![false; self.names.all().len()];
         for line in &self.candidates {
             line.anchors.iter().for_each(|number| needed[*number as usize] = true);
         }
-        let mut renumbered: Vec<u32> = Vec::with_capacity(needed.len());
-        let mut next = 0;
-        for (anchor, needed) in self.anchors.iter().zip(&needed) {
-            let keep = *needed || anchor.used + anchor.typed > 1;
-            renumbered.push(if keep { next } else { u32::MAX });
-            next += u32::from(keep);
+        let renumbered = self.names.retain(|place, anchor| needed[place] || anchor.used + anchor.typed > 1);
+        for number in self.candidates.iter_mut().flat_map(|line| line.anchors.iter_mut()) {
+            *number = renumbered[*number as usize].expect("anchors of kept lines are kept");
         }
-        let mut place = 0;
-        self.anchors.retain(|_| {
-            place += 1;
-            renumbered[place - 1] != u32::MAX
-        });
-        for line in &mut self.candidates {
-            line.anchors.iter_mut().for_each(|number| *number = renumbered[*number as usize]);
-        }
-        self.index();
     }
+}
 
-    /// Builds the numbers again, after reading from disk or dropping anchors.
-    pub(crate) fn index(&mut self) {
-        self.numbers =
-            (0..).zip(&self.anchors).map(|(number, anchor)| (anchor.text.clone(), number)).collect();
+/// A line on its way into the pool; its anchors are a range of all that the message has.
+struct Weighed<'t> {
+    weight: f32,
+    source: Source,
+    text: &'t str,
+    from: usize,
+    to: usize,
+}
+
+fn add_once(anchors: &mut Vec<u32>, from: usize, number: u32) {
+    if !anchors[from..].contains(&number) {
+        anchors.push(number);
     }
+}
+
+/// The least weight among the `most` best ones.
+fn least_of_best(weights: impl ExactSizeIterator<Item = f32>, most: usize) -> f32 {
+    if weights.len() <= most {
+        return 0.0;
+    }
+    let mut weights: Vec<f32> = weights.collect();
+    let (_, least, _) = weights.select_nth_unstable_by(most - 1, |a, b| b.total_cmp(a));
+    *least
 }
 
 fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
     let inside = root.and_then(|root| path.strip_prefix(root));
-    inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
+    inside.and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty()).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longhaul_conversation::{Part, Role, ToolResult};
+
+    fn output(text: &str) -> Message {
+        Message::new("r", Role::User, vec![Part::result(ToolResult::text("c", text))])
+    }
+
+    fn pool(messages: &[Message]) -> Pool {
+        let mut pool = Pool::default();
+        pool.set_root("/home/me/app/");
+        messages.iter().zip(1..).for_each(|(message, at)| pool.observe(message, Ordinal(at)));
+        pool
+    }
+
+    fn many_lines(count: usize, salt: usize) -> String {
+        let line =
+            |nth: usize| format!("let value_{salt}_{nth} is what the reader of these lines gets for it\n");
+        (0..count).map(line).collect()
+    }
+
+    #[test]
+    fn a_message_keeps_its_best_lines() {
+        let pool = pool(&[output(&many_lines(1_000, 0))]);
+        assert_eq!(pool.candidates().len(), MOST_LINES);
+    }
+
+    #[test]
+    fn the_pool_is_bounded_and_its_numbers_hold() {
+        let messages: Vec<Message> = (0..200).map(|salt| output(&many_lines(400, salt))).collect();
+        let pool = pool(&messages);
+        let size: usize = pool.candidates().iter().map(|line| line.text.len()).sum();
+        assert!(size <= SLACK * MOST_CHARACTERS && pool.size == size, "{size}");
+        for line in pool.candidates() {
+            let names: Vec<&str> =
+                line.anchors.iter().map(|number| &*pool.anchors()[*number as usize].text).collect();
+            assert!(!names.is_empty() && names.iter().all(|name| line.text.contains(name)), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_written_down_goes_on_as_before() {
+        let messages = [output("fn first_name of all"), output("fn second_name calls first_name")];
+        let mut pool = pool(&messages[..1]);
+        let text = serde_json::to_string(&pool).expect("a pool can be written");
+        let mut read: Pool = serde_json::from_str(&text).expect("a pool can be read");
+        assert_eq!(read, pool);
+        pool.observe(&messages[1], Ordinal(2));
+        read.observe(&messages[1], Ordinal(2));
+        assert_eq!(read, pool);
+    }
+
+    #[test]
+    fn paths_are_seen_from_the_working_folder() {
+        let pool = pool(&[output("in /home/me/app/src/main.rs and /home/me/app/")]);
+        let mut known = Vec::new();
+        pool.known_anchors("src/main.rs", &mut |number| known.push(&*pool.anchors()[number as usize].text));
+        assert_eq!(known, ["src/main.rs", "main.rs"]);
+    }
 }

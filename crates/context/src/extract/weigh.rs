@@ -4,26 +4,25 @@
 //! was named, by whom, what kind of thing it is, and how many other things the message named. What stands in a long list is
 //! seldom needed again; what the model or the user said themselves often is.
 
-use std::collections::HashMap;
-
 use longhaul_conversation::Ordinal;
 
 use super::anchors::AnchorKind;
-use super::pool::{Anchor, MOST_LINES, Pool};
+use super::names::Anchor;
+use super::pool::{MOST_LINES, Pool};
 
 /// The weight of each anchor, by number, for a compaction of what stands before `before`: a probability from 0 to 1.
 pub(crate) fn weigh_anchors(pool: &Pool, before: Ordinal) -> Vec<f32> {
     let anchors = pool.anchors();
-    let lines = || pool.candidates().iter().filter(|line| line.at < before);
-    let mut crowds: HashMap<Ordinal, u32> = HashMap::new();
-    for line in lines() {
-        *crowds.entry(line.at).or_default() += line.anchors.len() as u32;
-    }
     let mut places = vec![Places::default(); anchors.len()];
-    for line in lines() {
-        let crowd = crowds[&line.at];
-        for number in &*line.anchors {
-            places[*number as usize].add(line.at, crowd);
+    // Lines of one message stand together.
+    for message in pool.candidates().chunk_by(|one, other| one.at == other.at) {
+        let at = message[0].at;
+        if at >= before {
+            continue;
+        }
+        let crowd = message.iter().map(|line| line.anchors.len() as u32).sum();
+        for number in message.iter().flat_map(|line| &line.anchors) {
+            places[*number as usize].add(at, crowd);
         }
     }
     let newest = Ordinal(before.0.saturating_sub(1));

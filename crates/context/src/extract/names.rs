@@ -1,0 +1,219 @@
+//! Knows every anchor by a number, and what was seen of it.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+use longhaul_conversation::Ordinal;
+use serde::{Deserialize, Serialize};
+
+use super::anchors::AnchorKind;
+use super::gather::Source;
+
+/// What is known about an anchor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Anchor {
+    pub(crate) text: Box<str>,
+    pub(crate) kind: AnchorKind,
+    /// In how many messages the model wrote or passed it.
+    pub(crate) used: u16,
+    /// In how many results it stood.
+    pub(crate) shown: u16,
+    /// In how many messages a person typed it.
+    pub(crate) typed: u16,
+    /// Whether the model wrote it in prose.
+    pub(crate) in_prose: bool,
+    /// The first message that had it.
+    pub(crate) first: Ordinal,
+    /// The last message that had it.
+    pub(crate) last: Ordinal,
+}
+
+/// All anchors, by number. Written down as a list; the rest follows from it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<Anchor>", into = "Vec<Anchor>")]
+pub(crate) struct Names {
+    anchors: Vec<Anchor>,
+    numbers: HashMap<Box<str>, u32, BuildHasherDefault<TextHasher>>,
+    /// In which round each anchor was counted last.
+    counted: Vec<u32>,
+    round: u32,
+}
+
+impl Names {
+    pub(crate) fn all(&self) -> &[Anchor] {
+        &self.anchors
+    }
+
+    pub(crate) fn find(&self, text: &str) -> Option<u32> {
+        self.numbers.get(text).copied()
+    }
+
+    /// The number of an anchor, which is known from now on.
+    pub(crate) fn number(&mut self, kind: AnchorKind, text: &str, at: Ordinal) -> u32 {
+        if let Some(number) = self.numbers.get(text) {
+            return *number;
+        }
+        let number = self.anchors.len() as u32;
+        self.numbers.insert(text.into(), number);
+        self.counted.push(0);
+        self.anchors.push(Anchor {
+            text: text.into(),
+            kind,
+            used: 0,
+            shown: 0,
+            typed: 0,
+            in_prose: false,
+            first: at,
+            last: at,
+        });
+        number
+    }
+
+    /// Begins another message: each anchor counts once in it.
+    pub(crate) fn begin_message(&mut self) {
+        self.round += 1;
+    }
+
+    /// Takes note of an anchor in a line of the message; says whether it is the first line with it.
+    pub(crate) fn note(&mut self, number: u32, source: Source, at: Ordinal) -> bool {
+        let anchor = &mut self.anchors[number as usize];
+        anchor.in_prose |= source == Source::Model;
+        let counted = &mut self.counted[number as usize];
+        if *counted == self.round {
+            return false;
+        }
+        *counted = self.round;
+        anchor.last = at;
+        let count = match source {
+            Source::User => &mut anchor.typed,
+            Source::Model | Source::Thought | Source::Call => &mut anchor.used,
+            Source::Output => &mut anchor.shown,
+        };
+        *count = count.saturating_add(1);
+        true
+    }
+
+    /// Forgets the anchors that are not to be kept. Returns the new number of each, or nothing for those forgotten.
+    pub(crate) fn retain(&mut self, keep: impl Fn(usize, &Anchor) -> bool) -> Vec<Option<u32>> {
+        let mut renumbered = Vec::with_capacity(self.anchors.len());
+        let mut next = 0;
+        for (place, anchor) in self.anchors.iter().enumerate() {
+            let kept = keep(place, anchor);
+            renumbered.push(kept.then_some(next));
+            next += u32::from(kept);
+        }
+        let mut place = 0;
+        self.anchors.retain(|_| {
+            place += 1;
+            renumbered[place - 1].is_some()
+        });
+        self.numbers.retain(|_, number| match renumbered[*number as usize] {
+            Some(new) => {
+                *number = new;
+                true
+            }
+            None => false,
+        });
+        self.counted.clear();
+        self.counted.resize(self.anchors.len(), 0);
+        renumbered
+    }
+}
+
+impl PartialEq for Names {
+    fn eq(&self, other: &Self) -> bool {
+        self.anchors == other.anchors
+    }
+}
+
+impl From<Vec<Anchor>> for Names {
+    fn from(anchors: Vec<Anchor>) -> Self {
+        let numbers = (0..).zip(&anchors).map(|(number, anchor)| (anchor.text.clone(), number)).collect();
+        Self { counted: vec![0; anchors.len()], anchors, numbers, round: 0 }
+    }
+}
+
+impl From<Names> for Vec<Anchor> {
+    fn from(names: Names) -> Self {
+        names.anchors
+    }
+}
+
+/// A fast hash for short texts: eight bytes at a time, multiplied and folded.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TextHasher(u64);
+
+impl TextHasher {
+    fn mix(&mut self, word: u64) {
+        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15;
+        self.0 = (product as u64) ^ ((product >> 64) as u64);
+    }
+}
+
+impl Hasher for TextHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        let mut words = bytes.chunks_exact(8);
+        for word in &mut words {
+            self.mix(u64::from_le_bytes(word.try_into().expect("the chunk has eight bytes")));
+        }
+        let mut last = [0; 8];
+        last[..words.remainder().len()].copy_from_slice(words.remainder());
+        self.mix(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(texts: &[&str]) -> Names {
+        let mut names = Names::default();
+        for text in texts {
+            names.number(AnchorKind::Identifier, text, Ordinal(1));
+        }
+        names
+    }
+
+    #[test]
+    fn the_same_text_has_the_same_number() {
+        let mut names = names(&["one_name", "other_name", "one_name"]);
+        assert_eq!(names.all().len(), 2);
+        assert_eq!(names.find("other_name"), Some(1));
+        assert_eq!(names.number(AnchorKind::Path, "other_name", Ordinal(9)), 1);
+        assert_eq!(names.find("third_name"), None);
+    }
+
+    #[test]
+    fn an_anchor_counts_once_in_a_message() {
+        let mut names = names(&["one_name"]);
+        names.begin_message();
+        assert!(names.note(0, Source::Output, Ordinal(2)));
+        assert!(!names.note(0, Source::Model, Ordinal(2)));
+        names.begin_message();
+        assert!(names.note(0, Source::Call, Ordinal(3)));
+        let anchor = &names.all()[0];
+        assert_eq!((anchor.shown, anchor.used, anchor.in_prose, anchor.last), (1, 1, true, Ordinal(3)));
+    }
+
+    #[test]
+    fn what_is_kept_is_found_by_its_new_number() {
+        let mut names = names(&["one_name", "other_name", "third_name"]);
+        let renumbered = names.retain(|place, _| place != 1);
+        assert_eq!(renumbered, [Some(0), None, Some(1)]);
+        assert_eq!((names.find("third_name"), names.find("other_name")), (Some(1), None));
+        assert_eq!(names.number(AnchorKind::Path, "new_name", Ordinal(1)), 2);
+    }
+
+    #[test]
+    fn what_was_written_down_is_found_again() {
+        let names = names(&["one_name", "other_name"]);
+        let text = serde_json::to_string(&names).expect("anchors can be written");
+        let read: Names = serde_json::from_str(&text).expect("anchors can be read");
+        assert_eq!(read, names);
+        assert_eq!(read.find("other_name"), Some(1));
+    }
+}
