@@ -27,6 +27,7 @@ mod cut;
 mod environment;
 mod estimate;
 mod extract;
+mod gauge;
 mod groups;
 mod json_size;
 mod last_resort;
@@ -70,6 +71,7 @@ pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
 pub use estimate::{Estimate, Estimator, Meter, Weights};
 pub use extract::AnchorKind;
+pub use gauge::Gauge;
 pub use groups::complete_groups;
 pub use ledger::{
     CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,
@@ -79,7 +81,7 @@ pub use ledger::{
 pub use loops::{Loop, LoopDetector};
 pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
 pub use numbering::{Numbering, continue_numbering};
-pub use offline::{FileToSave, Outcome, compact_offline};
+pub use offline::{FileToSave, Outcome, compact_offline, summarise_offline};
 pub use pins::{Pin, PinId, Pins, Retirement};
 pub use plan::{Compaction, Fixed, Plan, PlanOptions, Rung, Trigger, plan};
 pub use prepare::{Prepared, prepare};

@@ -1,6 +1,6 @@
 //! Decides when old tool outputs give way to previews, many at once and only where it pays.
 
-use longhaul_conversation::{Message, Part, TokenCount};
+use longhaul_conversation::{Message, Part, TokenCount, ToolResult};
 
 use crate::preview::preview;
 use crate::replace::{Replacement, Subject, plan_replacement, results_from_newest};
@@ -156,10 +156,15 @@ pub fn plan_masks(messages: &[Message], settings: &MaskSettings, when: MaskWhen)
 }
 
 /// Whether the tokens saved in further requests are worth more than sending `rewritten` tokens anew.
-fn pays(saved: TokenCount, rewritten: TokenCount, prices: CachePrices) -> bool {
+pub(crate) fn pays(saved: TokenCount, rewritten: TokenCount, prices: CachePrices) -> bool {
     let gain = saved.0 as f64 * FURTHER_REQUESTS * prices.cached;
     let loss = rewritten.0 as f64 * (prices.write - prices.cached);
     gain > loss
+}
+
+/// Whether a result shows a preview already.
+pub(crate) fn is_masked(result: &ToolResult) -> bool {
+    result.readable().contains(TAG)
 }
 
 /// The outputs behind the protected ones, newest first.
@@ -188,7 +193,7 @@ mod tests {
     use super::*;
     use crate::apply_replacements;
     use crate::shapes::{any_conversation, conversation};
-    use longhaul_conversation::{Output, ToolResult, find_faults};
+    use longhaul_conversation::{Output, find_faults};
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -3,14 +3,14 @@
 use longhaul_conversation::{Message, Ordinal, Repair, TokenCount};
 
 use crate::apply::{Applied, apply};
-use crate::compose::{ComposeOptions, compose};
+use crate::compose::{ComposeOptions, Composed, compose};
 use crate::coverage::{Coverage, measure_coverage};
 use crate::last_resort::{least, plan_last_resort};
 use crate::plan::{Compaction, LEAST_GAIN, Plan, PlanOptions, Planner, Rung, Trigger, size_with};
 use crate::prepare::{Prepared, prepare};
 use crate::report::{AskCounts, LedgerCounts, Report};
 use crate::snapshot::Snapshot;
-use crate::standing::{count_kept_pins, keep_pins};
+use crate::standing::{count_kept_pins, keep_pins, pins_size};
 use crate::status::Status;
 use crate::tracker::Tracker;
 
@@ -61,6 +61,25 @@ pub struct FileToSave {
 /// Shortens a conversation as far as the options call for it, without a model. The same input gives the same bytes.
 ///
 /// The tracker must have seen the messages, or the whole log that they were made from.
+///
+/// ```
+/// use longhaul_context::{PlanOptions, Status, Tracker, compact_offline};
+/// use longhaul_conversation::{Message, Part, Role, TokenCount};
+///
+/// let say = |id: &str, role, text: String| Message::new(id, role, vec![Part::user_text(text)]);
+/// let messages = [
+///     say("1", Role::User, "Never push to main. Now read this:".to_string()),
+///     say("2", Role::Model, "All work and no play. ".repeat(900)),
+///     say("3", Role::User, "What did it say?".to_string()),
+/// ];
+/// let mut tracker = Tracker::default();
+/// messages.iter().for_each(|message| tracker.observe(message));
+///
+/// let outcome = compact_offline(&tracker, &messages, &PlanOptions::new(TokenCount(8_000)));
+/// assert_eq!(outcome.status, Status::Compressed, "{}", outcome.reason);
+/// assert!(outcome.after < TokenCount(1_000));
+/// assert!(outcome.snapshot.unwrap().render().contains("Never push to main."));
+/// ```
 pub fn compact_offline(tracker: &Tracker, messages: &[Message], options: &PlanOptions) -> Outcome {
     let prepared = prepare(messages, options.empty);
     let planner = Planner::new(tracker, &prepared.messages, options);
@@ -85,14 +104,7 @@ struct Pass {
 struct Done {
     applied: Applied,
     after: TokenCount,
-    written: Option<Written>,
-}
-
-/// A snapshot, and what it says.
-struct Written {
-    snapshot: Snapshot,
-    coverage: Coverage,
-    pins_exceed_budget: bool,
+    written: Option<Composed>,
 }
 
 impl Pass {
@@ -138,42 +150,50 @@ fn compact(planner: &Planner<'_>, mut plan: Plan) -> Pass {
 
 fn carry_out(planner: &Planner<'_>, plan: &Plan) -> Done {
     let compaction = plan.compaction().expect("only compactions are carried out here");
-    let written = write_snapshot(planner, compaction);
+    let written = summarise(planner, compaction);
     let applied = apply(planner.messages, plan, &written.snapshot);
     let after = size_with(planner.options, &applied.messages);
     Done { applied, after, written: Some(written) }
 }
 
-fn write_snapshot(planner: &Planner<'_>, compaction: &Compaction) -> Written {
+/// Writes the snapshot for a plan to compact, without a model; nothing for any other plan.
+///
+/// It keeps to the plan's budget, but for the user's standing instructions: those that the tail does not say stand in it
+/// whatever they take. The messages are those that the plan was made for.
+pub fn summarise_offline(
+    tracker: &Tracker,
+    messages: &[Message],
+    plan: &Plan,
+    options: &PlanOptions,
+) -> Option<Composed> {
+    let compaction = plan.compaction()?;
+    Some(summarise(&Planner::new(tracker, messages, options), compaction))
+}
+
+fn summarise(planner: &Planner<'_>, compaction: &Compaction) -> Composed {
     let Planner { tracker, options, .. } = planner;
     let tail = compaction.kept_tail(planner.messages);
     let tail_from = compaction.tail_from;
     let next = Ordinal(tracker.last().0 + 1);
     let before = planner.ordinals.get(tail_from).copied().unwrap_or(next);
-    let options = ComposeOptions {
-        budget: compaction.snapshot_budget,
-        tail: &tail,
-        before,
-        focus: options.focus.as_deref(),
-        estimator: options.estimator,
-    };
-    let is_anything_gone = tail_from > planner.environment.len;
-    if is_anything_gone {
-        let composed = compose(tracker, &options);
-        let estimator = &options.estimator;
-        let was = composed.snapshot.estimate(estimator);
+    let pins_exceed_budget = pins_size(tracker, &tail, &options.estimator) > options.budget.snapshot;
+    if tail_from > planner.environment.len {
+        let compose_options = ComposeOptions {
+            budget: compaction.snapshot_budget,
+            tail: &tail,
+            before,
+            focus: options.focus.as_deref(),
+            estimator: options.estimator,
+        };
+        let composed = compose(tracker, &compose_options);
         let snapshot = keep_pins(composed.snapshot, tracker, &tail);
-        let total = planner.total(tail_from, &tail, &snapshot);
-        if total <= planner.options.budget.window {
-            let is_longer = snapshot.estimate(estimator) > was;
-            let pins_exceed_budget = composed.pins_exceed_budget
-                || is_longer && snapshot.estimate(estimator).tokens() > options.budget;
-            return Written { snapshot, coverage: composed.coverage, pins_exceed_budget };
+        if planner.total(tail_from, &tail, &snapshot) <= options.budget.window {
+            return Composed { snapshot, pins_exceed_budget, ..composed };
         }
     }
     let snapshot = least(planner, tail_from, &tail);
     let coverage = measure_coverage(tracker, &snapshot.render(), &tail, before);
-    Written { snapshot, coverage, pins_exceed_budget: is_anything_gone }
+    Composed { snapshot, coverage, pins_exceed_budget }
 }
 
 impl Pass {
@@ -193,9 +213,7 @@ impl Pass {
             written = done.written;
         }
         let now: &[Message] = messages.as_deref().unwrap_or(planner.messages);
-        let empty = Snapshot::default();
-        let snapshot = written.as_ref().map_or(&empty, |written| &written.snapshot);
-        let (pins_kept, pins) = count_kept_pins(snapshot, tracker, now);
+        let (pins_kept, pins) = count_kept_pins(tracker, now);
         let pins_exceed_budget = written.as_ref().is_some_and(|written| written.pins_exceed_budget);
         let report = Report {
             status,
@@ -220,7 +238,7 @@ impl Pass {
             repairs: repairs.len(),
             duration: None,
         };
-        let warnings = warnings(&report, &plan);
+        let warnings = warnings(&report, &plan, options.budget.snapshot);
         let (snapshot, coverage) = written.map(|written| (written.snapshot, written.coverage)).unzip();
         Outcome {
             status,
@@ -269,12 +287,11 @@ fn files_to_save(plan: &Plan, messages: &[Message]) -> Vec<FileToSave> {
     files
 }
 
-fn warnings(report: &Report, plan: &Plan) -> Vec<String> {
+fn warnings(report: &Report, plan: &Plan, budget: TokenCount) -> Vec<String> {
     let mut warnings = Vec::new();
     if report.pins_exceed_budget {
         warnings.push(format!(
-            "the standing instructions alone take more than the snapshot's budget of {} tokens",
-            report.snapshot_budget
+            "the standing instructions alone take more than the snapshot's budget of {budget} tokens"
         ));
     }
     if report.status == Status::LastResort {

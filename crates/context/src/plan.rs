@@ -11,7 +11,7 @@ use crate::numbering::ordinals;
 use crate::replace::{Replacement, apply_replacements};
 use crate::shorten::{Shortening, apply_shortenings};
 use crate::snapshot::Snapshot;
-use crate::standing::least_snapshot;
+use crate::standing::pins_size;
 use crate::tracker::{Tracker, own_snapshot};
 use crate::{
     Budget, BudgetSettings, CachePrices, DoesNotFit, EmptyMessages, Estimate, Estimator, MaskSettings,
@@ -255,18 +255,17 @@ impl<'a> Planner<'a> {
         if !is_forced && let Some((masks, after)) = self.plan_masks() {
             let is_enough = after <= window && limit.is_none_or(|limit| after < limit);
             if is_enough {
-                return (Rung::Mask(masks), format!("{why}; masking old tool outputs leaves {after}"));
+                return (
+                    Rung::Mask(masks),
+                    format!("{why}; masking old tool outputs leaves at most {after}"),
+                );
             }
         }
         self.choose_compaction(&why)
     }
 
     fn choose_below(&self, limit: Option<TokenCount>) -> (Rung, String) {
-        let before = self.before;
-        let why = match limit {
-            Some(limit) => format!("{before} tokens are below the threshold of {limit}"),
-            None => "automatic compaction is off".to_string(),
-        };
+        let why = below(self.before, limit);
         if limit.is_none() {
             return (Rung::Wait, why);
         }
@@ -284,9 +283,9 @@ impl<'a> Planner<'a> {
         if plan.replacements.is_empty() {
             return None;
         }
-        let mut masked = self.messages.to_vec();
-        apply_replacements(&mut masked, &plan.replacements);
-        Some((plan.replacements, size_with(self.options, &masked)))
+        // What each mask saves is rounded, so together they may save a little less.
+        let after = self.before - plan.saved + TokenCount(plan.replacements.len() as u64);
+        Some((plan.replacements, after))
     }
 
     fn mask_settings(&self) -> MaskSettings {
@@ -353,9 +352,12 @@ impl<'a> Planner<'a> {
         Some(kept.into_compaction(cut.reason, snapshot_budget, tail.tokens()))
     }
 
-    /// What the messages should take after a compaction: what the target leaves, but never next to nothing.
+    /// What the messages should take after a compaction: what the target leaves, but never next to nothing. A target
+    /// that does not leave the threshold behind is none.
     fn target(&self) -> TokenCount {
-        let target = self.options.budget.target;
+        let Budget { window, threshold, target, .. } = self.options.budget;
+        let limit = threshold.tokens(window).unwrap_or(window);
+        let target = target.min(TokenCount(limit.0 - limit.0 / 8));
         (target - self.fixed.tokens()).max(TokenCount(target.0 / 4))
     }
 
@@ -387,8 +389,7 @@ impl<'a> Planner<'a> {
 
     /// What a snapshot takes that says the standing instructions and nothing else.
     fn pins(&self) -> TokenCount {
-        let snapshot = least_snapshot(self.tracker, self.ordinals.last().copied(), &[], None);
-        snapshot.estimate(&self.options.estimator).tokens()
+        pins_size(self.tracker, &[], &self.options.estimator)
     }
 
     /// Shortens the outputs from `tail_from` on to a budget.
@@ -463,6 +464,14 @@ fn tail_of(
 pub(crate) fn size_with(options: &PlanOptions, messages: &[Message]) -> TokenCount {
     let sizes = messages.iter().map(|message| options.estimator.message(message));
     (Estimate::from(options.fixed.total()) + sizes.sum::<Estimate>()).tokens()
+}
+
+/// Why there is nothing to do below the threshold.
+pub(crate) fn below(before: TokenCount, limit: Option<TokenCount>) -> String {
+    match limit {
+        Some(limit) => format!("{before} tokens are below the threshold of {limit}"),
+        None => "automatic compaction is off".to_string(),
+    }
 }
 
 /// Whether the model must answer the snapshot, lest two user messages stand side by side.

@@ -1,11 +1,11 @@
 //! What every snapshot must say: the user's standing instructions, and in the end their newest words.
 
-use longhaul_conversation::{Message, Ordinal, Origin, Part, Role};
+use longhaul_conversation::{Message, Ordinal, Origin, Part, Role, TokenCount};
 
-use crate::Pin;
 use crate::snapshot::{Entry, Section, Snapshot};
-use crate::tracker::{Tracker, USER_SAID};
+use crate::tracker::{Tracker, USER_SAID, own_snapshot};
 use crate::truncate::{Ends, ends, grouped};
+use crate::{Estimator, Pin};
 
 /// The newest message that a person typed.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +51,12 @@ pub(crate) fn least_snapshot(
     snapshot
 }
 
+/// What a snapshot takes that says only the instructions that the tail does not say; nothing if it says them all.
+pub(crate) fn pins_size(tracker: &Tracker, tail: &[Message], estimator: &Estimator) -> TokenCount {
+    let snapshot = least_snapshot(tracker, Some(tracker.last()), tail, None);
+    if snapshot.is_empty() { TokenCount::ZERO } else { snapshot.estimate(estimator).tokens() }
+}
+
 /// The snapshot with every instruction that neither it nor the tail says in front.
 pub(crate) fn keep_pins(snapshot: Snapshot, tracker: &Tracker, tail: &[Message]) -> Snapshot {
     let missing: Vec<&Pin> =
@@ -58,9 +64,11 @@ pub(crate) fn keep_pins(snapshot: Snapshot, tracker: &Tracker, tail: &[Message])
     if missing.is_empty() { snapshot } else { with_pins(&snapshot, &missing) }
 }
 
-/// How many of the instructions that hold are said by the snapshot or the tail, of how many.
-pub(crate) fn count_kept_pins(snapshot: &Snapshot, tracker: &Tracker, tail: &[Message]) -> (usize, usize) {
-    let missing = pins_not_in(tracker, tail).into_iter().filter(|pin| !says(snapshot, pin)).count();
+/// How many of the instructions that hold the messages say, typed or in a snapshot, and how many there are.
+pub(crate) fn count_kept_pins(tracker: &Tracker, messages: &[Message]) -> (usize, usize) {
+    let snapshots: Vec<Snapshot> = messages.iter().filter_map(own_snapshot).collect();
+    let missing = pins_not_in(tracker, messages).into_iter();
+    let missing = missing.filter(|pin| !snapshots.iter().any(|snapshot| says(snapshot, pin))).count();
     let all = tracker.pins().active().count();
     (all - missing, all)
 }
@@ -121,7 +129,10 @@ mod tests {
              </active_constraints>\n<task_state>\na task\n</task_state>\n</state_snapshot>"
         );
         assert_eq!(keep_pins(kept.clone(), &tracker, &[user("Always run the tests first.")]), kept);
-        assert_eq!(count_kept_pins(&kept, &tracker, &[]), (1, 2));
+        let summary = Part::text(Origin::Summary, kept.render());
+        let message = Message::new("s", Role::User, vec![summary]);
+        assert_eq!(count_kept_pins(&tracker, &[message]), (1, 2));
+        assert_eq!(count_kept_pins(&tracker, &[user("Always run the tests first.")]), (1, 2));
     }
 
     #[test]

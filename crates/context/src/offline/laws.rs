@@ -4,8 +4,8 @@ use longhaul_conversation::{Message, Origin, Part, Role, find_faults};
 use proptest::prelude::*;
 
 use super::*;
-use crate::shapes::any_conversation;
-use crate::{Budget, BudgetSettings, Fixed, Rung, Threshold, plan};
+use crate::shapes::{any_conversation, conversation};
+use crate::{Budget, BudgetSettings, Fixed, Rung, Threshold, continue_numbering, plan};
 
 const RULES: &[&str] = &[
     "Never push to main without asking me first.",
@@ -19,25 +19,37 @@ pub(super) fn track(messages: &[Message]) -> Tracker {
     tracker
 }
 
+/// A turn of many tool calls, as agents make them.
+fn tool_work() -> impl Strategy<Value = Vec<Message>> {
+    let step =
+        (prop::sample::select(&["call result", "call call result result", "reply user"][..]), 0usize..9_000);
+    prop::collection::vec(step, 1..12).prop_map(|steps| {
+        let steps = steps.into_iter().map(|(step, len)| step.replace("result", &format!("result*{len}")));
+        conversation(&format!("user {}", steps.collect::<Vec<_>>().join(" ")))
+    })
+}
+
 /// A conversation in which the user sometimes lays down a rule.
 fn any_talk() -> impl Strategy<Value = Vec<Message>> {
     let rules = prop::collection::vec((any::<prop::sample::Index>(), 0..RULES.len()), 0..4);
-    (any_conversation(), rules, any::<bool>()).prop_map(|(mut messages, rules, has_surroundings)| {
-        for (place, rule) in rules {
-            if !messages.is_empty() {
-                let message = place.get(&messages).clone();
-                if message.role == Role::User {
-                    let at = messages.iter().position(|own| own.id == message.id).unwrap_or(0);
-                    messages[at].parts.push(Part::user_text(RULES[rule]));
+    (prop_oneof![any_conversation(), tool_work()], rules, any::<bool>()).prop_map(
+        |(mut messages, rules, has_surroundings)| {
+            for (place, rule) in rules {
+                if !messages.is_empty() {
+                    let message = place.get(&messages).clone();
+                    if message.role == Role::User {
+                        let at = messages.iter().position(|own| own.id == message.id).unwrap_or(0);
+                        messages[at].parts.push(Part::user_text(RULES[rule]));
+                    }
                 }
             }
-        }
-        if has_surroundings {
-            let text = Part::text(Origin::Hook, "<session_context>\nLinux\n</session_context>");
-            messages.insert(0, Message::new("env", Role::User, vec![text]));
-        }
-        messages
-    })
+            if has_surroundings {
+                let text = Part::text(Origin::Hook, "<session_context>\nLinux\n</session_context>");
+                messages.insert(0, Message::new("env", Role::User, vec![text]));
+            }
+            messages
+        },
+    )
 }
 
 fn any_options() -> impl Strategy<Value = PlanOptions> {
@@ -106,7 +118,7 @@ fn check_tail(messages: &[Message], after: &[Message], outcome: &Outcome) -> Res
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
     fn the_result_is_smaller_and_fits(messages in any_talk(), options in any_options()) {
@@ -143,6 +155,39 @@ proptest! {
         if has_messages && outcome.status != Status::Noop {
             prop_assert_eq!(outcome.status, Status::DoesNotFit);
             prop_assert!(outcome.reason.contains(expected), "{}", outcome.reason);
+        }
+    }
+
+    #[test]
+    fn a_growing_conversation_keeps_every_rule(
+        rounds in prop::collection::vec(any_talk(), 5),
+        options in any_options(),
+        from_files in any::<bool>(),
+    ) {
+        let mut tracker = Tracker::default();
+        let mut messages: Vec<Message> = Vec::new();
+        for (round, more) in rounds.into_iter().enumerate() {
+            for mut message in more.into_iter().filter(|message| message.id.as_str() != "env") {
+                message.id = format!("{round}-{}", message.id).into();
+                message.ordinal = Some(Ordinal(tracker.last().0 + 1));
+                tracker.observe(&message);
+                messages.push(message);
+            }
+            if from_files {
+                for (place, message) in messages.iter_mut().enumerate() {
+                    message.ordinal = Some(Ordinal(place as u32 + 1));
+                }
+                continue_numbering(&mut messages);
+                tracker = track(&messages);
+            }
+            let pins: Vec<String> = tracker.pins().active().map(|pin| pin.text.clone()).collect();
+            let outcome = compact_offline(&tracker, &messages, &options);
+            check_outcome(&messages, &options, &outcome)?;
+            messages = outcome.messages.unwrap_or(messages);
+            let texts: Vec<&str> = messages.iter().flat_map(|m| &m.parts).filter_map(Part::as_text).collect();
+            for pin in pins {
+                prop_assert!(texts.iter().any(|text| text.contains(&pin)), "{pin} is gone in round {round}");
+            }
         }
     }
 }

@@ -81,7 +81,7 @@ fn a_tail_that_starts_with_the_model_needs_no_acknowledgement() {
 fn masking_is_tried_first() {
     let shape = "user call result*24000 call result*4000 call result*4000 call result*4000 reply";
     let limited = |window| PlanOptions { session: "s1".into(), ..options(window) };
-    check(shape, &limited(16_000), Status::Masked, "masking old tool outputs leaves");
+    check(shape, &limited(16_000), Status::Masked, "masking old tool outputs leaves at most");
     let outcome = compact_shape(shape, &limited(16_000));
     assert_eq!((outcome.files.len(), outcome.split_index), (1, None));
     assert_eq!(outcome.files[0].text.len(), 24_000);
@@ -119,7 +119,11 @@ fn outputs_in_the_tail_are_shortened_and_saved() {
 fn the_last_resort_gives_up_groups_then_outputs_then_messages() {
     let small = options(2_000);
     // The groups before the last one, where the target allows for more than fits.
-    let settings = BudgetSettings { target: Some(TokenCount(9_000)), ..Default::default() };
+    let settings = BudgetSettings {
+        target: Some(TokenCount(9_000)),
+        threshold: Some(Threshold::Tokens(TokenCount(20_000))),
+        ..Default::default()
+    };
     let greedy =
         PlanOptions { budget: Budget::new(TokenCount(2_000), &settings), keep: 0.6, ..options(2_000) };
     let outcome = compact_shape("user*9000 reply*9000 user*6000 reply*6000", &greedy);
