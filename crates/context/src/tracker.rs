@@ -96,6 +96,7 @@ impl Tracker {
     fn take_over(&mut self, snapshot: &Snapshot) {
         let through = snapshot.through().unwrap_or(Ordinal(self.last));
         self.last = self.last.max(through.0);
+        self.pins.take_over(snapshot);
         for (section, entries) in snapshot.sections() {
             for entry in entries {
                 let at = entry.marks().last().copied().unwrap_or(through);
@@ -109,11 +110,7 @@ impl Tracker {
 
     fn take_over_entry(&mut self, section: Section, at: Ordinal, lines: &[String]) {
         if section == Section::ActiveConstraints {
-            // The user's words begin where they are named; what stands before them are pins.
             let words_from = lines.iter().position(|line| line.starts_with(USER_SAID)).unwrap_or(lines.len());
-            for pin in &lines[..words_from] {
-                self.pins.restore(pin, at);
-            }
             if words_from < lines.len() {
                 let words = lines[words_from..].join("\n");
                 self.words.add(at, words.trim_start_matches(USER_SAID).to_string());

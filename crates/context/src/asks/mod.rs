@@ -161,7 +161,7 @@ impl Asks {
 
     /// Opens an ask at the end. One in the same words is opened again, one that it says anew is replaced.
     fn open(&mut self, text: String, ordinal: Ordinal) {
-        let (normal, subject) = (normalise(&text), Subject::of(&text));
+        let (normal, subject, own_numbers) = (normalise(&text), Subject::of(&text), numbers(&text));
         let mut ask = Ask { text, messages: vec![ordinal], state: AskState::Open { claim: None } };
         let from = self.asks.len().saturating_sub(COMPARED);
         for earlier in &mut self.asks[from..] {
@@ -170,9 +170,8 @@ impl Asks {
             }
             let is_equal = normalise(&earlier.text) == normal;
             let is_open = matches!(earlier.state, AskState::Open { .. });
-            let is_restated = || {
-                subject.restates(&Subject::of(&earlier.text)) && numbers(&earlier.text) == numbers(&ask.text)
-            };
+            let is_restated =
+                || numbers(&earlier.text) == own_numbers && subject.restates(&Subject::of(&earlier.text));
             if is_equal || is_open && is_restated() {
                 earlier.state = AskState::Replaced { by: ordinal };
                 if is_equal {

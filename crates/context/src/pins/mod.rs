@@ -10,6 +10,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use self::rules::{Effect, can_be_listed_rule, effect_of, introduces_rules};
 use crate::sentences::UnitKind;
+use crate::snapshot::{Section, Snapshot};
+use crate::tracker::{USER_SAID, own_snapshot};
 use crate::typed::{Voice, said_units};
 use crate::words::Subject;
 
@@ -62,6 +64,9 @@ impl Pins {
     pub fn observe(&mut self, message: &Message) {
         let ordinal = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
         self.last = self.last.max(ordinal.0);
+        if let Some(snapshot) = own_snapshot(message) {
+            self.take_over(&snapshot);
+        }
         for part in message.parts.iter().filter(|part| part.origin == Origin::User) {
             if let Some(text) = Part::as_text(part) {
                 self.observe_text(text, ordinal);
@@ -129,11 +134,17 @@ impl Pins {
         (!text.is_empty()).then(|| self.put(text, None))
     }
 
-    /// Takes over a pin from a snapshot whose messages are lost.
-    pub(crate) fn restore(&mut self, text: &str, at: Ordinal) {
-        let text = text.trim();
-        if !text.is_empty() {
-            self.put(text, Some(at));
+    /// Takes over the pins of an earlier snapshot, whose messages may be lost.
+    pub(crate) fn take_over(&mut self, snapshot: &Snapshot) {
+        let through = snapshot.through().unwrap_or(Ordinal(self.last));
+        let sections = snapshot.sections().filter(|(section, _)| *section == Section::ActiveConstraints);
+        for entry in sections.flat_map(|(_, entries)| entries) {
+            let at = entry.marks().last().copied().unwrap_or(through);
+            // The user's words begin where they are named; what stands before them are pins.
+            let pins = entry.lines().iter().take_while(|line| !line.starts_with(USER_SAID));
+            for pin in pins.map(|pin| pin.trim()).filter(|pin| !pin.is_empty()) {
+                self.put(pin, Some(at));
+            }
         }
     }
 

@@ -70,8 +70,8 @@ fn sizes(page: &mut Page, compression: &Compression) {
     let line = format!("  window: {} tokens{}", thousands(window.size.0), window.whose(&session.info));
     let line = fit(&line, page.screen.width);
     page.line(&page.screen.faint(&line));
-    if outcome.status.is_change() {
-        let report = &outcome.report;
+    let report = &outcome.report;
+    if report.messages_after != report.messages_before {
         let line = format!(
             "  {} → {}; {} tokens added beside what stays",
             plural(report.messages_before, "message", "messages"),
@@ -79,6 +79,10 @@ fn sizes(page: &mut Page, compression: &Compression) {
             thousands(outcome.added.0),
         );
         page.line(&line);
+    }
+    if outcome.status.is_change() && report.pins > 0 {
+        let pins = plural(report.pins, "pin", "pins");
+        page.line(&format!("  {} of {pins} kept", thousands(report.pins_kept as u64)));
     }
     for (name, place) in set_by {
         let line = fit(&format!("  {} set by {place}", name.replace('_', " ")), page.screen.width);
