@@ -8,13 +8,24 @@ use crate::WorkspaceError;
 /// The longest name that common file systems take, in bytes.
 pub(crate) const LONGEST_NAME: usize = 255;
 
+/// Names that Windows gives to devices, with which no file or folder can be called, whatever its extension.
+const DEVICES: &[&str] = &["con", "prn", "aux", "nul"];
+
+/// Whether Windows calls a device so.
+pub(crate) fn is_device(name: &str) -> bool {
+    let name = name.trim_end().to_ascii_lowercase();
+    let numbered = name.strip_prefix("com").or(name.strip_prefix("lpt"));
+    DEVICES.contains(&name.as_str())
+        || numbered.is_some_and(|number| matches!(number.as_bytes(), [b'0'..=b'9']))
+}
+
 /// The name of a file or folder, such as a session's id: one component, no way up, nothing hidden in it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SafeName(String);
 
 impl SafeName {
     /// Takes a name if it is safe on every system: not empty, at most 200 bytes, without separators, colons and
-    /// control characters, and neither `.` nor `..`.
+    /// control characters, without a dot or space at its end (so neither `.` nor `..`), and not that of a device.
     ///
     /// # Errors
     /// [`WorkspaceError::UnsafeName`].
@@ -22,7 +33,8 @@ impl SafeName {
         // Fifty-five bytes are left for a prefix and an extension.
         let is_safe = !name.is_empty()
             && name.len() <= 200
-            && !matches!(name, "." | "..")
+            && !name.ends_with(['.', ' '])
+            && !is_device(name.split('.').next().unwrap_or_default())
             && !name.chars().any(|letter| matches!(letter, '/' | '\\' | ':') || letter.is_control());
         if is_safe {
             Ok(Self(name.to_owned()))
@@ -56,10 +68,30 @@ mod tests {
 
     #[test]
     fn only_plain_names_are_safe() {
-        for name in ["GEMINI.md", "session-2026-01-02T03-04-abc", ".hidden", "日本", "a b", "..."] {
+        for name in
+            ["GEMINI.md", "session-2026-01-02T03-04-abc", ".hidden", "日本", "a b", "console", "com10.md"]
+        {
             assert!(SafeName::parse(name).is_ok(), "{name}");
         }
-        for name in ["", ".", "..", "a/b", "../a", "/", "a\\b", "C:x", "a\0", "a\nb", &"x".repeat(201)] {
+        for name in [
+            "",
+            ".",
+            "..",
+            "...",
+            "a.",
+            "a ",
+            "Con",
+            "nul.md",
+            "lpt1 .x",
+            "a/b",
+            "../a",
+            "/",
+            "a\\b",
+            "C:x",
+            "a\0",
+            "a\nb",
+            &"x".repeat(201),
+        ] {
             assert!(SafeName::parse(name).is_err(), "{name:?}");
         }
     }

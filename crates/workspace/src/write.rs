@@ -1,5 +1,6 @@
 //! Writes files that appear whole or not at all, and that only their owner can read.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -15,6 +16,14 @@ const MAX_LINKS: usize = 40;
 
 /// How often moving a file to its place is tried where another program, such as a virus scanner, has it open.
 const MOVE_TRIES: u32 = 5;
+
+/// How the names of files begin that are not yet under their own. A process that is killed leaves one behind.
+const STAGED_PREFIX: &str = ".longhaul-";
+
+/// Whether a file of this name is a left-over or about to be moved, and in either case means nothing.
+pub(crate) fn is_staged(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(STAGED_PREFIX.as_bytes())
+}
 
 /// Whether a file was made, or was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,7 +111,7 @@ impl<'a> Staged<'a> {
             check_replaceable(existing).map_err(failed)?;
         }
         create_private_folder(folder_of(path))?;
-        let mut file = NamedTempFile::with_prefix_in(".longhaul-", folder_of(path)).map_err(failed)?;
+        let mut file = NamedTempFile::with_prefix_in(STAGED_PREFIX, folder_of(path)).map_err(failed)?;
         file.write_all(bytes).map_err(failed)?;
         if let Some(existing) = &existing {
             keep_permissions(file.as_file(), existing).map_err(failed)?;

@@ -1,12 +1,12 @@
 //! The files that say which project a folder of the home belongs to, so that ids survive the loss of the registry.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use super::slug::ProjectId;
 use crate::WorkspaceError;
-use crate::write::{Creation, create_private_atomically, write_private_atomically};
+use crate::write::{Creation, create_private_atomically, is_staged, write_private_atomically};
 
 /// The file's name. It holds the path of the project.
 const MARKER: &str = ".project_root";
@@ -14,7 +14,7 @@ const MARKER: &str = ".project_root";
 /// Whose a folder is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
-    /// There is no folder, or an empty one.
+    /// There is no folder, or nothing in it.
     Nobody,
     /// Something is in the folder, and nothing says whose it is.
     Unmarked,
@@ -96,7 +96,7 @@ impl Bases {
         }
         for folder in folders {
             remove_file(&folder.join(MARKER))?;
-            let _ = fs::remove_dir(folder);
+            remove_bare(&folder);
         }
         Ok(true)
     }
@@ -128,12 +128,30 @@ pub(super) fn is_free(owners: [Owner; 2]) -> bool {
     owners.iter().all(|owner| matches!(owner, Owner::Nobody | Owner::This))
 }
 
-/// Whether there is no folder, an empty one, or one with a marker and nothing else.
+/// Whether nothing would be lost with the folder: there is none, or it holds at most a marker.
 pub(super) fn holds_only_marker(folder: &Path) -> bool {
+    is_bare(folder).unwrap_or(false)
+}
+
+fn is_bare(folder: &Path) -> io::Result<bool> {
     match fs::read_dir(folder) {
-        Ok(entries) => entries.into_iter().all(|entry| entry.is_ok_and(|entry| entry.file_name() == MARKER)),
-        Err(error) => error.kind() == ErrorKind::NotFound,
+        Ok(mut entries) => entries.try_fold(true, |so_far, entry| {
+            let name = entry?.file_name();
+            Ok(so_far && (name == MARKER || is_staged(&name)))
+        }),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(error),
     }
+}
+
+/// Removes a folder that [`holds_only_marker`]. What it holds besides makes it stay.
+pub(super) fn remove_bare(folder: &Path) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if entry.file_name() == MARKER || is_staged(&entry.file_name()) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+    let _ = fs::remove_dir(folder);
 }
 
 pub(super) fn marker_of(folder: &Path) -> PathBuf {
@@ -150,14 +168,11 @@ fn owner(folder: &Path, project: &Path) -> Owner {
         Ok(bytes) if names(&bytes, project) => Owner::This,
         Ok(bytes) if bytes.trim_ascii().is_empty() => Owner::Blank,
         Ok(_) => Owner::Other,
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            match fs::read_dir(folder).map(|mut entries| entries.next().is_none()) {
-                Ok(true) => Owner::Nobody,
-                Ok(false) => Owner::Unmarked,
-                Err(error) if error.kind() == ErrorKind::NotFound => Owner::Nobody,
-                Err(_) => Owner::Unknown,
-            }
-        }
+        Err(error) if error.kind() == ErrorKind::NotFound => match is_bare(folder) {
+            Ok(true) => Owner::Nobody,
+            Ok(false) => Owner::Unmarked,
+            Err(_) => Owner::Unknown,
+        },
         Err(_) => Owner::Unknown,
     }
 }

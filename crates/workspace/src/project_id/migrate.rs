@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::markers::{Bases, contents, holds_only_marker, marker_of};
+use super::markers::{Bases, contents, holds_only_marker, marker_of, remove_bare};
 use super::slug::ProjectId;
 use crate::WorkspaceError;
 use crate::write::{create_private_folder, write_private_atomically};
@@ -49,8 +49,7 @@ pub(super) fn run_migration(old: &Path, new: &Path, project: &Path) -> Result<()
         write_private_atomically(&marker_of(&staging), &contents(project))?;
         let from = old.file_name().unwrap_or_default();
         write_private_atomically(&staging.join(MIGRATED), from.as_encoded_bytes())?;
-        let _ = fs::remove_file(marker_of(new));
-        let _ = fs::remove_dir(new);
+        remove_bare(new);
         fs::rename(&staging, new).map_err(failed)
     });
     if copied.is_err() {

@@ -112,16 +112,23 @@ impl Projects {
         let Some(id) = self.known(&registry, &from).map(|(id, _)| id) else {
             return refused("it has no id");
         };
-        if let Some((own, _)) = self.known(&registry, &to)
-            && !self.bases.release(&own)?
-        {
-            return refused("there are sessions or checkpoints of its new place already");
+        let mut notes = Vec::new();
+        if let Some((own, _)) = self.known(&registry, &to) {
+            if !self.bases.release(&own)? {
+                return refused("there are sessions or checkpoints of its new place already");
+            }
+            // Should this be the last step that is done, the markers alone must tell.
+            registry.remove(&to);
+            notes.extend(registry.save(&self.registry)?.map(Note::RegistryKeptAside));
         }
         self.bases.hand_over(&id, &to)?;
         registry.remove(&from);
         registry.set(&to, &id);
-        let aside = registry.save(&self.registry)?;
-        let notes = aside.map(Note::RegistryKeptAside).into_iter().collect();
+        if let Some(aside) = registry.save(&self.registry)?
+            && notes.is_empty()
+        {
+            notes.push(Note::RegistryKeptAside(aside));
+        }
         Ok(Identity { id, project: to, found: Found::Registered, notes })
     }
 

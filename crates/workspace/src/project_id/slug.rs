@@ -3,13 +3,10 @@
 use std::fmt;
 use std::path::Path;
 
-use crate::name::LONGEST_NAME;
+use crate::name::{LONGEST_NAME, is_device};
 
 /// Longer names of folders are cut, which leaves room for a number and stays readable.
 const LONGEST_SLUG: usize = 100;
-
-/// Names that Windows gives to devices, with which no file or folder can be called.
-const DEVICES: &[&str] = &["con", "prn", "aux", "nul"];
 
 /// The id of a project: lower-case letters `a` to `z`, digits and hyphens, so that it is a file name on every system and
 /// never leads out of its folder.
@@ -62,11 +59,6 @@ fn slug_of(name: &str) -> String {
         return "project".into();
     }
     if is_device(&slug) { format!("{slug}-project") } else { slug }
-}
-
-fn is_device(slug: &str) -> bool {
-    let numbered = slug.strip_prefix("com").or(slug.strip_prefix("lpt"));
-    DEVICES.contains(&slug) || numbered.is_some_and(|number| matches!(number.as_bytes(), [b'0'..=b'9']))
 }
 
 #[cfg(test)]

@@ -282,6 +282,36 @@ fn a_moved_project_can_take_its_id_along() {
 }
 
 #[test]
+fn a_move_that_was_broken_off_is_completed_by_the_markers() {
+    for with_history in [false, true] {
+        let fixture = Fixture::new();
+        fixture.check("a/app", "app", Found::New);
+        fixture.write("home/tmp/app/chats/session-1.jsonl", "{}");
+        fs::remove_file(fixture.at("home/history/app/.project_root")).expect("removed");
+        let to = fixture.at("b/app");
+        let to = to.to_str().expect("text");
+        fixture.write("home/tmp/app/.project_root", to);
+        if with_history {
+            fixture.write("home/history/app/.project_root", to);
+        }
+        fixture.check("b/app", "app", Found::Healed);
+        fixture.check("a/app", "app-1", Found::New);
+    }
+}
+
+#[test]
+fn a_killed_process_does_not_spoil_an_id() {
+    let fixture = Fixture::new();
+    fixture.write("home/tmp/app/.longhaul-Xy12", "/w/ap");
+    fixture.check("a/app", "app", Found::New);
+    fixture.write("home/history/app/.longhaul-Xy13", "");
+    let hash = project_hash(&fixture.at("a/app"));
+    fixture.write(&format!("home/history/{hash}/HEAD"), "ref");
+    fixture.check("a/app", "app", Found::Registered);
+    assert_eq!(fixture.text("home/history/app/HEAD").as_deref(), Some("ref"));
+}
+
+#[test]
 fn a_move_does_not_hide_what_is_at_the_new_place() {
     let fixture = Fixture::new();
     fixture.check("a/app", "app", Found::New);

@@ -43,26 +43,20 @@ impl TrustedFolders {
         self.load().map(|(_, rules)| rules)
     }
 
-    /// Says of a folder what it is trusted with. Rules that name the folder in other words, as by a link, say the same
-    /// from now on.
+    /// Says of a folder what it is trusted with. This replaces rules that name it in other words, as by a link.
     ///
     /// # Errors
     /// As [`TrustedFolders::decide`], for a file with mistakes is not touched; or what prevents locking or writing.
     pub fn set(&self, folder: &Path, level: TrustLevel, patience: Patience) -> Result<(), WorkspaceError> {
         let folder = canonical_workspace(folder)?;
         let key = folder.to_str().ok_or_else(|| WorkspaceError::NotUnicode { path: folder.clone() })?;
-        self.edit(
-            patience,
-            |mut document, keys| {
-                let keys = if keys.is_empty() { vec![key.to_owned()] } else { keys };
-                for key in &keys {
-                    document = document.with(key, &level.as_str().into())?;
-                }
-                Ok(document)
-            },
-            &folder,
-        )
-        .map(drop)
+        let change = |document: Document, names: &[String]| {
+            // The folder above a link is not the one above what it leads to, so that the link's name will not do.
+            let other_names = names.iter().filter(|name| *name != key);
+            let document = without_all(document, other_names)?;
+            document.with(key, &level.as_str().into())
+        };
+        self.edit(&folder, patience, change).map(drop)
     }
 
     /// Takes away every rule that names this folder; whether there was any is the answer.
@@ -71,33 +65,25 @@ impl TrustedFolders {
     /// As [`TrustedFolders::set`].
     pub fn remove(&self, folder: &Path, patience: Patience) -> Result<bool, WorkspaceError> {
         let folder = canonical_workspace(folder)?;
-        self.edit(
-            patience,
-            |mut document, keys| {
-                for key in &keys {
-                    document = document.without(key)?;
-                }
-                Ok(document)
-            },
-            &folder,
-        )
+        self.edit(&folder, patience, |document, names| without_all(document, names))
     }
 
     /// Changes the file under its lock; whether it did is the answer. `change` gets the keys that name `folder`.
     fn edit(
         &self,
-        patience: Patience,
-        change: impl FnOnce(Document, Vec<String>) -> Result<Document, String>,
         folder: &Path,
+        patience: Patience,
+        change: impl FnOnce(Document, &[String]) -> Result<Document, String>,
     ) -> Result<bool, WorkspaceError> {
         let _lock = Lock::beside(&self.path, "changing trusted folders", patience)?;
         let (document, _) = self.load()?;
-        let names = document.members().iter().map(|member| member.key.clone());
-        let keys = names
+        let keys = document.members().iter().map(|member| &member.key);
+        let names: Vec<_> = keys
             .filter(|key| Path::new(key).is_absolute() && is_same_folder(Path::new(key), folder))
+            .cloned()
             .collect();
         let before = document.text().to_owned();
-        let changed = change(document, keys).map_err(|problem| self.invalid(vec![problem]))?;
+        let changed = change(document, &names).map_err(|problem| self.invalid(vec![problem]))?;
         if changed.text() == before {
             return Ok(false);
         }
@@ -127,6 +113,13 @@ impl TrustedFolders {
     fn invalid(&self, problems: Vec<String>) -> WorkspaceError {
         WorkspaceError::Invalid { path: self.path.clone(), problems }
     }
+}
+
+fn without_all<'a>(
+    document: Document,
+    keys: impl IntoIterator<Item = &'a String>,
+) -> Result<Document, String> {
+    keys.into_iter().try_fold(document, |document, key| document.without(key))
 }
 
 fn parse_level(value: &Value) -> Result<TrustLevel, String> {
@@ -215,10 +208,12 @@ mod tests {
         let (app, link) = (real.join("app"), real.join("link"));
         let (app, link) = (app.to_str().expect("text"), link.to_str().expect("text"));
         let fixture = Fixture::new(format!("{{\"{link}/\": \"TRUST_FOLDER\"}}").as_bytes());
-        fixture.set(app, DoNotTrust).expect("set");
-        fixture.check_text(&format!("{{\"{link}/\": \"DO_NOT_TRUST\"}}"));
+        fixture.set(app, TrustParent).expect("set");
+        let rule = TrustRule { path: app.into(), level: TrustParent };
+        assert_eq!(fixture.folders.rules().expect("one"), [rule]);
         assert!(fixture.remove(link).expect("removed"));
-        fixture.check_text("{}");
+        assert_eq!(fixture.folders.rules().expect("none"), []);
+        assert!(!fixture.remove(link).expect("none left"));
     }
 
     #[track_caller]
