@@ -352,7 +352,7 @@ pub fn canonical_workspace(path: &Path) -> Result<PathBuf, WorkspaceError> {
     Ok(canonical(&absolute("the workspace", path)?))
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
@@ -373,7 +373,6 @@ mod tests {
         assert_eq!(root, expected);
     }
 
-    #[cfg(unix)]
     #[test]
     fn the_first_that_is_named_is_the_home() {
         check_root("/l", "/g", "/u", "/l");
@@ -383,7 +382,6 @@ mod tests {
         assert!(Home::resolve(&Environment::default()).is_err());
     }
 
-    #[cfg(unix)]
     #[test]
     fn a_home_must_not_move_with_the_current_folder() {
         check_root("l", "/g", "/u", "LONGHAUL_HOME is l, which is not an absolute path");
@@ -393,7 +391,6 @@ mod tests {
         check_root("/l", "g", "u", "/l");
     }
 
-    #[cfg(unix)]
     #[test]
     fn everything_has_its_place() {
         let home = Home::resolve(&environment("/h", "", "/u")).expect("a home");
@@ -447,7 +444,6 @@ mod tests {
         assert!(system_folder().is_absolute());
     }
 
-    #[cfg(unix)]
     #[test]
     fn the_trust_file_may_be_elsewhere() {
         let elsewhere = |path: &str| {
@@ -460,7 +456,6 @@ mod tests {
         assert!(elsewhere("trust.json").is_err());
     }
 
-    #[cfg(unix)]
     #[test]
     fn the_users_folder_as_a_workspace_is_recognised() {
         let root = tempfile::tempdir().expect("a folder");

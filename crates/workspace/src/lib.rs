@@ -35,6 +35,7 @@ mod lock;
 mod name;
 mod paths;
 mod project_id;
+mod shared_lock;
 mod trust;
 mod write;
 

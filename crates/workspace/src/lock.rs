@@ -32,6 +32,31 @@ impl Default for Patience {
     }
 }
 
+/// Waiting for something, in pauses that grow until patience ends.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    patience: Patience,
+    started: Instant,
+    next_pause: Duration,
+}
+
+impl Waiting {
+    pub(crate) fn new(patience: Patience) -> Self {
+        Self { patience, started: Instant::now(), next_pause: SHORTEST_PAUSE }
+    }
+
+    /// Sleeps for a while; `false`, at once, when patience has ended.
+    pub(crate) fn pause(&mut self) -> bool {
+        let left = match self.patience {
+            Patience::None => Duration::ZERO,
+            Patience::UpTo(limit) => limit.saturating_sub(self.started.elapsed()),
+        };
+        thread::sleep(self.next_pause.min(left));
+        self.next_pause = (self.next_pause * 2).min(LONGEST_PAUSE);
+        !left.is_zero()
+    }
+}
+
 /// Who holds a lock, for messages only: it may have been released since.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holder {
@@ -73,11 +98,13 @@ impl Lock {
     /// # Errors
     /// [`WorkspaceError::Locked`] when `patience` ends, or what prevents a lock file from being made.
     pub fn beside(path: &Path, purpose: &str, patience: Patience) -> Result<Self, WorkspaceError> {
+        Self::acquire(path, purpose, &mut Waiting::new(patience))
+    }
+
+    pub(crate) fn acquire(path: &Path, purpose: &str, waiting: &mut Waiting) -> Result<Self, WorkspaceError> {
         let place = lock_path(path)?;
         create_private_folder(folder_of(&place))?;
         let mut file = open(&place).map_err(|cause| WorkspaceError::writing(&place, cause))?;
-        let started = Instant::now();
-        let mut pause = SHORTEST_PAUSE;
         loop {
             match file.try_lock() {
                 Ok(()) => break,
@@ -86,18 +113,12 @@ impl Lock {
                     return Err(WorkspaceError::Failed { act: "lock", path: path.to_path_buf(), cause });
                 }
             }
-            let left = match patience {
-                Patience::None => Duration::ZERO,
-                Patience::UpTo(limit) => limit.saturating_sub(started.elapsed()),
-            };
-            if left.is_zero() {
+            if !waiting.pause() {
                 return Err(WorkspaceError::Locked {
                     path: path.to_path_buf(),
                     holder: read_holder(&mut file),
                 });
             }
-            thread::sleep(pause.min(left));
-            pause = (pause * 2).min(LONGEST_PAUSE);
         }
         let mut lock = Self { file };
         lock.sign(purpose);
@@ -159,10 +180,10 @@ mod tests {
         let path = root.path().join("projects.json");
         let held = Lock::beside(&path, "naming\nprojects", Patience::None).expect("locked");
         let error = Lock::beside(&path, "", Patience::None).expect_err("held");
-        let WorkspaceError::Locked { path: told, holder } = &error else { panic!("{error:?}") };
-        assert_eq!(told, &path);
+        assert!(matches!(&error, WorkspaceError::Locked { path: told, .. } if *told == path), "{error:?}");
         #[cfg(unix)]
         {
+            let WorkspaceError::Locked { holder, .. } = &error else { unreachable!("checked above") };
             let expected = Holder { process: std::process::id(), purpose: "naming projects".into() };
             assert_eq!(holder.as_ref(), Some(&expected));
             assert!(error.to_string().ends_with("holds it (naming projects)"), "{error}");

@@ -87,11 +87,10 @@ fn copy_link(from: &Path, to: &Path) -> io::Result<()> {
     if from.is_file() { fs::copy(from, to).map(drop) } else { Ok(()) }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
-    #[cfg(unix)]
     #[test]
     fn the_hash_is_that_of_the_path() {
         let expected = "ceb491d19d803cc724aa3d51ee8e27aeaeb9b2f6a99fe4114ce8cb77f98c72ec";

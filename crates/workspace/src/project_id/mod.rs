@@ -1,8 +1,8 @@
 //! Gives every project a short id, one and the same whoever asks, and keeps it.
 //!
 //! A registry maps paths to ids, and a marker in each of a project's folders names the path again: each can be
-//! rebuilt from the other. All changes are made under a lock, and a claim on a folder is one exclusive creation, so
-//! that even a program that does not know the lock cannot share an id with us.
+//! rebuilt from the other. All changes are made under a lock that Gemini CLI knows, too, and a claim on a folder is one
+//! exclusive creation, so that even a program that ignores the lock cannot share an id with us.
 
 mod markers;
 mod migrate;
@@ -12,7 +12,8 @@ mod slug;
 use std::path::{Path, PathBuf};
 
 use crate::home::canonical_workspace;
-use crate::{Home, Lock, Patience, WorkspaceError};
+use crate::shared_lock::SharedLock;
+use crate::{Home, Patience, WorkspaceError};
 use markers::{Bases, is_free, is_owned, may_be_owned};
 use registry::Registry;
 
@@ -141,8 +142,8 @@ impl Projects {
         Ok(registry.projects().map(|(path, id)| (path.to_path_buf(), id.clone())).collect())
     }
 
-    fn lock(&self, patience: Patience) -> Result<Lock, WorkspaceError> {
-        Lock::beside(&self.registry, "finding the id of a project", patience)
+    fn lock(&self, patience: Patience) -> Result<SharedLock, WorkspaceError> {
+        SharedLock::beside(&self.registry, "finding the id of a project", patience)
     }
 
     /// The id of a project about which nothing is to be done.

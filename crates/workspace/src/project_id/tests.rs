@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Environment, write_private_atomically};
+use crate::{Environment, Lock, write_private_atomically};
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::thread;

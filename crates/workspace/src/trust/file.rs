@@ -11,7 +11,8 @@ use super::edit::Document;
 use super::rule::{TrustLevel, TrustRule};
 use crate::home::canonical_workspace;
 use crate::paths::is_same_folder;
-use crate::{Lock, Patience, WorkspaceError, write_private_atomically};
+use crate::shared_lock::SharedLock;
+use crate::{Patience, WorkspaceError, write_private_atomically};
 
 /// The rules of trust in a file: an object of paths and levels, in which comments and trailing commas may be.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,7 +76,7 @@ impl TrustedFolders {
         patience: Patience,
         change: impl FnOnce(Document, &[String]) -> Result<Document, String>,
     ) -> Result<bool, WorkspaceError> {
-        let _lock = Lock::beside(&self.path, "changing trusted folders", patience)?;
+        let _lock = SharedLock::beside(&self.path, "changing trusted folders", patience)?;
         let (document, _) = self.load()?;
         let keys = document.members().iter().map(|member| &member.key);
         let names: Vec<_> = keys
