@@ -14,7 +14,7 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
 /// How much of a lock file is read to learn who holds it.
-const HOLDER_LIMIT: u64 = 1024;
+const HOLDER_LIMIT: u64 = 4096;
 
 /// How long to wait for a lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,9 +26,10 @@ pub enum Patience {
 }
 
 impl Default for Patience {
-    /// Ten seconds: work under a lock takes milliseconds, so whoever holds one longer is stuck.
+    /// Fifteen seconds. Work under a lock takes milliseconds, but after ten seconds we know of a lock of Gemini CLI that
+    /// it was left by a crash.
     fn default() -> Self {
-        Self::UpTo(Duration::from_secs(10))
+        Self::UpTo(Duration::from_secs(15))
     }
 }
 
@@ -75,7 +76,7 @@ impl fmt::Display for Holder {
 
 impl Holder {
     fn parse(text: &str) -> Option<Self> {
-        let (process, purpose) = text.trim_end_matches('\n').split_once(' ')?;
+        let (process, purpose) = text.split_once(' ')?;
         Some(Self { process: process.parse().ok()?, purpose: purpose.to_owned() })
     }
 }
@@ -90,6 +91,8 @@ impl Holder {
 #[derive(Debug)]
 pub struct Lock {
     file: File,
+    /// The last note of a holder that was killed.
+    note: Option<String>,
 }
 
 impl Lock {
@@ -120,7 +123,8 @@ impl Lock {
                 });
             }
         }
-        let mut lock = Self { file };
+        let note = read_text(&mut file).and_then(|text| Some(text.split_once('\n')?.1.to_owned()));
+        let mut lock = Self { file, note };
         lock.sign(purpose);
         Ok(lock)
     }
@@ -132,6 +136,16 @@ impl Lock {
         let _ = self.file.set_len(0);
         let _ = self.file.seek(SeekFrom::Start(0));
         let _ = self.file.write_all(line.as_bytes());
+    }
+
+    /// Leaves a note for who comes next, should we be killed.
+    pub(crate) fn leave_note(&mut self, note: &str) {
+        let _ = self.file.write_all(note.as_bytes());
+    }
+
+    /// What the holder before us noted, if it was killed.
+    pub(crate) fn found_note(&self) -> Option<&str> {
+        self.note.as_deref()
     }
 }
 
@@ -162,10 +176,14 @@ fn open(place: &Path) -> std::io::Result<File> {
 
 /// Who signed the lock file. Where locks also forbid reading, as on Windows, nobody knows.
 fn read_holder(file: &mut File) -> Option<Holder> {
+    Holder::parse(read_text(file)?.lines().next()?)
+}
+
+fn read_text(file: &mut File) -> Option<String> {
     let mut text = String::new();
     file.seek(SeekFrom::Start(0)).ok()?;
     file.take(HOLDER_LIMIT).read_to_string(&mut text).ok()?;
-    Holder::parse(&text)
+    Some(text)
 }
 
 #[cfg(test)]
@@ -248,8 +266,8 @@ mod tests {
     #[test]
     fn holders_are_read_with_care() {
         let parse = |text| Holder::parse(text).map(|holder| holder.to_string());
-        assert_eq!(parse("12 compacting\n").as_deref(), Some("process 12 holds it (compacting)"));
-        assert_eq!(parse("12 \n").as_deref(), Some("process 12 holds it"));
+        assert_eq!(parse("12 compacting").as_deref(), Some("process 12 holds it (compacting)"));
+        assert_eq!(parse("12 ").as_deref(), Some("process 12 holds it"));
         for text in ["", "12", "x y", "-1 y"] {
             assert_eq!(parse(text), None, "{text:?}");
         }

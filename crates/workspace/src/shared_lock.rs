@@ -27,8 +27,10 @@ impl SharedLock {
     /// Locks `path` against ourselves and Gemini CLI; see [`Lock::beside`].
     pub(crate) fn beside(path: &Path, purpose: &str, patience: Patience) -> Result<Self, WorkspaceError> {
         let mut waiting = Waiting::new(patience);
-        let lock = Lock::acquire(path, purpose, &mut waiting)?;
-        let folder = LockFolder::acquire(path, &mut waiting)?;
+        let mut lock = Lock::acquire(path, purpose, &mut waiting)?;
+        let folder = LockFolder::acquire(path, lock.found_note(), &mut waiting)?;
+        // One of us that is killed leaves its folder, which its successor then need not wait for.
+        lock.leave_note(&folder.made.map(as_note).unwrap_or_default());
         Ok(Self { _folder: folder, _lock: lock })
     }
 }
@@ -41,7 +43,8 @@ struct LockFolder {
 }
 
 impl LockFolder {
-    fn acquire(path: &Path, waiting: &mut Waiting) -> Result<Self, WorkspaceError> {
+    /// Makes the folder. `abandoned` is the time, as noted, of one whose holder is known to be dead.
+    fn acquire(path: &Path, abandoned: Option<&str>, waiting: &mut Waiting) -> Result<Self, WorkspaceError> {
         let mut place = follow_link(path)?.into_os_string();
         place.push(".lock");
         let place = PathBuf::from(place);
@@ -54,9 +57,11 @@ impl LockFolder {
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(WorkspaceError::writing(&place, error)),
             }
-            let age = modified(&place).and_then(|made| made.elapsed().ok());
+            let is_stale = modified(&place).is_some_and(|made| {
+                made.elapsed().is_ok_and(|age| age > STALE_AFTER) || abandoned == Some(as_note(made).as_str())
+            });
             // One that cannot be removed is waited for like any other.
-            let is_removed = age.is_some_and(|age| age > STALE_AFTER) && fs::remove_dir(&place).is_ok();
+            let is_removed = is_stale && fs::remove_dir(&place).is_ok();
             if !is_removed && !waiting.pause() {
                 return Err(WorkspaceError::Locked { path: path.to_path_buf(), holder: None });
             }
@@ -75,6 +80,11 @@ impl Drop for LockFolder {
 
 fn modified(place: &Path) -> Option<SystemTime> {
     place.symlink_metadata().ok()?.modified().ok()
+}
+
+fn as_note(made: SystemTime) -> String {
+    let since = made.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos().to_string()
 }
 
 #[cfg(all(test, unix))]
@@ -141,6 +151,31 @@ mod tests {
         fixture.make_folder(11);
         fixture.lock(Patience::None).expect("stale");
         assert!(!fixture.folder.exists());
+    }
+
+    /// Lets go of the system's lock as a killed process does, without cleaning up.
+    fn kill(lock: SharedLock, copy_of_lock_file: &Path) {
+        let text = fs::read(copy_of_lock_file).expect("readable");
+        let SharedLock { _folder: folder, _lock: lock } = lock;
+        std::mem::forget(folder);
+        drop(lock);
+        fs::write(copy_of_lock_file, text).expect("written");
+    }
+
+    #[test]
+    fn one_of_us_that_was_killed_is_not_waited_for() {
+        let fixture = Fixture::new();
+        let lock_file = fixture.file.with_file_name(".projects.json.lock");
+        kill(fixture.lock(Patience::None).expect("locked"), &lock_file);
+        assert!(fixture.folder.is_dir());
+        drop(fixture.lock(Patience::None).expect("abandoned"));
+        assert!(!fixture.folder.exists());
+
+        // The folder that another program made since is not the one that was abandoned.
+        kill(fixture.lock(Patience::None).expect("locked"), &lock_file);
+        fixture.make_folder(1);
+        fixture.lock(Patience::None).expect_err("held");
+        assert!(fixture.folder.is_dir());
     }
 
     #[test]

@@ -69,6 +69,13 @@ fn child() {
                 println!("id {} {}", identity.project.display(), identity.id);
             }
         }
+        "identify-on" => {
+            println!("ready");
+            for number in 0_u64.. {
+                let project = place.join(format!("{}-{number}/app", std::process::id()));
+                projects_in(&place).identify(&project, Patience::default()).expect("identified");
+            }
+        }
         "read-only" => {
             let identify = |name| projects_in(&place).identify(&place.join(name), Patience::None);
             let known = identify("a/known").expect("identified");
@@ -149,6 +156,27 @@ fn processes_agree_on_ids() {
         assert_eq!(answers, 5, "{text}");
     }
     assert_eq!((ids.len(), ids.values().collect::<HashSet<_>>().len()), (5, 5));
+}
+
+#[test]
+fn killed_processes_leave_projects_sound() {
+    let root = tempfile::tempdir().expect("a folder");
+    let projects = projects_in(root.path());
+    for round in 0..12 {
+        let mut child = start("identify-on", root.path());
+        thread::sleep(Duration::from_micros(900 * round));
+        child.kill().expect("killed");
+        child.wait().expect("ended");
+        let project = root.path().join(format!("round-{round}/app"));
+        let identity = projects.identify(&project, Patience::default()).expect("identified");
+        let again = projects.identify(&project, Patience::None).expect("identified");
+        assert_eq!((identity.id, Found::Registered), (again.id, again.found));
+    }
+    let known = projects.list().expect("readable");
+    assert_eq!(known.iter().map(|(_, id)| id).collect::<HashSet<_>>().len(), known.len());
+    for (project, id) in known {
+        assert_eq!(projects.identify(&project, Patience::default()).expect("identified").id, id);
+    }
 }
 
 /// Runs a part as a user whom permissions bind, which they do not for root.
