@@ -5,6 +5,7 @@
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -93,6 +94,10 @@ fn child() {
             assert!(matches!(error, WorkspaceError::ReadOnly { .. }), "{error:?}");
             println!("done");
         }
+        "foreign" => {
+            write_private_atomically(&place.join("file"), b"new").expect("written");
+            println!("done");
+        }
         "unreadable" => {
             let error = projects_in(&place).identify(&place.join("a/known"), Patience::None);
             assert!(matches!(error, Err(WorkspaceError::Unreadable { .. })), "{error:?}");
@@ -179,12 +184,19 @@ fn killed_processes_leave_projects_sound() {
     }
 }
 
+const NOBODY: u32 = 65_534;
+
+/// Whether we are root, as whoever made this place.
+fn is_root(place: &Path) -> bool {
+    fs::metadata(place).expect("there").uid() == 0
+}
+
 /// Runs a part as a user whom permissions bind, which they do not for root.
 #[track_caller]
 fn check_as_plain_user(part: &str, place: &Path) {
     let mut command = child_command(part, place);
-    if fs::metadata("/proc/self").is_ok_and(|process| std::os::unix::fs::MetadataExt::uid(&process) == 0) {
-        command.uid(65_534).gid(65_534);
+    if is_root(place) {
+        command.uid(NOBODY).gid(NOBODY);
     }
     let output = command.output().expect("started");
     let text = String::from_utf8_lossy(&output.stdout);
@@ -192,7 +204,6 @@ fn check_as_plain_user(part: &str, place: &Path) {
 }
 
 fn set_mode(path: &Path, mode: u32) {
-    use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("changed");
 }
 
@@ -232,4 +243,28 @@ fn a_registry_that_may_not_be_read_is_not_taken_for_empty() {
     set_mode_below(&root.path().join("home"), 0o777, 0o666);
     set_mode(&root.path().join("home/projects.json"), 0o000);
     check_as_plain_user("unreadable", root.path());
+}
+
+#[test]
+fn a_file_keeps_its_owner_or_loses_what_others_may() {
+    let root = tempfile::tempdir().expect("a folder");
+    if !is_root(root.path()) {
+        println!("skipped: only root can make files of other users");
+        return;
+    }
+    set_mode(root.path(), 0o777);
+    let path = root.path().join("file");
+    let state = || {
+        let found = fs::metadata(&path).expect("there");
+        (found.uid(), found.gid(), found.mode() & 0o7777)
+    };
+    fs::write(&path, "old").expect("written");
+    chown(&path, Some(NOBODY), Some(NOBODY)).expect("given away");
+    set_mode(&path, 0o664);
+    write_private_atomically(&path, b"by root").expect("written");
+    assert_eq!(state(), (NOBODY, NOBODY, 0o664));
+
+    chown(&path, Some(0), Some(0)).expect("taken back");
+    check_as_plain_user("foreign", root.path());
+    assert_eq!(state(), (NOBODY, NOBODY, 0o600));
 }

@@ -300,6 +300,22 @@ fn a_move_that_was_broken_off_is_completed_by_the_markers() {
 }
 
 #[test]
+fn a_move_that_fails_leaves_the_id_where_it_was() {
+    let fixture = Fixture::new();
+    fixture.check("a/app", "app", Found::New);
+    fixture.check("b/app", "app-1", Found::New);
+    let marker = fixture.at("home/history/app/.project_root");
+    fs::remove_file(&marker).expect("removed");
+    fs::create_dir(&marker).expect("made");
+    let moved = fixture.projects.adopt_moved(&fixture.at("a/app"), &fixture.at("b/app"), Patience::None);
+    moved.expect_err("a marker that cannot be removed");
+    // The registry must not contradict the markers at any step.
+    assert_eq!(fixture.projects.list().expect("readable").len(), 1);
+    fs::remove_dir(&marker).expect("removed");
+    fixture.check("a/app", "app", Found::Registered);
+}
+
+#[test]
 fn a_killed_process_does_not_spoil_an_id() {
     let fixture = Fixture::new();
     fixture.write("home/tmp/app/.longhaul-Xy12", "/w/ap");
