@@ -84,7 +84,7 @@ fn child() {
             assert!(known.notes.is_empty(), "{:?}", known.notes);
             for _ in 0..2 {
                 let new = identify("b/known").expect("identified");
-                assert_eq!((new.id.as_str(), new.found), ("known-1", Found::New));
+                assert!(new.id.as_str().starts_with("known-") && new.found == Found::New, "{new:?}");
                 let [Note::NotSaved(WorkspaceError::ReadOnly { .. })] = new.notes.as_slice() else {
                     panic!("{:?}", new.notes)
                 };
@@ -232,7 +232,7 @@ fn a_read_only_home_is_used_and_nothing_written() {
     let before = fs::read(root.path().join("home/projects.json")).expect("readable");
     check_as_plain_user("read-only", root.path());
     assert_eq!(fs::read(root.path().join("home/projects.json")).expect("readable"), before);
-    assert!(!root.path().join("home/tmp/known-1").exists());
+    assert_eq!(fs::read_dir(root.path().join("home/tmp")).expect("a folder").count(), 1);
     set_mode_below(&root.path().join("home"), 0o700, 0o600);
 }
 

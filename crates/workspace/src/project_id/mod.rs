@@ -54,7 +54,8 @@ pub enum Found {
 /// Something unusual that does not prevent a project from having an id.
 #[derive(Debug)]
 pub enum Note {
-    /// Nothing could be written. The id holds for now, and may be another one's tomorrow if it is new.
+    /// Nothing could be written. A new id is provisional: it is this project's alone, and is kept if anything comes to be
+    /// stored under it, but gives way to a shorter one otherwise.
     NotSaved(WorkspaceError),
     /// The registry could not be understood whole. It was rebuilt, and the old one copied here.
     RegistryKeptAside(PathBuf),
@@ -162,14 +163,18 @@ impl Projects {
         let registered = registry.id_of(project).filter(|id| may_be_owned(self.bases.owners(id, project)));
         match registered {
             Some(id) => Some((id.clone(), Found::Registered)),
-            None => self.bases.find(project).map(|id| (id, Found::Healed)),
+            None => {
+                let found = self.bases.find(project).or_else(|| self.used_provisional(project));
+                found.map(|id| (id, Found::Healed))
+            }
         }
     }
 
-    /// The ids that a project may have, as far as anybody knows.
-    fn free<'a>(&'a self, registry: &'a Registry, project: &'a Path) -> impl Iterator<Item = ProjectId> + 'a {
-        ProjectId::candidates(project)
-            .filter(|id| !registry.is_taken(id, project) && is_free(self.bases.owners(id, project)))
+    /// The provisional id of a project, if something was stored under it after all.
+    fn used_provisional(&self, project: &Path) -> Option<ProjectId> {
+        let id = ProjectId::provisional(project);
+        let owners = self.bases.owners(&id, project);
+        (owners.contains(&markers::Owner::Unmarked) && may_be_owned(owners)).then_some(id)
     }
 
     fn identify_locked(&self, project: &Path, patience: Patience) -> Result<Identity, WorkspaceError> {
@@ -206,8 +211,9 @@ impl Projects {
     }
 
     fn claim(&self, registry: &Registry, project: &Path) -> Result<ProjectId, WorkspaceError> {
-        for id in self.free(registry, project) {
-            if self.bases.claim(&id, project)? {
+        for id in ProjectId::candidates(project) {
+            let is_free = !registry.is_taken(&id, project) && is_free(self.bases.owners(&id, project));
+            if is_free && self.bases.claim(&id, project)? {
                 return Ok(id);
             }
         }
@@ -217,10 +223,8 @@ impl Projects {
     /// The best answer that needs no writing.
     fn identify_unsaved(&self, project: PathBuf, why: WorkspaceError) -> Result<Identity, WorkspaceError> {
         let registry = Registry::load(&self.registry)?;
-        let (id, found) = self.known(&registry, &project).unwrap_or_else(|| {
-            let free = self.free(&registry, &project).next();
-            (free.expect("there are more numbers than folders"), Found::New)
-        });
+        let known = self.known(&registry, &project);
+        let (id, found) = known.unwrap_or_else(|| (ProjectId::provisional(&project), Found::New));
         // Where the id is known already, nothing of importance was to be written.
         let is_certain = found == Found::Registered && is_owned(self.bases.owners(&id, &project));
         let notes = if is_certain { Vec::new() } else { vec![Note::NotSaved(why)] };

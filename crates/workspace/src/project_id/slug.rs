@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::Path;
 
+use super::migrate::project_hash;
 use crate::name::{LONGEST_NAME, is_device};
 
 /// Longer names of folders are cut, which leaves room for a number and stays readable.
@@ -27,9 +28,15 @@ impl ProjectId {
         &self.0
     }
 
+    /// The id of a project while nothing can be saved: with a piece of the hash of its path, so that no other project has
+    /// it although nobody can claim it.
+    pub(super) fn provisional(project: &Path) -> Self {
+        Self(format!("{}-{}", slug_of_folder(project), &project_hash(project)[..12]))
+    }
+
     /// The ids that a project may have, the best one first: its folder's name, then that with numbers.
     pub(super) fn candidates(project: &Path) -> impl Iterator<Item = Self> {
-        let slug = slug_of(&project.file_name().unwrap_or_default().to_string_lossy());
+        let slug = slug_of_folder(project);
         (0_u64..).map(move |number| match number {
             0 => Self(slug.clone()),
             _ => Self(format!("{slug}-{number}")),
@@ -41,6 +48,10 @@ impl fmt::Display for ProjectId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+fn slug_of_folder(project: &Path) -> String {
+    slug_of(&project.file_name().unwrap_or_default().to_string_lossy())
 }
 
 /// Lower-cased, with a hyphen for every run of other characters but none at the ends, and never empty.
@@ -125,6 +136,9 @@ mod tests {
                 prop_assert!(!is_device(id.as_str()));
                 prop_assert!(!id.as_str().starts_with('-') && !id.as_str().ends_with('-'));
             }
+            let provisional = ProjectId::provisional(&path);
+            prop_assert_eq!(ProjectId::parse(provisional.as_str()), Some(provisional.clone()));
+            prop_assert!(!ids.contains(&provisional));
             prop_assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 12);
         }
     }

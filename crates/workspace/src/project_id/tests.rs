@@ -300,6 +300,23 @@ fn a_move_that_was_broken_off_is_completed_by_the_markers() {
 }
 
 #[test]
+fn what_was_stored_under_a_provisional_id_is_found_again() {
+    let fixture = Fixture::new();
+    let unsaved = |name: &str| {
+        let why = WorkspaceError::writing(Path::new("home"), std::io::ErrorKind::StorageFull.into());
+        fixture.projects.identify_unsaved(fixture.at(name), why).expect("identified")
+    };
+    let (a, b) = (unsaved("a/app"), unsaved("b/app"));
+    assert_ne!(a.id, b.id);
+    assert_eq!((a.found, a.notes.len()), (Found::New, 1));
+    fixture.write(&format!("home/tmp/{}/chats/session-1.jsonl", a.id), "{}");
+    fixture.check("a/app", a.id.as_str(), Found::Healed);
+    fixture.check("a/app", a.id.as_str(), Found::Registered);
+    fixture.check("b/app", "app", Found::New);
+    assert_eq!(unsaved("b/app").id.as_str(), "app");
+}
+
+#[test]
 fn a_move_that_fails_leaves_the_id_where_it_was() {
     let fixture = Fixture::new();
     fixture.check("a/app", "app", Found::New);
