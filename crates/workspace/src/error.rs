@@ -1,0 +1,148 @@
+//! What can go wrong with files, divided by what a caller can do about it.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use crate::Holder;
+
+/// Why something about the home, a project or the trust rules could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkspaceError {
+    /// The environment names no home. The user sets `LONGHAUL_HOME`.
+    #[error("could not find a home folder")]
+    NoHome,
+    /// A path must begin at the root. The caller completes it or tells the user.
+    #[error("{what} is {}, which is not an absolute path", path.display())]
+    NotAbsolute {
+        /// What the path stands for, such as the name of a variable.
+        what: &'static str,
+        /// The path as it was given.
+        path: PathBuf,
+    },
+    /// JSON holds only Unicode, and this path is none.
+    #[error("could not write down {}, whose name is not Unicode", path.display())]
+    NotUnicode {
+        /// The path.
+        path: PathBuf,
+    },
+    /// A name would lead out of its folder or is no file name.
+    #[error("{name:?} is no safe file name")]
+    UnsafeName {
+        /// The name as it was given.
+        name: String,
+    },
+    /// The place may not be written. The caller goes on without saving, or the user changes the permissions.
+    #[error("could not write {}", path.display())]
+    ReadOnly {
+        /// What may not be written.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The place may not be read. Nothing is ever written over what could not be read.
+    #[error("could not read {}", path.display())]
+    Unreadable {
+        /// What may not be read.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// There is no room. The user frees some; what was there before is whole.
+    #[error("could not write {}: the disk is full", path.display())]
+    DiskFull {
+        /// What did not fit.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// Another process works on the file. The caller waits longer or does without.
+    #[error("could not lock {}{}", path.display(), holder.as_ref().map(|by| format!(": {by}")).unwrap_or_default())]
+    Locked {
+        /// The file that the lock protects.
+        path: PathBuf,
+        /// Who has it, as far as known.
+        holder: Option<Holder>,
+    },
+    /// A file that users edit has mistakes. The user mends it; it is left as it is.
+    #[error("could not understand {}: {}", path.display(), problems.join("; "))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// Every mistake, in the order of the file.
+        problems: Vec<String>,
+    },
+    /// A project cannot take over the id of another one.
+    #[error("could not move the project {}: {reason}", from.display())]
+    NotMoved {
+        /// Where the project was.
+        from: PathBuf,
+        /// What speaks against it.
+        reason: &'static str,
+    },
+    /// Anything else that the system reports.
+    #[error("could not {act} {}", path.display())]
+    Failed {
+        /// What was tried, as a verb.
+        act: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+}
+
+impl WorkspaceError {
+    /// A failure to read `path`.
+    pub(crate) fn reading(path: &Path, cause: io::Error) -> Self {
+        let path = path.to_path_buf();
+        match cause.kind() {
+            ErrorKind::PermissionDenied => Self::Unreadable { path, cause },
+            _ => Self::Failed { act: "read", path, cause },
+        }
+    }
+
+    /// A failure to change `path` or something in it.
+    pub(crate) fn writing(path: &Path, cause: io::Error) -> Self {
+        let path = path.to_path_buf();
+        match cause.kind() {
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, cause },
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::DiskFull { path, cause },
+            _ => Self::Failed { act: "write", path, cause },
+        }
+    }
+
+    /// Whether nothing is wrong but that nothing can be saved, so that a caller can do without.
+    pub fn is_about_saving(&self) -> bool {
+        matches!(self, Self::ReadOnly { .. } | Self::DiskFull { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: ErrorKind, message: &str, is_about_saving: bool) {
+        let error = WorkspaceError::writing(Path::new("f"), kind.into());
+        assert_eq!((error.to_string().as_str(), error.is_about_saving()), (message, is_about_saving));
+    }
+
+    #[test]
+    fn what_a_caller_can_do_tells_errors_apart() {
+        check(ErrorKind::PermissionDenied, "could not write f", true);
+        check(ErrorKind::ReadOnlyFilesystem, "could not write f", true);
+        check(ErrorKind::StorageFull, "could not write f: the disk is full", true);
+        check(ErrorKind::NotADirectory, "could not write f", false);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_taken_for_missing() {
+        let error = WorkspaceError::reading(Path::new("f"), ErrorKind::PermissionDenied.into());
+        assert!(matches!(error, WorkspaceError::Unreadable { .. }));
+        assert!(!error.is_about_saving());
+    }
+}

@@ -1,0 +1,49 @@
+//! Where Longhaul keeps things, whose they are, and how they get there safely.
+//!
+//! - [`Home`] knows the place of every file, from an [`Environment`] that the program passes in;
+//! - [`Projects`] gives every project a short [`ProjectId`] that survives lost registries and races;
+//! - [`TrustedFolders`] answers whether a workspace's own files may count, with the rule that says so;
+//! - [`Lock`] lets one process at a time work on a file, and [`write_private_atomically`] replaces one so that a
+//!   reader finds the old or the new contents and never half of them.
+//!
+//! The layout is Gemini CLI's: both programs can share a home.
+//!
+//! ```
+//! use longhaul_workspace::{Environment, Home, Patience, Projects, Trust, TrustLevel, TrustQuery, TrustedFolders};
+//!
+//! let folder = tempfile::tempdir()?;
+//! let work = folder.path().join("My App");
+//! std::fs::create_dir(&work)?;
+//! let environment = Environment { longhaul_home: Some(folder.path().join("home")), ..Environment::default() };
+//! let home = Home::resolve(&environment)?;
+//!
+//! let identity = Projects::of(&home).identify(&work, Patience::default())?;
+//! assert_eq!(identity.id.as_str(), "my-app");
+//! assert!(home.project(&identity.id).chats().ends_with("tmp/my-app/chats"));
+//!
+//! let rules = TrustedFolders::at(home.trusted_folders());
+//! assert_eq!(rules.decide(&TrustQuery::about(&work))?, Trust::Undecided);
+//! rules.set(folder.path(), TrustLevel::TrustFolder, Patience::default())?;
+//! assert!(rules.decide(&TrustQuery::about(&work))?.is_trusted());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod error;
+mod home;
+mod jsonc;
+mod lock;
+mod name;
+mod paths;
+mod project_id;
+mod shared_lock;
+mod trust;
+mod write;
+
+pub use error::WorkspaceError;
+pub use home::{Environment, Home, ProjectHome, WorkspaceFolder, canonical_workspace, system_folder};
+pub use jsonc::{Unclosed, blank_comments};
+pub use lock::{Holder, Lock, Patience};
+pub use name::SafeName;
+pub use project_id::{Found, Identity, Note, ProjectId, Projects, project_hash};
+pub use trust::{Decider, Trust, TrustLevel, TrustQuery, TrustRule, TrustedFolders};
+pub use write::{Creation, create_private_atomically, create_private_folder, write_private_atomically};

@@ -1,0 +1,275 @@
+//! Lets one process at a time work on a file.
+
+use std::fmt;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::WorkspaceError;
+use crate::write::{create_private_folder, folder_of, follow_link};
+
+const SHORTEST_PAUSE: Duration = Duration::from_millis(2);
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// How much of a lock file is read to learn who holds it.
+const HOLDER_LIMIT: u64 = 4096;
+
+/// How long to wait for a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// Not at all.
+    None,
+    /// For so long.
+    UpTo(Duration),
+}
+
+impl Default for Patience {
+    /// Fifteen seconds. Work under a lock takes milliseconds, but after ten seconds we know of a lock of Gemini CLI that
+    /// it was left by a crash.
+    fn default() -> Self {
+        Self::UpTo(Duration::from_secs(15))
+    }
+}
+
+/// Waiting for something, in pauses that grow until patience ends.
+#[derive(Debug)]
+pub(crate) struct Waiting {
+    patience: Patience,
+    started: Instant,
+    next_pause: Duration,
+}
+
+impl Waiting {
+    pub(crate) fn new(patience: Patience) -> Self {
+        Self { patience, started: Instant::now(), next_pause: SHORTEST_PAUSE }
+    }
+
+    /// Sleeps for a while; `false`, at once, when patience has ended.
+    pub(crate) fn pause(&mut self) -> bool {
+        let left = match self.patience {
+            Patience::None => Duration::ZERO,
+            Patience::UpTo(limit) => limit.saturating_sub(self.started.elapsed()),
+        };
+        thread::sleep(self.next_pause.min(left));
+        self.next_pause = (self.next_pause * 2).min(LONGEST_PAUSE);
+        !left.is_zero()
+    }
+}
+
+/// Who holds a lock, for messages only: it may have been released since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holder {
+    /// The number of the process.
+    pub process: u32,
+    /// What it does, in its own words.
+    pub purpose: String,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "process {} holds it", self.process)?;
+        if self.purpose.is_empty() { Ok(()) } else { write!(f, " ({})", self.purpose) }
+    }
+}
+
+impl Holder {
+    fn parse(text: &str) -> Option<Self> {
+        let (process, purpose) = text.split_once(' ')?;
+        Some(Self { process: process.parse().ok()?, purpose: purpose.to_owned() })
+    }
+}
+
+/// The right to work on a file, until it is dropped.
+///
+/// The system's lock is on another file, `.NAME.lock` beside `NAME`: an atomic write replaces the file itself, and
+/// with it every lock on it. The lock file stays behind, for deleting it would let two processes hold two locks of one
+/// name; what counts is the system's lock, which ends with the process, also when it is killed.
+///
+/// Locks bind only those who ask for them, threads of one process included.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+    /// The last note of a holder that was killed.
+    note: Option<String>,
+}
+
+impl Lock {
+    /// Locks `path`, which need not exist; `purpose` is what others are told who wait for it.
+    ///
+    /// # Errors
+    /// [`WorkspaceError::Locked`] when `patience` ends, or what prevents a lock file from being made.
+    pub fn beside(path: &Path, purpose: &str, patience: Patience) -> Result<Self, WorkspaceError> {
+        Self::acquire(path, purpose, &mut Waiting::new(patience))
+    }
+
+    pub(crate) fn acquire(path: &Path, purpose: &str, waiting: &mut Waiting) -> Result<Self, WorkspaceError> {
+        let place = lock_path(path)?;
+        create_private_folder(folder_of(&place))?;
+        let mut file = open(&place).map_err(|cause| WorkspaceError::writing(&place, cause))?;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) => {}
+                Err(TryLockError::Error(cause)) => {
+                    return Err(WorkspaceError::Failed { act: "lock", path: path.to_path_buf(), cause });
+                }
+            }
+            if !waiting.pause() {
+                return Err(WorkspaceError::Locked {
+                    path: path.to_path_buf(),
+                    holder: read_holder(&mut file),
+                });
+            }
+        }
+        let note = read_text(&mut file).and_then(|text| Some(text.split_once('\n')?.1.to_owned()));
+        let mut lock = Self { file, note };
+        lock.sign(purpose);
+        Ok(lock)
+    }
+
+    /// Leaves word who holds the lock. A full disk does not matter: the lock itself needs no room.
+    fn sign(&mut self, purpose: &str) {
+        let purpose = purpose.replace(['\n', '\r'], " ");
+        let line = format!("{} {purpose}\n", std::process::id());
+        let _ = self.file.set_len(0);
+        let _ = self.file.seek(SeekFrom::Start(0));
+        let _ = self.file.write_all(line.as_bytes());
+    }
+
+    /// Leaves a note for who comes next, should we be killed.
+    pub(crate) fn leave_note(&mut self, note: &str) {
+        let _ = self.file.write_all(note.as_bytes());
+    }
+
+    /// What the holder before us noted, if it was killed.
+    pub(crate) fn found_note(&self) -> Option<&str> {
+        self.note.as_deref()
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let _ = self.file.set_len(0);
+        // Closing would do, were it not for children that inherited the file a moment ago.
+        let _ = self.file.unlock();
+    }
+}
+
+/// Where the lock of `path` is: beside the file that a link leads to, so that both names have one lock.
+fn lock_path(path: &Path) -> Result<PathBuf, WorkspaceError> {
+    let path = follow_link(path)?;
+    let mut name = std::ffi::OsString::from(".");
+    name.push(path.file_name().unwrap_or_default());
+    name.push(".lock");
+    Ok(folder_of(&path).join(name))
+}
+
+fn open(place: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(place)
+}
+
+/// Who signed the lock file. Where locks also forbid reading, as on Windows, nobody knows.
+fn read_holder(file: &mut File) -> Option<Holder> {
+    Holder::parse(read_text(file)?.lines().next()?)
+}
+
+fn read_text(file: &mut File) -> Option<String> {
+    let mut text = String::new();
+    file.seek(SeekFrom::Start(0)).ok()?;
+    file.take(HOLDER_LIMIT).read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    #[test]
+    fn a_second_lock_is_refused_and_told_who_has_it() {
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join("projects.json");
+        let held = Lock::beside(&path, "naming\nprojects", Patience::None).expect("locked");
+        let error = Lock::beside(&path, "", Patience::None).expect_err("held");
+        assert!(matches!(&error, WorkspaceError::Locked { path: told, .. } if *told == path), "{error:?}");
+        #[cfg(unix)]
+        {
+            let WorkspaceError::Locked { holder, .. } = &error else { unreachable!("checked above") };
+            let expected = Holder { process: std::process::id(), purpose: "naming projects".into() };
+            assert_eq!(holder.as_ref(), Some(&expected));
+            assert!(error.to_string().ends_with("holds it (naming projects)"), "{error}");
+        }
+        drop(held);
+        Lock::beside(&path, "", Patience::None).expect("released");
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn patience_ends() {
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join("file");
+        let _held = Lock::beside(&path, "", Patience::None).expect("locked");
+        let started = Instant::now();
+        let limit = Duration::from_millis(30);
+        Lock::beside(&path, "", Patience::UpTo(limit)).expect_err("held");
+        assert!(started.elapsed() >= limit);
+    }
+
+    #[test]
+    fn one_thread_at_a_time() {
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join("counter");
+        let inside = AtomicU32::new(0);
+        thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..20 {
+                        let _lock = Lock::beside(&path, "counting", Patience::default()).expect("locked");
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        let count: u32 =
+                            fs::read_to_string(&path).ok().and_then(|text| text.parse().ok()).unwrap_or(0);
+                        fs::write(&path, (count + 1).to_string()).expect("written");
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_to_string(&path).expect("readable"), "160");
+    }
+
+    #[test]
+    fn a_lock_survives_the_replacement_of_its_file() {
+        let root = tempfile::tempdir().expect("a folder");
+        let path = root.path().join("file");
+        let _held = Lock::beside(&path, "", Patience::None).expect("locked");
+        crate::write_private_atomically(&path, b"new").expect("written");
+        Lock::beside(&path, "", Patience::None).expect_err("still held");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_and_its_target_have_one_lock() {
+        let root = tempfile::tempdir().expect("a folder");
+        let (link, target) = (root.path().join("link"), root.path().join("target"));
+        std::os::unix::fs::symlink("target", &link).expect("linked");
+        let _held = Lock::beside(&link, "", Patience::None).expect("locked");
+        Lock::beside(&target, "", Patience::None).expect_err("held");
+    }
+
+    #[test]
+    fn holders_are_read_with_care() {
+        let parse = |text| Holder::parse(text).map(|holder| holder.to_string());
+        assert_eq!(parse("12 compacting").as_deref(), Some("process 12 holds it (compacting)"));
+        assert_eq!(parse("12 ").as_deref(), Some("process 12 holds it"));
+        for text in ["", "12", "x y", "-1 y"] {
+            assert_eq!(parse(text), None, "{text:?}");
+        }
+    }
+}

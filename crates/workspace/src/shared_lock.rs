@@ -1,0 +1,189 @@
+//! Locks files that Gemini CLI changes, too.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use crate::lock::Waiting;
+use crate::write::follow_link;
+use crate::{Lock, Patience, WorkspaceError};
+
+/// Whoever works for longer renews the time of its folder, so that an older one was left by a crash.
+const STALE_AFTER: Duration = Duration::from_secs(10);
+
+/// A [`Lock`], and besides it the kind that Gemini CLI takes on the files of the home: a folder `NAME.lock` beside
+/// `NAME`, which only one program can make.
+///
+/// Among ourselves the system's lock counts, which needs no guessing about crashes.
+#[derive(Debug)]
+pub(crate) struct SharedLock {
+    // Dropped in this order: the next of us must find no folder.
+    _folder: LockFolder,
+    _lock: Lock,
+}
+
+impl SharedLock {
+    /// Locks `path` against ourselves and Gemini CLI; see [`Lock::beside`].
+    pub(crate) fn beside(path: &Path, purpose: &str, patience: Patience) -> Result<Self, WorkspaceError> {
+        let mut waiting = Waiting::new(patience);
+        let mut lock = Lock::acquire(path, purpose, &mut waiting)?;
+        let folder = LockFolder::acquire(path, lock.found_note(), &mut waiting)?;
+        // One of us that is killed leaves its folder, which its successor then need not wait for.
+        lock.leave_note(&folder.made.map(as_note).unwrap_or_default());
+        Ok(Self { _folder: folder, _lock: lock })
+    }
+}
+
+#[derive(Debug)]
+struct LockFolder {
+    place: PathBuf,
+    /// By its time we know the folder again.
+    made: Option<SystemTime>,
+}
+
+impl LockFolder {
+    /// Makes the folder. `abandoned` is the time, as noted, of one whose holder is known to be dead.
+    fn acquire(path: &Path, abandoned: Option<&str>, waiting: &mut Waiting) -> Result<Self, WorkspaceError> {
+        let mut place = follow_link(path)?.into_os_string();
+        place.push(".lock");
+        let place = PathBuf::from(place);
+        loop {
+            match fs::create_dir(&place) {
+                Ok(()) => {
+                    let made = modified(&place);
+                    return Ok(Self { place, made });
+                }
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(WorkspaceError::writing(&place, error)),
+            }
+            let is_stale = modified(&place).is_some_and(|made| {
+                made.elapsed().is_ok_and(|age| age > STALE_AFTER) || abandoned == Some(as_note(made).as_str())
+            });
+            // One that cannot be removed is waited for like any other.
+            let is_removed = is_stale && fs::remove_dir(&place).is_ok();
+            if !is_removed && !waiting.pause() {
+                return Err(WorkspaceError::Locked { path: path.to_path_buf(), holder: None });
+            }
+        }
+    }
+}
+
+impl Drop for LockFolder {
+    fn drop(&mut self) {
+        // Had we taken too long, it might be somebody else's by now.
+        if modified(&self.place) == self.made {
+            let _ = fs::remove_dir(&self.place);
+        }
+    }
+}
+
+fn modified(place: &Path) -> Option<SystemTime> {
+    place.symlink_metadata().ok()?.modified().ok()
+}
+
+fn as_note(made: SystemTime) -> String {
+    let since = made.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    since.as_nanos().to_string()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::fs::{File, FileTimes};
+
+    struct Fixture {
+        _root: tempfile::TempDir,
+        file: PathBuf,
+        folder: PathBuf,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            let root = tempfile::tempdir().expect("a folder");
+            let (file, folder) = (root.path().join("projects.json"), root.path().join("projects.json.lock"));
+            Self { _root: root, file, folder }
+        }
+
+        /// Makes the folder of another program, as old as this.
+        fn make_folder(&self, seconds: u64) {
+            fs::create_dir_all(&self.folder).expect("made");
+            let time = SystemTime::now() - Duration::from_secs(seconds);
+            let folder = File::open(&self.folder).expect("there");
+            folder.set_times(FileTimes::new().set_modified(time)).expect("set");
+        }
+
+        fn lock(&self, patience: Patience) -> Result<SharedLock, WorkspaceError> {
+            SharedLock::beside(&self.file, "", patience)
+        }
+    }
+
+    #[test]
+    fn the_folder_is_there_as_long_as_the_lock() {
+        let fixture = Fixture::new();
+        let lock = fixture.lock(Patience::None).expect("locked");
+        assert!(fixture.folder.is_dir());
+        assert!(fixture.lock(Patience::None).is_err());
+        drop(lock);
+        assert!(!fixture.folder.exists());
+        drop(fixture.lock(Patience::None).expect("free again"));
+    }
+
+    #[test]
+    fn another_program_is_waited_for() {
+        let fixture = Fixture::new();
+        fixture.make_folder(0);
+        let error = fixture.lock(Patience::UpTo(Duration::from_millis(20))).expect_err("held");
+        assert!(matches!(error, WorkspaceError::Locked { holder: None, .. }), "{error:?}");
+        assert!(fixture.folder.is_dir());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(20));
+                fs::remove_dir(&fixture.folder).expect("removed");
+            });
+            fixture.lock(Patience::default()).expect("released in time");
+        });
+    }
+
+    #[test]
+    fn what_a_crash_left_is_taken_over() {
+        let fixture = Fixture::new();
+        fixture.make_folder(11);
+        fixture.lock(Patience::None).expect("stale");
+        assert!(!fixture.folder.exists());
+    }
+
+    /// Lets go of the system's lock as a killed process does, without cleaning up.
+    fn kill(lock: SharedLock, copy_of_lock_file: &Path) {
+        let text = fs::read(copy_of_lock_file).expect("readable");
+        let SharedLock { _folder: folder, _lock: lock } = lock;
+        std::mem::forget(folder);
+        drop(lock);
+        fs::write(copy_of_lock_file, text).expect("written");
+    }
+
+    #[test]
+    fn one_of_us_that_was_killed_is_not_waited_for() {
+        let fixture = Fixture::new();
+        let lock_file = fixture.file.with_file_name(".projects.json.lock");
+        kill(fixture.lock(Patience::None).expect("locked"), &lock_file);
+        assert!(fixture.folder.is_dir());
+        drop(fixture.lock(Patience::None).expect("abandoned"));
+        assert!(!fixture.folder.exists());
+
+        // The folder that another program made since is not the one that was abandoned.
+        kill(fixture.lock(Patience::None).expect("locked"), &lock_file);
+        fixture.make_folder(1);
+        fixture.lock(Patience::None).expect_err("held");
+        assert!(fixture.folder.is_dir());
+    }
+
+    #[test]
+    fn a_folder_that_was_taken_over_is_left_to_its_new_holder() {
+        let fixture = Fixture::new();
+        let lock = fixture.lock(Patience::None).expect("locked");
+        fixture.make_folder(1);
+        drop(lock);
+        assert!(fixture.folder.is_dir());
+    }
+}

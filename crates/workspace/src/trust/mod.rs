@@ -1,0 +1,10 @@
+//! Whether the files of a workspace may tell Longhaul what to do.
+
+mod decide;
+mod edit;
+mod file;
+mod rule;
+
+pub use decide::{Decider, Trust, TrustQuery};
+pub use file::TrustedFolders;
+pub use rule::{TrustLevel, TrustRule};
