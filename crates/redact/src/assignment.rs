@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::alphabet::Alphabet;
+use crate::alphabet::{Alphabet, Runs};
 use crate::{Kind, MARK, gate};
 
 /// What the names of secrets end with. Each is looked for in lower case, in upper case and capitalised.
@@ -27,6 +27,8 @@ const MOST_NAME: usize = 64;
 const MOST_VALUE: usize = 512;
 
 const NAME: Alphabet = Alphabet::of(b"A-Za-z0-9_.-");
+/// What a value without quotes is written in: anything but controls, blanks, quotes, brackets and separators.
+const BARE: Alphabet = Alphabet::of(b"A-Za-z0-9!#$%*+./:=?@^_~-");
 const BLANK: Alphabet = Alphabet::of(b" \t");
 
 /// What a name says about the value it is given.
@@ -49,7 +51,7 @@ struct Value {
 }
 
 /// The secret that is assigned to the name in which a keyword stands at `keyword`.
-pub(crate) fn find(text: &str, keyword: &Range<usize>) -> Option<(Kind, Range<usize>)> {
+pub(crate) fn find(text: &str, keyword: &Range<usize>, runs: &mut Runs) -> Option<(Kind, Range<usize>)> {
     let bytes = text.as_bytes();
     // Most places end here: the keyword is part of another word, or nothing is assigned.
     let name_end = keyword.end + Alphabet::of(b"A-Z0-9_").run(&bytes[keyword.end..], MOST_NAME);
@@ -65,7 +67,7 @@ pub(crate) fn find(text: &str, keyword: &Range<usize>) -> Option<(Kind, Range<us
     let value_start = value_start(bytes, name_start, name_end)?;
     let what = classify(name)?;
 
-    let mut value = read_value(bytes, value_start)?;
+    let mut value = read_value(bytes, value_start, runs)?;
     // A person may choose any letter for a password; what a machine made ends where ASCII does.
     if !value.is_quoted && what != Name::Password {
         let length = bytes[value.range.clone()].iter().take_while(|byte| byte.is_ascii()).count();
@@ -203,7 +205,7 @@ fn skip_type(bytes: &[u8], at: usize) -> usize {
 
 /// Reads a literal in quotes, also in quotes of a string inside a string, or up to where a bare word ends: at a
 /// blank, at punctuation that seldom is part of a secret, at a character of a script without blanks.
-fn read_value(bytes: &[u8], mut at: usize) -> Option<Value> {
+fn read_value(bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<Value> {
     if let [b'b' | b'r' | b'f' | b'u' | b'L' | b'@', b'"' | b'\'', ..] = &bytes[at..] {
         at += 1;
     }
@@ -219,22 +221,22 @@ fn read_value(bytes: &[u8], mut at: usize) -> Option<Value> {
         return is_one_line.then_some(Value { range: start..start + length, is_quoted: true });
     }
 
-    let reach = &bytes[at..bytes.len().min(at + MOST_VALUE)];
-    let length = reach
-        .iter()
-        .position(|byte| byte.is_ascii_whitespace() || *byte >= 0xE2 || b"\"'`,;&()[]{}<>|\\".contains(byte));
-    let length = match length {
-        Some(length) => length,
-        None if reach.len() < MOST_VALUE => reach.len(),
-        None => return None,
-    };
+    let mut length = runs.measure(BARE, bytes, at);
+    // Letters beyond ASCII belong to a word too, but not those of scripts without blanks.
+    while length <= MOST_VALUE && bytes.get(at + length).is_some_and(|byte| (0x80..0xE2).contains(byte)) {
+        length += 1;
+        length += BARE.run(&bytes[at + length..], MOST_VALUE);
+    }
+    if length > MOST_VALUE {
+        return None;
+    }
     // Calls, subscripts and generics are code, not a value.
-    if matches!(reach.get(length), Some(b'(' | b'[' | b'{'))
+    if matches!(bytes.get(at + length), Some(b'(' | b'[' | b'{'))
         && !bytes[at + length..].starts_with(MARK.as_bytes())
     {
         return None;
     }
-    let trailing = reach[..length].iter().rev().take_while(|byte| b".:!?*".contains(byte)).count();
+    let trailing = bytes[at..at + length].iter().rev().take_while(|byte| b".:!?*".contains(byte)).count();
     Some(Value { range: at..at + length - trailing, is_quoted: false })
 }
 

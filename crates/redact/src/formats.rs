@@ -324,8 +324,19 @@ pub(crate) mod samples {
             })
         }
 
-        /// A token made with `next`, a source of random numbers, and how much of its start is kept.
+        /// A token made with `next`, a source of random numbers, and how much of its start is kept. By chance a token
+        /// may look made up; such are thrown away.
         pub(crate) fn sample(&self, next: &mut impl FnMut() -> u32) -> (String, usize) {
+            loop {
+                let (token, kept) = self.make(next);
+                let rest = token.replace(self.anchor(), "");
+                if !gate::is_filler(&rest) && (!self.weak || gate::looks_random(&rest)) {
+                    return (token, kept);
+                }
+            }
+        }
+
+        fn make(&self, next: &mut impl FnMut() -> u32) -> (String, usize) {
             let mut token = String::new();
             let mut kept = 0;
             for piece in self.pieces {

@@ -178,7 +178,9 @@ fn names_nothing_secret(value: &str) -> bool {
     let stem = lower.trim_end_matches(|c: char| c.is_ascii_digit() || "!@#$*?._-".contains(c));
     STEMS.contains(&stem)
         || STEMS.contains(&lower.as_str())
-        || lower.split(|c: char| !c.is_ascii_alphabetic()).any(|word| TEST_WORDS.contains(&word))
+        || lower
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .any(|word| TEST_WORDS.contains(&word.trim_matches(|c: char| c.is_ascii_digit())))
 }
 
 fn contains_any(text: &[u8], lower_words: &[&str]) -> bool {

@@ -80,16 +80,13 @@ fn check_found(kind: Kind, before: &str, secret: &str, after: &str) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(16))]
+    #![proptest_config(ProptestConfig::with_cases(12))]
 
     #[test]
     fn every_format_is_found_everywhere(seed: u64) {
         let mut next = numbers(seed);
         for format in FORMATS {
             let (token, kept) = format.sample(&mut next);
-            if crate::gate::is_filler(&token[kept..]) {
-                continue;
-            }
             for (before, after) in PLACES {
                 if format.may_go_on_with(after.chars().next()) {
                     continue;
@@ -271,7 +268,6 @@ fn a_text_of_nothing_but_prefixes_takes_linear_time() {
         let text = unit.repeat((1 << 20) / unit.len());
         let started = std::time::Instant::now();
         find_secrets(&text);
-        println!("{unit}: {:?}", started.elapsed());
         assert!(started.elapsed().as_secs() < 20, "{unit} took {:?}", started.elapsed());
     }
 }

@@ -198,7 +198,7 @@ impl Scan<'_> {
             }
             Action::Cookie => {}
             Action::Assignment => {
-                if let Some((kind, range)) = assignment::find(text, &anchor) {
+                if let Some((kind, range)) = assignment::find(text, &anchor, &mut self.runs) {
                     self.add(kind, Some(range));
                 }
             }
