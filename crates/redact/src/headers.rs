@@ -1,0 +1,171 @@
+//! Credentials in HTTP headers: `Authorization`, bare `Bearer` and `Basic` credentials, cookies.
+
+use std::ops::Range;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+
+use crate::alphabet::{Alphabet, Runs, starts_word};
+use crate::gate;
+
+/// The characters of a credential (`token68` of RFC 9110, with a few that occur in practice).
+const CREDENTIAL: Alphabet = Alphabet::of(b"A-Za-z0-9._~+/=:-");
+/// The same with what cookies escape.
+const COOKIE: Alphabet = Alphabet::of(b"A-Za-z0-9._~+/=:%!$&*|-");
+/// Longer than most credentials; longer ones are tokens with a structure of their own.
+const MOST: usize = 2048;
+
+/// The credential that follows the scheme `Bearer ` whose end is `at`.
+pub(crate) fn find_bearer(text: &str, start: usize, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+    let range = credential(text, start, at, runs)?;
+    let value = &text[range.clone()];
+    let is_secret = value.len() >= 16 && gate::looks_random(value) && !gate::is_placeholder(value);
+    (is_secret && !gate::is_path(value)).then_some(range)
+}
+
+/// The credential that follows the scheme `Basic ` whose end is `at`: a user and a password in base64.
+pub(crate) fn find_basic(text: &str, start: usize, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+    let range = credential(text, start, at, runs)?;
+    let decoded = BASE64_STANDARD.decode(&text[range.clone()]).ok()?;
+    let decoded = String::from_utf8(decoded).ok()?;
+    let (user, password) = decoded.split_once(':')?;
+    let is_plain = !decoded.chars().any(char::is_control);
+    let is_secret = is_plain && user != password && !gate::is_placeholder(password);
+    is_secret.then_some(range)
+}
+
+/// The credential of an `Authorization` header whose name ends at `at`, when its scheme is neither of the above.
+pub(crate) fn find_authorization(text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let mut from = at + Alphabet::of(b"\"'\\] \t").run(&bytes[at..], 8);
+    if !matches!(bytes.get(from), Some(b':' | b'=')) {
+        return None;
+    }
+    from += 1;
+    from += Alphabet::of(b"\"'`\\ \t").run(&bytes[from..], 8);
+    let scheme = Alphabet::of(b"A-Za-z0-9-").run(&bytes[from..], 24);
+    let after = from + scheme;
+    let start = if scheme > 0 && bytes.get(after) == Some(&b' ') { after + 1 } else { from };
+    find_bearer(text, from, start, runs)
+}
+
+fn credential(text: &str, start: usize, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+    let bytes = text.as_bytes();
+    let from = at + Alphabet::of(b" ").run(&bytes[at..], 8);
+    let length = runs.measure(CREDENTIAL, bytes, from);
+    let length =
+        length - bytes[from..from + length].iter().rev().take_while(|byte| b".:".contains(byte)).count();
+    let is_over = bytes.get(from + length).is_none_or(|byte| !b"({[$<".contains(byte));
+    (starts_word(bytes, start) && is_over && (6..MOST).contains(&length)).then_some(from..from + length)
+}
+
+/// The values of the cookies after `Cookie` or `Set-Cookie`, whose name ends at `at`, that look like secrets, and where
+/// the header ends.
+pub(crate) fn find_cookies(text: &str, at: usize) -> (Vec<Range<usize>>, usize) {
+    let bytes = text.as_bytes();
+    let mut from = at + Alphabet::of(b"\"'\\").run(&bytes[at..], 3);
+    if bytes.get(from) != Some(&b':') {
+        return (Vec::new(), at);
+    }
+    from += 1;
+    from += Alphabet::of(b"\"'`\\ \t").run(&bytes[from..], 8);
+    let line = &bytes[from..bytes.len().min(from + MOST)];
+    let length = line
+        .iter()
+        .position(|byte| matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\' | b'`'))
+        .unwrap_or(line.len());
+    let end = from + length;
+    let mut found = Vec::new();
+    for pair in bytes[from..end].split(|byte| *byte == b';') {
+        let pair_start = from;
+        from += pair.len() + 1;
+        let Some(equals) = memchr::memchr(b'=', pair) else { continue };
+        let start = pair_start + equals + 1;
+        let range = start..start + COOKIE.run(&bytes[start..], pair.len() - equals - 1);
+        let value = &text[range.clone()];
+        if value.len() >= 16 && gate::looks_random(value) && !gate::is_placeholder(value) {
+            found.push(range);
+        }
+    }
+    (found, end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TOKEN: &str = "9f8Kq2mZx71Lp3Ty5Vb0";
+
+    #[track_caller]
+    fn check_bearer(text: &str, expected: Option<&str>) {
+        let start = text.find("Bearer ").expect("the case has the scheme");
+        assert_eq!(
+            find_bearer(text, start, start + 7, &mut Runs::default()).map(|range| &text[range]),
+            expected,
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn bearer() {
+        check_bearer(&format!("Authorization: Bearer {TOKEN}"), Some(TOKEN));
+        check_bearer(&format!("-H 'Authorization: Bearer {TOKEN}'"), Some(TOKEN));
+        check_bearer("Authorization: Bearer ${TOKEN}", None);
+        check_bearer("Authorization: Bearer [REDACTED]", None);
+        check_bearer("Bearer authentication is used", None);
+        check_bearer("Bearer your-token-goes-here-123", None);
+    }
+
+    #[track_caller]
+    fn check_basic(text: &str, expected: Option<&str>) {
+        let start = text.find("Basic ").expect("the case has the scheme");
+        assert_eq!(
+            find_basic(text, start, start + 6, &mut Runs::default()).map(|range| &text[range]),
+            expected,
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn basic() {
+        let encoded = BASE64_STANDARD.encode("ann:open sesame");
+        check_basic(&format!("Authorization: Basic {encoded}"), Some(&encoded));
+        check_basic(&format!("Basic {}", BASE64_STANDARD.encode("user:password")), None);
+        check_basic("Basic understanding of types", None);
+    }
+
+    #[track_caller]
+    fn check_authorization(text: &str, expected: Option<&str>) {
+        let at = text.find("Authorization").expect("the case has the header") + 13;
+        assert_eq!(
+            find_authorization(text, at, &mut Runs::default()).map(|range| &text[range]),
+            expected,
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn authorization() {
+        check_authorization(&format!("Authorization: token {TOKEN}"), Some(TOKEN));
+        check_authorization(&format!("Authorization: {TOKEN}"), Some(TOKEN));
+        check_authorization(&format!(r#""Authorization": "Bot {TOKEN}""#), Some(TOKEN));
+        check_authorization("Authorization: request.headers.get('x')", None);
+        check_authorization("Authorization: none", None);
+        check_authorization("Authorization", None);
+    }
+
+    #[track_caller]
+    fn check_cookies(text: &str, expected: &[&str]) {
+        let at = text.find("ookie").expect("the case has the header") + 5;
+        let found: Vec<_> = find_cookies(text, at).0.into_iter().map(|range| &text[range]).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn cookies() {
+        check_cookies(&format!("Cookie: theme=dark; sid={TOKEN}; lang=de\nX: 1"), &[TOKEN]);
+        check_cookies(&format!("Set-Cookie: sid={TOKEN}; Path=/; HttpOnly"), &[TOKEN]);
+        check_cookies("Cookie: sid=[REDACTED]; a=b", &[]);
+        check_cookies("cookie=3", &[]);
+    }
+}

@@ -1,0 +1,47 @@
+//! Secrets: text in, text and findings out.
+//!
+//! [`redact`] replaces every secret it recognises by [`MARK`] and leaves the rest of the text as it was;
+//! [`find_secrets`] only says where they are, and [`has_secret`] whether there is one, for places that
+//! refuse to store text rather than change it. A [`Finding`] knows what kind of secret was where, never
+//! the secret itself, so it may be logged.
+//!
+//! Three sorts of evidence count:
+//!
+//! - a **format**: tokens that their issuer made recognisable by a prefix, an alphabet and a length;
+//! - a **structure**: private key blocks, JSON Web Tokens, passwords in URLs, credentials in headers;
+//! - a **name**: `password = …`, `API_KEY=…`, `"client_secret": …`, whose value must also look like a
+//!   secret rather than a placeholder, a path, a hash or code.
+//!
+//! One pass of an automaton over all prefixes and names finds the places worth a look, and a small
+//! matcher decides each, in time linear in the text whatever the text is.
+//!
+//! ```
+//! use longhaul_redact::{Kind, has_secret, redact};
+//!
+//! let line = format!("deploy with GH={} please", ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat());
+//! let redacted = redact(&line);
+//! assert_eq!(redacted.text, "deploy with GH=[REDACTED] please");
+//! assert_eq!(redacted.findings[0].kind, Kind::GitHub);
+//! assert_eq!(redacted.findings[0].range, 15..55);
+//!
+//! // What only stands for a secret stays.
+//! assert_eq!(has_secret("password = os.environ['DB_PASSWORD']"), None);
+//! // Redacted text has nothing left to redact.
+//! assert_eq!(has_secret(&redacted.text), None);
+//! ```
+
+mod alphabet;
+mod assignment;
+mod formats;
+mod gate;
+mod headers;
+mod jwt;
+mod kind;
+#[cfg(test)]
+mod laws;
+mod private_key;
+mod scan;
+mod url;
+
+pub use kind::Kind;
+pub use scan::{Finding, MARK, Redacted, find_secrets, has_secret, redact};

@@ -1,0 +1,281 @@
+//! One pass over a text: an automaton finds the places worth a look, a small matcher decides each.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
+use crate::alphabet::Runs;
+use crate::formats::{FORMATS, Format};
+use crate::{Kind, assignment, headers, jwt, private_key, url};
+
+/// What stands in the place of a secret.
+pub const MARK: &str = "[REDACTED]";
+
+/// Where a secret is and what it is; never the secret itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What the secret is.
+    pub kind: Kind,
+    /// The bytes of the input that are the secret. They begin and end between characters.
+    pub range: Range<usize>,
+}
+
+/// A text without its secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Redacted<'a> {
+    /// The text with [`MARK`] in the place of each secret; the input itself where there was none.
+    pub text: Cow<'a, str>,
+    /// What was replaced, in the order of the text.
+    pub findings: Vec<Finding>,
+}
+
+/// Replaces every secret of `text` by [`MARK`]. Nothing else changes, and what was redacted before stays as it is.
+///
+/// ```
+/// use longhaul_redact::redact;
+///
+/// let url = "postgres://app:4mBer!9@db.internal/orders";
+/// assert_eq!(redact(url).text, "postgres://app:[REDACTED]@db.internal/orders");
+/// ```
+pub fn redact(text: &str) -> Redacted<'_> {
+    let findings = find_secrets(text);
+    if findings.is_empty() {
+        return Redacted { text: Cow::Borrowed(text), findings };
+    }
+    Redacted { text: Cow::Owned(replace(text, &findings)), findings }
+}
+
+/// The secrets of `text`, in order and apart from each other.
+pub fn find_secrets(text: &str) -> Vec<Finding> {
+    let mut findings = scan(text);
+    let mut rounds = 0;
+    // Where two secrets touch, one can hide where the other begins or ends, so what is left is searched again. A second
+    // round is the rule and a third rare; the limit is there for texts made to need many.
+    while !findings.is_empty() && rounds < MOST_ROUNDS {
+        let hidden = scan(&replace(text, &findings));
+        if hidden.is_empty() {
+            break;
+        }
+        let mut all = findings.clone();
+        all.extend(in_input(&findings, hidden));
+        findings = merge(all);
+        rounds += 1;
+    }
+    findings
+}
+
+const MOST_ROUNDS: usize = 16;
+
+fn scan(text: &str) -> Vec<Finding> {
+    let anchors = &*ANCHORS;
+    let mut scan = Scan { text, runs: Runs::default(), headers_until: 0, found: Vec::new() };
+    for hit in anchors.automaton.find_overlapping_iter(text) {
+        scan.look(anchors.actions[hit.pattern().as_usize()], hit.start()..hit.end());
+    }
+    merge(scan.found)
+}
+
+/// The text with a mark in the place of each finding.
+fn replace(text: &str, findings: &[Finding]) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut kept = 0;
+    for Finding { range, .. } in findings {
+        clean.push_str(&text[kept..range.start]);
+        clean.push_str(MARK);
+        kept = range.end;
+    }
+    clean.push_str(&text[kept..]);
+    clean
+}
+
+/// Where findings in a text with marks are in the input from which `replaced` was taken.
+fn in_input(replaced: &[Finding], mut hidden: Vec<Finding>) -> Vec<Finding> {
+    let mut marks = replaced.iter().peekable();
+    // By how much a place in the input lies behind the same place in the text with marks.
+    let mut removed = 0;
+    let mut added = 0;
+    let mut place = |at: usize| {
+        while let Some(mark) = marks.next_if(|mark| mark.range.start + added - removed + MARK.len() <= at) {
+            removed += mark.range.len();
+            added += MARK.len();
+        }
+        at + removed - added
+    };
+    for finding in &mut hidden {
+        let start = place(finding.range.start);
+        finding.range = start..place(finding.range.end);
+    }
+    hidden
+}
+
+/// The kind of the first secret of `text`, if it has any.
+pub fn has_secret(text: &str) -> Option<Kind> {
+    find_secrets(text).first().map(|finding| finding.kind)
+}
+
+/// What to do where an anchor was found.
+#[derive(Clone, Copy)]
+enum Action {
+    Format(&'static Format),
+    PrivateKey,
+    Jwt,
+    Url,
+    Bearer,
+    Basic,
+    Authorization,
+    Cookie,
+    Assignment,
+}
+
+/// All anchors in one automaton, and what each of them asks for.
+struct Anchors {
+    automaton: AhoCorasick,
+    actions: Vec<Action>,
+}
+
+static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
+    let mut anchors: Vec<(String, Action)> =
+        FORMATS.iter().map(|format| (format.anchor().to_owned(), Action::Format(format))).collect();
+    anchors.push((private_key::ANCHOR.to_owned(), Action::PrivateKey));
+    anchors.push((jwt::ANCHOR.to_owned(), Action::Jwt));
+    anchors.push((url::ANCHOR.to_owned(), Action::Url));
+    let headers = [
+        ("bearer ", Action::Bearer),
+        ("basic ", Action::Basic),
+        ("authorization", Action::Authorization),
+        ("cookie", Action::Cookie),
+    ];
+    let keywords = assignment::KEYWORDS.iter().map(|keyword| (*keyword, Action::Assignment));
+    for (word, action) in headers.into_iter().chain(keywords) {
+        let capitalised = word[..1].to_ascii_uppercase() + &word[1..];
+        anchors.extend([word.to_owned(), word.to_ascii_uppercase(), capitalised].map(|form| (form, action)));
+    }
+    let automaton = AhoCorasick::builder()
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(anchors.iter().map(|(anchor, _)| anchor))
+        .expect("a few hundred short anchors fit in an automaton");
+    Anchors { automaton, actions: anchors.into_iter().map(|(_, action)| action).collect() }
+});
+
+/// What a pass over a text carries along.
+struct Scan<'a> {
+    text: &'a str,
+    runs: Runs,
+    /// Where the cookies end that were read last.
+    headers_until: usize,
+    found: Vec<Finding>,
+}
+
+impl Scan<'_> {
+    fn look(&mut self, action: Action, anchor: Range<usize>) {
+        let text = self.text;
+        match action {
+            Action::Format(format) => {
+                let range = format.find(text, anchor.start, &mut self.runs);
+                self.add(format.kind, range);
+            }
+            Action::PrivateKey => self.add(Kind::PrivateKey, private_key::find(text, anchor.start)),
+            Action::Jwt => self.add(Kind::Jwt, jwt::find(text, anchor.start)),
+            Action::Url => self.add(Kind::UrlPassword, url::find(text, anchor.start)),
+            Action::Bearer => {
+                let range = headers::find_bearer(text, anchor.start, anchor.end, &mut self.runs);
+                self.add(Kind::Authorization, range);
+            }
+            Action::Basic => {
+                let range = headers::find_basic(text, anchor.start, anchor.end, &mut self.runs);
+                self.add(Kind::Authorization, range);
+            }
+            Action::Authorization => {
+                let range = headers::find_authorization(text, anchor.end, &mut self.runs);
+                self.add(Kind::Authorization, range);
+            }
+            Action::Cookie if anchor.start >= self.headers_until => {
+                let (values, end) = headers::find_cookies(text, anchor.end);
+                self.headers_until = end;
+                values.into_iter().for_each(|range| self.add(Kind::Cookie, Some(range)));
+            }
+            Action::Cookie => {}
+            Action::Assignment => {
+                if let Some((kind, range)) = assignment::find(text, &anchor, &mut self.runs) {
+                    self.add(kind, Some(range));
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, kind: Kind, range: Option<Range<usize>>) {
+        self.found.extend(range.map(|range| Finding { kind, range }));
+    }
+}
+
+/// Sorts findings and joins those that overlap, so that no byte of any of them stays. An issuer's format names the whole; of two that
+/// begin together, the one with the longer prefix, which was found later.
+fn merge(mut found: Vec<Finding>) -> Vec<Finding> {
+    found.sort_by_key(|finding| finding.range.start);
+    let mut merged: Vec<Finding> = Vec::with_capacity(found.len());
+    for finding in found {
+        match merged.last_mut() {
+            Some(last) if finding.range.start < last.range.end => {
+                last.range.end = last.range.end.max(finding.range.end);
+                let is_closer = last.kind.is_generic() || finding.range.start == last.range.start;
+                if is_closer && !finding.kind.is_generic() {
+                    last.kind = finding.kind;
+                }
+            }
+            _ => merged.push(finding),
+        }
+    }
+    merged
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        let redacted = redact(text);
+        assert_eq!(redacted.text, expected);
+        assert_eq!(redact(&redacted.text), Redacted { text: Cow::Borrowed(expected), findings: Vec::new() });
+    }
+
+    fn github() -> String {
+        ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat()
+    }
+
+    #[test]
+    fn only_the_secret_changes() {
+        let token = github();
+        check(&format!("é {token}, 密{token}密\n"), "é [REDACTED], 密[REDACTED]密\n");
+        check(
+            &format!("https://{token}:x-oauth-basic@github.com"),
+            "https://[REDACTED]:x-oauth-basic@github.com",
+        );
+        check(&format!("password={token}"), "password=[REDACTED]");
+        check(&format!("[REDACTED]{token}"), "[REDACTED][REDACTED]");
+        check("[REDACTED]", "[REDACTED]");
+        check("", "");
+    }
+
+    #[test]
+    fn an_issuer_names_what_a_name_also_finds() {
+        let token = github();
+        for text in [
+            format!("token={token}"),
+            format!("Authorization: Bearer {token}"),
+            format!("https://a:{token}@b.c"),
+        ] {
+            assert_eq!(has_secret(&text), Some(Kind::GitHub), "{text}");
+            assert_eq!(find_secrets(&text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_finding_does_not_tell_the_secret() {
+        let text = format!("token={}", github());
+        let shown = format!("{:?}", redact(&text).findings);
+        assert!(!shown.contains(&text[6..12]), "{shown}");
+    }
+}
