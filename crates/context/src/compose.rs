@@ -208,6 +208,7 @@ impl<'a> Draft<'a> {
             pool: &self.tracker.pool,
             before: self.options.before,
             covered: std::mem::take(&mut self.covered),
+            budget: self.options.budget.0 as f64,
             room: self.left,
             estimator: self.options.estimator,
             focus: &focus,

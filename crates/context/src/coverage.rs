@@ -3,7 +3,7 @@
 use longhaul_conversation::{Message, Ordinal};
 
 use crate::compose::each_text;
-use crate::extract::{AnchorKind, weigh_anchors};
+use crate::extract::{AnchorKind, USUAL_BUDGET, weigh_anchors};
 use crate::tracker::Tracker;
 
 /// How much of what later work may need is still in the conversation.
@@ -36,7 +36,7 @@ const NAMED: usize = 20;
 /// Measures a summary of everything before `before`, beside the messages that stay.
 pub fn measure_coverage(tracker: &Tracker, summary: &str, tail: &[Message], before: Ordinal) -> Coverage {
     let anchors = tracker.pool.anchors();
-    let weights = weigh_anchors(&tracker.pool, before);
+    let weights = weigh_anchors(&tracker.pool, before, USUAL_BUDGET);
     let mut present = vec![false; anchors.len()];
     tracker.pool.known_anchors(summary, &mut |number| present[number as usize] = true);
     for message in tail {

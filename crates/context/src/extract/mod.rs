@@ -12,4 +12,4 @@ pub use anchors::AnchorKind;
 pub(crate) use lines::count_plain_words;
 pub(crate) use pool::Pool;
 pub(crate) use select::{Choice, choose_lines};
-pub(crate) use weigh::weigh_anchors;
+pub(crate) use weigh::{USUAL_BUDGET, weigh_anchors};

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::anchors::{AnchorKind, scan_anchors};
 use super::gather::{Gathered, Source};
 use super::names::{Anchor, Names};
-use super::weigh::weigh_anchors;
+use super::weigh::{USUAL_BUDGET, weigh_anchors};
 
 /// A line that may be quoted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -110,7 +110,7 @@ impl Pool {
     /// Drops the lines that are least likely to be chosen ever again, and the anchors that only they had.
     fn prune(&mut self) {
         let newest = self.candidates.last().map_or(0, |line| line.at.0);
-        let weights = weigh_anchors(self, Ordinal(newest + 1));
+        let weights = weigh_anchors(self, Ordinal(newest + 1), USUAL_BUDGET);
         let weight = |line: &Candidate| {
             let anchors = line.anchors.iter().map(|number| weights[*number as usize]);
             anchors.sum::<f32>() / (20.0 + line.text.len() as f32)

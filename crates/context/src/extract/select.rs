@@ -18,6 +18,8 @@ pub(crate) struct Choice<'a> {
     pub(crate) before: Ordinal,
     /// How much of each anchor is covered already, from 0 to 1, by number.
     pub(crate) covered: Vec<f32>,
+    /// Tokens of the whole snapshot.
+    pub(crate) budget: f64,
     /// Tokens that may be used.
     pub(crate) room: f64,
     /// Measures what a line costs.
@@ -43,7 +45,7 @@ const PLAIN: f32 = 0.00002;
 /// Again and again the line is taken that adds most for its cost, while there is room.
 pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let candidates = choice.pool.candidates();
-    let weights = weigh_anchors(choice.pool, choice.before);
+    let weights = weigh_anchors(choice.pool, choice.before, choice.budget);
     let mut heap: BinaryHeap<Scored> = candidates
         .iter()
         .enumerate()

@@ -10,8 +10,12 @@ use super::anchors::AnchorKind;
 use super::names::Anchor;
 use super::pool::{MOST_LINES, Pool};
 
-/// The weight of each anchor, by number, for a compaction of what stands before `before`: a probability from 0 to 1.
-pub(crate) fn weigh_anchors(pool: &Pool, before: Ordinal) -> Vec<f32> {
+/// How many tokens a snapshot has by default.
+pub(crate) const USUAL_BUDGET: f64 = 4_000.0;
+
+/// The weight of each anchor, by number, for a snapshot of `budget` tokens of what stands before `before`: a probability
+/// from 0 to 1.
+pub(crate) fn weigh_anchors(pool: &Pool, before: Ordinal, budget: f64) -> Vec<f32> {
     let anchors = pool.anchors();
     let mut places = vec![Places::default(); anchors.len()];
     // Lines of one message stand together.
@@ -26,7 +30,8 @@ pub(crate) fn weigh_anchors(pool: &Pool, before: Ordinal) -> Vec<f32> {
         }
     }
     let newest = Ordinal(before.0.saturating_sub(1));
-    anchors.iter().zip(&places).map(|(anchor, places)| weigh(anchor, places, newest)).collect()
+    let path = path_weight(budget);
+    anchors.iter().zip(&places).map(|(anchor, places)| weigh(anchor, places, newest, path)).collect()
 }
 
 /// Where an anchor stands.
@@ -47,7 +52,14 @@ impl Places {
     }
 }
 
-fn weigh(anchor: &Anchor, places: &Places, newest: Ordinal) -> f32 {
+/// What a path weighs more or less than a name. It takes the room of several names, and a small snapshot has none to
+/// spare; a large one should name every file that matters.
+fn path_weight(budget: f64) -> f32 {
+    let room = (budget / USUAL_BUDGET * 2.0 - 1.0).clamp(0.0, 1.0);
+    -1.1 + 2.6 * room as f32
+}
+
+fn weigh(anchor: &Anchor, places: &Places, newest: Ordinal, path: f32) -> f32 {
     // Lines are dropped first where there were many.
     let crowd = places.crowd.unwrap_or(MOST_LINES as u32);
     let last = if places.last > 0 { places.last } else { anchor.last.0 };
@@ -62,7 +74,7 @@ fn weigh(anchor: &Anchor, places: &Places, newest: Ordinal) -> f32 {
         sum -= 0.24;
     }
     sum += match anchor.kind {
-        AnchorKind::Path => -1.1,
+        AnchorKind::Path => path,
         AnchorKind::Hash => -0.6,
         AnchorKind::Error => -0.4,
         AnchorKind::Number => -0.17,
@@ -96,7 +108,7 @@ mod tests {
         for (message, at) in messages.iter().zip(1..) {
             pool.observe(message, Ordinal(at));
         }
-        let weights = weigh_anchors(&pool, Ordinal(messages.len() as u32 + 1));
+        let weights = weigh_anchors(&pool, Ordinal(messages.len() as u32 + 1), USUAL_BUDGET);
         assert!(weights.iter().all(|weight| (0.0..=1.0).contains(weight)));
         let weight = |name: &str| {
             let place = pool.anchors().iter().position(|anchor| &*anchor.text == name);
