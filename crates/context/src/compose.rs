@@ -42,7 +42,8 @@ pub struct Composed {
 
 /// The user's words take at most this share.
 const WORDS_SHARE: f64 = 0.4;
-/// So much less, in tokens: a small snapshot has other things to say, too.
+/// So much less, in tokens, of a snapshot of 1,000 tokens, and the less the larger it is: a small one has more to say than
+/// what was typed.
 const WORDS_LESS: f64 = 120.0;
 /// Goal, asks and plan take at most this share.
 const ASKS_SHARE: f64 = 0.07;
@@ -118,7 +119,9 @@ impl<'a> Draft<'a> {
     }
 
     fn words(&mut self) {
-        let room = (self.options.budget.0 as f64 * WORDS_SHARE - WORDS_LESS).min(self.left);
+        let budget = self.options.budget.0.max(1) as f64;
+        let less = WORDS_LESS * (1_000.0 / budget).powi(2);
+        let room = (budget * WORDS_SHARE - less).min(self.left);
         let room = TokenCount(room.max(0.0) as u64);
         for words in self.tracker.words.choose(self.options.before, room, &self.options.estimator) {
             let mut lines = words.lines;
@@ -384,18 +387,12 @@ mod tests {
         #[test]
         fn a_snapshot_fits_its_budget_and_is_read_as_it_was(messages in messages(), budget in 200u64..3_000) {
             let tracker = tracker(&messages);
-            let composed = composed(&tracker, budget);
+            let composed = super::tests::composed(&tracker, budget);
             let text = composed.snapshot.render();
             let tokens = Estimator::default().text(&text).tokens();
             prop_assert!(tokens <= TokenCount(budget) || composed.pins_exceed_budget, "{tokens} of {budget}");
-            prop_assert_eq!(parse_snapshot(&text), Some(composed.snapshot.clone()));
-            prop_assert_eq!(super::compose(&tracker, &ComposeOptions {
-                budget: TokenCount(budget),
-                tail: &[],
-                before: Ordinal(tracker.last().0 + 1),
-                focus: None,
-                estimator: Estimator::default(),
-            }).snapshot.render(), text);
+            prop_assert_eq!(parse_snapshot(&text), Some(composed.snapshot));
+            prop_assert_eq!(super::tests::composed(&tracker, budget).snapshot.render(), text);
         }
     }
 }

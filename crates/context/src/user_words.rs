@@ -153,7 +153,7 @@ fn fold(text: &str, most: usize) -> String {
         match unit.kind {
             _ if place == 0 => 0,
             UnitKind::Code | UnitKind::Quote | UnitKind::Row => 3,
-            _ if count_plain_words(unit.text) < 3 => 3,
+            _ if count_plain_words(unit.text, 3) < 3 => 3,
             _ if asks(unit.text) => 0,
             UnitKind::Item { .. } => 1,
             _ => 2,

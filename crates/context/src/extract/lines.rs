@@ -66,7 +66,7 @@ impl Joined {
         if !line.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) {
             return;
         }
-        let words = count_plain_words(line);
+        let words = count_plain_words(line, SAYING.saturating_sub(self.words));
         if self.text.is_empty() && says_enough(line, words) && !line.contains(['\n', '\t']) {
             return found(cut(line));
         }
@@ -113,13 +113,15 @@ fn says_enough(text: &str, words: usize) -> bool {
 }
 
 /// How many plain words a text has: letters only, and no piece of a name such as `os.path` or `max_size`.
-pub(crate) fn count_plain_words(text: &str) -> usize {
+///
+/// The counting ends at `most`: few are many enough.
+pub(crate) fn count_plain_words(text: &str, most: usize) -> usize {
     let bytes = text.as_bytes();
     let is_joint =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'\\' | b':');
     let mut count = 0;
     let mut at = 0;
-    while at < bytes.len() {
+    while at < bytes.len() && count < most {
         if !bytes[at].is_ascii_alphabetic() {
             at += 1;
             continue;
@@ -217,7 +219,8 @@ mod tests {
             ("日本語", 0),
             ("", 0),
         ] {
-            assert_eq!(count_plain_words(text), expected, "{text}");
+            assert_eq!(count_plain_words(text, 9), expected, "{text}");
+            assert_eq!(count_plain_words(text, 2), expected.min(2), "{text}");
         }
     }
 

@@ -112,7 +112,7 @@ impl Choice<'_> {
 /// Lines of few plain words say little about what they name.
 fn readable(text: &str) -> f32 {
     const ENOUGH: usize = 5;
-    0.4 + 0.6 * count_plain_words(text).min(ENOUGH) as f32 / ENOUGH as f32
+    0.4 + 0.6 * count_plain_words(text, ENOUGH) as f32 / ENOUGH as f32
 }
 
 /// A candidate with what it was worth in a certain round.
