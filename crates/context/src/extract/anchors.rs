@@ -198,16 +198,11 @@ fn is_path(path: &str, folders: &str, has_ending: bool) -> bool {
     match depth {
         0 => has_ending || path.starts_with('/') && path.len() >= 4,
         _ if has_ending || path.starts_with(['/', '~', '.']) => true,
-        1 => FOLDERS.contains(&folders),
+        // Folders at the top are mostly abbreviated: `src`, `lib`, `cmd`, `docs`.
+        1 => folders.len() <= 4 || path.bytes().any(|byte| matches!(byte, b'_' | b'-' | b'.' | b'0'..=b'9')),
         _ => path.split('/').all(is_named),
     }
 }
-
-/// Folders in which most projects keep their files.
-const FOLDERS: &[&str] = &[
-    "app", "bin", "cmd", "config", "crates", "doc", "docs", "examples", "include", "internal", "lib",
-    "packages", "pkg", "scripts", "spec", "src", "test", "tests", "tools", "web",
-];
 
 fn classify_word<'t>(word: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
     let word = word.trim_matches(|character: char| !character.is_ascii_alphanumeric() && character != '_');

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::lines::{output_lines, prose_lines};
+use crate::ledger::programs_of;
 
 /// Who said a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -148,24 +149,29 @@ fn each_argument<'v>(key: &'v str, value: &'v Value, found: &mut impl FnMut(&'v 
     }
 }
 
-/// Calls `found` with the first two words of each command in the first line of a script.
+/// A script longer than this carries files or data rather than commands.
+const LONGEST_SCRIPT: usize = 2_000;
+
+/// Calls `found` with the program and the first word behind it for each command of a script: `cargo test`, `git add`.
 fn each_command(script: &str, found: &mut impl FnMut(String)) {
-    let line = script.trim_start().lines().next().unwrap_or_default();
-    let is_word = |word: &str| {
-        word.bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b':' | b'@'))
-    };
-    for command in line.split(['|', ';', '&']) {
-        let mut words = command.split_whitespace().skip_while(|word| word.contains('='));
-        if let (Some(first), Some(second)) = (words.next(), words.next())
-            && first != "cd"
-            && first.len() + second.len() <= 60
-            && is_word(first)
-            && is_word(second)
+    if script.len() > LONGEST_SCRIPT {
+        return;
+    }
+    for words in programs_of(script) {
+        if let [program, word, ..] = words.as_slice()
+            && program != "cd"
+            && is_plain(program)
+            && is_plain(word)
         {
-            found(format!("{first} {second}"));
+            found(format!("{program} {word}"));
         }
     }
+}
+
+/// Whether a word of a command names something by itself: no path, no pattern, no quoted text.
+fn is_plain(word: &str) -> bool {
+    word.len() <= 40
+        && !word.contains(|sign: char| sign.is_whitespace() || "/*?$\"'`{}()<>=~,;[]".contains(sign))
 }
 
 /// Whether a tool runs shell commands, by its name.

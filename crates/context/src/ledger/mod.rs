@@ -41,6 +41,11 @@ pub use entries::{
 pub use render::{LedgerLine, LedgerSection};
 pub use summary::{FileSummary, LedgerSummary, StateSummary};
 
+/// The words of each program that a shell script runs, in order.
+pub(crate) fn programs_of(script: &str) -> Vec<Vec<String>> {
+    shell::programs_of(script)
+}
+
 /// The record of work of one conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {

@@ -40,6 +40,15 @@ pub(super) struct Script {
     pub(super) is_filtered: bool,
 }
 
+/// The words of each program that a script runs, without what only changes how it runs.
+pub(super) fn programs_of(script: &str) -> Vec<Vec<String>> {
+    let commands = split(script).into_iter();
+    commands
+        .map(|simple| wrappers::peel(&simple.words).words.to_vec())
+        .filter(|words| !words.is_empty())
+        .collect()
+}
+
 /// What a script does that starts in `directory`, where `open_file` is the file that an editor of commands has open.
 pub(super) fn read_script(script: &str, directory: &str, open_file: Option<&str>) -> Script {
     let mut reader = Reader {
