@@ -2,7 +2,7 @@
 //!
 //! [`evaluate`] cuts a session at several points, lets each [`Method`] make the part before the cut smaller, and looks
 //! what the rest of the session then needed: names it uses, sentences of the user's, planted rules, answers to
-//! questions. [`Summary`] takes the mean over sessions and [`render_table`] shows it. The detector that finds what is needed
+//! questions. [`Summary`] takes the mean over sessions and [`to_json`] writes it down. The detector that finds what is needed
 //! shares no code with any extractor, so that nothing is graded by its own measure.
 //!
 //! ```
@@ -21,6 +21,7 @@ mod baselines;
 mod evaluate;
 mod figures;
 mod index;
+mod json;
 mod method;
 mod offline;
 mod paths;
@@ -29,7 +30,6 @@ mod replay;
 mod score;
 mod sentences;
 mod subject;
-mod table;
 mod text;
 mod tfidf;
 
@@ -37,9 +37,10 @@ pub use anchors::{Anchor, AnchorKind};
 pub use baselines::baselines;
 pub use evaluate::{Settings, evaluate};
 pub use figures::{Cell, Defects, Figures, Measure, SessionReport, Summary};
+pub use json::to_json;
 pub use method::{Compactor, Method, Task};
 pub use offline::offline;
 pub use score::{Kept, Share};
 pub use subject::{Class, Subject};
-pub use table::{render_sessions, render_table, to_json};
+
 pub use text::count_tokens;

@@ -139,6 +139,6 @@ mod tests {
 
     #[test]
     fn nothing_weighs_nothing() {
-        assert!(weigh_anchors(&Pool::default(), Ordinal(0)).is_empty());
+        assert!(weigh_anchors(&Pool::default(), Ordinal(0), USUAL_BUDGET).is_empty());
     }
 }
