@@ -1,7 +1,8 @@
 //! Chooses the lines that cover most of what later work is likely to need, within a budget.
 
 use std::cmp::Ordering;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hasher};
 
 use longhaul_conversation::Ordinal;
 
@@ -40,6 +41,9 @@ const FAMILIAR: f32 = 0.98;
 /// What a character is worth beside the anchors: where room is left, it is filled.
 const PLAIN: f32 = 0.00002;
 
+/// How much less a line is worth for each one chosen that differs only in numbers.
+const ALIKE: f32 = 0.5;
+
 /// Places of the chosen candidates, in the order of the conversation.
 ///
 /// Again and again the line is taken that adds most for its cost, while there is room.
@@ -56,12 +60,14 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let mut chosen = Vec::new();
     let mut messages: HashSet<Ordinal> = HashSet::new();
     let mut texts: HashSet<&str> = HashSet::new();
+    let mut shapes: HashMap<u64, i32> = HashMap::new();
     let mut round = 0;
     while let Some(best) = heap.pop() {
         let line = &candidates[best.place];
         if best.round < round {
             // Something was chosen since this was weighed; if it is still the best, it comes up again at once.
-            let score = choice.score(line, &weights);
+            let alike = shapes.get(&shape_of(&line.text)).copied().unwrap_or(0);
+            let score = choice.score(line, &weights) * ALIKE.powi(alike);
             if score > 0.0 {
                 heap.push(Scored { score, round, ..best });
             }
@@ -73,6 +79,7 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
             continue;
         }
         choice.room -= cost;
+        *shapes.entry(shape_of(&line.text)).or_default() += 1;
         messages.insert(line.at);
         line.anchors.iter().for_each(|number| choice.covered[*number as usize] = 1.0);
         chosen.push(best.place);
@@ -109,6 +116,15 @@ impl Choice<'_> {
     }
 }
 
+/// What a line looks like without its numbers: rows of a table and cases of a test are much alike.
+fn shape_of(text: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    for byte in text.bytes().filter(|byte| !byte.is_ascii_digit()) {
+        hasher.write_u8(byte);
+    }
+    hasher.finish()
+}
+
 /// Lines of few plain words say little about what they name.
 fn readable(text: &str) -> f32 {
     const ENOUGH: usize = 5;
@@ -140,5 +156,48 @@ impl PartialOrd for Scored {
 impl Ord for Scored {
     fn cmp(&self, other: &Self) -> Ordering {
         self.score.total_cmp(&other.score).then_with(|| self.place.cmp(&other.place))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longhaul_conversation::{Message, Part, Role, ToolResult};
+
+    /// The chosen lines of an output, with room for `room` tokens.
+    fn chosen(output: &str, room: f64) -> Vec<String> {
+        let mut pool = Pool::default();
+        let result = Part::result(ToolResult::text("c", output));
+        pool.observe(&Message::new("r", Role::User, vec![result]), Ordinal(1));
+        let mut choice = Choice {
+            pool: &pool,
+            before: Ordinal(2),
+            covered: vec![0.0; pool.anchors().len()],
+            budget: 4_000.0,
+            room,
+            estimator: Estimator::default(),
+            focus: &[],
+            quoted: &HashSet::new(),
+        };
+        let places = choose_lines(&mut choice);
+        assert!(choice.room >= 0.0);
+        places.into_iter().map(|place| pool.candidates()[place].text.to_string()).collect()
+    }
+
+    #[test]
+    fn rows_that_differ_only_in_numbers_give_way_to_something_else() {
+        let rows: String = (100..140)
+            .map(|row| format!("row {row} of the long table has value_{row} and nothing more to say\n"))
+            .collect();
+        let other = "the parser of read_config fails because the file is empty and nobody looks at it";
+        let chosen = chosen(&format!("{rows}{other}\n"), 60.0);
+        assert!(chosen.iter().any(|line| line.contains("read_config")), "{chosen:?}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_chosen() {
+        let lines = "one line that names first_thing among several other words\nand second_thing after it\n";
+        assert_eq!(chosen(lines, 3.0), Vec::<String>::new());
+        assert!(!chosen(lines, 100.0).is_empty());
     }
 }
