@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use longhaul_context::Threshold;
+use longhaul_context::parse_token_count;
 use longhaul_conversation::TokenCount;
 
 use crate::commands::compress::CompressOptions;
@@ -77,21 +78,12 @@ pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Reads a number of tokens; k stands for a thousand and m for a million.
+/// Reads a number of tokens of at least 1; k stands for a thousand and m for a million.
 pub(crate) fn parse_tokens(text: &str) -> Result<TokenCount, String> {
-    let plain = text.trim().replace(['_', ','], "");
-    let (digits, factor) = match plain.to_ascii_lowercase() {
-        lower if lower.ends_with('k') => (plain[..plain.len() - 1].to_string(), 1_000.0),
-        lower if lower.ends_with('m') => (plain[..plain.len() - 1].to_string(), 1_000_000.0),
-        _ => (plain, 1.0),
-    };
-    let number: f64 =
-        digits.parse().map_err(|_| "expected a number of tokens, such as 8000, 200k or 1m".to_string())?;
-    let tokens = number * factor;
-    if !(1.0..=1e12).contains(&tokens) || tokens.fract() != 0.0 {
-        return Err("expected a whole number of tokens of at least 1".into());
-    }
-    Ok(TokenCount(tokens as u64))
+    let tokens = parse_token_count(text).filter(|tokens| *tokens > TokenCount::ZERO);
+    tokens.ok_or_else(|| {
+        "expected a whole number of tokens of at least 1, such as 8000, 200k or 1m".to_string()
+    })
 }
 
 #[cfg(test)]
