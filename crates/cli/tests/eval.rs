@@ -82,9 +82,10 @@ fn a_session_can_come_from_standard_input() {
 #[test]
 fn names_cannot_touch_the_terminal() {
     let desk = desk().with("old/\u{1b}[31m\u{202e}.json", &long_session(20));
-    for arguments in
-        [&["eval", "old", "--only", "--budget", "1k", "--sessions"][..], &["eval", "old", "--json", "--only"]]
-    {
+    for arguments in [
+        &["eval", "old", "--only", "--budget", "1k", "--sessions"][..],
+        &["eval", "old", "--json", "--only", "--budget", "1k"],
+    ] {
         let text = desk.done(arguments);
         assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
     }

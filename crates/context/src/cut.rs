@@ -118,26 +118,26 @@ struct Place {
 /// The places where groups begin, and the size of all messages.
 fn measure(messages: &[Message], estimator: &Estimator) -> (Vec<Place>, usize) {
     let mut before = 0;
-    let mut places: Vec<Place> = complete_groups(messages)
+    let mut places: Vec<(Place, Estimate)> = complete_groups(messages)
         .into_iter()
         .map(|group| {
             let messages = &messages[group.clone()];
-            let tail = estimate_messages(messages, estimator);
-            let place = Place { start: group.start, before, tail };
+            let place = Place { start: group.start, before, tail: TokenCount::ZERO };
             before += messages.iter().map(|message| message_size(message, estimator)).sum::<usize>();
-            place
+            (place, estimate_messages(messages, estimator))
         })
         .collect();
-    let mut tail = TokenCount::ZERO;
-    for place in places.iter_mut().rev() {
-        tail += place.tail;
-        place.tail = tail;
+    // Fractions of tokens are added up before they are cut off, as they are where the tail is measured whole.
+    let mut tail = Estimate::ZERO;
+    for (place, size) in places.iter_mut().rev() {
+        tail += *size;
+        place.tail = tail.tokens();
     }
-    (places, before)
+    (places.into_iter().map(|(place, _)| place).collect(), before)
 }
 
-fn estimate_messages(messages: &[Message], estimator: &Estimator) -> TokenCount {
-    messages.iter().map(|message| estimator.message(message)).sum::<Estimate>().tokens()
+fn estimate_messages(messages: &[Message], estimator: &Estimator) -> Estimate {
+    messages.iter().map(|message| estimator.message(message)).sum()
 }
 
 /// A share that makes no sense keeps as little as possible, or everything there is to keep.
@@ -372,7 +372,7 @@ mod tests {
                 };
                 let size = |messages: &[Message]| sizes(messages).into_iter().sum::<usize>() as f64;
                 prop_assert!(size(tail) <= size(&messages) * settings.keep + 1e-6);
-                let tokens = estimate_messages(tail, &settings.estimator);
+                let tokens = estimate_messages(tail, &settings.estimator).tokens();
                 prop_assert!(settings.max_tail.is_none_or(|max| tokens <= max));
                 prop_assert!(settings.max_added.is_none_or(|max| cut.added <= max));
             }

@@ -199,7 +199,10 @@ fn is_path(path: &str, folders: &str, has_ending: bool) -> bool {
         0 => has_ending || path.starts_with('/') && path.len() >= 4,
         _ if has_ending || path.starts_with(['/', '~', '.']) => true,
         // Folders at the top are mostly abbreviated: `src`, `lib`, `cmd`, `docs`.
-        1 => folders.len() <= 4 || path.bytes().any(|byte| matches!(byte, b'_' | b'-' | b'.' | b'0'..=b'9')),
+        1 => {
+            let is_short = folders.len() <= 4 && path.len() > folders.len() + 4;
+            is_short || path.bytes().any(|byte| matches!(byte, b'_' | b'-' | b'.' | b'0'..=b'9'))
+        }
         _ => path.split('/').all(is_named),
     }
 }

@@ -248,6 +248,7 @@ mod tests {
         };
         check("cd a && RUST_LOG=1 cargo  test -q | tail -5", &["cargo test", "tail -5"]);
         check("cat src/a.rs; ls", &[]);
-        check("git commit -m 'x'\nmore text here", &["git commit"]);
+        check("git commit -m 'x\nmore text here'", &["git commit"]);
+        check("git add notes\ntimeout 60 git push origin", &["git add", "git push"]);
     }
 }
