@@ -4,8 +4,8 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::blank::{Unclosed, blank_comments};
 use super::problem::Fault;
+use longhaul_workspace::{Unclosed, blank_comments};
 
 /// Keys further down need no lines. Each level is read once more to find them.
 const DEEPEST: usize = 8;

@@ -1,7 +1,6 @@
 //! Settings from `settings.json`, of the user and of the workspace: defaults, then the user's, then the workspace's, then
 //! flags. Each value can tell where it was set; docs/settings.md lists the keys.
 
-mod blank;
 mod check;
 mod compaction;
 mod document;
