@@ -1,0 +1,1 @@
+//! Checks what must always hold of a log.
