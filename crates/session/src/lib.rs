@@ -25,6 +25,9 @@
 //! assert_eq!(written.value.to_string(), r#"{"messages":[{"role":"user","content":"Hello"}]}"#);
 //! assert!(written.lost.is_empty());
 //! ```
+//!
+//! [`Store`] keeps the sessions of one project: it lists them without reading what was said, finds the one that a user
+//! means, and deletes those that are not wanted any more with all that belongs to them.
 
 mod detect;
 mod error;
@@ -37,6 +40,7 @@ mod log;
 mod origins;
 mod out;
 mod read;
+mod store;
 mod write;
 
 pub use error::ReadError;
@@ -49,4 +53,10 @@ pub use log::{
     RecordedFragment, Recovery, Replay, Rewrite, RewriteKind, RewriteState, SessionKind, Setup,
 };
 pub use read::{Session, SideChain, read, read_session, read_session_watched};
+pub use store::{
+    Counts, Deletion, Doomed, DoomedItem, Flaw, FlawedFile, ListedSession, Listing, Pruned, Retention,
+    RetentionConfig, RetentionLimits, RetentionPlan, RetentionReason, Scratchpad, SessionMetadata,
+    SessionRole, Store, StoreError, ToolOutput, load_metadata, parse_period, plan_retention, sanitise_name,
+    session_file_name, subagent_file_name,
+};
 pub use write::{Loss, LossKind, Target, Written, WrittenSession, response_id, write, write_session};
