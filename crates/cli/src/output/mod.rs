@@ -11,7 +11,8 @@ use std::io::IsTerminal;
 use crate::args::Color;
 
 pub(crate) use chart::{bar, sparkline};
-pub(crate) use numbers::{percent, plural, span, thousands};
+pub(crate) use longhaul_conversation::grouped as thousands;
+pub(crate) use numbers::{percent, plural, span};
 pub(crate) use page::Page;
 pub(crate) use progress::with_progress;
 pub(crate) use visible::{escape_json, fit, pad, pad_left, visible};
