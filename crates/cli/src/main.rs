@@ -11,6 +11,7 @@ mod environment;
 mod failure;
 mod input;
 mod output;
+mod redaction;
 mod settings;
 mod told;
 mod window;

@@ -23,6 +23,7 @@ pub(super) fn text(compression: &Compression, screen: &Screen) -> String {
     tracked::pins(&mut page, compression.tracker.pins());
     tracked::asks(&mut page, compression.tracker.asks());
     ledger(&mut page, compression);
+    redaction(&mut page, compression);
     repairs(&mut page, compression);
     warnings(&mut page, compression);
     ending(&mut page, compression);
@@ -134,6 +135,13 @@ fn ledger(page: &mut Page, compression: &Compression) {
     if !facts.is_empty() {
         page.heading("Ledger");
         page.facts(&facts);
+    }
+}
+
+fn redaction(page: &mut Page, compression: &Compression) {
+    if let Some(redaction) = &compression.redaction {
+        page.gap();
+        redaction.text(&page.screen).lines().for_each(|line| page.line(line));
     }
 }
 
