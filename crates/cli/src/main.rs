@@ -39,6 +39,7 @@ fn main() -> ExitCode {
             .and_then(|settings| commands::compress::run(options, &settings, args.color)),
         Command::Eval(options) => commands::eval::run(options, &screen),
         Command::Sessions(command) => commands::sessions::run(command, args.color),
+        Command::Doctor(options) => commands::doctor::run(options, &screen),
         Command::Completions { shell } => commands::completions::run(*shell),
     };
     match done {

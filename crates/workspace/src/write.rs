@@ -68,11 +68,15 @@ pub fn create_private_atomically(path: &Path, bytes: &[u8]) -> Result<Creation, 
 /// # Errors
 /// [`WorkspaceError::ReadOnly`], [`WorkspaceError::DiskFull`] or [`WorkspaceError::Failed`].
 pub fn create_private_folder(path: &Path) -> Result<(), WorkspaceError> {
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|cause| WorkspaceError::writing(path, cause))
+    builder.create(path).map_err(|cause| WorkspaceError::writing(path, cause))?;
+    // A file that survives a power failure is of no use if its folder does not.
+    missing.into_iter().rev().try_for_each(sync_folder)
 }
 
 /// Whether a file could be made in this folder, or where it does not exist in the one above it that does. Nothing is

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use longhaul_workspace::{Home, WorkspaceFolder};
 
 /// The settings files that count in this folder, the weakest first. They need not exist.
-pub(super) fn settings_files(home: Option<&Home>, cwd: &Path) -> Vec<PathBuf> {
+pub(crate) fn settings_files(home: Option<&Home>, cwd: &Path) -> Vec<PathBuf> {
     let workspace = workspace_folder(cwd)
         .filter(|workspace| home.is_none_or(|home| !home.is_folder_of(workspace)))
         .map(|workspace| workspace.settings());

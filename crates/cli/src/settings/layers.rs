@@ -54,13 +54,7 @@ impl Settings {
     pub(crate) fn load(home: Option<&Home>, cwd: &Path) -> Result<Loaded, SettingsError> {
         let mut loaded = Loaded::default();
         for file in settings_files(home, cwd) {
-            let file: Arc<Path> = file.into();
-            let added = match read(&file) {
-                Ok(Some(bytes)) => loaded.add(Arc::clone(&file), &bytes),
-                Ok(None) => Ok(()),
-                Err(fault) => Err(fault),
-            };
-            added.map_err(|fault| SettingsError { file, fault })?;
+            loaded.add_file(&file)?;
         }
         Ok(loaded)
     }
@@ -69,6 +63,11 @@ impl Settings {
     pub(crate) fn window(&self, model: &str) -> Option<TokenCount> {
         let stated = |name| kind::tokens(self.value(&["longhaul", "windows", name])?);
         stated(model).or_else(|| stated(model.rsplit_once('/')?.1))
+    }
+
+    /// Whether folders must be trusted before their own files count.
+    pub(crate) fn needs_trust(&self) -> bool {
+        self.value(&["security", "folderTrust", "enabled"]).and_then(Value::as_bool).unwrap_or(true)
     }
 
     /// How tokens are estimated.
@@ -105,6 +104,17 @@ impl Settings {
 }
 
 impl Loaded {
+    /// Reads a file and adds it on top of what is there; whether there is such a file is the answer.
+    pub(crate) fn add_file(&mut self, file: &Path) -> Result<bool, SettingsError> {
+        let file: Arc<Path> = file.into();
+        let added = match read(&file) {
+            Ok(Some(bytes)) => self.add(Arc::clone(&file), &bytes).map(|()| true),
+            Ok(None) => Ok(false),
+            Err(fault) => Err(fault),
+        };
+        added.map_err(|fault| SettingsError { file, fault })
+    }
+
     /// Adds a file on top of what is there.
     pub(super) fn add(&mut self, file: Arc<Path>, bytes: &[u8]) -> Result<(), Fault> {
         let root = parse(bytes)?;

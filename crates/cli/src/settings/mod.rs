@@ -12,6 +12,7 @@ mod lookup;
 mod problem;
 mod provenance;
 
+pub(crate) use files::settings_files;
 pub(crate) use layers::{Loaded, Settings};
 pub(crate) use problem::SettingsError;
 pub(crate) use provenance::Provenance;
