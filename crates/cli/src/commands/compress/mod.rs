@@ -25,6 +25,7 @@ use crate::destination::{Destination, Existing};
 use crate::failure::hinted;
 use crate::input::display_name;
 use crate::output::with_progress;
+use crate::redaction::Redaction;
 use crate::settings::{Provenance, Settings};
 use crate::window::Window;
 
@@ -53,6 +54,9 @@ pub(crate) struct CompressOptions {
     /// What the snapshot should dwell on.
     #[arg(long, value_name = "TEXT")]
     focus: Option<String>,
+    /// Takes secrets out first: keys, tokens and passwords become [REDACTED] in everything that is written or shown.
+    #[arg(long)]
+    redact: bool,
     /// Prints the plan and writes nothing.
     #[arg(long)]
     dry_run: bool,
@@ -83,6 +87,8 @@ struct Compression {
     outcome: Outcome,
     /// Where values that are not at their default were set, by the name of the value.
     set_by: Vec<(&'static str, String)>,
+    /// What was taken out first, if that was asked for.
+    redaction: Option<Redaction>,
     /// The session as a file.
     written: WrittenSession,
     destination: Destination,
@@ -141,7 +147,8 @@ fn compress(
     destination: Destination,
 ) -> anyhow::Result<Compression> {
     let name = display_name(&options.file);
-    let (mut session, tracker) = load::session(&options.file)?;
+    let mut redaction = options.redact.then(Redaction::default);
+    let (mut session, tracker) = load::session(&options.file, redaction.as_mut())?;
     let window = Window::find(options.window, settings, &session.info);
     let plan_options = plan_options(options, settings, &session, window);
     let mut outcome = with_progress(
@@ -162,6 +169,7 @@ fn compress(
         window,
         outcome,
         set_by: set_by(settings),
+        redaction,
         written,
         destination,
         saved: Vec::new(),
