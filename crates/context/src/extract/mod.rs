@@ -6,6 +6,8 @@ mod lines;
 mod names;
 mod pool;
 mod select;
+mod slice;
+mod table;
 mod weigh;
 
 pub use anchors::AnchorKind;
