@@ -31,6 +31,8 @@ pub(crate) struct Gathered {
     commands: Vec<(usize, String)>,
     /// The anchors of all lines, once they were looked for.
     mentions: Option<Vec<Mention>>,
+    /// Whether this is known only from an earlier snapshot.
+    pub(crate) is_quoted: bool,
 }
 
 struct Line {
@@ -67,6 +69,13 @@ impl Gathered {
     pub(crate) fn of(message: &Message) -> Self {
         let mut gathered = Self::default();
         message.parts.iter().for_each(|part| gathered.add_part(part));
+        gathered
+    }
+
+    /// A line that is known only from an earlier snapshot.
+    pub(crate) fn quoted(line: &str) -> Self {
+        let mut gathered = Self { is_quoted: true, ..Self::default() };
+        gathered.add(Source::Model, line);
         gathered
     }
 
@@ -125,7 +134,7 @@ impl Gathered {
         })
     }
 
-    pub(crate) fn add(&mut self, source: Source, line: &str) {
+    fn add(&mut self, source: Source, line: &str) {
         self.lines.push(Line { source, start: self.text.len(), mentions: 0 });
         self.text.push_str(line);
     }

@@ -7,7 +7,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use longhaul_conversation::{Message, Ordinal};
+use longhaul_conversation::Ordinal;
 use serde::{Deserialize, Serialize};
 
 use super::anchors::{AnchorKind, scan_anchors};
@@ -59,24 +59,25 @@ impl Pool {
         self.names.all()
     }
 
+    /// The working folder, which paths are seen from.
+    pub(crate) fn root(&self) -> Option<&str> {
+        self.root.as_deref()
+    }
+
     /// Takes in one message.
-    pub(crate) fn observe(&mut self, message: &Message, at: Ordinal) {
+    #[cfg(test)]
+    pub(crate) fn observe(&mut self, message: &longhaul_conversation::Message, at: Ordinal) {
         self.take_in(Gathered::of(message), at);
     }
 
     /// Takes in the lines of one message.
-    pub(crate) fn take_in(&mut self, gathered: Gathered, at: Ordinal) {
-        self.keep(gathered, at);
-        if self.size > SLACK * MOST_CHARACTERS {
+    pub(crate) fn take_in(&mut self, lines: Gathered, at: Ordinal) {
+        // What an earlier snapshot says is little.
+        let may_prune = !lines.is_quoted;
+        self.keep(lines, at);
+        if may_prune && self.size > SLACK * MOST_CHARACTERS {
             self.prune();
         }
-    }
-
-    /// Takes in a line that is known only from an earlier snapshot.
-    pub(crate) fn observe_line(&mut self, text: &str, at: Ordinal) {
-        let mut lines = Gathered::default();
-        lines.add(Source::Model, text);
-        self.keep(lines, at);
     }
 
     /// Keeps the lines of a message that name most for their length.
@@ -218,7 +219,7 @@ fn least_of_best(weights: impl ExactSizeIterator<Item = f32>, most: usize) -> f3
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_conversation::{Part, Role, ToolResult};
+    use longhaul_conversation::{Message, Part, Role, ToolResult};
 
     fn output(text: &str) -> Message {
         Message::new("r", Role::User, vec![Part::result(ToolResult::text("c", text))])
