@@ -21,21 +21,23 @@ pub(super) fn session(
     let source = input::open(file)?;
     let mut tracker = Tracker::default();
     let (mut told, mut numbering) = (Told::default(), Numbering::default());
-    let mut session = read_session_watched(source, &mut |change| {
-        if let Change::Put(message) | Change::PutAfter { message, .. } = change {
-            match told.known_mark(message) {
-                Some(mark) => message.ordinal = Some(mark),
-                None => numbering.mark(message),
+    let session = tracker.observe_while(|observe| {
+        read_session_watched(source, &mut |change| {
+            if let Change::Put(message) | Change::PutAfter { message, .. } = change {
+                match told.known_mark(message) {
+                    Some(mark) => message.ordinal = Some(mark),
+                    None => numbering.mark(message),
+                }
             }
-        }
-        if let Some(redaction) = &mut redaction {
-            redaction.change(change);
-        }
-        if let Some(message) = told.news(change) {
-            tracker.observe(&message);
-        }
-    })
-    .with_context(|| format!("could not read {name}"))?;
+            if let Some(redaction) = &mut redaction {
+                redaction.change(change);
+            }
+            if let Some(message) = told.news(change) {
+                observe(&message);
+            }
+        })
+    });
+    let mut session = session.with_context(|| format!("could not read {name}"))?;
     if let Some(redaction) = redaction {
         redaction.surroundings(&mut session);
     }
