@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use longhaul_conversation::TokenCount;
 use serde::{Deserialize, Serialize};
 
-use crate::estimate::{Estimate, Weights};
+use crate::estimate::{Estimate, Estimator, Weights};
 
 /// What to multiply the estimates of each model by. A model that was never observed has 1.
 ///
@@ -87,6 +87,23 @@ impl Calibration {
         self.multipliers.get(model).copied().unwrap_or(1.0)
     }
 
+    /// Whether this model was ever observed.
+    pub fn knows(&self, model: &str) -> bool {
+        self.multipliers.contains_key(model)
+    }
+
+    /// Estimates as this model counts: with the usual weights until it was observed.
+    pub fn estimator(&self, model: &str) -> Estimator {
+        if !self.knows(model) {
+            return Estimator::default();
+        }
+        let multiplier = self.multiplier(model);
+        let Weights { chars_per_token, non_ascii } = BASE_WEIGHTS;
+        let weights =
+            Weights { chars_per_token: chars_per_token / multiplier, non_ascii: non_ascii * multiplier };
+        Estimator { weights }
+    }
+
     /// An uncorrected estimate, as this model would count it.
     pub fn corrected(&self, model: &str, base: TokenCount) -> TokenCount {
         TokenCount((base.0 as f64 * self.multiplier(model)).round() as u64)
@@ -120,7 +137,6 @@ fn within(value: f64, lowest: f64, highest: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::estimate::Estimator;
     use proptest::prelude::*;
 
     fn seen(reported: u64, base: u64, overhead: u64) -> Observation {
@@ -194,6 +210,16 @@ mod tests {
         calibration.observe("a", seen(50, 100, 0), &CalibrationSettings::default());
         assert_eq!(calibration.corrected("a", TokenCount(1_000)), TokenCount(900));
         assert_eq!(calibration.corrected("b", TokenCount(1_000)), TokenCount(1_000));
+    }
+
+    #[test]
+    fn a_model_that_was_observed_has_an_estimator_of_its_own() {
+        let mut calibration = Calibration::default();
+        assert_eq!(calibration.estimator("a"), Estimator::default());
+        calibration.observe("a", seen(50, 100, 0), &CalibrationSettings::default());
+        assert_eq!(calibration.estimator("b"), Estimator::default());
+        let text = "x".repeat(3_000);
+        assert_eq!(calibration.estimator("a").text(&text).tokens(), TokenCount(900));
     }
 
     #[test]

@@ -54,13 +54,14 @@ const LEDGER_COVERS: f32 = 0.5;
 
 /// Writes the snapshot of everything before `options.before`.
 pub fn compose(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
-    let mut draft = Draft::new(tracker, options);
-    draft.pins();
-    draft.words();
-    draft.asks();
-    draft.ledger();
+    let mut draft = Draft::standing(tracker, options);
     draft.extract();
     draft.finish()
+}
+
+/// As [`compose`], but without lines chosen for what they cover.
+pub(crate) fn compose_standing(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
+    Draft::standing(tracker, options).finish()
 }
 
 struct Draft<'a> {
@@ -75,6 +76,16 @@ struct Draft<'a> {
 }
 
 impl<'a> Draft<'a> {
+    /// What every snapshot says: pins, the user's words, asks and the record of work.
+    fn standing(tracker: &'a Tracker, options: &'a ComposeOptions<'a>) -> Self {
+        let mut draft = Self::new(tracker, options);
+        draft.pins();
+        draft.words();
+        draft.asks();
+        draft.ledger();
+        draft
+    }
+
     fn new(tracker: &'a Tracker, options: &'a ComposeOptions<'a>) -> Self {
         let empty = Snapshot::new(Some(Ordinal(options.before.0.saturating_sub(1)))).render();
         let sections: usize = Section::ALL.iter().map(|section| 2 * section.name().len() + 7).sum();

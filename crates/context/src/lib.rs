@@ -14,6 +14,7 @@
 //! assert_eq!(breakdown.turns.len(), 1);
 //! ```
 
+mod adopt;
 mod apply;
 mod asks;
 mod breakdown;
@@ -36,6 +37,7 @@ mod loops;
 mod mask;
 mod numbering;
 mod offline;
+mod pass;
 mod pins;
 mod plan;
 mod prepare;
@@ -57,6 +59,7 @@ mod typed;
 mod user_words;
 mod words;
 
+pub use adopt::{Adopted, Quote, Repairing, SummaryNotes};
 pub use apply::{Applied, apply};
 pub use asks::{Ask, AskState, Asks, Evidence, EvidenceKind};
 pub use breakdown::{Breakdown, FileTokens, Kind, KindTokens, MessageTokens, ToolTokens, TurnTokens};
@@ -81,9 +84,10 @@ pub use ledger::{
 pub use loops::{Loop, LoopDetector};
 pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
 pub use numbering::{Numbering, continue_numbering};
-pub use offline::{FileToSave, Outcome, compact_offline, summarise_offline};
+pub use offline::{compact_offline, summarise_offline};
+pub use pass::{Done, Ended, FileToSave, Outcome};
 pub use pins::{Pin, PinId, Pins, Retirement};
-pub use plan::{Compaction, Fixed, Plan, PlanOptions, Rung, Trigger, plan};
+pub use plan::{Compaction, Fixed, Plan, PlanOptions, Planner, Rung, Trigger, plan};
 pub use prepare::{Prepared, prepare};
 pub use replace::{Replacement, apply_replacements};
 pub use report::{AskCounts, LedgerCounts, Report};

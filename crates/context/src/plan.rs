@@ -202,8 +202,9 @@ pub fn plan(tracker: &Tracker, messages: &[Message], options: &PlanOptions) -> P
     Planner::new(tracker, messages, options).plan()
 }
 
-/// Everything that decisions are made from.
-pub(crate) struct Planner<'a> {
+/// Everything that decisions about a conversation are made from, and the means to carry them out.
+#[derive(Clone, Debug)]
+pub struct Planner<'a> {
     pub(crate) tracker: &'a Tracker,
     pub(crate) messages: &'a [Message],
     pub(crate) options: &'a PlanOptions,
@@ -215,7 +216,8 @@ pub(crate) struct Planner<'a> {
 }
 
 impl<'a> Planner<'a> {
-    pub(crate) fn new(tracker: &'a Tracker, messages: &'a [Message], options: &'a PlanOptions) -> Self {
+    /// A planner for `messages`, which are those of [`crate::prepare`] and known to the tracker.
+    pub fn new(tracker: &'a Tracker, messages: &'a [Message], options: &'a PlanOptions) -> Self {
         let environment = find_environment(messages);
         let before = size_with(options, messages);
         let surroundings: Estimate =
@@ -224,9 +226,37 @@ impl<'a> Planner<'a> {
         Self { tracker, messages, options, environment, ordinals: ordinals(messages), fixed, before }
     }
 
-    pub(crate) fn plan(&self) -> Plan {
+    /// Decides what to do.
+    pub fn plan(&self) -> Plan {
+        self.decided(self.choose(true))
+    }
+
+    /// Decides what to do where old outputs cannot be masked.
+    pub fn plan_without_masks(&self) -> Plan {
+        self.decided(self.choose(false))
+    }
+
+    /// Decides what to give up where an ordinary compaction, planned for this reason, turns out too large.
+    pub fn plan_last_resort(&self, why: String) -> Plan {
+        let rung = match Bottom::of(self).check(self) {
+            Ok(()) => Rung::LastResort(plan_last_resort(self)),
+            Err(refusal) => {
+                let reason = refusal.to_string();
+                return Plan { rung: Rung::DoesNotFit(refusal), reason, before: self.before };
+            }
+        };
+        Plan { rung, reason: why, before: self.before }
+    }
+
+    /// Decides which outputs to shorten where no snapshot may be written; nothing is left out but the middle of outputs.
+    pub fn plan_truncation(&self) -> Plan {
+        let outputs = self.shrink_outputs(0, self.options.budget.outputs.protected);
+        let rung = if outputs.is_empty() { Rung::Noop } else { Rung::Mask(outputs) };
+        Plan { rung, reason: "only tool outputs may be shortened".into(), before: self.before }
+    }
+
+    fn decided(&self, (rung, reason): (Rung, String)) -> Plan {
         let Self { before, options, .. } = *self;
-        let (rung, reason) = self.choose();
         let reason = match (&rung, options.trigger) {
             (Rung::Compact(_) | Rung::LastResort(_), Trigger::Forced) => format!("asked for; {reason}"),
             _ => reason,
@@ -234,7 +264,7 @@ impl<'a> Planner<'a> {
         Plan { rung, reason, before }
     }
 
-    fn choose(&self) -> (Rung, String) {
+    fn choose(&self, may_mask: bool) -> (Rung, String) {
         let Budget { window, threshold, .. } = self.options.budget;
         let before = self.before;
         if self.messages.len() == self.environment.len {
@@ -245,7 +275,7 @@ impl<'a> Planner<'a> {
         let limit = threshold.tokens(window);
         let is_reached = limit.is_some_and(|limit| before >= limit);
         if !overflows && !is_reached && !is_forced {
-            return self.choose_below(limit);
+            return self.choose_below(limit, may_mask);
         }
         let why = match limit {
             _ if overflows => format!("{before} tokens do not fit in the window of {window}"),
@@ -253,15 +283,16 @@ impl<'a> Planner<'a> {
             _ => format!("{before} tokens"),
         };
         let below = limit.map_or(window, |limit| window.min(limit - TokenCount(1)));
-        if !is_forced && let Some((masks, after)) = self.plan_masks(below) {
+        let may_mask = may_mask && !is_forced;
+        if may_mask && let Some((masks, after)) = self.plan_masks(below) {
             return (Rung::Mask(masks), format!("{why}; masking old tool outputs leaves at most {after}"));
         }
         self.choose_compaction(&why)
     }
 
-    fn choose_below(&self, limit: Option<TokenCount>) -> (Rung, String) {
+    fn choose_below(&self, limit: Option<TokenCount>, may_mask: bool) -> (Rung, String) {
         let why = below(self.before, limit);
-        if limit.is_none() {
+        if limit.is_none() || !may_mask {
             return (Rung::Wait, why);
         }
         let plan = plan_masks(self.messages, &self.mask_settings(), self.options.mask_when);

@@ -37,10 +37,20 @@ impl Replacement {
         texts.find(|text| content_hash(text) == self.content)
     }
 
+    /// The same without a pointer to a file, for an output that could not be saved but cannot stay.
+    #[must_use]
+    pub fn unsaved(mut self) -> Self {
+        self.text = self.text.replace(&self.file, NOT_SAVED);
+        self
+    }
+
     fn concerns(&self, result: &ToolResult) -> bool {
         result.call == self.call && content_hash(&output_text(result)) == self.content
     }
 }
+
+/// Stands where the name of a file would.
+pub(crate) const NOT_SAVED: &str = "not saved";
 
 /// Shortens the results that the replacements name and tells how many there were. What is no longer there, or was
 /// shortened before, is passed over.

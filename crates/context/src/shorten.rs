@@ -4,7 +4,7 @@ use longhaul_conversation::{Body, Message, Ordinal, Role, TokenCount};
 use serde::Serialize;
 
 use crate::Estimator;
-use crate::replace::{content_hash, sanitised};
+use crate::replace::{NOT_SAVED, content_hash, sanitised};
 use crate::truncate::{Ends, ends, grouped};
 
 /// A text in a message that is to be shown in a shorter form.
@@ -28,6 +28,13 @@ impl Shortening {
     /// The whole text, as it belongs in the file.
     pub fn full_text<'m>(&self, messages: &'m [Message]) -> Option<&'m str> {
         messages.get(self.message)?.parts.get(self.part)?.as_text()
+    }
+
+    /// The same without a pointer to a file, for a text that could not be saved but cannot stay.
+    #[must_use]
+    pub fn unsaved(mut self) -> Self {
+        self.text = self.text.replace(&self.file, NOT_SAVED);
+        self
     }
 }
 

@@ -76,6 +76,12 @@ impl UserWords {
         }
     }
 
+    /// What was typed in each message before `before`.
+    pub(crate) fn texts(&self, before: Ordinal) -> impl Iterator<Item = (Ordinal, &str)> {
+        let earlier = self.said.iter().filter(move |said| said.at < before);
+        earlier.map(|said| (said.at, said.text.as_str()))
+    }
+
     /// The words of messages before `before` that fit in `room`.
     ///
     /// The newest and the first come before the rest, which are taken shortest first: rules are short. Those two are folded

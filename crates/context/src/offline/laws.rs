@@ -1,11 +1,12 @@
 //! What holds for every conversation, window and setting.
 
-use longhaul_conversation::{Message, Origin, Part, Role, find_faults};
+use longhaul_conversation::{Message, Ordinal, Origin, Part, Role, TokenCount, find_faults};
 use proptest::prelude::*;
 
 use super::*;
+use crate::plan::size_with;
 use crate::shapes::{any_conversation, conversation};
-use crate::{Budget, BudgetSettings, Fixed, Rung, Threshold, continue_numbering, plan};
+use crate::{Budget, BudgetSettings, Fixed, Threshold, Trigger, continue_numbering, plan};
 
 const RULES: &[&str] = &[
     "Never push to main without asking me first.",

@@ -1,9 +1,9 @@
-use longhaul_conversation::{Message, Ordinal, Origin, Part, Role, find_faults};
+use longhaul_conversation::{Message, Ordinal, Origin, Part, Role, TokenCount, find_faults};
 
 use super::laws::track;
 use super::*;
 use crate::shapes::conversation;
-use crate::{Budget, BudgetSettings, Fixed, Threshold, continue_numbering};
+use crate::{Budget, BudgetSettings, Fixed, Threshold, Trigger, continue_numbering};
 
 fn options(window: u64) -> PlanOptions {
     PlanOptions::new(TokenCount(window))

@@ -9,6 +9,7 @@ use longhaul_conversation::{Message, Ordinal, Origin, Part};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use self::rules::{Effect, can_be_listed_rule, effect_of, introduces_rules};
+use crate::adopt::FOUND;
 use crate::sentences::UnitKind;
 use crate::snapshot::{Section, Snapshot};
 use crate::tracker::{USER_SAID, own_snapshot};
@@ -134,6 +135,13 @@ impl Pins {
         (!text.is_empty()).then(|| self.put(text, None))
     }
 
+    /// Pins a sentence of the user's that a model recognised as a rule; nothing if it was pinned before, even where it was
+    /// taken back since: a model does not speak for the user.
+    pub fn add_quoted(&mut self, text: &str, message: Ordinal) -> Option<PinId> {
+        let is_new = !text.trim().is_empty() && self.pins.iter().all(|pin| pin.id != PinId::of(text));
+        is_new.then(|| self.put(text.trim(), Some(message)))
+    }
+
     /// Takes over the pins of an earlier snapshot, whose messages may be lost.
     pub(crate) fn take_over(&mut self, snapshot: &Snapshot) {
         let through = snapshot.through().unwrap_or(Ordinal(self.last));
@@ -142,6 +150,8 @@ impl Pins {
             let at = entry.marks().last().copied().unwrap_or(through);
             // The user's words begin where they are named; what stands before them are pins.
             let pins = entry.lines().iter().take_while(|line| !line.starts_with(USER_SAID));
+            // What a model only believes to be a rule was never the user's.
+            let pins = pins.filter(|line| !line.starts_with(FOUND));
             for pin in pins.map(|pin| pin.trim()).filter(|pin| !pin.is_empty()) {
                 self.put(pin, Some(at));
             }
