@@ -264,14 +264,14 @@ mod tests {
         /// Objects of known and unknown names with values of any type.
         #[test]
         fn no_settings_panic(steps in proptest::collection::vec(proptest::sample::select(vec![
-            "longhaul", "compaction", "threshold", "windows", "model", "name", "hooks", "security", "ö.x", "",
+            "longhaul", "compaction", "threshold", "thresholds", "ö*", "windows", "model", "name", "hooks", "security", "ö.x", "",
         ]), 0..5), value in prop_oneof![
             Just("null".to_string()), Just("[]".into()), Just("{}".into()), Just("1e308".into()), "\"[a-z0-9.%]{0,4}\"",
         ]) {
             let text = steps.iter().rev().fold(value, |inside, step| format!("{{{step:?}: {inside}}}"));
             let mut loaded = Loaded::default();
             let _ = loaded.add(Path::new("any").into(), text.as_bytes());
-            let _ = (loaded.settings.window(""), loaded.settings.threshold(), loaded.settings.keep());
+            let _ = (loaded.settings.window(""), loaded.settings.threshold(Some("ö")), loaded.settings.keep());
         }
     }
 }

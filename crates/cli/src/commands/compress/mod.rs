@@ -151,6 +151,7 @@ fn compress(
     let (mut session, tracker) = load::session(&options.file, redaction.as_mut())?;
     let window = Window::find(options.window, settings, &session.info);
     let plan_options = plan_options(options, settings, &session, window);
+    let set_by = set_by(settings, session.info.model());
     let mut outcome = with_progress(
         || "compacting".to_string(),
         || compact_offline(&tracker, session.transcript.messages(), &plan_options),
@@ -168,7 +169,7 @@ fn compress(
         tracker,
         window,
         outcome,
-        set_by: set_by(settings),
+        set_by,
         redaction,
         written,
         destination,
@@ -184,7 +185,7 @@ fn plan_options(
     window: Window,
 ) -> PlanOptions {
     let budget = BudgetSettings {
-        threshold: settings.threshold(),
+        threshold: settings.threshold(session.info.model()).map(|(threshold, _)| threshold),
         target: settings.target(),
         snapshot: settings.snapshot_budget(),
         ..BudgetSettings::default()
@@ -224,22 +225,12 @@ fn name_of(options: &CompressOptions) -> String {
 }
 
 /// The values that are not at their default, each with where it was set.
-fn set_by(settings: &Settings) -> Vec<(&'static str, String)> {
-    let keys = [
-        ("threshold", THRESHOLD),
-        ("threshold", "model.compressionThreshold"),
-        ("keep", KEEP),
-        ("snapshot_budget", SNAPSHOT_BUDGET),
-        ("target", TARGET),
-    ];
-    let mut set: Vec<(&'static str, String)> = Vec::new();
-    for (name, key) in keys {
-        let provenance = settings.provenance(key);
-        if provenance != Provenance::Default && set.iter().all(|(known, _)| *known != name) {
-            set.push((name, provenance.to_string()));
-        }
-    }
-    set
+fn set_by(settings: &Settings, model: Option<&str>) -> Vec<(&'static str, String)> {
+    let threshold = settings.threshold(model).map(|(_, provenance)| ("threshold", provenance));
+    let others = [("keep", KEEP), ("snapshot_budget", SNAPSHOT_BUDGET), ("target", TARGET)];
+    let others = others.map(|(name, key)| (name, settings.provenance(key)));
+    let set = threshold.into_iter().chain(others).filter(|(_, set)| *set != Provenance::Default);
+    set.map(|(name, provenance)| (name, provenance.to_string())).collect()
 }
 
 /// The failure that an outcome is, if it is one.
