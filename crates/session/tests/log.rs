@@ -252,6 +252,26 @@ fn masks_are_recorded_by_their_previews() {
 }
 
 #[test]
+fn a_program_that_passes_our_records_over_sees_everything_uncompacted() {
+    let (_root, mut log) = new_log();
+    appended(&mut log, "u1 m1");
+    log.append(&calling("m2", &["c1", "c2"])).expect("appended");
+    log.append(&answering("m2_response", vec![result("c1", "one"), result("c2", "two")])).expect("appended");
+    compact(&mut log, "k1", "m2 m2_response");
+    appended(&mut log, "u3 m3");
+    compact(&mut log, "k2", "m3");
+    check(&log, "s ack m3");
+    let text: String = lines(&log)
+        .into_iter()
+        .filter(|line| !line.starts_with(r#"{"$longhaul""#))
+        .flat_map(|line| [line, "\n".into()])
+        .collect();
+    let seen = read_session(text.as_bytes()).expect("a session");
+    assert_eq!(seen.transcript.messages(), log.replay().messages());
+    assert_eq!(seen.info.compactions, 0);
+}
+
+#[test]
 fn notes_beside_the_conversation_come_back() {
     let (_root, mut log) = new_log();
     let setup = Setup { system: vec![Part::text(Origin::Hook, "Be brief.")], tools: Vec::new() };
