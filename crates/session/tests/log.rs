@@ -312,6 +312,21 @@ fn a_torn_last_line_is_mended() {
     check_recovery(&long, &[Recovery::TornLineCut { bytes: long.len() as u64 }], "u1 m9");
 }
 
+#[test]
+fn a_log_can_be_handed_to_another_thread() {
+    fn check_send<T: Send + Sync>(_: &T) {}
+    let (_root, log) = new_log();
+    check_send(&log);
+}
+
+#[test]
+fn what_is_not_there_is_not_made_by_opening_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let path = root.path().join("chats/session-x.jsonl");
+    assert!(matches!(Log::open(&path, &session("fresh")), Err(LogError::Io { act: "open", .. })));
+    check_path(&root.path().join("chats"), false);
+}
+
 #[track_caller]
 fn check_path(path: &Path, exists: bool) {
     assert_eq!(path.exists(), exists, "{}", path.display());
