@@ -142,5 +142,6 @@ fn import_side_chains(project: &Project, parent: &str, session: &Session) -> Res
 }
 
 fn new_id() -> String {
-    Uuid::now_v7().to_string()
+    // Files are named by the first eight characters, which must differ between sessions of one minute.
+    Uuid::new_v4().to_string()
 }
