@@ -22,8 +22,8 @@ const LONGEST_GAP: usize = 64;
 
 const PIECE_OF_NAME: f32 = 0.8;
 const BESIDE_DIGITS: f32 = 0.7;
-const PLURAL: f32 = 0.9;
-const BEGINNING: f32 = 0.5;
+const OTHER_ENDING: f32 = 0.9;
+const BEGINNING: f32 = 0.6;
 
 /// One match of one term.
 #[derive(Clone, Debug, PartialEq)]
@@ -198,21 +198,28 @@ fn right_fit(text: &str, start: usize, end: usize) -> Option<f32> {
     let Some(next) = behind(text, end).filter(|letter| is_word(*letter) && is_word(last)) else {
         return Some(1.0);
     };
-    let mut rest = text[end..].chars().skip(1);
-    let after = rest.next();
+    let after = text[end..].chars().nth(1);
     if next == '_' {
         Some(PIECE_OF_NAME)
     } else if last.is_numeric() != next.is_numeric() {
         Some(BESIDE_DIGITS)
     } else if is_hump(last, next, after) {
         Some(PIECE_OF_NAME)
-    } else if matches!(next, 's' | 'S') && !after.is_some_and(is_word) {
-        Some(PLURAL)
+    } else if end - start >= 3 && is_ending(&text[end..]) {
+        Some(OTHER_ENDING)
     } else if last.is_alphabetic() && end - start >= 4 {
         Some(BEGINNING)
     } else {
         None
     }
+}
+
+/// Whether the rest of a word is what English words end with in another form.
+fn is_ending(rest: &str) -> bool {
+    let letters = rest.bytes().take_while(u8::is_ascii_lowercase).count();
+    let is_whole = !rest[letters..].chars().next().is_some_and(is_word);
+    is_whole
+        && matches!(&rest[..letters], "s" | "es" | "e" | "d" | "ed" | "ing" | "ings" | "y" | "ies" | "ied")
 }
 
 /// Where a phrase ends whose first word ends at `end`.
@@ -259,7 +266,9 @@ mod tests {
         check("error", "an Error: ERROR", &["Error 100", "ERROR 100"]);
         check("error", "errors", &["error 90"]);
         check("error", "erroneous terror", &[]);
-        check("compact", "compaction", &["compact 50"]);
+        check("compact", "compaction", &["compact 60"]);
+        check("creating", "create creates", &["creat 81", "creat 81"]);
+        check("fail", "failed failing", &["fail 90", "fail 90"]);
         check("go", "google go", &["go 100"]);
         check("errors", "error errors", &["error 90", "errors 100"]);
     }
