@@ -1,12 +1,14 @@
 //! Finds the terms of a query in a text.
 //!
-//! Most of a text is skipped by one automaton over all spellings. Only the line around a match is looked at closely,
+//! Most of a text is skipped by one search for all spellings. Only the line around a match is looked at closely,
 //! where matches may overlap: a path, its end and the words in it.
 
 use std::ops::Range;
 
+use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 
+use crate::candidates::Candidates;
 use crate::letters::{is_hump, is_word, length_of_prefix};
 use crate::query::{Edges, Spelling, Term};
 
@@ -38,6 +40,7 @@ pub(crate) struct Found {
 #[derive(Debug)]
 pub(crate) struct Matcher {
     automaton: AhoCorasick,
+    searcher: Option<Searcher>,
     patterns: Vec<Pattern>,
     longest: usize,
 }
@@ -69,7 +72,8 @@ impl Matcher {
             builder.kind(Some(AhoCorasickKind::DFA));
         }
         let automaton = builder.build(&texts).ok()?;
-        Some(Self { automaton, patterns, longest })
+        let searcher = Searcher::new(texts.iter().map(|text| text.to_ascii_lowercase()));
+        Some(Self { automaton, searcher, patterns, longest })
     }
 
     /// Hands over the matches of each line that has any, with the part of the line that was looked at.
@@ -77,14 +81,15 @@ impl Matcher {
         let mut found = Vec::new();
         let mut at = 0;
         let mut done = 0;
-        while let Some(first) = self.automaton.find(Input::new(text).range(at..)) {
-            let line = line_around(text, first.start()..first.end(), done);
+        let mut candidates = Candidates::new(text, &self.automaton, self.searcher.as_ref(), self.longest);
+        while let Some(first) = candidates.next(at) {
+            let line = line_around(text, first.clone(), done);
             self.find_in(text, line.clone(), done, &mut found);
             if !found.is_empty() {
                 take(line.clone(), &found);
             }
             // What goes on behind the end of a piece ends in the next one.
-            at = first.end().max(text.floor_char_boundary(line.end.saturating_sub(self.longest)));
+            at = first.end.max(text.floor_char_boundary(line.end.saturating_sub(self.longest)));
             if line.end == text.len() || text.as_bytes()[line.end] == b'\n' {
                 at = line.end;
             }
