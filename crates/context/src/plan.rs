@@ -226,6 +226,26 @@ impl<'a> Planner<'a> {
         Self { tracker, messages, options, environment, ordinals: ordinals(messages), fixed, before }
     }
 
+    /// The messages that are planned for.
+    pub fn messages(&self) -> &'a [Message] {
+        self.messages
+    }
+
+    /// The mark of each message.
+    pub fn marks(&self) -> &[Ordinal] {
+        &self.ordinals
+    }
+
+    /// What the request takes now.
+    pub fn before(&self) -> TokenCount {
+        self.before
+    }
+
+    /// What the plans are made for.
+    pub fn options(&self) -> &'a PlanOptions {
+        self.options
+    }
+
     /// Decides what to do.
     pub fn plan(&self) -> Plan {
         self.decided(self.choose(true))
