@@ -172,6 +172,11 @@ impl<'a> Object<'a> {
         self.0.is_empty()
     }
 
+    /// What is left, in order.
+    pub(crate) fn into_fields(self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
+        self.0.into_iter()
+    }
+
     /// What is left, as a map that owns its content.
     pub(crate) fn into_map(self) -> Map<String, Value> {
         self.0.into_iter().map(|(key, value)| (key.into_owned(), value.into_value())).collect()

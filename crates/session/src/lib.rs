@@ -33,6 +33,7 @@ mod format;
 mod info;
 mod json;
 mod lines;
+mod log;
 mod origins;
 mod out;
 mod read;
@@ -42,5 +43,10 @@ pub use error::ReadError;
 pub use event::{Event, Warning};
 pub use format::Format;
 pub use info::{Question, SessionInfo, Skipped};
+pub use log::{
+    Compaction, CompactionReport, CompactionTokens, Durability, Entry, EntryKind, FragmentContent,
+    HostRecord, Log, LogError, LogHealth, Mask, Masking, NewSession, PinChange, RecordedCompaction,
+    RecordedFragment, Recovery, Replay, Rewrite, RewriteKind, RewriteState, SessionKind, Setup,
+};
 pub use read::{Session, SideChain, read, read_session, read_session_watched};
-pub use write::{Loss, LossKind, Target, Written, WrittenSession, write, write_session};
+pub use write::{Loss, LossKind, Target, Written, WrittenSession, response_id, write, write_session};

@@ -18,17 +18,42 @@ pub(crate) struct Out<'s> {
     ordinals: HashMap<MessageId, Ordinal>,
     /// The number in the last id that was made up.
     made_up: Cell<usize>,
+    wants_changes: bool,
+}
+
+/// What outlives an [`Out`], so that a reading that was put aside can go on.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub(crate) info: SessionInfo,
+    ordinals: HashMap<MessageId, Ordinal>,
+    made_up: usize,
+}
+
+impl Kept {
+    pub(crate) fn new(format: Format) -> Self {
+        Self { info: SessionInfo::new(format), ordinals: HashMap::new(), made_up: 0 }
+    }
 }
 
 impl<'s> Out<'s> {
     pub(crate) fn new(format: Format, sink: &'s mut dyn FnMut(Event)) -> Self {
-        Self {
-            info: SessionInfo::new(format),
-            sink,
-            line: None,
-            ordinals: HashMap::new(),
-            made_up: Cell::new(0),
-        }
+        Self { wants_changes: true, ..Self::resume(Kept::new(format), sink) }
+    }
+
+    /// Goes on where another left off. The reader itself keeps the messages; `sink` is told of warnings only.
+    pub(crate) fn resume(kept: Kept, sink: &'s mut dyn FnMut(Event)) -> Self {
+        let Kept { info, ordinals, made_up } = kept;
+        Self { info, sink, line: None, ordinals, made_up: Cell::new(made_up), wants_changes: false }
+    }
+
+    /// Puts the reading aside.
+    pub(crate) fn into_kept(self) -> Kept {
+        Kept { info: self.info, ordinals: self.ordinals, made_up: self.made_up.get() }
+    }
+
+    /// Whether anybody listens to changes.
+    pub(crate) fn wants_changes(&self) -> bool {
+        self.wants_changes
     }
 
     /// From now on warnings concern this line.
@@ -43,17 +68,16 @@ impl<'s> Out<'s> {
         (self.sink)(Event::Change(Change::Put(message)));
     }
 
+    /// Hands on a change to messages that have their marks.
+    pub(crate) fn change(&mut self, change: Change) {
+        (self.sink)(Event::Change(change));
+    }
+
     /// Gives a message its mark: the one it had, or the next.
-    fn marked(&mut self, message: Message) -> Message {
+    pub(crate) fn marked(&mut self, message: Message) -> Message {
         let next = Ordinal(self.ordinals.len() as u32 + 1);
         let ordinal = *self.ordinals.entry(message.id.clone()).or_insert(next);
         Message { ordinal: Some(ordinal), ..message }
-    }
-
-    /// Adds a message behind the one with the id `after`, or replaces the one with its id.
-    pub(crate) fn put_after(&mut self, after: MessageId, message: Message) {
-        let message = self.marked(message);
-        (self.sink)(Event::Change(Change::PutAfter { after, message }));
     }
 
     /// A message that was put earlier goes on.

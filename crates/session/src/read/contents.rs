@@ -178,7 +178,7 @@ pub(crate) fn status_word(status: ToolStatus) -> &'static str {
 }
 
 /// The status that [`status_word`] writes as `word`.
-pub(super) fn status_of_word(word: &str) -> Option<ToolStatus> {
+pub(crate) fn status_of_word(word: &str) -> Option<ToolStatus> {
     STATUSES.iter().find(|(known, _)| *known == word).map(|(_, status)| *status)
 }
 
@@ -250,7 +250,7 @@ fn read_head(document: &mut Object<'_>, out: &mut Out<'_>) {
 }
 
 /// Invents ids for calls without one, and finds them again for the results.
-#[derive(Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct CallIds {
     count: usize,
     /// Calls without an id that wait for their result, by the tool's name, the oldest first.

@@ -2,12 +2,15 @@
 //!
 //! A model's message carries its tool calls with their results, which become a user message of their own behind it.
 //! The same response may also have been recorded as a user message; the one found first counts.
+//!
+//! Records of Longhaul's own stand between the others. They rewrite the transcript, and may bring back what was rewritten,
+//! so that the messages are kept here while the file is read.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_conversation::{
-    Body, CallId, Extra, Message, MessageId, Origin, Output, Part, Role, Thought, TokenCount, ToolCall,
-    ToolResult, ToolStatus, Usage, Vendor,
+    Body, CallId, Change, Extra, Message, MessageId, Origin, Output, Part, Role, Thought, TokenCount,
+    ToolCall, ToolResult, ToolStatus, Usage, Vendor,
 };
 use serde_json::{Map, Value};
 
@@ -15,9 +18,13 @@ use super::contents::{CallIds, read_part, status_of_word, text_parts};
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
+use crate::log::{
+    Branch, Effect, HostRecord, PinChange, Record, RecordedFragment, RewriteKind, decode_record,
+};
 use crate::out::Out;
+use crate::write::response_id;
 
-pub(super) const JSONL: Known = Known {
+pub(crate) const JSONL: Known = Known {
     format: Format::GeminiJsonl,
     is_record,
     is_document: |_| false,
@@ -48,11 +55,16 @@ fn is_message(record: &Object<'_>) -> bool {
     known && record.has("id") && (record.has("content") || record.has("toolCalls"))
 }
 
-#[derive(Default)]
-struct Gemini {
+/// Reads the records of a session and keeps what they amount to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gemini {
     ids: CallIds,
     /// Which message holds the response to each call.
     answered: HashMap<CallId, MessageId>,
+    pub(crate) branch: Branch,
+    pub(crate) pins: Vec<PinChange>,
+    pub(crate) fragments: Vec<RecordedFragment>,
+    pub(crate) host: Option<HostRecord>,
 }
 
 impl Reader for Gemini {
@@ -68,8 +80,10 @@ impl Gemini {
     fn object(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {
         if let Some(id) = record.take_string("$rewindTo") {
             let id = MessageId::new(id);
-            if out.knows(&id) {
-                out.rewind_to(id);
+            if self.branch.position(&id).is_some() {
+                self.change(Change::RewindTo(id), out);
+                // What was taken back may be answered again.
+                self.answered.retain(|_, message| self.branch.position(message).is_some());
             } else {
                 out.warn(format!("rewinds to the message {id}, which is not there; ignored"));
             }
@@ -77,12 +91,13 @@ impl Gemini {
             let checkpoint = changes.take_array("messages");
             read_head(&changes, out);
             if let Some(messages) = checkpoint {
-                out.restart();
+                out.info.compactions += 1;
+                self.change(Change::Restart, out);
                 self.answered.clear();
                 self.messages(messages, out);
             }
-        } else if record.has("$longhaul") {
-            out.skip("$longhaul");
+        } else if let Some(record) = record.take_object("$longhaul") {
+            self.longhaul(record, out);
         } else if is_message(&record) {
             self.message(record, out);
         } else if record.has("sessionId") {
@@ -93,6 +108,65 @@ impl Gemini {
             }
         } else {
             out.skip(record.str("type").unwrap_or("record of an unknown kind"));
+        }
+    }
+
+    /// A record of our own.
+    fn longhaul(&mut self, record: Object<'_>, out: &mut Out<'_>) {
+        match decode_record(record, &self.branch) {
+            None => return out.skip("$longhaul"),
+            Some(Record::Exact(message)) => {
+                for result in message.results() {
+                    self.answers(&result.call, &message.id);
+                }
+                return self.put(message, out);
+            }
+            Some(Record::Setup(setup)) => {
+                out.info.system = setup.system;
+                out.info.tools = setup.tools;
+                return;
+            }
+            Some(Record::Fragment(fragment)) => return self.fragments.push(fragment),
+            Some(Record::Pin(change)) => return self.pins.push(change),
+            Some(Record::Host(host)) => return self.host = Some(host),
+            Some(Record::Compaction { id, at, compaction, view }) => {
+                out.info.compactions += 1;
+                self.branch.compact(id, at, compaction, view);
+            }
+            Some(Record::Mask { id, at, masking }) => self.branch.mask(id, at, masking),
+            Some(Record::Undo { rewrite }) => match self.branch.undo(&rewrite) {
+                None => return out.warn(format!("undoes {rewrite}, which is not in effect; ignored")),
+                Some(undone) if matches!(undone.kind, RewriteKind::Compaction(_)) => {
+                    out.info.compactions -= 1;
+                }
+                Some(_) => {}
+            },
+        }
+        self.show_anew(out);
+    }
+
+    /// Adds a message, or replaces the one with its id.
+    fn put(&mut self, message: Message, out: &mut Out<'_>) {
+        let message = out.marked(message);
+        out.note(message.at, message.model.as_deref(), message.usage);
+        self.change(Change::Put(message), out);
+    }
+
+    fn change(&mut self, change: Change, out: &mut Out<'_>) {
+        if !out.wants_changes() {
+            self.branch.apply(change);
+            return;
+        }
+        match self.branch.apply(change.clone()) {
+            Effect::Same => out.change(change),
+            Effect::Anew => self.show_anew(out),
+        }
+    }
+
+    fn show_anew(&self, out: &mut Out<'_>) {
+        if out.wants_changes() {
+            out.change(Change::Restart);
+            self.branch.visible().into_iter().for_each(|message| out.change(Change::Put(message)));
         }
     }
 
@@ -119,7 +193,7 @@ impl Gemini {
                     return out.skip("response recorded twice");
                 }
                 let extra = Extra::boxed(Vendor::Agent, record.into_map());
-                out.put(Message { at, extra, ..Message::new(id, Role::User, parts) });
+                self.put(Message { at, extra, ..Message::new(id, Role::User, parts) }, out);
             }
             Some("gemini") => self.model(id, at, record, out),
             kind => out.skip(kind.unwrap_or("?")),
@@ -144,7 +218,7 @@ impl Gemini {
         }
         parts.extend(content);
         parts.retain(|part| !part.is_empty() || part.extra.is_some());
-        let response_id = MessageId::new(format!("{id}_response"));
+        let response_id = response_id(&id);
         let mut responses = Vec::new();
         let mut recorded = Recorded::in_parts(&parts);
         let mut answered_at = at;
@@ -157,12 +231,11 @@ impl Gemini {
         message.model = record.take_string("model");
         message.usage = record.take("tokens").as_ref().and_then(read_tokens);
         message.extra = Extra::boxed(Vendor::Agent, record.into_map());
-        out.put(message);
+        self.put(message, out);
         if !responses.is_empty() {
-            out.put_after(
-                id,
-                Message { at: answered_at, ..Message::new(response_id, Role::User, responses) },
-            );
+            let response = Message { at: answered_at, ..Message::new(response_id, Role::User, responses) };
+            let message = out.marked(response);
+            self.change(Change::PutAfter { after: id, message }, out);
         }
     }
 

@@ -7,7 +7,7 @@ pub(crate) mod claude;
 mod cline;
 mod codex;
 pub(crate) mod contents;
-mod gemini;
+pub(crate) mod gemini;
 mod mini_swe;
 pub(crate) mod openai;
 mod openhands;
@@ -146,7 +146,7 @@ pub fn read(input: impl Read, sink: &mut dyn FnMut(Event)) -> Result<SessionInfo
     }
 }
 
-fn read_line(known: &'static Known, reader: &mut dyn Reader, line: &Line<'_>, out: &mut Out<'_>) {
+pub(crate) fn read_line(known: &'static Known, reader: &mut dyn Reader, line: &Line<'_>, out: &mut Out<'_>) {
     out.at_line(Some(line.number));
     let (text, lossy) = text_of(line.bytes);
     match Json::parse_without(&text, known.unread) {

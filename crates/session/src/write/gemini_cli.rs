@@ -83,26 +83,59 @@ fn records(session: &Session, losses: &mut Losses) -> Vec<Value> {
             continue;
         }
         match message.role {
-            Role::User => records.extend(writer.user(&message.id, message, &message.parts)),
+            Role::User => records.push(writer.user(&message.id, message, &message.parts)),
             Role::Model => {
                 let answers = writer.take_answers(message, behind);
-                records.extend(writer.model(message, &answers));
+                records.push(writer.model(message, &answers));
                 rest = &behind[answers.whole..];
                 if let Some((left, parts)) = answers.rest {
                     rest = &rest[1..];
-                    let response = response_id(message);
+                    let response = response_id(&message.id);
                     let id = if left.id == response { writer.free_id(&response) } else { left.id.clone() };
-                    records.extend(writer.user(&id, left, parts));
+                    records.push(writer.user(&id, left, parts));
                 }
             }
         }
     }
+    records.retain(has_content);
     records
 }
 
-/// The id under which the answers to a model's message are read.
-fn response_id(message: &Message) -> MessageId {
-    MessageId::new(format!("{}_response", message.id))
+/// One message as a record. Results in it are named by `names` where they do not say which tool they are of.
+pub(crate) fn encode_record(message: &Message, names: HashMap<&CallId, &str>) -> Value {
+    let mut losses = Losses::default();
+    let mut writer = Writer::of_one(&mut losses, names);
+    match message.role {
+        Role::User => writer.user(&message.id, message, &message.parts),
+        Role::Model => writer.model(message, &Answers::default()),
+    }
+}
+
+/// A model's message with the message that answers its calls as one record; `None` if that would not be all of the answer.
+pub(crate) fn encode_answered(model: &Message, response: &Message) -> Option<Value> {
+    if response.id != response_id(&model.id)
+        || response.results().next().is_none()
+        || response.extra.is_some()
+    {
+        return None;
+    }
+    let mut losses = Losses::default();
+    let mut writer = Writer::of_one(&mut losses, call_names(std::slice::from_ref(model)));
+    let answers = writer.take_answers(model, std::slice::from_ref(response));
+    (answers.whole == 1 && answers.rest.is_none()).then(|| writer.model(model, &answers))
+}
+
+/// Whether anything is left to say in a record.
+fn has_content(record: &Value) -> bool {
+    let is_filled = |key: &str| record[key].as_array().is_some_and(|list| !list.is_empty());
+    ["content", "thoughts", "toolCalls"].into_iter().any(is_filled)
+}
+
+/// The id under which the results that answer a model's message are read from a Gemini CLI session.
+///
+/// A message of results with this id is written into the model's own record, the way Gemini CLI does it.
+pub fn response_id(model: &MessageId) -> MessageId {
+    MessageId::new(format!("{model}_response"))
 }
 
 struct Writer<'a> {
@@ -129,10 +162,16 @@ struct Answers<'a> {
 }
 
 impl<'a> Writer<'a> {
+    /// Writes single messages of a session that is Gemini CLI's own.
+    fn of_one(losses: &'a mut Losses, names: HashMap<&'a CallId, &'a str>) -> Self {
+        let clock = Clock::default();
+        Self { losses, names, ids: HashSet::new(), is_own: true, answered: HashMap::new(), clock }
+    }
+
     /// Takes the results behind a model's message, as long as they come in the order of its calls.
     fn take_answers(&mut self, message: &'a Message, behind: &'a [Message]) -> Answers<'a> {
         let mut answers = Answers::default();
-        let response = response_id(message);
+        let response = response_id(&message.id);
         let mut open: Vec<&CallId> = message.calls().map(|call| &call.id).collect();
         open.retain(|call| !self.answered.contains_key(*call));
         let mut open = open.as_slice();
@@ -180,8 +219,8 @@ impl<'a> Writer<'a> {
         numbered.into_iter().find(|id| !self.ids.contains(id)).expect("there are more numbers than messages")
     }
 
-    /// A record of the user's side; none if nothing is left to say.
-    fn user(&mut self, id: &MessageId, message: &Message, parts: &[Part]) -> Option<Value> {
+    /// A record of the user's side.
+    fn user(&mut self, id: &MessageId, message: &Message, parts: &[Part]) -> Value {
         self.losses.at(message);
         let mut content = Vec::new();
         for piece in pieces(parts, &ORIGINS) {
@@ -208,12 +247,11 @@ impl<'a> Writer<'a> {
         let mut record = self.record(id, message, "user");
         record.insert("content".into(), Value::Array(content));
         self.add_fields(&mut record, message);
-        let says_something = record["content"].as_array().is_some_and(|content| !content.is_empty());
-        says_something.then_some(Value::Object(record))
+        Value::Object(record)
     }
 
-    /// A record of the model's; none if nothing is left to say.
-    fn model(&mut self, message: &Message, answers: &Answers<'_>) -> Option<Value> {
+    /// A record of the model's.
+    fn model(&mut self, message: &Message, answers: &Answers<'_>) -> Value {
         self.losses.at(message);
         let mut record = self.record(&message.id, message, "gemini");
         let mut fitted = Vec::new();
@@ -243,7 +281,7 @@ impl<'a> Writer<'a> {
         }
         self.losses.at(message);
         self.add_fields(&mut record, message);
-        (!fitted.is_empty()).then_some(Value::Object(record))
+        Value::Object(record)
     }
 
     fn record(&mut self, id: &MessageId, message: &Message, kind: &str) -> Map<String, Value> {
@@ -286,6 +324,10 @@ impl<'a> Writer<'a> {
         if status != ToolStatus::Unstated {
             encoded.insert("status".into(), status_word(status).into());
         }
+        if let Some(text) = bare_text(parts, &call.name) {
+            encoded.insert("result".into(), text.into());
+            return timed(encoded, answers.at);
+        }
         let result = parts.iter().filter_map(|part| match &part.body {
             Body::Result(result) => {
                 let body = Body::Result(self.stated_result(result));
@@ -295,10 +337,7 @@ impl<'a> Writer<'a> {
             _ => self.part(part),
         });
         encoded.insert("result".into(), result.collect());
-        if let Some(at) = answers.at {
-            encoded.insert("timestamp".into(), at.to_string().into());
-        }
-        Value::Object(encoded)
+        timed(encoded, answers.at)
     }
 
     /// The result beside a status of its own: whether the call failed need not show in the answer.
@@ -318,6 +357,27 @@ impl<'a> Writer<'a> {
             }
             _ => fitted,
         }
+    }
+}
+
+/// The call with the time of its answer.
+fn timed(mut call: Map<String, Value>, at: Option<Timestamp>) -> Value {
+    if let Some(at) = at {
+        call.insert("timestamp".into(), at.to_string().into());
+    }
+    Value::Object(call)
+}
+
+/// The answer, if it is one text and nothing more, which may stand in the record as it is.
+fn bare_text<'a>(parts: &[&'a Part], tool: &str) -> Option<&'a str> {
+    let [part] = parts else { return None };
+    let result = part.as_result()?;
+    let is_bare = part.extra.is_none() && result.nested.is_empty();
+    let is_fine = matches!(result.status, ToolStatus::Unstated | ToolStatus::Succeeded);
+    let is_named = result.name.as_deref() == Some(tool);
+    match &result.output {
+        Output::Text(text) if is_bare && is_fine && is_named => Some(text),
+        _ => None,
     }
 }
 

@@ -209,7 +209,7 @@ fn parts(role: Role) -> impl Strategy<Value = Part> {
     ])
 }
 
-fn messages() -> impl Strategy<Value = Message> {
+pub(crate) fn messages() -> impl Strategy<Value = Message> {
     select(vec![Role::User, Role::Model]).prop_flat_map(|role| {
         let fields =
             select(vec![json!({"z": 1, "a": {"k": 2}}), json!({"name": "ann", "role": "developer"})]);

@@ -8,14 +8,14 @@ mod anthropic;
 mod claude;
 mod fit;
 mod gemini;
-mod gemini_cli;
+pub(crate) mod gemini_cli;
 #[cfg(test)]
-mod laws;
+pub(crate) mod laws;
 mod loss;
 mod neutral;
 mod openai;
 mod pieces;
-mod session;
+pub(crate) mod session;
 #[cfg(test)]
 mod session_laws;
 
@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::Format;
 
+pub use gemini_cli::response_id;
 use loss::Losses;
 pub use loss::{Loss, LossKind};
 pub use session::{WrittenSession, write_session};
@@ -108,6 +109,6 @@ fn restore_rest(inner: &mut Map<String, Value>, fields: &mut Map<String, Value>,
 }
 
 /// An object of these fields, in this order.
-fn object<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
+pub(crate) fn object<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
     fields.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }

@@ -72,7 +72,7 @@ fn pretty(value: &Value) -> String {
 }
 
 /// Adds a value as a line of its own.
-pub(super) fn push_line(text: &mut String, value: &Value) {
+pub(crate) fn push_line(text: &mut String, value: &Value) {
     text.push_str(&value.to_string());
     text.push('\n');
 }
@@ -97,6 +97,7 @@ pub(super) fn lose_side_chains(session: &Session, losses: &mut Losses) {
 }
 
 /// The time to write for a message: its own, or the last one that was known.
+#[derive(Default)]
 pub(super) struct Clock(Option<Timestamp>);
 
 impl Clock {

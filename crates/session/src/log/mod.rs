@@ -1,0 +1,36 @@
+//! The append-only log of a session: Gemini CLI's records, and beside them what Longhaul did with the conversation.
+
+mod branch;
+mod entry;
+mod error;
+mod exact;
+mod file;
+mod fork;
+mod journal;
+#[cfg(test)]
+mod laws;
+mod open;
+mod replay;
+mod view;
+
+use longhaul_conversation::Message;
+
+pub(crate) use branch::{Branch, Effect};
+pub use branch::{RecordedCompaction, Rewrite, RewriteKind, RewriteState};
+pub use entry::{
+    Compaction, CompactionReport, CompactionTokens, Entry, EntryKind, FragmentContent, HostRecord, Mask,
+    Masking, PinChange, RecordedFragment, Setup,
+};
+pub(crate) use entry::{Record, decode_record};
+pub use error::LogError;
+pub use file::{Durability, LogHealth};
+pub use journal::Log;
+pub use open::{NewSession, Recovery, SessionKind};
+pub use replay::Replay;
+
+/// Whether two messages are equal in all but their marks.
+fn same_but_for_marks(one: &Message, other: &Message) -> bool {
+    let Message { id, ordinal: _, role, at, model, usage, parts, extra } = one;
+    (id, role, at, model) == (&other.id, &other.role, &other.at, &other.model)
+        && (usage, parts, extra) == (&other.usage, &other.parts, &other.extra)
+}

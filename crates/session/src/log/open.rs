@@ -1,0 +1,221 @@
+//! Begins and opens logs, and mends what a crash left behind.
+
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use longhaul_conversation::Timestamp;
+use serde_json::{Value, json};
+
+use super::file::{LogFile, failed, is_full};
+use super::{Log, LogError, Replay};
+use crate::json::Json;
+use crate::lines::{mend, text_of};
+use crate::write::object;
+use crate::{Format, ReadError, read_session};
+
+/// What is known of a session when it begins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSession {
+    /// Names the session; the file's name is made of its first eight characters.
+    pub id: String,
+    /// The hash of the project's folder.
+    pub project_hash: String,
+    /// Whose session it is.
+    pub kind: SessionKind,
+    /// The folders it may work in.
+    pub directories: Vec<String>,
+    /// When it begins.
+    pub at: Timestamp,
+}
+
+/// Whose session it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SessionKind {
+    /// The user's.
+    Main,
+    /// A sub-agent's.
+    Subagent {
+        /// The id of the session that started it.
+        parent: String,
+    },
+}
+
+/// What had to be done to a log so that it could be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Recovery {
+    /// The last line broke off and was cut off.
+    TornLineCut {
+        /// How many bytes were cut off.
+        bytes: u64,
+    },
+    /// The last line was whole but for its end, which was added.
+    LineClosed,
+    /// The file was empty and was begun anew.
+    EmptyFile,
+    /// The file was no session. It was renamed, and a new one was begun in its place.
+    Unreadable {
+        /// Where the old file is now.
+        renamed: PathBuf,
+    },
+}
+
+impl Log {
+    /// Begins a session in the folder of a project's chats.
+    ///
+    /// A full disk is no error: the log then lives in memory, and [`Log::health`] says so.
+    ///
+    /// # Errors
+    /// [`LogError::BadId`], [`LogError::AlreadyThere`], or what prevents the file from being made.
+    pub fn create(folder: &Path, new: &NewSession) -> Result<Self, LogError> {
+        let path = folder.join(new.file_name()?);
+        let mut log = match LogFile::create(&path) {
+            Ok(file) => Self::on(path, Some(file)),
+            Err(error) if is_full(&error) => {
+                let mut log = Self::on(path, None);
+                log.switch_off(&error);
+                log
+            }
+            Err(error) => return Err(error),
+        };
+        log.take_and_write(&new.header())?;
+        Ok(log)
+    }
+
+    /// Opens a session to continue it. What a crash left behind is mended, and [`Log::recovered`] tells what that was.
+    /// If the file turns out to be no session at all, it is put aside and `new` begins in its place.
+    ///
+    /// # Errors
+    /// [`LogError::InUse`] if another process has it open, [`LogError::OtherFormat`] if it is a session of another kind,
+    /// or what prevents the file from being read.
+    pub fn open(path: &Path, new: &NewSession) -> Result<Self, LogError> {
+        let mut file = LogFile::open(path)?;
+        let length = file.reader()?.metadata().map_err(|cause| failed("read", path, cause))?.len();
+        let replay = Replay::read(file.reader()?).map_err(|error| unreadable(path, error))?;
+        let mut log = Self::on(path.to_path_buf(), Some(file));
+        log.replay = replay;
+        if log.replay.is_empty() {
+            return log.begin_anew(length, new);
+        }
+        log.mend_tail(length)?;
+        Ok(log)
+    }
+
+    /// Nothing in the file is a session's.
+    fn begin_anew(mut self, length: u64, new: &NewSession) -> Result<Self, LogError> {
+        let path = self.path().to_path_buf();
+        let Some(file) = &mut self.file else { return Ok(self) };
+        if length == 0 {
+            self.recovered.push(Recovery::EmptyFile);
+        } else {
+            if let Ok(session) = read_session(file.reader()?)
+                && session.info.format != Format::GeminiJsonl
+            {
+                return Err(LogError::OtherFormat { path, format: session.info.format });
+            }
+            let renamed = file.start_over(&format!(".unreadable-{}", new.at.as_millis()))?;
+            self.recovered.push(Recovery::Unreadable { renamed });
+        }
+        self.replay = Replay::default();
+        self.take_and_write(&new.header())?;
+        Ok(self)
+    }
+
+    /// Closes the last line if it is whole, and cuts it off if it is not.
+    fn mend_tail(&mut self, length: u64) -> Result<(), LogError> {
+        let path = self.path().to_path_buf();
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let tail = tail_of(file.reader()?, length).map_err(|cause| failed("read", &path, cause))?;
+        if tail.is_empty() {
+            return Ok(());
+        }
+        if is_whole(&tail) {
+            file.append(b"\n")?;
+            self.recovered.push(Recovery::LineClosed);
+        } else {
+            file.cut(length - tail.len() as u64)?;
+            self.recovered.push(Recovery::TornLineCut { bytes: tail.len() as u64 });
+        }
+        Ok(())
+    }
+}
+
+impl NewSession {
+    /// The name of its file below the folder of chats.
+    fn file_name(&self) -> Result<PathBuf, LogError> {
+        let name = match &self.kind {
+            SessionKind::Main => {
+                let minute = self.at.to_minute().replace(' ', "T").replace(':', "-");
+                let start: String = sanitised(&self.id)?.chars().take(8).collect();
+                PathBuf::from(format!("session-{minute}-{start}.jsonl"))
+            }
+            SessionKind::Subagent { parent } => {
+                Path::new(&sanitised(parent)?).join(format!("{}.jsonl", sanitised(&self.id)?))
+            }
+        };
+        Ok(name)
+    }
+
+    fn header(&self) -> Value {
+        let kind = match self.kind {
+            SessionKind::Main => "main",
+            SessionKind::Subagent { .. } => "subagent",
+        };
+        let at = self.at.to_string();
+        let mut header = object([
+            ("sessionId", self.id.as_str().into()),
+            ("projectHash", self.project_hash.as_str().into()),
+            ("startTime", at.as_str().into()),
+            ("lastUpdated", at.into()),
+            ("kind", kind.into()),
+        ]);
+        if !self.directories.is_empty() {
+            header.insert("directories".into(), json!(self.directories));
+        }
+        Value::Object(header)
+    }
+}
+
+/// An id as part of a file's name.
+fn sanitised(id: &str) -> Result<String, LogError> {
+    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
+    match id {
+        "" => Err(LogError::BadId { id: id.to_string() }),
+        id => Ok(id.chars().map(safe).collect()),
+    }
+}
+
+fn unreadable(path: &Path, error: ReadError) -> LogError {
+    let cause = match error {
+        ReadError::Io(cause) => cause,
+        other => std::io::Error::other(other),
+    };
+    failed("read", path, cause)
+}
+
+/// What stands behind the last end of a line.
+fn tail_of(mut file: impl Read + Seek, length: u64) -> std::io::Result<Vec<u8>> {
+    const CHUNK: u64 = 1 << 16;
+    let mut tail = Vec::new();
+    let mut start = length;
+    while start > 0 {
+        let from = start.saturating_sub(CHUNK);
+        let mut chunk = vec![0; usize::try_from(start - from).expect("a chunk is small")];
+        file.seek(SeekFrom::Start(from))?;
+        file.read_exact(&mut chunk)?;
+        if let Some(end) = memchr::memrchr(b'\n', &chunk) {
+            chunk.drain(..=end);
+            tail.splice(..0, chunk);
+            break;
+        }
+        tail.splice(..0, chunk);
+        start = from;
+    }
+    Ok(tail)
+}
+
+/// Whether a line that has no end yet is a whole record all the same.
+fn is_whole(line: &[u8]) -> bool {
+    let (text, _) = text_of(line);
+    let is_record = |text: &str| Json::parse(text).is_ok();
+    is_record(&text) || mend(&text).is_some_and(|mended| is_record(&mended))
+}

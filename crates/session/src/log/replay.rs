@@ -1,0 +1,145 @@
+//! Folds the records of a log into what they amount to.
+
+use std::io::Read;
+
+use longhaul_conversation::{Message, MessageId, Transcript};
+
+use super::branch::{Branch, Rewrite};
+use super::entry::{HostRecord, PinChange, RecordedFragment};
+use crate::lines::{Line, Lines};
+use crate::out::{Kept, Out};
+use crate::read::gemini::{Gemini, JSONL};
+use crate::read::read_line;
+use crate::{Event, Format, ReadError, SessionInfo, Warning};
+
+/// What the records of a session amount to.
+///
+/// A replay holds the whole session, also what was compacted away or taken back. It can be made of any beginning of a
+/// log, for there is none that does not stand for a session.
+///
+/// ```
+/// use longhaul_session::Replay;
+///
+/// let log = concat!(
+///     r#"{"sessionId":"s","projectHash":"p","startTime":"2026-01-02T03:04:05Z","kind":"main"}"#, "\n",
+///     r#"{"id":"1","type":"user","content":"Hello"}"#, "\n",
+///     r#"{"id":"2","type":"gemini","content":"Good day"}"#, "\n",
+///     r#"{"$rewindTo":"2"}"#, "\n",
+/// );
+/// let replay = Replay::read(log.as_bytes())?;
+/// assert_eq!(replay.transcript().messages().len(), 1);
+/// assert_eq!(replay.said().len(), 2);
+/// # Ok::<(), longhaul_session::ReadError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Replay {
+    reader: Gemini,
+    kept: Kept,
+    warnings: Vec<Warning>,
+    line: usize,
+}
+
+impl Default for Replay {
+    fn default() -> Self {
+        let kept = Kept::new(Format::GeminiJsonl);
+        Self { reader: Gemini::default(), kept, warnings: Vec::new(), line: 0 }
+    }
+}
+
+impl Replay {
+    /// Replays a log. Lines that are broken become warnings.
+    ///
+    /// # Errors
+    /// [`ReadError::Io`] when the input cannot be read.
+    pub fn read(input: impl Read) -> Result<Self, ReadError> {
+        let mut replay = Self::default();
+        let mut lines = Lines::new(input);
+        while let Some(line) = lines.next()? {
+            replay.take(&line);
+        }
+        Ok(replay)
+    }
+
+    /// Takes one record.
+    fn take(&mut self, line: &Line<'_>) {
+        self.line = line.number;
+        let kept = std::mem::replace(&mut self.kept, Kept::new(Format::GeminiJsonl));
+        let warnings = &mut self.warnings;
+        let mut sink = |event| {
+            if let Event::Warning(warning) = event {
+                warnings.push(warning);
+            }
+        };
+        let mut out = Out::resume(kept, &mut sink);
+        read_line(&JSONL, &mut self.reader, line, &mut out);
+        self.kept = out.into_kept();
+    }
+
+    /// Takes the next line of the log.
+    pub(super) fn take_text(&mut self, text: &str) {
+        self.take(&Line { number: self.line + 1, bytes: text.trim_ascii_end().as_bytes(), closed: true });
+    }
+
+    /// What the model may see now.
+    pub fn transcript(&self) -> Transcript {
+        let mut transcript = Transcript::from_messages(self.reader.branch.visible());
+        transcript.system.clone_from(&self.kept.info.system);
+        transcript.tools.clone_from(&self.kept.info.tools);
+        transcript
+    }
+
+    /// Everything that was said on the current branch, in order, compacted or not.
+    pub fn messages(&self) -> &[Message] {
+        self.reader.branch.messages()
+    }
+
+    /// The message of the current branch with this id, as it was said.
+    pub fn message(&self, id: &MessageId) -> Option<&Message> {
+        self.reader.branch.get(id)
+    }
+
+    /// Everything that was ever said, also what was taken back or compacted away by another program, in the order of
+    /// marks. Where a message was said in two forms, both are here.
+    pub fn said(&self) -> Vec<&Message> {
+        self.reader.branch.said()
+    }
+
+    /// The compactions and maskings, the oldest first.
+    pub fn rewrites(&self) -> &[Rewrite] {
+        self.reader.branch.rewrites()
+    }
+
+    /// What the user pinned and took back by hand, in order.
+    pub fn pins(&self) -> &[PinChange] {
+        &self.reader.pins
+    }
+
+    /// What was placed beside the conversation, in order.
+    pub fn fragments(&self) -> &[RecordedFragment] {
+        &self.reader.fragments
+    }
+
+    /// What the host program had going on when it last said so.
+    pub fn host(&self) -> Option<&HostRecord> {
+        self.reader.host.as_ref()
+    }
+
+    /// What the session says about itself.
+    pub fn info(&self) -> &SessionInfo {
+        &self.kept.info
+    }
+
+    /// What could not be read.
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+
+    /// Whether no record said anything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.kept.info.session_id.is_none() && self.said().is_empty() && self.rewrites().is_empty()
+    }
+
+    pub(super) fn branch(&self) -> &Branch {
+        &self.reader.branch
+    }
+}
