@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use longhaul_session::LogError;
 use longhaul_workspace::WorkspaceError;
 
 /// Why something could not be read or written.
@@ -26,6 +27,9 @@ pub enum EngineError {
         #[source]
         cause: io::Error,
     },
+    /// The session could not be opened, recorded or undone.
+    #[error(transparent)]
+    Log(#[from] LogError),
     /// A file could not be locked or written.
     #[error(transparent)]
     Workspace(#[from] WorkspaceError),

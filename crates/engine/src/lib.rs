@@ -4,6 +4,9 @@
 //! [`State`] from now on. Nothing that a summariser does fails a turn: [`Offline`] finishes what [`ByModel`] cannot, a
 //! breaker and spend caps bound what models are asked, and whoever cancels finds everything as it was.
 //!
+//! A [`Conversation`] is a session on disk with everything that compactions need: it records each one before the
+//! transcript in memory changes, and undoes it.
+//!
 //! ```
 //! use std::time::Duration;
 //!
@@ -51,6 +54,7 @@
 mod breaker;
 mod calibration;
 mod compact;
+mod conversation;
 mod error;
 mod event;
 mod files;
@@ -69,6 +73,7 @@ mod trials;
 pub use breaker::{Writer, choose_writer};
 pub use calibration::{CalibrationFile, observe_request};
 pub use compact::{Subject, compact};
+pub use conversation::{Conversation, Stamp};
 pub use error::EngineError;
 pub use event::Event;
 pub use files::{Files, Folder};

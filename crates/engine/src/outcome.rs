@@ -23,6 +23,8 @@ pub struct Outcome {
 pub struct Account {
     /// Who wanted it.
     pub trigger: Trigger,
+    /// The model whose summary was used.
+    pub model: Option<String>,
     /// Why the given summariser was not used or did not do.
     pub fell_back: Option<String>,
     /// What this pass spent.

@@ -14,6 +14,9 @@ impl Pass<'_> {
     pub(super) fn conclude(&self, ended: Ended, progress: Progress) -> Outcome {
         let mut account = progress.account;
         account.is_exact = self.settings.counting == Counting::Exact && progress.has_summarised;
+        if progress.is_by_model && ended.done.is_some() {
+            account.model = self.means.summariser.model().map(str::to_string);
+        }
         if ended.done.is_some() {
             account.shortened = shortened(&ended.plan, self.planner);
         }

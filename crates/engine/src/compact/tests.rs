@@ -293,7 +293,7 @@ fn caps_end_the_spending() {
 #[test]
 fn a_pass_that_gains_little_is_a_failure_and_applied_only_if_it_must_be() {
     let settings = Settings { counting: Counting::Exact, ..Settings::default() };
-    let trial = Trial::new(work(12, 3_000), 16_000).with(settings.clone());
+    let trial = Trial::new(work(12, 3_000), 16_000).with(settings);
     let little = Count(count(9_000, 8_500));
     let outcome = trial.run_with(&Offline, Some(&little), None);
     assert_eq!((outcome.result.status, outcome.messages()), (Status::Noop, None));

@@ -159,6 +159,10 @@ impl Summariser for ByModel<'_> {
         SummariserKind::Model
     }
 
+    fn model(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+
     fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Answered> {
         Box::pin(async move {
             let mut calls = Calls {

@@ -25,6 +25,11 @@ pub trait Summariser: Send + Sync {
     /// What it works with.
     fn kind(&self) -> SummariserKind;
 
+    /// The model it asks, if any.
+    fn model(&self) -> Option<&str> {
+        None
+    }
+
     /// Writes the snapshot. Dropping the future cancels it; nothing has happened then but what was spent.
     fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Answered>;
 }
