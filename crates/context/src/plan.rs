@@ -3,6 +3,7 @@
 use std::fmt;
 
 use longhaul_conversation::{Message, Ordinal, TokenCount};
+use serde::Serialize;
 
 use crate::cut::{CutReason, CutSettings, plan_cut};
 use crate::environment::{Environment, find_environment};
@@ -53,7 +54,8 @@ pub struct Fixed {
 }
 
 /// Who wants a conversation to be shorter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Trigger {
     /// Nobody: it is shortened when its size calls for it.
     #[default]

@@ -285,7 +285,11 @@ impl Pass<'_> {
     }
 
     fn tell_plan(&self, plan: &Plan) {
-        let files = self.planner.files_to_save(plan).len();
+        let files = match &plan.rung {
+            Rung::Mask(masks) => masks.len(),
+            Rung::Compact(plan) | Rung::LastResort(plan) => plan.replacements.len() + plan.shortenings.len(),
+            Rung::Wait | Rung::Noop | Rung::DoesNotFit(_) => 0,
+        };
         self.tell(Event::Planned { rung: plan.rung.as_str(), reason: plan.reason.clone(), files });
     }
 }

@@ -100,7 +100,7 @@ impl Conversation {
     /// Shortens the conversation if it is due; nothing if it is certain, at hardly any cost, that it is not.
     ///
     /// # Errors
-    /// [`EngineError::Log`] where the result could not be recorded; then nothing has changed.
+    /// As [`Self::compact`].
     pub async fn prepare(
         &mut self,
         options: &PlanOptions,
@@ -120,7 +120,8 @@ impl Conversation {
     /// Shortens the conversation as far as the options call for it, records that, and takes it over.
     ///
     /// # Errors
-    /// [`EngineError::Log`] where the result could not be recorded; then nothing has changed.
+    /// [`EngineError::Log`] where the result could not be recorded; then nothing has changed. Where it was recorded and
+    /// only the disk could not be made sure of it, the compaction counts.
     pub async fn compact(
         &mut self,
         options: &PlanOptions,
@@ -138,13 +139,14 @@ impl Conversation {
         };
         let outcome = compact(subject, settings, &self.state, means, cancel).await;
         // From here on nothing waits for anybody, so nothing can be cancelled halfway.
+        let mut recorded = Ok(());
         if let Some(kind) = compaction_entry(&outcome, self.transcript.messages()) {
             self.log.record(&Entry { id: stamp.id.clone(), at: Some(stamp.at), kind })?;
-            self.log.sync()?;
-            self.pin_quotes(&outcome, &stamp)?;
+            recorded = self.log.sync().and_then(|()| self.pin_quotes(&outcome, &stamp));
             self.look_again();
         }
         self.state = outcome.state.clone();
+        recorded?;
         Ok(outcome)
     }
 
@@ -160,10 +162,11 @@ impl Conversation {
         events: &(dyn Fn(Event) + Send + Sync),
     ) -> Result<String, EngineError> {
         let undone = self.log.undo(compaction, Some(at))?;
-        self.log.sync()?;
+        let synced = self.log.sync();
         self.look_again();
         self.state = self.state.after_undo();
         events(Event::Undone { compaction: undone.clone(), messages: self.transcript.messages().len() });
+        synced?;
         Ok(undone)
     }
 
@@ -306,7 +309,9 @@ impl Conversation {
                 tracker.pins_mut().add_quoted(text, at);
             }
         }
-        by_hand.into_iter().for_each(|text| drop(tracker.pins_mut().add_by_hand(text)));
+        for text in by_hand {
+            tracker.pins_mut().add_by_hand(text);
+        }
         for change in replay.pins() {
             if let PinChange::Removed { pin } = change
                 && let Some(pin) = PinId::parse(pin)

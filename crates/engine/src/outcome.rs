@@ -2,6 +2,7 @@
 
 use longhaul_context::{SummaryNotes, Trigger};
 use longhaul_conversation::Message;
+use serde::Serialize;
 
 use crate::{Spend, State};
 
@@ -19,7 +20,7 @@ pub struct Outcome {
 }
 
 /// How a pass came about, beside what the report says.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Account {
     /// Who wanted it.
     pub trigger: Trigger,
@@ -40,7 +41,7 @@ pub struct Account {
 }
 
 /// A tool output that was shortened.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShortenedOutput {
     /// The tool, where known.
     pub tool: Option<String>,
@@ -53,7 +54,7 @@ pub struct ShortenedOutput {
 }
 
 /// A text that could not be saved.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NotSaved {
     /// The file.
     pub file: String,

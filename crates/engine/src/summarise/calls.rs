@@ -63,9 +63,10 @@ impl Calls<'_> {
         }
         let sizes = messages.iter().map(|message| self.estimator.message(message).tokens());
         let input = sizes.sum::<TokenCount>() + self.estimator.text(&self.system).tokens();
-        if self.spend.calls >= self.by.most_calls
-            || !self.left.less(self.spend).allow(input, tokens, self.by.prices.as_ref())
-        {
+        if self.spend.calls >= self.by.most_calls {
+            return Err(Fault::TooLong);
+        }
+        if !self.left.less(self.spend).allow(input, tokens, self.by.prices.as_ref()) {
             return Err(Fault::TooExpensive);
         }
         let request = Request {
