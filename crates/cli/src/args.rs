@@ -9,6 +9,7 @@ use longhaul_context::parse_token_count;
 use longhaul_conversation::TokenCount;
 
 use crate::commands::compress::CompressOptions;
+use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
 use crate::commands::sessions::SessionsCommand;
 
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     /// Repairs recorded sessions, and writes them in other formats.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Says what Longhaul finds around it, what is wrong there, and what to do; changes nothing.
+    Doctor(DoctorOptions),
     /// Prints a completion script for a shell.
     Completions {
         /// The shell.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use longhaul_workspace::{Creation, create_private_atomically, write_private_atomically};
 
 use crate::failure::hinted;
 use crate::input::{display_name, is_stdin};
@@ -51,17 +52,14 @@ impl Destination {
             return Ok(Self::Stream(out.to_path_buf()));
         }
         if existing == Existing::Kept && fs::symlink_metadata(out).is_ok() {
-            let hint = "name another file, or replace this one with --force";
-            return Err(hinted(anyhow!("{name} exists already"), hint));
+            return Err(exists_already(out));
         }
-        let folder = folder_of(out);
-        if !folder.is_dir() {
+        let folder = out.parent().unwrap_or(Path::new(""));
+        if !folder.as_os_str().is_empty() && !folder.is_dir() {
             let missing = anyhow!("there is no folder {}", folder.display());
             return Err(hinted(missing, "make it first, or name another file"));
         }
-        // A link that leads somewhere stays a link.
-        let path = fs::canonicalize(out).unwrap_or_else(|_| out.to_path_buf());
-        Ok(Self::File { path, existing })
+        Ok(Self::File { path: out.to_path_buf(), existing })
     }
 
     /// What it is called in JSON; nothing if nobody asked for it.
@@ -83,26 +81,22 @@ impl Destination {
                 let mut stream = OpenOptions::new().write(true).open(path).with_context(failed)?;
                 stream.write_all(text.as_bytes()).with_context(failed)
             }
-            Self::File { path, existing } => write_whole(path, text, *existing)
-                .with_context(|| format!("could not write {}", path.display())),
+            Self::File { path, existing: Existing::Replaced } => {
+                Ok(write_private_atomically(path, text.as_bytes())?)
+            }
+            Self::File { path, existing: Existing::Kept } => {
+                match create_private_atomically(path, text.as_bytes())? {
+                    Creation::Created => Ok(()),
+                    Creation::AlreadyThere => Err(exists_already(path)),
+                }
+            }
         }
     }
 }
 
-/// Writes a private file beside its final place and moves it there when it is complete.
-fn write_whole(path: &Path, text: &str, existing: Existing) -> anyhow::Result<()> {
-    let mut file = tempfile::Builder::new().prefix(".longhaul-").tempfile_in(folder_of(path))?;
-    file.write_all(text.as_bytes())?;
-    file.as_file().sync_all()?;
-    let moved = match existing {
-        Existing::Replaced => file.persist(path),
-        Existing::Kept => file.persist_noclobber(path),
-    };
-    moved.map(drop).map_err(|error| error.error.into())
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+fn exists_already(path: &Path) -> anyhow::Error {
+    let hint = "name another file, or replace this one with --force";
+    hinted(anyhow!("{} exists already", path.display()), hint)
 }
 
 /// Whether both names lead to one file, by whatever links.
@@ -185,6 +179,21 @@ mod tests {
         folder.check_refused("out", Existing::Kept, "exists already");
         folder.plan("out", Existing::Replaced).expect("planned").write("new").expect("written");
         assert_eq!(fs::read_to_string(folder.path("out")).ok().as_deref(), Some("new"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_is_replaced_keeps_its_mode_and_a_link_stays_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = Folder::new();
+        fs::write(folder.path("out"), "old").expect("written");
+        fs::set_permissions(folder.path("out"), fs::Permissions::from_mode(0o640)).expect("changed");
+        std::os::unix::fs::symlink("out", folder.path("link")).expect("linked");
+        folder.plan("link", Existing::Replaced).expect("planned").write("new").expect("written");
+        assert!(folder.path("link").is_symlink());
+        assert_eq!(fs::read_to_string(folder.path("out")).ok().as_deref(), Some("new"));
+        let mode = fs::metadata(folder.path("out")).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o640);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use longhaul_session::{Format, ReadError};
+use longhaul_workspace::WorkspaceError;
 
 use crate::output::{Screen, visible};
 use crate::settings::SettingsError;
@@ -89,6 +90,9 @@ fn hint_for(error: &anyhow::Error) -> Option<String> {
     if let Some(error) = error.downcast_ref::<SettingsError>() {
         return Some(error.hint());
     }
+    if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref::<WorkspaceError>()) {
+        return workspace_hint(error).map(Into::into);
+    }
     let hint = match error.chain().find_map(|cause| cause.downcast_ref::<ReadError>())? {
         ReadError::Unknown { .. } => {
             let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
@@ -104,4 +108,18 @@ fn hint_for(error: &anyhow::Error) -> Option<String> {
         ReadError::Io(_) => return None,
     };
     Some(hint)
+}
+
+/// What to do about files and folders.
+pub(crate) fn workspace_hint(error: &WorkspaceError) -> Option<&'static str> {
+    Some(match error {
+        WorkspaceError::NoHome => "set LONGHAUL_HOME to a folder",
+        WorkspaceError::NotAbsolute { .. } => "give the whole path, from the root on",
+        WorkspaceError::ReadOnly { .. } => "change its permissions, or name another place",
+        WorkspaceError::Unreadable { .. } => "make it readable for yourself",
+        WorkspaceError::DiskFull { .. } => "make room on the disk",
+        WorkspaceError::Locked { .. } => "wait until the other program has finished",
+        WorkspaceError::Invalid { .. } => "mend the file; it is left as it is",
+        _ => return None,
+    })
 }

@@ -7,9 +7,11 @@
 mod args;
 mod commands;
 mod destination;
+mod environment;
 mod failure;
 mod input;
 mod output;
+mod redaction;
 mod settings;
 mod told;
 mod window;
@@ -21,7 +23,7 @@ use clap::Parser;
 
 use crate::args::{Args, Color, Command};
 use crate::output::{Screen, thousands, visible};
-use crate::settings::{Environment, Loaded, Settings};
+use crate::settings::{Loaded, Settings};
 
 /// More warnings about settings than this are only counted.
 const MOST_WARNINGS: usize = 20;
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
             .and_then(|settings| commands::compress::run(options, &settings, args.color)),
         Command::Eval(options) => commands::eval::run(options, &screen),
         Command::Sessions(command) => commands::sessions::run(command, args.color),
+        Command::Doctor(options) => commands::doctor::run(options, &screen),
         Command::Completions { shell } => commands::completions::run(*shell),
     };
     match done {
@@ -49,7 +52,8 @@ fn main() -> ExitCode {
 fn load_settings(color: Color) -> anyhow::Result<Settings> {
     // A current folder that was deleted has no settings.
     let cwd = std::env::current_dir().unwrap_or_default();
-    let Loaded { settings, warnings } = Settings::load(&Environment::of_process(), &cwd)?;
+    let Loaded { settings, warnings } =
+        Settings::load(environment::home(&environment::of_process())?.as_ref(), &cwd)?;
     let label = Screen::of_stderr(color).warning("warning:");
     let shown = warnings.iter().take(MOST_WARNINGS);
     let mut text: String =

@@ -234,6 +234,33 @@ fn settings_are_honoured_and_flags_win() {
 }
 
 #[test]
+fn a_model_has_its_own_threshold() {
+    let settings = r#"{"longhaul": {"compaction": {"threshold": "100k",
+        "thresholds": {"claude-*": "3k",
+            "claude-sonnet-4-5": "off"}}}}"#;
+    let desk = desk().with("home/settings.json", settings);
+    let limit = |file: &str| {
+        let (compressed, inspected) =
+            (desk.json(&["compress", file, "--json"]), desk.json(&["inspect", file, "--json"]));
+        let report = &compressed["report"];
+        assert_eq!(report["threshold"], inspected["tokens"]["threshold"], "{file}");
+        assert_eq!(report["set_by"]["threshold"], inspected["tokens"]["threshold_set_by"], "{file}");
+        let place = report["set_by"]["threshold"].as_str().expect("a place");
+        (report["threshold"].as_u64(), place.rsplit(':').next().unwrap_or_default().to_string())
+    };
+    assert_eq!(limit("in.jsonl"), (None, "3".into()));
+    assert_eq!(limit("long.json"), (Some(100_000), "1".into()));
+    check_has(&desk.done(&["inspect", "in.jsonl"]), &["compaction is off, set by "]);
+    let other = desk.read("in.jsonl").replace("claude-sonnet-4-5", "claude-opus-4-1");
+    let desk = desk.with("other.jsonl", &other);
+    check_has(&desk.done(&["inspect", "other.jsonl"]), &["compacted from 3,000 on, set by "]);
+    assert_eq!(
+        desk.json(&["compress", "other.jsonl", "--threshold", "9k", "--json"])["report"]["threshold"],
+        9_000
+    );
+}
+
+#[test]
 fn wrong_usage_is_refused() {
     let desk = desk();
     for arguments in [

@@ -1,9 +1,12 @@
 //! Drives the program with settings files of a temporary home and workspace.
 
+mod desk;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use desk::{Desk, check_has, text};
 use tempfile::TempDir;
 
 /// A user's folder, a home in another place, and a repository to work in.
@@ -190,4 +193,15 @@ fn help_version_and_completions_never_load_settings() {
         assert!(!said.stdout.is_empty(), "{args:?}");
     }
     assert_eq!(world.run(&["inspect", "../session.json"]).code, Some(1));
+}
+
+#[test]
+fn a_home_that_would_move_with_the_folder_is_refused() {
+    let desk = Desk::new();
+    let output = desk.run_with(&[("LONGHAUL_HOME", "home")], &["inspect", "in.jsonl"]);
+    assert_eq!(output.status.code(), Some(1));
+    check_has(
+        &text(&output.stderr),
+        &["error: LONGHAUL_HOME is home, which is not an absolute path", "hint: "],
+    );
 }

@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use longhaul_context::{ComposeOptions, Estimator, Tracker, compose};
-use longhaul_conversation::{Message, Ordinal, Part, Role, TokenCount, ToolResult};
+use longhaul_conversation::{Change, Message, Ordinal, Part, Role, TokenCount, ToolResult};
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -30,19 +30,22 @@ fn compact(history: &str) -> Result<Duration, Box<dyn Error>> {
     let values = start.elapsed();
 
     let start = Instant::now();
-    let session = longhaul_session::read_session(history.as_bytes())?;
-    let read = start.elapsed();
-    let start = Instant::now();
     let mut tracker = Tracker::in_directory("/home/dev/project");
-    session.transcript.messages().iter().for_each(|message| tracker.observe(message));
+    let session = tracker.observe_while(|observe| {
+        longhaul_session::read_session_watched(history.as_bytes(), &mut |change| {
+            if let Change::Put(message) | Change::PutAfter { message, .. } = change {
+                observe(message);
+            }
+        })
+    })?;
     let followed = start.elapsed();
     let start = Instant::now();
-    black_box(snapshot(&tracker));
+    black_box((session, snapshot(&tracker)));
     let composed = start.elapsed();
 
-    let whole = read + followed + composed;
+    let whole = followed + composed;
     println!(
-        "{:>4} MB     {whole:.2?} (reading {read:.2?}, following {followed:.2?}, composing {composed:.2?}), \
+        "{:>4} MB     {whole:.2?} (reading and following {followed:.2?}, composing {composed:.2?}), \
          {:.2} times the {values:.2?} of serde_json::Value",
         history.len() / 1_000_000,
         ratio(whole, values),

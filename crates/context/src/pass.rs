@@ -11,6 +11,7 @@ use crate::report::{AskCounts, LedgerCounts, Report};
 use crate::snapshot::Snapshot;
 use crate::standing::count_kept_pins;
 use crate::status::Status;
+use crate::truncate::grouped;
 
 /// What became of a conversation.
 #[derive(Clone, Debug)]
@@ -236,11 +237,11 @@ fn warnings(report: &Report, plan: &Plan, budget: TokenCount) -> Vec<String> {
     let shortened = plan.compaction().map_or(0, |compaction| compaction.shortenings.len());
     if report.status.is_change() && shortened > 0 {
         let texts = if shortened == 1 { "text" } else { "texts" };
-        warnings.push(format!("the middle of {shortened} long {texts} was moved to files"));
+        warnings.push(format!("the middle of {} long {texts} was moved to files", grouped(shortened)));
     }
     if report.repairs > 0 {
         let faults = if report.repairs == 1 { "fault" } else { "faults" };
-        warnings.push(format!("repaired {} {faults} in the conversation", report.repairs));
+        warnings.push(format!("repaired {} {faults} in the conversation", grouped(report.repairs)));
     }
     warnings
 }

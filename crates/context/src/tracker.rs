@@ -1,9 +1,11 @@
 //! What a conversation taught, kept up message by message: pins, asks, work, words and lines worth quoting.
 
+use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
+
 use longhaul_conversation::{Body, Message, Ordinal, Origin};
 use serde::{Deserialize, Serialize};
 
-use crate::extract::Pool;
+use crate::extract::{Gathered, Pool};
 use crate::snapshot::{Section, Snapshot, parse_snapshot};
 use crate::user_words::UserWords;
 use crate::{Asks, Ledger, Pins};
@@ -55,6 +57,45 @@ impl Tracker {
 
     /// Takes in one message.
     pub fn observe(&mut self, message: &Message) {
+        for (lines, at) in self.listen(message) {
+            self.pool.take_in(lines, at);
+        }
+    }
+
+    /// Takes in all messages that `produce` hands over, with the help of a second thread. What comes of it is the same as
+    /// with [`Tracker::observe`], message by message.
+    ///
+    /// ```
+    /// use longhaul_context::Tracker;
+    /// use longhaul_conversation::{Message, Part, Role};
+    ///
+    /// let messages = [Message::new("u1", Role::User, vec![Part::user_text("Fix the upload.")])];
+    /// let mut tracker = Tracker::default();
+    /// tracker.observe_while(|observe| messages.iter().for_each(observe));
+    /// assert_eq!(tracker.last().0, 1);
+    /// ```
+    pub fn observe_while<T>(&mut self, produce: impl FnOnce(&mut dyn FnMut(&Message)) -> T) -> T {
+        let mut pool = std::mem::take(&mut self.pool);
+        let root = pool.root().map(str::to_string);
+        std::thread::scope(|scope| {
+            let (sender, receiver) = sync_channel(MOST_WAITING);
+            let follower = scope.spawn(move || {
+                receiver.into_iter().for_each(|(lines, at)| pool.take_in(lines, at));
+                pool
+            });
+            let produced = produce(&mut |message| {
+                for (lines, at) in self.listen(message) {
+                    hand_over(&sender, lines, at, root.as_deref());
+                }
+            });
+            drop(sender);
+            self.pool = follower.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            produced
+        })
+    }
+
+    /// Takes in a message, but for the lines that belong in the pool: these are returned.
+    fn listen(&mut self, message: &Message) -> Vec<(Gathered, Ordinal)> {
         let at = message.ordinal.unwrap_or(Ordinal(self.last + 1));
         self.last = self.last.max(at.0);
         if let Some(snapshot) = own_snapshot(message) {
@@ -64,7 +105,7 @@ impl Tracker {
         self.asks.observe(message);
         self.ledger.observe(message);
         self.words.observe(message, at);
-        self.pool.observe(message, at);
+        vec![(Gathered::of(message), at)]
     }
 
     /// The standing instructions.
@@ -92,34 +133,46 @@ impl Tracker {
         Ordinal(self.last)
     }
 
-    /// Takes over what an earlier snapshot says, where the messages it stands for are lost.
-    fn take_over(&mut self, snapshot: &Snapshot) {
+    /// Takes over what an earlier snapshot says, where the messages it stands for are lost; but for the lines that belong
+    /// in the pool.
+    fn take_over(&mut self, snapshot: &Snapshot) -> Vec<(Gathered, Ordinal)> {
         let through = snapshot.through().unwrap_or(Ordinal(self.last));
         self.last = self.last.max(through.0);
         self.pins.take_over(snapshot);
+        let mut quoted = Vec::new();
         for (section, entries) in snapshot.sections() {
             for entry in entries {
                 let at = entry.marks().last().copied().unwrap_or(through);
-                self.take_over_entry(section, at, entry.lines());
+                if section == Section::ActiveConstraints {
+                    self.take_over_words(at, entry.lines());
+                } else {
+                    quoted.extend(entry.lines().iter().map(|line| (Gathered::quoted(line), at)));
+                }
             }
         }
-        for line in snapshot.others().iter().flat_map(|other| other.text().lines()) {
-            self.pool.observe_line(line, through);
-        }
+        let others = snapshot.others().iter().flat_map(|other| other.text().lines());
+        quoted.extend(others.map(|line| (Gathered::quoted(line), through)));
+        quoted
     }
 
-    fn take_over_entry(&mut self, section: Section, at: Ordinal, lines: &[String]) {
-        if section == Section::ActiveConstraints {
-            let words_from = lines.iter().position(|line| line.starts_with(USER_SAID)).unwrap_or(lines.len());
-            if words_from < lines.len() {
-                let words = lines[words_from..].join("\n");
-                self.words.add(at, words.trim_start_matches(USER_SAID).to_string());
-            }
-            return;
+    fn take_over_words(&mut self, at: Ordinal, lines: &[String]) {
+        let words_from = lines.iter().position(|line| line.starts_with(USER_SAID)).unwrap_or(lines.len());
+        if words_from < lines.len() {
+            let words = lines[words_from..].join("\n");
+            self.words.add(at, words.trim_start_matches(USER_SAID).to_string());
         }
-        for line in lines {
-            self.pool.observe_line(line, at);
-        }
+    }
+}
+
+/// How many messages may wait for the second thread.
+const MOST_WAITING: usize = 64;
+
+/// Hands lines over to the second thread. Where it lags behind, some of its work is done here instead of waiting.
+fn hand_over(sender: &SyncSender<(Gathered, Ordinal)>, lines: Gathered, at: Ordinal, root: Option<&str>) {
+    if let Err(TrySendError::Full((mut lines, at))) = sender.try_send((lines, at)) {
+        lines.find_anchors(root);
+        // It only hangs up when it panics, and that is told where it is waited for.
+        let _ = sender.send((lines, at));
     }
 }
 
@@ -140,8 +193,10 @@ pub(crate) fn own_snapshot(message: &Message) -> Option<Snapshot> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shapes::any_conversation;
     use crate::{ComposeOptions, Estimator, compose};
     use longhaul_conversation::{Part, Role, TokenCount, ToolCall, ToolResult};
+    use proptest::prelude::*;
     use serde_json::json;
 
     fn talk() -> Vec<Message> {
@@ -211,6 +266,46 @@ mod tests {
             ["[m1] Never touch vendor/legacy.", "User: Fix the upload.", "retry_count", "src/upload.rs"]
         {
             assert!(first.contains(kept) && second.contains(kept), "{kept}\n{first}\n{second}");
+        }
+    }
+
+    /// Checks that a tracker which takes in these messages on two threads becomes the same as one that does so alone.
+    #[track_caller]
+    fn check_on_two_threads(messages: &[Message]) {
+        let written = |tracker: &Tracker| serde_json::to_string(tracker).expect("a tracker can be written");
+        let mut alone = Tracker::in_directory("/home/me/app");
+        messages.iter().for_each(|message| alone.observe(message));
+        let mut helped = Tracker::in_directory("/home/me/app");
+        let (first, rest) = messages.split_at(messages.len() / 3);
+        helped.observe_while(|observe| first.iter().for_each(observe));
+        helped.observe_while(|observe| rest.iter().for_each(observe));
+        assert_eq!(written(&helped), written(&alone));
+    }
+
+    #[test]
+    fn two_threads_find_what_one_finds() {
+        let mut messages = talk();
+        let output = |nth: usize| {
+            let line = format!("the value_{nth} in /home/me/app/src/part_{}.rs:{nth} is read\n", nth % 7);
+            Message::new(
+                format!("r{nth}"),
+                Role::User,
+                vec![Part::result(ToolResult::text("c", line.repeat(300)))],
+            )
+        };
+        // Enough to fill the queue and to prune the pool more than once.
+        messages.extend((0..300).map(output));
+        let mut tracker = Tracker::default();
+        messages[..20].iter().for_each(|message| tracker.observe(message));
+        let earlier = Part::text(Origin::Summary, snapshot(&tracker));
+        messages.insert(150, Message::new("s", Role::User, vec![earlier]));
+        check_on_two_threads(&messages);
+    }
+
+    proptest! {
+        #[test]
+        fn any_conversation_is_the_same_on_two_threads(messages in any_conversation()) {
+            check_on_two_threads(&messages);
         }
     }
 }

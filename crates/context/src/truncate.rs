@@ -166,17 +166,9 @@ fn utf16_len(text: &str) -> usize {
     count_units(text).all
 }
 
-/// A number with a comma between thousands.
+/// A number of characters or lines as people read it.
 pub(crate) fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    longhaul_conversation::grouped(number as u64)
 }
 
 #[cfg(test)]

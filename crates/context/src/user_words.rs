@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::Estimator;
 use crate::extract::count_plain_words;
 use crate::sentences::{UnitKind, split_units};
+use crate::truncate::grouped;
 
 /// What people typed, message by message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -147,7 +148,7 @@ impl Said {
     }
 
     fn omission(&self, characters: usize) -> Option<String> {
-        (characters > 0).then(|| format!("… {characters} characters more, {}", self.at))
+        (characters > 0).then(|| format!("… {} characters more, {}", grouped(characters), self.at))
     }
 }
 

@@ -55,7 +55,7 @@ pub use request::{Request, ToolDeclaration};
 pub use scripted::{ScriptedModel, ScriptedReply};
 pub use sequence::Sequence;
 pub use time::Timestamp;
-pub use tokens::TokenCount;
+pub use tokens::{TokenCount, grouped};
 pub use tool_call::{Output, ToolCall, ToolResult, ToolStatus};
 pub use transcript::{Change, Transcript};
 pub use usage::Usage;

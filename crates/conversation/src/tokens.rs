@@ -48,8 +48,33 @@ impl Sum for TokenCount {
     }
 }
 
+/// For people: `12,345`.
 impl fmt::Display for TokenCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        f.pad(&grouped(self.0))
+    }
+}
+
+/// A number as people read it, with a comma between thousands: `1234567` as `1,234,567`.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_grouped_for_people() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+        assert_eq!(format!("{}|{:>7}|", TokenCount(12_345), TokenCount(1_000)), "12,345|  1,000|");
     }
 }

@@ -8,7 +8,9 @@ use std::path::Path;
 
 use longhaul_context::{Estimator, Gauge, PinId, PlanOptions, Tracker, Trigger};
 use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, Transcript};
-use longhaul_session::{Entry, EntryKind, Log, LogError, NewSession, PinChange, RewriteState};
+use longhaul_session::{
+    Entry, EntryKind, Log, LogError, NewSession, PinChange, RecordedFragment, RewriteState,
+};
 use tokio_util::sync::CancellationToken;
 
 use self::record::{compaction_entry, host_record, read_host};
@@ -248,9 +250,25 @@ impl Conversation {
         &self.log
     }
 
-    /// The log, for what has no bearing on the transcript: forks, warnings, fragments.
-    pub fn log_mut(&mut self) -> &mut Log {
-        &mut self.log
+    /// The warning that recording was switched off because the disk is full, given out once.
+    pub fn take_warning(&mut self) -> Option<String> {
+        self.log.take_warning()
+    }
+
+    /// Records what was placed beside the conversation.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; then nothing has changed.
+    pub fn record_fragment(&mut self, fragment: RecordedFragment, stamp: Stamp) -> Result<(), EngineError> {
+        Ok(self.record(EntryKind::Fragment(fragment), stamp)?)
+    }
+
+    /// Waits until everything is on the disk.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`].
+    pub fn sync(&mut self) -> Result<(), EngineError> {
+        Ok(self.log.sync()?)
     }
 
     /// Everything that was ever said, compacted away or taken back or not: what `recall` searches.

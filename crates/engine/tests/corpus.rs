@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 /// The messages of the sessions that the corpus has, the smaller ones of each kind.
 fn sessions() -> Vec<(String, Vec<Message>)> {
     const MOST_BYTES: u64 = 1_500_000;
-    const MOST: usize = 24;
+    const MOST: usize = 12;
     let Some(corpus) = longhaul_testkit::corpus() else { return Vec::new() };
     let files = longhaul_testkit::files_below(&corpus).into_iter();
     let files =

@@ -180,6 +180,8 @@ fn value_start(bytes: &[u8], name_start: usize, name_end: usize) -> Option<usize
         [b':', b'=', ..] | [b'=', b'>' | b'=', ..] => 2,
         [b'=' | b':', ..] => 1,
         bytes if bytes.starts_with("：".as_bytes()) => "：".len(),
+        // In running text: the password is …
+        [b'i', b's', b' ' | b':', ..] if gap > 0 && is_password_name(&bytes[name_start..name_end]) => 3,
         [b'>', ..] if name_start > 0 && bytes[name_start - 1] == b'<' => 1,
         _ if is_flag => 0,
         _ => return None,
@@ -187,6 +189,11 @@ fn value_start(bytes: &[u8], name_start: usize, name_end: usize) -> Option<usize
     at += operator;
     at += Alphabet::of(b" \t*").run(&bytes[at..], 40);
     Some(if operator == 1 { skip_type(bytes, at) } else { at })
+}
+
+/// Whether this is the very word, as running text has it.
+fn is_password_name(name: &[u8]) -> bool {
+    ["password", "passphrase", "passcode"].iter().any(|word| name.eq_ignore_ascii_case(word.as_bytes()))
 }
 
 /// Skips a type between a name and its value: `password: &str = "…"`.
@@ -255,6 +262,11 @@ fn is_secret(value: &str, what: Name, is_quoted: bool, is_setting: bool) -> bool
         Name::Key => value.len() >= 16 && is_token(value) && !gate::is_uuid(value) && !gate::is_hash(value),
     };
     looks_secret && !has(u8::is_ascii_whitespace) && !gate::is_placeholder(value) && !gate::is_path(value)
+}
+
+/// Whether this looks like a password where a place says that one must be.
+pub(crate) fn is_password(value: &str) -> bool {
+    is_secret(value, Name::Password, true, true)
 }
 
 /// Whether a password is rather a part of a program: a template, a name, an expression.
@@ -355,6 +367,8 @@ mod tests {
         check("Pwd=Aq12!xyz;Database=x", Kind::Password, "Aq12!xyz");
         check("SMTP_PASS: abc9!def", Kind::Password, "abc9!def");
         check("<password>n0tAw0rd</password>", Kind::Password, "n0tAw0rd");
+        check("My password is S3cr3t9xQ.", Kind::Password, "S3cr3t9xQ");
+        check("the password is: \"k9$mmQ\"", Kind::Password, "k9$mmQ");
     }
 
     #[test]
@@ -380,6 +394,11 @@ mod tests {
             "password: string",
             "password: String64,",
             "if password == other:",
+            "The password is required.",
+            "the password is sha256-hashed, the passphrase is base64 encoded",
+            "password isnt9!x",
+            "your password is 12 characters long",
+            "the password is user's2 own",
             "api_key = os.environ[\"API_KEY\"]",
             "apiKey: process.env.API_KEY",
             "API_KEY=${API_KEY}",

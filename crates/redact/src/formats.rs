@@ -60,6 +60,8 @@ const BASE32: Alphabet = Alphabet::of(b"A-Z2-7");
 /// Bech32 in upper case.
 const BECH32: Alphabet = Alphabet::of(b"AC-HJ-NP-Z02-9");
 const HEX_GROUPS: Alphabet = Alphabet::of(b"0-9a-f-");
+/// Ids joined by at signs and slashes.
+const TEAMS_PATH: Alphabet = Alphabet::of(b"A-Za-z0-9@/-");
 
 #[rustfmt::skip]
 pub(crate) const FORMATS: &[Format] = &[
@@ -81,9 +83,11 @@ pub(crate) const FORMATS: &[Format] = &[
     strong(Kind::Google, &[Text("GOCSPX-"), exactly(URL, 28)]),
     strong(Kind::Google, &[Text("ya29."), at_least(DOTTED, 20)]),
     strong(Kind::Google, &[Text("1//0"), at_least(URL, 40)]),
+    strong(Kind::Google, &[Text("AQ.Ab8"), at_least(URL, 40)]),
     strong(Kind::Azure, &[Run(Alphabet::of(b"A-Za-z0-9_~.-"), 3, 3), Text("8Q~"), Run(Alphabet::of(b"A-Za-z0-9_~.-"), 31, 34)]),
     strong(Kind::Azure, &[Keep("&sig="), at_least(ANY64, 43)]),
     strong(Kind::Azure, &[Keep("?sig="), at_least(ANY64, 43)]),
+    strong(Kind::Azure, &[exactly(ALNUM, 76), Text("AZDO"), exactly(ALNUM, 4)]),
     strong(Kind::Alibaba, &[Text("LTAI"), Run(ALNUM, 16, 26)]),
     strong(Kind::Cloudflare, &[Text("v1.0-"), exactly(HEX, 24), Text("-"), exactly(HEX, 146)]),
     strong(Kind::DigitalOcean, &[Text("dop_v1_"), exactly(HEX, 64)]),
@@ -93,6 +97,9 @@ pub(crate) const FORMATS: &[Format] = &[
     strong(Kind::Fly, &[Text("FlyV1 fm"), at_least(ANY64, 60)]),
     strong(Kind::Fly, &[Text("fo1_"), exactly(URL, 43)]),
     strong(Kind::Netlify, &[Text("nfp_"), Run(ALNUM, 36, 64)]),
+    strong(Kind::Vercel, &[Text("vck_"), Run(ALNUM, 40, 80)]),
+    strong(Kind::Vercel, &[Text("vcp_"), Run(ALNUM, 40, 80)]),
+    strong(Kind::Neon, &[Text("napi_"), Run(ALNUM, 40, 80)]),
     strong(Kind::Supabase, &[Text("sbp_"), exactly(HEX, 40)]),
     strong(Kind::Supabase, &[Text("sb_secret_"), at_least(URL, 30)]),
     strong(Kind::PlanetScale, &[Text("pscale_tkn_"), at_least(DOTTED, 32)]),
@@ -114,6 +121,8 @@ pub(crate) const FORMATS: &[Format] = &[
     strong(Kind::Sentry, &[Text("sntrys_"), at_least(ANY64, 40)]),
     strong(Kind::Sentry, &[Text("sntryu_"), exactly(HEX, 64)]),
     strong(Kind::Artifactory, &[Text("AKCp"), Run(ALNUM, 69, 73)]),
+    strong(Kind::CircleCi, &[Text("CCIPAT_"), Run(ALNUM, 20, 26), Text("_"), exactly(HEX, 40)]),
+    strong(Kind::Buildkite, &[Text("bkua_"), exactly(HEX, 40)]),
 
     // Source hosts.
     strong(Kind::GitHub, &[Text("ghp_"), Run(ALNUM, 36, 255)]),
@@ -165,9 +174,11 @@ pub(crate) const FORMATS: &[Format] = &[
     strong(Kind::Discord, &[Text("OD"), DISCORD_ID, Text("."), exactly(URL, 6), Text("."), DISCORD_END]),
     strong(Kind::Discord, &[Text("OT"), DISCORD_ID, Text("."), exactly(URL, 6), Text("."), DISCORD_END]),
     strong(Kind::Telegram, &[Run(DIGIT, 8, 10), Text(":AA"), exactly(URL, 33)]),
+    strong(Kind::Teams, &[Keep("webhook.office.com/webhookb2/"), at_least(TEAMS_PATH, 80)]),
     strong(Kind::Twilio, &[Text("SK"), exactly(HEX, 32)]),
     strong(Kind::SendGrid, &[Text("SG."), exactly(URL, 22), Text("."), exactly(URL, 43)]),
     strong(Kind::Mailgun, &[Text("key-"), exactly(HEX, 32)]),
+    strong(Kind::Mailchimp, &[exactly(HEX, 32), Text("-us"), Run(DIGIT, 1, 2)]),
     strong(Kind::Brevo, &[Text("xkeysib-"), exactly(HEX, 64), Text("-"), exactly(ALNUM, 16)]),
     strong(Kind::Brevo, &[Text("xsmtpsib-"), exactly(HEX, 64), Text("-"), exactly(ALNUM, 16)]),
     strong(Kind::Resend, &[Text("re_"), exactly(ALNUM, 8), Text("_"), exactly(ALNUM, 24)]),
@@ -183,6 +194,8 @@ pub(crate) const FORMATS: &[Format] = &[
     weak(Kind::Square, &[Text("EAAA"), exactly(URL, 60)]),
     strong(Kind::PayPal, &[Text("access_token$production$"), exactly(ALNUM, 16), Text("$"), exactly(HEX, 32)]),
     strong(Kind::PayPal, &[Text("access_token$sandbox$"), exactly(ALNUM, 16), Text("$"), exactly(HEX, 32)]),
+    strong(Kind::Plaid, &[Text("access-production-"), exactly(HEX_GROUPS, 36)]),
+    strong(Kind::Plaid, &[Text("access-sandbox-"), exactly(HEX_GROUPS, 36)]),
     strong(Kind::Shopify, &[Text("shpat_"), exactly(HEX, 32)]),
     strong(Kind::Shopify, &[Text("shpca_"), exactly(HEX, 32)]),
     strong(Kind::Shopify, &[Text("shppa_"), exactly(HEX, 32)]),
@@ -231,6 +244,9 @@ pub(crate) const FORMATS: &[Format] = &[
     strong(Kind::Figma, &[Text("figd_"), at_least(URL, 36)]),
     strong(Kind::Postman, &[Text("PMAK-"), exactly(HEX, 24), Text("-"), exactly(HEX, 34)]),
     strong(Kind::Contentful, &[Text("CFPAT-"), exactly(URL, 43)]),
+    strong(Kind::HubSpot, &[Text("pat-na1-"), exactly(HEX_GROUPS, 36)]),
+    strong(Kind::HubSpot, &[Text("pat-eu1-"), exactly(HEX_GROUPS, 36)]),
+    strong(Kind::Mapbox, &[Text("sk.eyJ"), Run(URL, 40, 200), Text("."), exactly(URL, 22)]),
 ];
 
 const DISCORD_ID: Piece = Run(ALNUM, 22, 26);
@@ -270,7 +286,8 @@ impl Format {
         }
 
         let mut end = at;
-        let mut longest = 0..0;
+        // A token may begin with its longest run.
+        let mut longest = start..at;
         for piece in pieces {
             let from = end;
             match *piece {

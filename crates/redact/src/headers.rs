@@ -34,6 +34,19 @@ pub(crate) fn find_basic(text: &str, start: usize, at: usize, runs: &mut Runs) -
     is_secret.then_some(range)
 }
 
+/// How the credentials of a container registry are named in Docker's settings.
+pub(crate) const AUTH: &str = "\"auth";
+
+/// The user and password in base64 of a member `"auth"` whose name ends at `at`.
+pub(crate) fn find_auth(text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
+    const QUOTE: Alphabet = Alphabet::of(b"\\\"");
+    let bytes = text.as_bytes();
+    let mut from = at + QUOTE.run(&bytes[at..], 4);
+    from += Alphabet::of(b": \t").run(&bytes[from..], 8);
+    let quotes = QUOTE.run(&bytes[from..], 4);
+    (from > at && quotes > 0).then(|| find_basic(text, from + quotes, from + quotes, runs))?
+}
+
 /// The credential of an `Authorization` header whose name ends at `at`, when its scheme is neither of the above.
 pub(crate) fn find_authorization(text: &str, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
@@ -132,6 +145,27 @@ mod tests {
         check_basic(&format!("Authorization: Basic {encoded}"), Some(&encoded));
         check_basic(&format!("Basic {}", BASE64_STANDARD.encode("user:password")), None);
         check_basic("Basic understanding of types", None);
+    }
+
+    #[test]
+    fn auth_of_a_registry() {
+        let encoded = BASE64_STANDARD.encode("ann:open sesame");
+        let check = |text: &str, expected: Option<&str>| {
+            let at = text.find(AUTH).expect("the case has the name") + AUTH.len();
+            assert_eq!(
+                find_auth(text, at, &mut Runs::default()).map(|range| &text[range]),
+                expected,
+                "{text}"
+            );
+        };
+        check(
+            &format!(r#"{{"auths": {{"r.io": {{"auth": "{encoded}"}}}}}}"#).replace("auths", "x"),
+            Some(&encoded),
+        );
+        check(&format!(r#"{{\"auth\":\"{encoded}\"}}"#), Some(&encoded));
+        check(r#"{"auth": "basic"}"#, None);
+        check(r#"{"authors": ["x"]}"#, None);
+        check(r#"{"auth"#, None);
     }
 
     #[track_caller]

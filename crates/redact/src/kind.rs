@@ -47,7 +47,7 @@ kinds! {
     Aws => "aws",
     /// Google Cloud, Google APIs and Google OAuth.
     Google => "google",
-    /// Microsoft Azure.
+    /// Microsoft Azure and Azure DevOps.
     Azure => "azure",
     /// Alibaba Cloud.
     Alibaba => "alibaba",
@@ -61,6 +61,10 @@ kinds! {
     Fly => "fly",
     /// Netlify.
     Netlify => "netlify",
+    /// Vercel.
+    Vercel => "vercel",
+    /// Neon.
+    Neon => "neon",
     /// Supabase.
     Supabase => "supabase",
     /// PlanetScale.
@@ -87,6 +91,10 @@ kinds! {
     Sentry => "sentry",
     /// JFrog Artifactory.
     Artifactory => "artifactory",
+    /// CircleCI.
+    CircleCi => "circleci",
+    /// Buildkite.
+    Buildkite => "buildkite",
 
     /// GitHub.
     GitHub => "github",
@@ -101,12 +109,16 @@ kinds! {
     Discord => "discord",
     /// Telegram bot tokens.
     Telegram => "telegram",
+    /// Microsoft Teams webhooks.
+    Teams => "teams",
     /// Twilio.
     Twilio => "twilio",
     /// SendGrid.
     SendGrid => "sendgrid",
     /// Mailgun.
     Mailgun => "mailgun",
+    /// Mailchimp.
+    Mailchimp => "mailchimp",
     /// Brevo.
     Brevo => "brevo",
     /// Resend.
@@ -118,6 +130,8 @@ kinds! {
     Square => "square",
     /// PayPal and Braintree.
     PayPal => "paypal",
+    /// Plaid.
+    Plaid => "plaid",
     /// Shopify.
     Shopify => "shopify",
 
@@ -177,6 +191,10 @@ kinds! {
     Postman => "postman",
     /// Contentful.
     Contentful => "contentful",
+    /// HubSpot.
+    HubSpot => "hubspot",
+    /// Mapbox.
+    Mapbox => "mapbox",
 }
 
 impl Kind {

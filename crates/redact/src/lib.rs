@@ -8,7 +8,7 @@
 //! Three sorts of evidence count:
 //!
 //! - a **format**: tokens that their issuer made recognisable by a prefix, an alphabet and a length;
-//! - a **structure**: private key blocks, JSON Web Tokens, passwords in URLs, credentials in headers;
+//! - a **structure**: private key blocks, JSON Web Tokens, passwords in URLs, credentials in headers and commands;
 //! - a **name**: `password = …`, `API_KEY=…`, `"client_secret": …`, whose value must also look like a
 //!   secret rather than a placeholder, a path, a hash or code.
 //!
@@ -41,6 +41,7 @@ mod kind;
 mod laws;
 mod private_key;
 mod scan;
+mod shell;
 mod url;
 
 pub use kind::Kind;

@@ -8,7 +8,7 @@ use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::alphabet::Runs;
 use crate::formats::{FORMATS, Format};
-use crate::{Kind, assignment, headers, jwt, private_key, url};
+use crate::{Kind, assignment, headers, jwt, private_key, shell, url};
 
 /// What stands in the place of a secret.
 pub const MARK: &str = "[REDACTED]";
@@ -126,7 +126,9 @@ enum Action {
     Basic,
     Authorization,
     Cookie,
+    Auth,
     Assignment,
+    Shell(shell::Form),
 }
 
 /// All anchors in one automaton, and what each of them asks for.
@@ -141,6 +143,8 @@ static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
     anchors.push((private_key::ANCHOR.to_owned(), Action::PrivateKey));
     anchors.push((jwt::ANCHOR.to_owned(), Action::Jwt));
     anchors.push((url::ANCHOR.to_owned(), Action::Url));
+    anchors.push((headers::AUTH.to_owned(), Action::Auth));
+    anchors.extend(shell::ANCHORS.iter().map(|(anchor, form)| ((*anchor).to_owned(), Action::Shell(*form))));
     let headers = [
         ("bearer ", Action::Bearer),
         ("basic ", Action::Basic),
@@ -197,6 +201,11 @@ impl Scan<'_> {
                 values.into_iter().for_each(|range| self.add(Kind::Cookie, Some(range)));
             }
             Action::Cookie => {}
+            Action::Auth => {
+                let range = headers::find_auth(text, anchor.end, &mut self.runs);
+                self.add(Kind::Authorization, range);
+            }
+            Action::Shell(form) => self.add(Kind::Password, shell::find(text, form, &anchor)),
             Action::Assignment => {
                 if let Some((kind, range)) = assignment::find(text, &anchor, &mut self.runs) {
                     self.add(kind, Some(range));

@@ -90,9 +90,10 @@ impl<R: Read> Lines<R> {
 
 /// Text of bytes that should be UTF-8; broken places become U+FFFD, and then `true` is returned with it.
 pub(crate) fn text_of(bytes: &[u8]) -> (Cow<'_, str>, bool) {
-    match String::from_utf8_lossy(bytes) {
-        Cow::Borrowed(text) => (Cow::Borrowed(text), false),
-        Cow::Owned(text) => (Cow::Owned(text), true),
+    // Checking is several times faster than looking for broken places, and nearly always enough.
+    match std::str::from_utf8(bytes) {
+        Ok(text) => (Cow::Borrowed(text), false),
+        Err(_) => (Cow::Owned(String::from_utf8_lossy(bytes).into_owned()), true),
     }
 }
 

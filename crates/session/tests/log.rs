@@ -252,6 +252,26 @@ fn masks_are_recorded_by_their_previews() {
 }
 
 #[test]
+fn a_program_that_passes_our_records_over_sees_everything_uncompacted() {
+    let (_root, mut log) = new_log();
+    appended(&mut log, "u1 m1");
+    log.append(&calling("m2", &["c1", "c2"])).expect("appended");
+    log.append(&answering("m2_response", vec![result("c1", "one"), result("c2", "two")])).expect("appended");
+    compact(&mut log, "k1", "m2 m2_response");
+    appended(&mut log, "u3 m3");
+    compact(&mut log, "k2", "m3");
+    check(&log, "s ack m3");
+    let text: String = lines(&log)
+        .into_iter()
+        .filter(|line| !line.starts_with(r#"{"$longhaul""#))
+        .flat_map(|line| [line, "\n".into()])
+        .collect();
+    let seen = read_session(text.as_bytes()).expect("a session");
+    assert_eq!(seen.transcript.messages(), log.replay().messages());
+    assert_eq!(seen.info.compactions, 0);
+}
+
+#[test]
 fn notes_beside_the_conversation_come_back() {
     let (_root, mut log) = new_log();
     let setup = Setup { system: vec![Part::text(Origin::Hook, "Be brief.")], tools: Vec::new() };
@@ -290,6 +310,21 @@ fn a_torn_last_line_is_mended() {
     check_recovery(r#"{"id":"m2","type":"gemini","content":"x"}"#, &[Recovery::LineClosed], "u1 m2 m9");
     let long = format!(r#"{{"id":"m2","type":"gemini","content":"{}"#, "x".repeat(200_000));
     check_recovery(&long, &[Recovery::TornLineCut { bytes: long.len() as u64 }], "u1 m9");
+}
+
+#[test]
+fn a_log_can_be_handed_to_another_thread() {
+    fn check_send<T: Send + Sync>(_: &T) {}
+    let (_root, log) = new_log();
+    check_send(&log);
+}
+
+#[test]
+fn what_is_not_there_is_not_made_by_opening_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let path = root.path().join("chats/session-x.jsonl");
+    assert!(matches!(Log::open(&path, &session("fresh")), Err(LogError::Io { act: "open", .. })));
+    check_path(&root.path().join("chats"), false);
 }
 
 #[track_caller]

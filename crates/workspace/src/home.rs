@@ -29,9 +29,14 @@ pub struct Environment {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Home {
     root: PathBuf,
+    named_by: &'static str,
     user_home: Option<PathBuf>,
     trusted_folders: PathBuf,
 }
+
+const LONGHAUL_HOME: &str = "LONGHAUL_HOME";
+const GEMINI_CLI_HOME: &str = "GEMINI_CLI_HOME";
+const USER_HOME: &str = "the user's folder";
 
 impl Home {
     /// The home that the environment names: `LONGHAUL_HOME`, else `.gemini` in `GEMINI_CLI_HOME`, else in the user's
@@ -44,17 +49,22 @@ impl Home {
     /// the current folder: a home must not change with it.
     pub fn resolve(environment: &Environment) -> Result<Self, WorkspaceError> {
         let Environment { longhaul_home, gemini_cli_home, user_home, trusted_folders_path, .. } = environment;
-        let root = match (set(longhaul_home), set(gemini_cli_home), set(user_home)) {
-            (Some(root), _, _) => absolute("LONGHAUL_HOME", root)?,
-            (None, Some(folder), _) => absolute("GEMINI_CLI_HOME", folder)?.join(FOLDER),
-            (None, None, Some(folder)) => absolute("the user's folder", folder)?.join(FOLDER),
+        let (named_by, root) = match (set(longhaul_home), set(gemini_cli_home), set(user_home)) {
+            (Some(root), _, _) => (LONGHAUL_HOME, absolute(LONGHAUL_HOME, root)?),
+            (None, Some(folder), _) => (GEMINI_CLI_HOME, absolute(GEMINI_CLI_HOME, folder)?.join(FOLDER)),
+            (None, None, Some(folder)) => (USER_HOME, absolute(USER_HOME, folder)?.join(FOLDER)),
             (None, None, None) => return Err(WorkspaceError::NoHome),
         };
         let trusted_folders = match set(trusted_folders_path) {
             Some(path) => absolute("GEMINI_CLI_TRUSTED_FOLDERS_PATH", path)?,
             None => root.join("trustedFolders.json"),
         };
-        Ok(Self { root, user_home: set(user_home).map(Path::to_path_buf), trusted_folders })
+        Ok(Self { root, named_by, user_home: set(user_home).map(Path::to_path_buf), trusted_folders })
+    }
+
+    /// Who named the home: a variable, or `the user's folder`.
+    pub fn named_by(&self) -> &'static str {
+        self.named_by
     }
 
     /// The home itself.
@@ -380,6 +390,12 @@ mod tests {
         check_root("", "", "/u", "/u/.gemini");
         check_root("", "", "", "could not find a home folder");
         assert!(Home::resolve(&Environment::default()).is_err());
+        let named_by = |longhaul, gemini| {
+            Home::resolve(&environment(longhaul, gemini, "/u")).map(|home| home.named_by()).ok()
+        };
+        assert_eq!(named_by("/l", "/g"), Some("LONGHAUL_HOME"));
+        assert_eq!(named_by("", "/g"), Some("GEMINI_CLI_HOME"));
+        assert_eq!(named_by("", ""), Some("the user's folder"));
     }
 
     #[test]

@@ -32,6 +32,7 @@ mod error;
 mod home;
 mod jsonc;
 mod lock;
+mod locks_held;
 mod name;
 mod paths;
 mod project_id;
@@ -43,7 +44,10 @@ pub use error::WorkspaceError;
 pub use home::{Environment, Home, ProjectHome, WorkspaceFolder, canonical_workspace, system_folder};
 pub use jsonc::{Unclosed, blank_comments};
 pub use lock::{Holder, Lock, Patience};
+pub use locks_held::{HeldLock, LockedBy, held_locks};
 pub use name::SafeName;
-pub use project_id::{Found, Identity, Note, ProjectId, Projects, project_hash};
+pub use project_id::{Found, Identity, LookUp, Note, ProjectId, Projects, project_hash};
 pub use trust::{Decider, Trust, TrustLevel, TrustQuery, TrustRule, TrustedFolders};
-pub use write::{Creation, create_private_atomically, create_private_folder, write_private_atomically};
+pub use write::{
+    Creation, create_private_atomically, create_private_folder, may_write_in, write_private_atomically,
+};

@@ -174,6 +174,16 @@ fn open(place: &Path) -> std::io::Result<File> {
     options.open(place)
 }
 
+/// Who holds the lock of this lock file; `None` if nobody does. The file is not changed.
+pub(crate) fn holder_of(place: &Path) -> Option<Option<Holder>> {
+    let mut file = File::open(place).ok()?;
+    // Readers may share a lock among themselves, so that two who only look never see each other.
+    match file.try_lock_shared() {
+        Err(TryLockError::WouldBlock) => Some(read_holder(&mut file)),
+        _ => None,
+    }
+}
+
 /// Who signed the lock file. Where locks also forbid reading, as on Windows, nobody knows.
 fn read_holder(file: &mut File) -> Option<Holder> {
     Holder::parse(read_text(file)?.lines().next()?)

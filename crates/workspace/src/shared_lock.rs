@@ -10,7 +10,7 @@ use crate::write::follow_link;
 use crate::{Lock, Patience, WorkspaceError};
 
 /// Whoever works for longer renews the time of its folder, so that an older one was left by a crash.
-const STALE_AFTER: Duration = Duration::from_secs(10);
+pub(crate) const STALE_AFTER: Duration = Duration::from_secs(10);
 
 /// A [`Lock`], and besides it the kind that Gemini CLI takes on the files of the home: a folder `NAME.lock` beside
 /// `NAME`, which only one program can make.
@@ -78,7 +78,7 @@ impl Drop for LockFolder {
     }
 }
 
-fn modified(place: &Path) -> Option<SystemTime> {
+pub(crate) fn modified(place: &Path) -> Option<SystemTime> {
     place.symlink_metadata().ok()?.modified().ok()
 }
 

@@ -68,11 +68,33 @@ pub fn create_private_atomically(path: &Path, bytes: &[u8]) -> Result<Creation, 
 /// # Errors
 /// [`WorkspaceError::ReadOnly`], [`WorkspaceError::DiskFull`] or [`WorkspaceError::Failed`].
 pub fn create_private_folder(path: &Path) -> Result<(), WorkspaceError> {
+    let is_missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(path).map_err(|cause| WorkspaceError::writing(path, cause))
+    builder.create(path).map_err(|cause| WorkspaceError::writing(path, cause))?;
+    // A file that survives a power failure is of no use if its folder does not.
+    missing.into_iter().rev().try_for_each(sync_folder)
+}
+
+/// Whether a file could be made in this folder, or where it does not exist in the one above it that does. Nothing is
+/// tried: the system is only asked for permission.
+pub fn may_write_in(folder: &Path) -> bool {
+    let existing = folder.ancestors().find(|folder| folder.symlink_metadata().is_ok());
+    existing.is_some_and(|folder| folder.is_dir() && is_permitted(folder))
+}
+
+#[cfg(unix)]
+fn is_permitted(folder: &Path) -> bool {
+    use rustix::fs::{Access, access};
+    access(folder, Access::WRITE_OK | Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_permitted(folder: &Path) -> bool {
+    fs::metadata(folder).is_ok_and(|found| !found.permissions().readonly())
 }
 
 /// Where the bytes of `path` really are: the end of a chain of links, which need not exist.
@@ -309,6 +331,17 @@ mod tests {
         }
         check_contents(&root.path().join("file"), "x");
         check_names(root.path(), &["file", "sub"]);
+    }
+
+    #[test]
+    fn asking_for_permission_makes_nothing() {
+        let root = folder();
+        fs::write(root.path().join("file"), "x").expect("written");
+        assert!(may_write_in(root.path()));
+        assert!(may_write_in(&root.path().join("not/yet/there")));
+        assert!(!may_write_in(&root.path().join("file")));
+        assert!(!may_write_in(&root.path().join("file/below")));
+        check_names(root.path(), &["file"]);
     }
 
     #[test]

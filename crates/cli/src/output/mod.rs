@@ -11,10 +11,11 @@ use std::io::IsTerminal;
 use crate::args::Color;
 
 pub(crate) use chart::{bar, sparkline};
-pub(crate) use numbers::{percent, plural, span, thousands};
+pub(crate) use longhaul_conversation::grouped as thousands;
+pub(crate) use numbers::{percent, plural, span};
 pub(crate) use page::Page;
 pub(crate) use progress::with_progress;
-pub(crate) use visible::{escape_json, fit, pad, pad_left, visible};
+pub(crate) use visible::{escape_json, fit, pad, pad_left, visible, wrapped};
 
 /// What is known about where the output goes.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +48,11 @@ impl Screen {
         let columns =
             terminal_size::terminal_size().filter(|_| is_terminal).map(|(width, _)| usize::from(width.0));
         Self { color, width: columns.unwrap_or(DEFAULT_WIDTH).clamp(40, WIDEST) }
+    }
+
+    /// Whether text is shown in colours.
+    pub(crate) fn is_coloured(&self) -> bool {
+        self.color
     }
 
     fn styled(&self, code: &str, text: &str) -> String {

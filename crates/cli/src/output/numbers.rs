@@ -1,19 +1,6 @@
 //! Numbers as people read them.
 
-use longhaul_conversation::Timestamp;
-
-/// `1234567` as `1,234,567`.
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
-}
+use longhaul_conversation::{Timestamp, grouped};
 
 /// A share as `64 %`; what is not quite nothing is `<1 %`.
 pub(crate) fn percent(share: f64) -> String {
@@ -23,7 +10,7 @@ pub(crate) fn percent(share: f64) -> String {
 
 /// `1 turn`, `2 turns`.
 pub(crate) fn plural(count: usize, one: &str, many: &str) -> String {
-    format!("{} {}", thousands(count as u64), if count == 1 { one } else { many })
+    format!("{} {}", grouped(count as u64), if count == 1 { one } else { many })
 }
 
 /// A stretch of time: from when to when, and how long that is.
@@ -48,7 +35,6 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(thousands), ["0", "999", "1,000", "1,234,567"]);
         assert_eq!([0.0, 0.004, 0.5, 1.0].map(percent), ["0 %", "<1 %", "50 %", "100 %"]);
         assert_eq!(plural(1, "turn", "turns"), "1 turn");
         assert_eq!(plural(2_000, "turn", "turns"), "2,000 turns");

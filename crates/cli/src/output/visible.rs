@@ -70,6 +70,38 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     cut
 }
 
+/// The text made visible, in lines of at most `width` columns: broken between words, and inside of those that are longer.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let word = visible(word);
+        match lines.last_mut() {
+            Some(line) if columns(line) + 1 + columns(&word) <= width => {
+                line.push(' ');
+                line.push_str(&word);
+            }
+            _ => lines.extend(pieces(&word, width)),
+        }
+    }
+    lines
+}
+
+/// A word in pieces of at most `width` columns; a character that is wider stands alone.
+fn pieces(word: &str, width: usize) -> Vec<String> {
+    let mut pieces = vec![String::new()];
+    let mut used = 0;
+    for character in word.chars() {
+        let wide = character.width().unwrap_or(0);
+        if used > 0 && used + wide > width {
+            pieces.push(String::new());
+            used = 0;
+        }
+        used += wide;
+        pieces.last_mut().expect("there is one from the start").push(character);
+    }
+    pieces
+}
+
 /// The text made to fill `width` columns: cut, or followed by spaces.
 pub(crate) fn pad(text: &str, width: usize) -> String {
     let text = fit(text, width);
@@ -110,6 +142,15 @@ mod tests {
         check_json("plain, 日本語, 😀", "plain, 日本語, 😀");
         check_json("\x1b[31m\n\r\x7f\u{9b}", r"\u001b[31m\n\r\u007f\u009b");
         check_json("\u{202e}\u{61c}\u{e0041}", r"\u202e\u061c\udb40\udc41");
+    }
+
+    #[test]
+    fn texts_are_wrapped_to_columns() {
+        assert_eq!(wrapped("one two  three", 7), ["one two", "three"]);
+        assert_eq!(wrapped("a /very/long/path b", 6), ["a", "/very/", "long/p", "ath b"]);
+        assert_eq!(wrapped("日本語です", 4), ["日本", "語で", "す"]);
+        assert_eq!(wrapped("日", 1), ["日"]);
+        assert_eq!(wrapped(" \n ", 7), [] as [&str; 0]);
     }
 
     #[test]

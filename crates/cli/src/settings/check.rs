@@ -24,12 +24,16 @@ pub(super) fn check_value(kind: Kind, steps: &[&str], node: &Node) -> Result<(),
         // Whoever writes null wants the default.
         (_, Content::Plain(Value::Null)) => Ok(()),
         (Kind::Object, Content::Object(_)) => Ok(()),
-        (Kind::TokensByName, Content::Object(entries)) => entries
-            .iter()
-            .try_for_each(|(name, child)| check_value(Kind::Tokens, &[steps, &[name]].concat(), child)),
+        (Kind::TokensByName, Content::Object(entries)) => check_each(Kind::Tokens, steps, entries),
+        (Kind::ThresholdsByModel, Content::Object(entries)) => check_each(Kind::Threshold, steps, entries),
         (kind, Content::Plain(value)) if kind.takes(value) => Ok(()),
         (kind, _) => Err(wrong_value(steps, node, kind.words(), kind.example())),
     }
+}
+
+/// Checks every value of an object that has one kind of value under any name.
+fn check_each(kind: Kind, steps: &[&str], entries: &[(String, Node)]) -> Result<(), Fault> {
+    entries.iter().try_for_each(|(name, child)| check_value(kind, &[steps, &[name]].concat(), child))
 }
 
 /// After this many warnings about a file it is something else altogether, and nobody looks for what was meant.
@@ -62,7 +66,16 @@ impl Check<'_> {
 
     fn entry(&mut self, steps: &[&str], node: &Node) -> Result<(), Fault> {
         match look_up(steps) {
-            Known::Key(key) => check_value(key.kind, steps, node)?,
+            Known::Key(key) => {
+                check_value(key.kind, steps, node)?;
+                if let (Kind::ThresholdsByModel, Content::Object(entries)) = (key.kind, &node.content) {
+                    let is_odd =
+                        |name: &str| name.trim_end_matches('*').contains('*') || name.ends_with("**");
+                    for (name, child) in entries.iter().filter(|(name, _)| is_odd(name)) {
+                        self.warn(&[steps, &[name]].concat(), child, Oddity::StarInside);
+                    }
+                }
+            }
             Known::Section => self.section(steps, node)?,
             Known::Unread => {}
             // Only what looks like a slip is worth a word there.
@@ -203,6 +216,23 @@ mod tests {
             "{\"longhaul.compaction.keep\": 0.3}",
             &["s.json:1: unknown key \"longhaul.compaction.keep\"; \
                write each part as an object of its own: {\"longhaul\": {\"compaction\": {\"keep\": …}}}"],
+        );
+    }
+
+    #[test]
+    fn a_star_stands_at_the_end() {
+        check_warnings(
+            "{\"longhaul\": {\"compaction\": {\"thresholds\": {\"a-*\": 0.5, \"*\": \"off\",\n\"a*b\": \"9k\", \"a**\": 0.5}}}}",
+            &[
+                "s.json:2: longhaul.compaction.thresholds.a*b matches no model; one * may stand at the end",
+                "s.json:2: longhaul.compaction.thresholds.a** matches no model; one * may stand at the end",
+            ],
+        );
+        check_wrong(
+            "{\"longhaul\": {\"compaction\": {\"thresholds\": {\"m\": \"half\"}}}}",
+            "line 1: longhaul.compaction.thresholds.m must be a share (0.5 or \"50%\"), \
+             a number of tokens (200000 or \"200k\") or \"off\", not the text \"half\"",
+            "\"m\": \"50%\"",
         );
     }
 

@@ -29,10 +29,17 @@ pub(super) enum Content {
 }
 
 impl Node {
+    /// The keys and values of this object; of what is no object, none.
+    pub(super) fn entries(&self) -> &[(String, Node)] {
+        match &self.content {
+            Content::Object(entries) => entries,
+            Content::Plain(_) => &[],
+        }
+    }
+
     /// The value of a key in this object. If the key is repeated, the last one counts.
     pub(super) fn get(&self, key: &str) -> Option<&Node> {
-        let Content::Object(entries) = &self.content else { return None };
-        entries.iter().rev().find(|(name, _)| name == key).map(|(_, node)| node)
+        self.entries().iter().rev().find(|(name, _)| name == key).map(|(_, node)| node)
     }
 }
 

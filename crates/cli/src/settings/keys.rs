@@ -28,6 +28,12 @@ pub(crate) const OURS: &[Key] = &[
         "How full the window is when a conversation is compacted.",
     ),
     key(
+        "longhaul.compaction.thresholds",
+        Kind::ThresholdsByModel,
+        "none",
+        "The same for single models, by their name or by how it begins; the closest match wins over `threshold`.",
+    ),
+    key(
         "longhaul.compaction.keep",
         Kind::Share,
         "0.3",

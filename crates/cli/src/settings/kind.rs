@@ -33,6 +33,8 @@ pub(crate) enum Kind {
     Tokens,
     /// Numbers of tokens by name.
     TokensByName,
+    /// Thresholds by the name of a model, or by how it begins with a `*` behind that.
+    ThresholdsByModel,
     /// A number above 0 and up to 10.
     Weight,
 }
@@ -54,6 +56,9 @@ impl Kind {
             Self::Share => r#"a share from 0 to 1 (0.3 or "30%")"#,
             Self::Tokens => r#"a number of tokens (4000 or "4k")"#,
             Self::TokensByName => r#"an object with a number of tokens (128000 or "128k") for each name"#,
+            Self::ThresholdsByModel => {
+                r#"an object with a share, a number of tokens or "off" for each model, such as {"gemini-*": 0.7}"#
+            }
             Self::Weight => "a number above 0 and up to 10",
         };
         words.to_string()
@@ -73,6 +78,7 @@ impl Kind {
             Self::Share => "0.3",
             Self::Tokens => r#""4k""#,
             Self::TokensByName => r#"{"my-model": "128k"}"#,
+            Self::ThresholdsByModel => r#"{"gemini-*": 0.7}"#,
             Self::Weight => "1.3",
         };
         example.to_string()
@@ -88,7 +94,7 @@ impl Kind {
             Self::OneOf(choices) => value.as_str().is_some_and(|text| choices.contains(&text)),
             Self::Texts => is_texts(value),
             Self::TextOrTexts => value.is_string() || is_texts(value),
-            Self::Object | Self::TokensByName => false,
+            Self::Object | Self::TokensByName | Self::ThresholdsByModel => false,
             Self::Threshold => threshold(value).is_some(),
             Self::GeminiThreshold => {
                 value.as_f64().is_some_and(|number| Threshold::from_number(number).is_ok())

@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use longhaul_context::{Estimator, Weights};
 use longhaul_conversation::TokenCount;
+use longhaul_workspace::Home;
 use serde_json::Value;
 
 use super::check::check_document;
 use super::document::{Content, Node, parse};
-use super::environment::{Environment, settings_files};
+use super::files::settings_files;
 use super::kind;
 use super::problem::{Fault, SettingsError, Warning};
 
@@ -50,16 +51,10 @@ const LARGEST: u64 = 1 << 20;
 
 impl Settings {
     /// Loads the files that count in `cwd`. One that does not exist is passed over.
-    pub(crate) fn load(environment: &Environment, cwd: &Path) -> Result<Loaded, SettingsError> {
+    pub(crate) fn load(home: Option<&Home>, cwd: &Path) -> Result<Loaded, SettingsError> {
         let mut loaded = Loaded::default();
-        for file in settings_files(environment, cwd) {
-            let file: Arc<Path> = file.into();
-            let added = match read(&file) {
-                Ok(Some(bytes)) => loaded.add(Arc::clone(&file), &bytes),
-                Ok(None) => Ok(()),
-                Err(fault) => Err(fault),
-            };
-            added.map_err(|fault| SettingsError { file, fault })?;
+        for file in settings_files(home, cwd) {
+            loaded.add_file(&file)?;
         }
         Ok(loaded)
     }
@@ -68,6 +63,11 @@ impl Settings {
     pub(crate) fn window(&self, model: &str) -> Option<TokenCount> {
         let stated = |name| kind::tokens(self.value(&["longhaul", "windows", name])?);
         stated(model).or_else(|| stated(model.rsplit_once('/')?.1))
+    }
+
+    /// Whether folders must be trusted before their own files count.
+    pub(crate) fn needs_trust(&self) -> bool {
+        self.value(&["security", "folderTrust", "enabled"]).and_then(Value::as_bool).unwrap_or(true)
     }
 
     /// How tokens are estimated.
@@ -104,6 +104,17 @@ impl Settings {
 }
 
 impl Loaded {
+    /// Reads a file and adds it on top of what is there; whether there is such a file is the answer.
+    pub(crate) fn add_file(&mut self, file: &Path) -> Result<bool, SettingsError> {
+        let file: Arc<Path> = file.into();
+        let added = match read(&file) {
+            Ok(Some(bytes)) => self.add(Arc::clone(&file), &bytes).map(|()| true),
+            Ok(None) => Ok(false),
+            Err(fault) => Err(fault),
+        };
+        added.map_err(|fault| SettingsError { file, fault })
+    }
+
     /// Adds a file on top of what is there.
     pub(super) fn add(&mut self, file: Arc<Path>, bytes: &[u8]) -> Result<(), Fault> {
         let root = parse(bytes)?;
@@ -129,6 +140,7 @@ fn read(file: &Path) -> Result<Option<Vec<u8>>, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use longhaul_workspace::Environment;
     use proptest::prelude::*;
 
     /// The settings of these files, the weakest first.
@@ -195,16 +207,17 @@ mod tests {
         assert_eq!(heavy.estimator().weights, Weights::HEAVY);
     }
 
-    /// An environment with only a user's folder.
-    fn at_home(home: &Path) -> Environment {
-        Environment { user_home: Some(home.into()), ..Environment::default() }
+    /// The home in a user's folder.
+    fn at_home(folder: &Path) -> Home {
+        let environment = Environment { user_home: Some(folder.into()), ..Environment::default() };
+        Home::resolve(&environment).unwrap()
     }
 
     #[test]
     fn files_are_loaded_from_home_and_workspace() {
         let root = tempfile::tempdir().unwrap();
         let (home, work) = (root.path().join("home"), root.path().join("work"));
-        let nothing = Settings::load(&at_home(&home), &work).unwrap();
+        let nothing = Settings::load(Some(&at_home(&home)), &work).unwrap();
         assert_eq!(nothing, Loaded::default());
         for (folder, text) in [
             (&home, "{\"model\": {\"name\": \"a\", \"maxSessionTurns\": 5}, \"modle\": 1}"),
@@ -213,11 +226,11 @@ mod tests {
             std::fs::create_dir_all(folder.join(".gemini")).unwrap();
             std::fs::write(folder.join(".gemini/settings.json"), text).unwrap();
         }
-        let loaded = Settings::load(&at_home(&home), &work).unwrap();
+        let loaded = Settings::load(Some(&at_home(&home)), &work).unwrap();
         assert_eq!(loaded.settings.value(&["model", "name"]), Some(&"b".into()));
         assert_eq!(loaded.settings.value(&["model", "maxSessionTurns"]), Some(&5.into()));
         assert_eq!(loaded.warnings.len(), 1);
-        let alone = Settings::load(&at_home(&home), &home).unwrap();
+        let alone = Settings::load(Some(&at_home(&home)), &home).unwrap();
         assert_eq!((alone.settings.layers.len(), alone.warnings.len()), (1, 1));
     }
 
@@ -226,13 +239,13 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join(".gemini/settings.json");
         std::fs::create_dir_all(&folder).unwrap();
-        let error = Settings::load(&at_home(root.path()), root.path()).unwrap_err();
+        let error = Settings::load(Some(&at_home(root.path())), root.path()).unwrap_err();
         assert!(matches!(error.fault, Fault::Unreadable(_)), "{error:?}");
         std::fs::remove_dir(&folder).unwrap();
         std::fs::write(&folder, " ".repeat(LARGEST as usize)).unwrap();
-        assert!(Settings::load(&at_home(root.path()), root.path()).is_ok());
+        assert!(Settings::load(Some(&at_home(root.path())), root.path()).is_ok());
         std::fs::write(&folder, " ".repeat(LARGEST as usize + 1)).unwrap();
-        let error = Settings::load(&at_home(root.path()), root.path()).unwrap_err();
+        let error = Settings::load(Some(&at_home(root.path())), root.path()).unwrap_err();
         assert!(matches!(error.fault, Fault::TooLarge { .. }), "{error:?}");
         assert_eq!(error.file.as_ref(), folder);
     }
@@ -251,14 +264,14 @@ mod tests {
         /// Objects of known and unknown names with values of any type.
         #[test]
         fn no_settings_panic(steps in proptest::collection::vec(proptest::sample::select(vec![
-            "longhaul", "compaction", "threshold", "windows", "model", "name", "hooks", "security", "ö.x", "",
+            "longhaul", "compaction", "threshold", "thresholds", "ö*", "windows", "model", "name", "hooks", "security", "ö.x", "",
         ]), 0..5), value in prop_oneof![
             Just("null".to_string()), Just("[]".into()), Just("{}".into()), Just("1e308".into()), "\"[a-z0-9.%]{0,4}\"",
         ]) {
             let text = steps.iter().rev().fold(value, |inside, step| format!("{{{step:?}: {inside}}}"));
             let mut loaded = Loaded::default();
             let _ = loaded.add(Path::new("any").into(), text.as_bytes());
-            let _ = (loaded.settings.window(""), loaded.settings.threshold(), loaded.settings.keep());
+            let _ = (loaded.settings.window(""), loaded.settings.threshold(Some("ö")), loaded.settings.keep());
         }
     }
 }

@@ -4,7 +4,7 @@
 mod check;
 mod compaction;
 mod document;
-mod environment;
+mod files;
 mod keys;
 mod kind;
 mod layers;
@@ -12,7 +12,7 @@ mod lookup;
 mod problem;
 mod provenance;
 
-pub(crate) use environment::Environment;
+pub(crate) use files::settings_files;
 pub(crate) use layers::{Loaded, Settings};
 pub(crate) use problem::SettingsError;
 pub(crate) use provenance::Provenance;

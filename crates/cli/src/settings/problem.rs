@@ -44,6 +44,8 @@ pub(crate) enum Oddity {
         /// The same as nested objects.
         nested: String,
     },
+    /// It should match the names of models, and has a `*` where none may stand.
+    StarInside,
     /// The same object has it once more, further down.
     Repeated,
 }
@@ -58,6 +60,9 @@ impl fmt::Display for Warning {
             Oddity::Unknown { nearest: None } => write!(f, "{place}: unknown key {key}"),
             Oddity::InOnePiece { nested } => {
                 write!(f, "{place}: unknown key {key}; write each part as an object of its own: {nested}")
+            }
+            Oddity::StarInside => {
+                write!(f, "{place}: {key} matches no model; one * may stand at the end")
             }
             Oddity::Repeated => write!(f, "{place}: {key} is set again further down, which counts"),
         }

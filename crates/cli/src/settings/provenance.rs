@@ -22,6 +22,16 @@ pub(crate) enum Provenance {
     Flag(&'static str),
 }
 
+impl Provenance {
+    /// Where a node of a layer was set.
+    pub(super) fn of(source: &Source, node: &Node) -> Self {
+        match source {
+            Source::File(file) => Self::File(Place { file: Arc::clone(file), line: node.line }),
+            Source::Flag(flag) => Self::Flag(flag),
+        }
+    }
+}
+
 impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -35,13 +45,7 @@ impl fmt::Display for Provenance {
 impl Settings {
     /// Where the value of a key was set. What follows `longhaul.windows.` is the name of a model, dots and all.
     pub(crate) fn provenance(&self, key: &str) -> Provenance {
-        match self.find(&steps(key)) {
-            Some((Source::File(file), node)) => {
-                Provenance::File(Place { file: Arc::clone(file), line: node.line })
-            }
-            Some((Source::Flag(flag), _)) => Provenance::Flag(flag),
-            None => Provenance::Default,
-        }
+        self.find(&steps(key)).map_or(Provenance::Default, |(source, node)| Provenance::of(source, node))
     }
 
     /// The same with a value that a flag sets.
@@ -114,7 +118,7 @@ mod tests {
         check(&flagged, "model.compressionThreshold", "user.json:3");
         assert_eq!(flagged.value(&["model", "name"]), Some(&"c".into()));
         let off = flagged.with_flag("longhaul.compaction.threshold", "--threshold", "off".into()).unwrap();
-        assert_eq!(off.threshold(), Some(Threshold::Off));
+        assert_eq!(off.threshold(None).map(|(threshold, _)| threshold), Some(Threshold::Off));
     }
 
     #[test]

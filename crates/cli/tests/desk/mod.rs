@@ -53,6 +53,18 @@ impl Desk {
         self.command(arguments).output().expect("it runs")
     }
 
+    /// A run in which these variables have other values; an empty one is not set.
+    pub(crate) fn run_with(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Output {
+        let mut command = self.command(arguments);
+        for (name, value) in variables {
+            match *value {
+                "" => command.env_remove(name),
+                value => command.env(name, value),
+            };
+        }
+        command.output().expect("it runs")
+    }
+
     pub(crate) fn feed(&self, arguments: &[&str], input: &[u8]) -> Output {
         let mut command = self.command(arguments);
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

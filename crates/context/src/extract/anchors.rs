@@ -29,36 +29,69 @@ pub enum AnchorKind {
 /// Finds the anchors of one line, in order; the same may come more than once.
 pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
     let bytes = line.as_bytes();
+    let class = |at: usize| bytes.get(at).map_or(0, |byte| CLASS[*byte as usize]);
     let mut at = 0;
     let mut quoted_to = 0;
-    while at < bytes.len() {
-        let class = CLASS[bytes[at] as usize];
-        if class & START == 0 {
+    while let Some(mark) = find_telling(bytes, at) {
+        if bytes[mark] == b'`' {
             // The backtick that ends a quotation begins no other.
-            if bytes[at] == b'`' && at >= quoted_to {
-                quoted_to = scan_quoted(line, at, found);
+            if mark >= quoted_to {
+                quoted_to = scan_quoted(line, mark, found);
             }
-            at += 1;
+            at = mark + 1;
+            continue;
+        }
+        let mut start = mark;
+        while start > at && class(start - 1) & INSIDE != 0 {
+            start -= 1;
+        }
+        while class(start) & (INSIDE | START) == INSIDE {
+            start += 1;
+        }
+        if class(start) & START == 0 {
+            at = start;
             continue;
         }
         // A capital at the beginning does not make a name of a word.
-        let mut seen = class & !UPPER;
-        let mut end = at + 1;
-        while end < bytes.len() && CLASS[bytes[end] as usize] & INSIDE != 0 {
-            seen |= CLASS[bytes[end] as usize];
+        let mut seen = class(start) & !UPPER;
+        let mut end = start + 1;
+        while class(end) & INSIDE != 0 {
+            seen |= class(end);
             end += 1;
         }
-        if seen & COLON != 0 && line[at..end].contains("://") {
-            while end < bytes.len() && CLASS[bytes[end] as usize] & ADDRESS != 0 {
+        let is_address = seen & COLON != 0 && seen & SLASH != 0 && line[start..end].contains("://");
+        if is_address {
+            while class(end) & ADDRESS != 0 {
                 end += 1;
             }
         }
-        // Most tokens are plain words.
-        if end - at >= 3 && seen & NAMING != 0 {
-            classify(&line[at..end], seen, found);
+        if end - start >= 3 && seen & NAMING != 0 {
+            let token = trim_end(&line[start..end], b".:-+,;?!&=");
+            if is_address { classify_address(token, found) } else { classify(token, seen, found) }
         }
         at = end;
     }
+}
+
+/// The next byte that no plain word has, nor what stands between words. Most of most texts is passed over at once.
+fn find_telling(bytes: &[u8], from: usize) -> Option<usize> {
+    let rest = bytes.get(from..)?;
+    let (chunks, _) = rest.as_chunks::<16>();
+    let plain =
+        chunks.iter().take_while(|chunk| !chunk.iter().fold(false, |any, byte| any | is_telling(*byte)));
+    let from = from + 16 * plain.count();
+    bytes[from..].iter().position(|byte| is_telling(*byte)).map(|place| from + place)
+}
+
+/// Whether a byte is one of those in [`NAMING`] or opens a quotation, by comparisons that can be made on many at once.
+const fn is_telling(byte: u8) -> bool {
+    (byte.wrapping_sub(b'0') <= b':' - b'0')
+        | (byte.wrapping_sub(b'@') <= b'Z' - b'@')
+        | (byte.wrapping_sub(b'-') <= b'/' - b'-')
+        | (byte.wrapping_sub(b'_') <= b'`' - b'_')
+        | (byte == b'$')
+        | (byte == b'+')
+        | (byte == b'~')
 }
 
 /// Bytes that can begin an anchor.
@@ -131,55 +164,65 @@ fn scan_quoted<'t>(line: &'t str, open: usize, found: &mut impl FnMut(AnchorKind
     open + length + 2
 }
 
-/// Finds out what a token is that has a byte of each class in `seen`.
-fn classify<'t>(token: &'t str, seen: u8, found: &mut impl FnMut(AnchorKind, &'t str)) {
-    let token = token.trim_end_matches(['.', ':', '-', '+', ',', ';', '?', '!', '&', '=']);
-    if seen & (COLON | SLASH) == 0 {
-        return classify_word(token.trim_start_matches(['.', '@', '$', '~']), found);
+fn classify_address<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    if token.len() >= 10 {
+        found(AnchorKind::Url, token);
     }
-    if token.contains("://") {
-        if token.len() >= 10 {
-            found(AnchorKind::Url, token);
-        }
-        return;
+}
+
+/// Finds out what a token is that has a byte of each class in `seen` and is no address.
+fn classify<'t>(token: &'t str, seen: u8, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    if seen & (COLON | SLASH) == 0 {
+        return classify_word(trim_start(token, b".@$~"), found);
     }
     let token = if seen & COLON != 0 { strip_position(token) } else { token };
     if token.len() < 3 {
         return;
     }
-    if token.contains('/') {
+    if seen & SLASH != 0 {
         return classify_path(token, found);
     }
     // `module::name` and `key:value` hold several names.
-    let token = token.trim_start_matches(['.', '@', '$', '~']);
-    token.split(':').for_each(|piece| classify_word(piece, found));
+    trim_start(token, b".@$~").split(':').for_each(|piece| classify_word(piece, found));
+}
+
+fn trim_start<'t>(text: &'t str, trimmed: &[u8]) -> &'t str {
+    let start = text.bytes().position(|byte| !trimmed.contains(&byte));
+    &text[start.unwrap_or(text.len())..]
+}
+
+fn trim_end<'t>(text: &'t str, trimmed: &[u8]) -> &'t str {
+    let last = text.bytes().rposition(|byte| !trimmed.contains(&byte));
+    &text[..last.map_or(0, |last| last + 1)]
 }
 
 /// Takes `:12` and `:12:5` off the end.
 pub(crate) fn strip_position(token: &str) -> &str {
     let mut token = token;
     for _ in 0..2 {
-        match token.rsplit_once(':') {
-            Some((rest, digits)) if !rest.is_empty() && is_position(digits) => token = rest,
+        let colon = token.bytes().rposition(|byte| !byte.is_ascii_digit() && byte != b'-');
+        match colon {
+            Some(colon) if colon > 0 && token.as_bytes()[colon] == b':' && colon + 1 < token.len() => {
+                token = &token[..colon];
+            }
             _ => break,
         }
     }
     token
 }
 
-fn is_position(digits: &str) -> bool {
-    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')
-}
-
 fn classify_path<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
-    let mut path = token.trim_end_matches('/');
+    let mut path = trim_end(token, b"/");
     while let Some(rest) = path.strip_prefix("./").or_else(|| path.strip_prefix("../")) {
         path = rest;
     }
-    if path.len() < 4 || path.len() > 200 || path.bytes().filter(u8::is_ascii_alphabetic).count() < 2 {
+    if path.len() < 4 || path.len() > 200 || path.bytes().filter(u8::is_ascii_alphabetic).nth(1).is_none() {
         return;
     }
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let (folders, name) = match path.bytes().rposition(|byte| byte == b'/') {
+        Some(slash) => (&path[..slash], &path[slash + 1..]),
+        None => ("", path),
+    };
     let has_ending = has_file_ending(name);
     if is_path(path, folders, has_ending) {
         found(AnchorKind::Path, path);
@@ -193,7 +236,7 @@ fn classify_path<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)
 
 /// `and/or` is no path; a root, a file's ending or several folders make one.
 fn is_path(path: &str, folders: &str, has_ending: bool) -> bool {
-    let depth = path.trim_start_matches('/').bytes().filter(|byte| *byte == b'/').count();
+    let depth = trim_start(path, b"/").bytes().filter(|byte| *byte == b'/').count();
     let is_named = |name: &str| name.len() >= 3 && name.bytes().any(|byte| byte.is_ascii_alphabetic());
     match depth {
         0 => has_ending || path.starts_with('/') && path.len() >= 4,
@@ -208,7 +251,9 @@ fn is_path(path: &str, folders: &str, has_ending: bool) -> bool {
 }
 
 fn classify_word<'t>(word: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
-    let word = word.trim_matches(|character: char| !character.is_ascii_alphanumeric() && character != '_');
+    let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let Some(start) = word.bytes().position(is_part) else { return };
+    let word = &word[start..word.bytes().rposition(is_part).map_or(start, |last| last + 1)];
     let bytes = word.as_bytes();
     if bytes.len() < 3 || bytes.len() > 120 {
         return;
@@ -325,7 +370,8 @@ fn is_hash(bytes: &[u8], marks: &Marks) -> bool {
 }
 
 fn has_file_ending(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(stem, ending)| !stem.is_empty() && is_file_ending(ending))
+    let dot = name.bytes().rposition(|byte| byte == b'.');
+    dot.is_some_and(|dot| dot > 0 && is_file_ending(&name[dot + 1..]))
 }
 
 /// Endings that make a name a file's. A match compares lengths first, and this is asked of every dotted name.
@@ -390,7 +436,44 @@ mod tests {
         check("the `Busy` variant of `upload()`", &[(Quoted, "upload()")]);
     }
 
+    #[test]
+    fn telling_bytes_are_those_of_the_table() {
+        for byte in 0..=u8::MAX {
+            let is_named = CLASS[byte as usize] & NAMING != 0;
+            assert_eq!(is_telling(byte), is_named || byte == b'`', "{byte}");
+        }
+    }
+
+    /// The tokens that have a byte of a name, found one byte after the other.
+    fn tokens(line: &str) -> Vec<&str> {
+        let class = |at: usize| line.as_bytes().get(at).map_or(0, |byte| CLASS[*byte as usize]);
+        let (mut tokens, mut at) = (Vec::new(), 0);
+        while at < line.len() {
+            let start = at;
+            at += 1;
+            if class(start) & START != 0 {
+                while class(at) & INSIDE != 0 {
+                    at += 1;
+                }
+                tokens.push(&line[start..at]);
+            }
+        }
+        tokens
+    }
+
     proptest! {
+        #[test]
+        fn what_stands_between_does_not_matter(line in "([a-c]|[A-C]|[0-2]|[ (\"é.~@$:+_/-]){0,60}") {
+            prop_assume!(!line.contains("://"));
+            let mut seen = Vec::new();
+            scan_anchors(&line, &mut |kind, text| seen.push((kind, text)));
+            let mut expected = Vec::new();
+            for token in tokens(&line) {
+                scan_anchors(token, &mut |kind, text| expected.push((kind, text)));
+            }
+            prop_assert_eq!(seen, expected);
+        }
+
         #[test]
         fn any_line_is_scanned(line in "\\PC{0,200}") {
             scan_anchors(&line, &mut |_, text| assert!(line.contains(text)));

@@ -1,10 +1,14 @@
-//! Takes the lines that may be quoted out of a message, with who said them.
+//! Takes the lines that may be quoted out of a message, with who said them and what they name.
+
+use std::ops::Range;
 
 use longhaul_conversation::{Body, Message, Origin, Part, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::anchors::{AnchorKind, scan_anchors};
 use super::lines::{output_lines, prose_lines};
+use super::table::hash_text;
 use crate::ledger::programs_of;
 
 /// Who said a line.
@@ -25,11 +29,32 @@ pub(crate) struct Gathered {
     lines: Vec<Line>,
     /// The first two words of each command that a shell was given, with the line they stand in.
     commands: Vec<(usize, String)>,
+    /// The anchors of all lines, once they were looked for.
+    mentions: Option<Vec<Mention>>,
+    /// Whether this is known only from an earlier snapshot.
+    pub(crate) is_quoted: bool,
 }
 
 struct Line {
     source: Source,
     start: usize,
+    /// How many anchors stand in this line and those before it.
+    mentions: usize,
+}
+
+/// An anchor in the text.
+pub(crate) struct Mention {
+    pub(crate) kind: AnchorKind,
+    pub(crate) hash: u64,
+    pub(crate) place: Range<usize>,
+}
+
+/// A line with all that was found in it.
+pub(crate) struct FoundLine<'g> {
+    pub(crate) source: Source,
+    pub(crate) place: Range<usize>,
+    pub(crate) mentions: &'g [Mention],
+    pub(crate) commands: &'g [(usize, String)],
 }
 
 /// A sentence of the model's up to this length leads into the call behind it and is quoted with it.
@@ -47,23 +72,70 @@ impl Gathered {
         gathered
     }
 
+    /// A line that is known only from an earlier snapshot.
+    pub(crate) fn quoted(line: &str) -> Self {
+        let mut gathered = Self { is_quoted: true, ..Self::default() };
+        gathered.add(Source::Model, line);
+        gathered
+    }
+
+    /// All lines, one right behind the other.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The text alone, for those who hold places in it.
+    pub(crate) fn into_text(self) -> String {
+        self.text
+    }
+
     /// How many lines there are.
     pub(crate) fn len(&self) -> usize {
         self.lines.len()
     }
 
-    /// Each line with who said it, and the commands in it.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = (Source, &str, &[(usize, String)])> {
+    /// Looks for the anchors of all lines, unless that was done already; paths inside `root` are seen from there.
+    pub(crate) fn find_anchors(&mut self, root: Option<&str>) {
+        if self.mentions.is_some() {
+            return;
+        }
+        let Self { text, lines, .. } = self;
+        // Tool outputs name something about every forty characters.
+        let mut mentions = Vec::with_capacity(text.len() / 32);
+        for nth in 0..lines.len() {
+            let end = lines.get(nth + 1).map_or(text.len(), |next| next.start);
+            scan_anchors(&text[lines[nth].start..end], &mut |kind, anchor| {
+                let anchor = seen_from(root, anchor);
+                let start = anchor.as_ptr().addr() - text.as_ptr().addr();
+                mentions.push(Mention { kind, hash: hash_text(anchor), place: start..start + anchor.len() });
+            });
+            lines[nth].mentions = mentions.len();
+        }
+        self.mentions = Some(mentions);
+    }
+
+    /// Each line with who said it, the anchors that were found in it, and its commands.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = FoundLine<'_>> {
+        let mentions = self.mentions.as_deref().unwrap_or_default();
+        let mut mentioned = 0;
+        let mut commands = self.commands.as_slice();
         let ends = self.lines.iter().skip(1).map(|next| next.start).chain([self.text.len()]);
-        self.lines.iter().zip(ends).enumerate().map(|(nth, (line, end))| {
-            let from = self.commands.partition_point(|(place, _)| *place < nth);
-            let own = self.commands[from..].partition_point(|(place, _)| *place == nth);
-            (line.source, &self.text[line.start..end], &self.commands[from..from + own])
+        self.lines.iter().zip(ends).enumerate().map(move |(nth, (line, end))| {
+            let own = commands.partition_point(|(place, _)| *place == nth);
+            let (own, others) = commands.split_at(own);
+            commands = others;
+            let from = std::mem::replace(&mut mentioned, line.mentions);
+            FoundLine {
+                source: line.source,
+                place: line.start..end,
+                mentions: &mentions[from..line.mentions],
+                commands: own,
+            }
         })
     }
 
-    pub(crate) fn add(&mut self, source: Source, line: &str) {
-        self.lines.push(Line { source, start: self.text.len() });
+    fn add(&mut self, source: Source, line: &str) {
+        self.lines.push(Line { source, start: self.text.len(), mentions: 0 });
         self.text.push_str(line);
     }
 
@@ -86,6 +158,8 @@ impl Gathered {
     }
 
     fn add_output(&mut self, text: &str) {
+        self.text.reserve(text.len());
+        self.lines.reserve(text.len() / 100);
         output_lines(text, &mut |line| self.add(Source::Output, line));
     }
 
@@ -139,6 +213,12 @@ impl Gathered {
     }
 }
 
+/// A path as it is seen from the working folder, if it lies in it.
+pub(crate) fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
+    let inside = root.and_then(|root| path.strip_prefix(root));
+    inside.and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty()).unwrap_or(path)
+}
+
 /// Calls `found` with each text among the arguments of a call, and with what it is called.
 fn each_argument<'v>(key: &'v str, value: &'v Value, found: &mut impl FnMut(&'v str, &'v str)) {
     match value {
@@ -189,7 +269,7 @@ mod tests {
     #[track_caller]
     fn check(parts: Vec<Part>, expected: &[(Source, &str)]) {
         let gathered = Gathered::of(&Message::new("m", Role::Model, parts));
-        let lines: Vec<_> = gathered.lines().map(|(source, text, _)| (source, text)).collect();
+        let lines: Vec<_> = gathered.lines().map(|line| (line.source, &gathered.text[line.place])).collect();
         assert_eq!(lines, expected);
     }
 
@@ -239,11 +319,8 @@ mod tests {
         let check = |script: &str, expected: &[&str]| {
             let part = call("bash", json!({"command": script}));
             let gathered = Gathered::of(&Message::new("m", Role::Model, vec![part]));
-            let commands: Vec<_> = gathered
-                .lines()
-                .flat_map(|(_, _, commands)| commands)
-                .map(|(_, text)| text.as_str())
-                .collect();
+            let commands: Vec<_> =
+                gathered.lines().flat_map(|line| line.commands).map(|(_, text)| text.as_str()).collect();
             assert_eq!(commands, expected, "{script}");
         };
         check("cd a && RUST_LOG=1 cargo  test -q | tail -5", &["cargo test", "tail -5"]);

@@ -40,7 +40,7 @@ pub(crate) fn prose_lines(text: &str, found: &mut impl FnMut(&str)) {
 /// Calls `found` with the lines of code or output, neighbours joined; numbers that a tool put before them are dropped.
 pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
     let mut join = Joined::default();
-    for line in text.lines() {
+    for line in fast_lines(text) {
         let mut rest = strip_line_number(line).trim();
         while rest.len() > PIECE {
             let piece = cut_at(rest, PIECE);
@@ -50,6 +50,18 @@ pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
         join.add(rest, found);
     }
     join.flush(found);
+}
+
+/// The lines of a text, as [`str::lines`] has them.
+fn fast_lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut from = 0;
+    let ends = memchr::memchr_iter(b'\n', text.as_bytes());
+    let last = (!text.ends_with('\n') && !text.is_empty()).then_some(text.len());
+    ends.chain(last).map(move |end| {
+        let line = &text[from..end];
+        from = end + 1;
+        if end < text.len() { line.strip_suffix('\r').unwrap_or(line) } else { line }
+    })
 }
 
 /// Neighbouring lines on the way to becoming one.
@@ -67,7 +79,10 @@ impl Joined {
             return;
         }
         let words = count_plain_words(line, SAYING.saturating_sub(self.words));
-        if self.text.is_empty() && says_enough(line, words) && !line.contains(['\n', '\t']) {
+        if self.text.is_empty()
+            && says_enough(line, words)
+            && memchr::memchr2(b'\n', b'\t', line.as_bytes()).is_none()
+        {
             return found(cut(line));
         }
         self.words += words;
@@ -104,7 +119,8 @@ impl Joined {
 
 /// Whether a line has white space other than single spaces.
 fn has_wide_space(line: &str) -> bool {
-    line.bytes().any(|byte| matches!(byte, b'\t' | b'\n' | b'\r')) || line.contains("  ")
+    let bytes = line.as_bytes();
+    memchr::memchr3(b'\t', b'\n', b'\r', bytes).is_some() || memchr::memmem::find(bytes, b"  ").is_some()
 }
 
 /// Whether a line can be quoted without the one behind it.
@@ -117,29 +133,63 @@ fn says_enough(text: &str, words: usize) -> bool {
 /// The counting ends at `most`: few are many enough.
 pub(crate) fn count_plain_words(text: &str, most: usize) -> usize {
     let bytes = text.as_bytes();
-    let is_joint =
-        |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'\\' | b':');
+    let class_at = |at: usize| bytes.get(at).map_or(0, |byte| CLASS[*byte as usize]);
     let mut count = 0;
+    let mut before = 0;
     let mut at = 0;
     while at < bytes.len() && count < most {
-        if !bytes[at].is_ascii_alphabetic() {
+        let class = class_at(at);
+        if class & LETTER == 0 {
+            before = class;
             at += 1;
             continue;
         }
         let start = at;
         let mut is_camel = false;
-        while at < bytes.len() && bytes[at].is_ascii_alphabetic() {
-            is_camel |= at > start && bytes[at].is_ascii_uppercase() && bytes[at - 1].is_ascii_lowercase();
+        let mut last = 0;
+        loop {
+            let next = class_at(at);
+            if next & LETTER == 0 {
+                break;
+            }
+            is_camel |= next & UPPER != 0 && last & LETTER != 0 && last & UPPER == 0;
+            last = next;
             at += 1;
         }
-        let is_name = start > 0 && is_joint(bytes[start - 1])
-            || bytes.get(at).is_some_and(|byte| is_joint(*byte))
-                && bytes.get(at + 1).is_some_and(u8::is_ascii_alphanumeric)
-            || bytes.get(at).is_some_and(|byte| byte.is_ascii_digit() || *byte == b'_');
+        let behind = class_at(at);
+        let is_name = before & JOINT != 0
+            || behind & NAMING != 0
+            || behind & JOINT != 0 && class_at(at + 1) & (LETTER | DIGIT) != 0;
         count += usize::from(!is_camel && !is_name && at - start >= 2);
+        before = last;
     }
     count
 }
+
+const LETTER: u8 = 1;
+const UPPER: u8 = 2;
+const DIGIT: u8 = 4;
+/// What joins the pieces of a name.
+const JOINT: u8 = 8;
+/// What makes a name of the letters before it.
+const NAMING: u8 = 16;
+
+static CLASS: [u8; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b'a'..=b'z' => LETTER | JOINT,
+            b'A'..=b'Z' => LETTER | JOINT | UPPER,
+            b'0'..=b'9' => DIGIT | JOINT | NAMING,
+            b'_' => JOINT | NAMING,
+            b'.' | b'/' | b'\\' | b':' => JOINT,
+            _ => 0,
+        };
+        byte += 1;
+    }
+    table
+};
 
 /// The beginning of a line that may stay.
 fn cut(line: &str) -> &str {
@@ -250,6 +300,11 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn fast_lines_are_lines(text in "[a\r\n]{0,12}") {
+            prop_assert_eq!(fast_lines(&text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
+        }
+
         #[test]
         fn any_text_gives_lines(text in "(\\PC|\n){0,400}") {
             let mut check = |line: &str| assert!(line.len() <= LONGEST && line.chars().any(char::is_alphabetic));

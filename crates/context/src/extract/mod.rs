@@ -6,9 +6,12 @@ mod lines;
 mod names;
 mod pool;
 mod select;
+mod slice;
+mod table;
 mod weigh;
 
 pub use anchors::AnchorKind;
+pub(crate) use gather::Gathered;
 pub(crate) use lines::count_plain_words;
 pub(crate) use pool::Pool;
 pub(crate) use select::{Choice, choose_lines};

@@ -1,13 +1,11 @@
 //! Knows every anchor by a number, and what was seen of it.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
-
 use longhaul_conversation::Ordinal;
 use serde::{Deserialize, Serialize};
 
 use super::anchors::AnchorKind;
 use super::gather::Source;
+use super::table::{Table, hash_text};
 
 /// What is known about an anchor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,7 +31,7 @@ pub(crate) struct Anchor {
 #[serde(from = "Vec<Anchor>", into = "Vec<Anchor>")]
 pub(crate) struct Names {
     anchors: Vec<Anchor>,
-    numbers: HashMap<Box<str>, u32, BuildHasherDefault<TextHasher>>,
+    numbers: Table,
     /// In which round each anchor was counted last.
     counted: Vec<u32>,
     round: u32,
@@ -45,16 +43,16 @@ impl Names {
     }
 
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
-        self.numbers.get(text).copied()
+        self.numbers.find(hash_text(text))
     }
 
-    /// The number of an anchor, which is known from now on.
-    pub(crate) fn number(&mut self, kind: AnchorKind, text: &str, at: Ordinal) -> u32 {
-        if let Some(number) = self.numbers.get(text) {
-            return *number;
+    /// The number of an anchor, which is known from now on; `hash` is that of [`hash_text`].
+    pub(crate) fn number(&mut self, kind: AnchorKind, text: &str, hash: u64, at: Ordinal) -> u32 {
+        if let Some(number) = self.numbers.find(hash) {
+            return number;
         }
         let number = self.anchors.len() as u32;
-        self.numbers.insert(text.into(), number);
+        self.numbers.add(hash);
         self.counted.push(0);
         self.anchors.push(Anchor {
             text: text.into(),
@@ -76,13 +74,14 @@ impl Names {
 
     /// Takes note of an anchor in a line of the message; says whether it is the first line with it.
     pub(crate) fn note(&mut self, number: u32, source: Source, at: Ordinal) -> bool {
-        let anchor = &mut self.anchors[number as usize];
-        anchor.in_prose |= source == Source::Model;
-        let counted = &mut self.counted[number as usize];
-        if *counted == self.round {
+        let number = number as usize;
+        if source == Source::Model {
+            self.anchors[number].in_prose = true;
+        }
+        if std::mem::replace(&mut self.counted[number], self.round) == self.round {
             return false;
         }
-        *counted = self.round;
+        let anchor = &mut self.anchors[number];
         anchor.last = at;
         let count = match source {
             Source::User => &mut anchor.typed,
@@ -107,13 +106,7 @@ impl Names {
             place += 1;
             renumbered[place - 1].is_some()
         });
-        self.numbers.retain(|_, number| match renumbered[*number as usize] {
-            Some(new) => {
-                *number = new;
-                true
-            }
-            None => false,
-        });
+        self.numbers.retain(|number| renumbered[number].is_some());
         self.counted.clear();
         self.counted.resize(self.anchors.len(), 0);
         renumbered
@@ -128,7 +121,8 @@ impl PartialEq for Names {
 
 impl From<Vec<Anchor>> for Names {
     fn from(anchors: Vec<Anchor>) -> Self {
-        let numbers = (0..).zip(&anchors).map(|(number, anchor)| (anchor.text.clone(), number)).collect();
+        let mut numbers = Table::default();
+        anchors.iter().for_each(|anchor| numbers.add(hash_text(&anchor.text)));
         Self { counted: vec![0; anchors.len()], anchors, numbers, round: 0 }
     }
 }
@@ -139,33 +133,6 @@ impl From<Names> for Vec<Anchor> {
     }
 }
 
-/// A fast hash for short texts: eight bytes at a time, multiplied and folded.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TextHasher(u64);
-
-impl TextHasher {
-    fn mix(&mut self, word: u64) {
-        let product = u128::from(self.0 ^ word) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = (product as u64) ^ ((product >> 64) as u64);
-    }
-}
-
-impl Hasher for TextHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        let mut words = bytes.chunks_exact(8);
-        for word in &mut words {
-            self.mix(u64::from_le_bytes(word.try_into().expect("the chunk has eight bytes")));
-        }
-        let mut last = [0; 8];
-        last[..words.remainder().len()].copy_from_slice(words.remainder());
-        self.mix(u64::from_le_bytes(last) ^ (bytes.len() as u64) << 56);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -173,7 +140,7 @@ mod tests {
     fn names(texts: &[&str]) -> Names {
         let mut names = Names::default();
         for text in texts {
-            names.number(AnchorKind::Identifier, text, Ordinal(1));
+            names.number(AnchorKind::Identifier, text, hash_text(text), Ordinal(1));
         }
         names
     }
@@ -183,7 +150,7 @@ mod tests {
         let mut names = names(&["one_name", "other_name", "one_name"]);
         assert_eq!(names.all().len(), 2);
         assert_eq!(names.find("other_name"), Some(1));
-        assert_eq!(names.number(AnchorKind::Path, "other_name", Ordinal(9)), 1);
+        assert_eq!(names.number(AnchorKind::Path, "other_name", hash_text("other_name"), Ordinal(9)), 1);
         assert_eq!(names.find("third_name"), None);
     }
 
@@ -205,7 +172,7 @@ mod tests {
         let renumbered = names.retain(|place, _| place != 1);
         assert_eq!(renumbered, [Some(0), None, Some(1)]);
         assert_eq!((names.find("third_name"), names.find("other_name")), (Some(1), None));
-        assert_eq!(names.number(AnchorKind::Path, "new_name", Ordinal(1)), 2);
+        assert_eq!(names.number(AnchorKind::Path, "new_name", hash_text("new_name"), Ordinal(1)), 2);
     }
 
     #[test]

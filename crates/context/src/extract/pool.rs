@@ -4,12 +4,17 @@
 //! exceeded for a while so that pruning is seldom. What was said once therefore stays available, in its own words, to every
 //! later compaction.
 
-use longhaul_conversation::{Message, Ordinal};
+use std::ops::Range;
+use std::sync::Arc;
+
+use longhaul_conversation::Ordinal;
 use serde::{Deserialize, Serialize};
 
 use super::anchors::{AnchorKind, scan_anchors};
-use super::gather::{Gathered, Source};
+use super::gather::{Gathered, Source, seen_from};
 use super::names::{Anchor, Names};
+use super::slice::Slice;
+use super::table::hash_text;
 use super::weigh::{USUAL_BUDGET, weigh_anchors};
 
 /// A line that may be quoted.
@@ -17,9 +22,9 @@ use super::weigh::{USUAL_BUDGET, weigh_anchors};
 pub(crate) struct Candidate {
     pub(crate) at: Ordinal,
     pub(crate) source: Source,
-    pub(crate) text: Box<str>,
+    pub(crate) text: Slice<String>,
     /// Its anchors, by number, each once.
-    pub(crate) anchors: Box<[u32]>,
+    pub(crate) anchors: Slice<Vec<u32>>,
 }
 
 /// Lines and anchors of everything that was said.
@@ -54,47 +59,62 @@ impl Pool {
         self.names.all()
     }
 
+    /// The working folder, which paths are seen from.
+    pub(crate) fn root(&self) -> Option<&str> {
+        self.root.as_deref()
+    }
+
     /// Takes in one message.
-    pub(crate) fn observe(&mut self, message: &Message, at: Ordinal) {
-        self.keep(&Gathered::of(message), at);
-        if self.size > SLACK * MOST_CHARACTERS {
+    #[cfg(test)]
+    pub(crate) fn observe(&mut self, message: &longhaul_conversation::Message, at: Ordinal) {
+        self.take_in(Gathered::of(message), at);
+    }
+
+    /// Takes in the lines of one message.
+    pub(crate) fn take_in(&mut self, lines: Gathered, at: Ordinal) {
+        // What an earlier snapshot says is little.
+        let may_prune = !lines.is_quoted;
+        self.keep(lines, at);
+        if may_prune && self.size > SLACK * MOST_CHARACTERS {
             self.prune();
         }
     }
 
-    /// Takes in a line that is known only from an earlier snapshot.
-    pub(crate) fn observe_line(&mut self, text: &str, at: Ordinal) {
-        let mut lines = Gathered::default();
-        lines.add(Source::Model, text);
-        self.keep(&lines, at);
-    }
-
     /// Keeps the lines of a message that name most for their length.
-    fn keep(&mut self, gathered: &Gathered, at: Ordinal) {
+    fn keep(&mut self, mut gathered: Gathered, at: Ordinal) {
+        gathered.find_anchors(self.root.as_deref());
         self.names.begin_message();
-        let mut lines: Vec<Weighed<'_>> = Vec::with_capacity(gathered.len());
+        let mut lines: Vec<Weighed> = Vec::with_capacity(gathered.len());
         let mut anchors: Vec<u32> = Vec::new();
-        for (source, text, commands) in gathered.lines() {
+        for line in gathered.lines() {
             let from = anchors.len();
-            scan_anchors(text, &mut |kind, anchor| {
-                let anchor = seen_from(self.root.as_deref(), anchor);
-                add_once(&mut anchors, from, self.names.number(kind, anchor, at));
-            });
-            for (_, command) in commands {
-                add_once(&mut anchors, from, self.names.number(AnchorKind::Command, command, at));
+            for mention in line.mentions {
+                let anchor = &gathered.text()[mention.place.clone()];
+                add_once(&mut anchors, from, self.names.number(mention.kind, anchor, mention.hash, at));
             }
+            for (_, command) in line.commands {
+                let number = self.names.number(AnchorKind::Command, command, hash_text(command), at);
+                add_once(&mut anchors, from, number);
+            }
+            let source = line.source;
             if anchors.len() == from && source == Source::Output {
                 continue;
             }
             let new = anchors[from..].iter().filter(|number| self.names.note(**number, source, at)).count();
-            let weight = new as f32 / (20.0 + text.len() as f32);
-            lines.push(Weighed { weight, source, text, from, to: anchors.len() });
+            let weight = new as f32 / (20.0 + line.place.len() as f32);
+            lines.push(Weighed { weight, source, text: line.place, anchors: from..anchors.len() });
         }
         let least = least_of_best(lines.iter().map(|line| line.weight), MOST_LINES);
-        for line in lines.iter().filter(|line| line.weight >= least).take(MOST_LINES) {
+        let (first, before) = (self.candidates.len(), self.size);
+        let (text, anchors) = (Arc::new(gathered.into_text()), Arc::new(anchors));
+        for line in lines.into_iter().filter(|line| line.weight >= least).take(MOST_LINES) {
             self.size += line.text.len();
-            let anchors = anchors[line.from..line.to].into();
-            self.candidates.push(Candidate { at, source: line.source, text: line.text.into(), anchors });
+            let (text, anchors) = (Slice::of(&text, line.text), Slice::of(&anchors, line.anchors));
+            self.candidates.push(Candidate { at, source: line.source, text, anchors });
+        }
+        // A few lines of a long message must not hold all of it.
+        if text.len() > 2 * (self.size - before) {
+            pack(&mut self.candidates[first..], |number| number);
         }
     }
 
@@ -115,12 +135,13 @@ impl Pool {
             let anchors = line.anchors.iter().map(|number| weights[*number as usize]);
             anchors.sum::<f32>() / (20.0 + line.text.len() as f32)
         };
-        let mut order: Vec<(f32, usize)> =
-            self.candidates.iter().enumerate().map(|(place, line)| (weight(line), place)).collect();
-        order.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let weighed = self.candidates.iter().map(weight);
+        let mut order: Vec<u64> =
+            weighed.zip(0u64..).map(|(weight, place)| u64::from(descending(weight)) << 32 | place).collect();
+        order.sort_unstable();
         let mut keep = vec![false; self.candidates.len()];
         self.size = 0;
-        for (_, place) in order {
+        for place in order.into_iter().map(|key| (key & u64::from(u32::MAX)) as usize) {
             let length = self.candidates[place].text.len();
             if self.size + length > MOST_CHARACTERS {
                 break;
@@ -140,19 +161,43 @@ impl Pool {
             line.anchors.iter().for_each(|number| needed[*number as usize] = true);
         }
         let renumbered = self.names.retain(|place, anchor| needed[place] || anchor.used + anchor.typed > 1);
-        for number in self.candidates.iter_mut().flat_map(|line| line.anchors.iter_mut()) {
-            *number = renumbered[*number as usize].expect("anchors of kept lines are kept");
-        }
+        pack(&mut self.candidates, |number| {
+            renumbered[number as usize].expect("anchors of kept lines are kept")
+        });
     }
 }
 
-/// A line on its way into the pool; its anchors are a range of all that the message has.
-struct Weighed<'t> {
+/// A line on its way into the pool; its text and its anchors are ranges of all that the message has.
+struct Weighed {
     weight: f32,
     source: Source,
-    text: &'t str,
-    from: usize,
-    to: usize,
+    text: Range<usize>,
+    anchors: Range<usize>,
+}
+
+/// Gives these lines a text and a list of anchors of their own, with each anchor numbered anew.
+fn pack(lines: &mut [Candidate], renumbered: impl Fn(u32) -> u32) {
+    let mut text = String::with_capacity(lines.iter().map(|line| line.text.len()).sum());
+    let mut anchors = Vec::with_capacity(lines.iter().map(|line| line.anchors.len()).sum());
+    for line in &*lines {
+        text.push_str(&line.text);
+        anchors.extend(line.anchors.iter().map(|number| renumbered(*number)));
+    }
+    let (text, anchors) = (Arc::new(text), Arc::new(anchors));
+    let (mut text_from, mut anchors_from) = (0, 0);
+    for line in lines {
+        let text_to = text_from + line.text.len();
+        let anchors_to = anchors_from + line.anchors.len();
+        line.text = Slice::of(&text, text_from..text_to);
+        line.anchors = Slice::of(&anchors, anchors_from..anchors_to);
+        (text_from, anchors_from) = (text_to, anchors_to);
+    }
+}
+
+/// A number that is the smaller the larger the weight, in the order of [`f32::total_cmp`].
+fn descending(weight: f32) -> u32 {
+    let bits = weight.to_bits();
+    if weight.is_sign_negative() { bits } else { !bits & i32::MAX as u32 }
 }
 
 fn add_once(anchors: &mut Vec<u32>, from: usize, number: u32) {
@@ -171,15 +216,10 @@ fn least_of_best(weights: impl ExactSizeIterator<Item = f32>, most: usize) -> f3
     *least
 }
 
-fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
-    let inside = root.and_then(|root| path.strip_prefix(root));
-    inside.and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty()).unwrap_or(path)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_conversation::{Part, Role, ToolResult};
+    use longhaul_conversation::{Message, Part, Role, ToolResult};
 
     fn output(text: &str) -> Message {
         Message::new("r", Role::User, vec![Part::result(ToolResult::text("c", text))])
@@ -215,6 +255,21 @@ mod tests {
                 line.anchors.iter().map(|number| &*pool.anchors()[*number as usize].text).collect();
             assert!(!names.is_empty() && names.iter().all(|name| line.text.contains(name)), "{names:?}");
         }
+    }
+
+    #[test]
+    fn a_few_lines_of_a_long_message_hold_nothing_else() {
+        let pool =
+            pool(&[output(&format!("fn first_name of all\n{}", "nothing named here\n".repeat(9_000)))]);
+        let line = &pool.candidates()[0];
+        assert!(line.text.starts_with("fn first_name") && line.text.whole_len() < 400, "{line:?}");
+    }
+
+    #[test]
+    fn weights_are_ordered_from_large_to_small() {
+        let weights = [f32::INFINITY, 2.5, 1.0, f32::MIN_POSITIVE, 0.0, -0.0, -1.0, f32::NEG_INFINITY];
+        assert!(weights.map(descending).is_sorted());
+        assert!(descending(1.0) < descending(0.5) && descending(0.0) < descending(-0.0));
     }
 
     #[test]

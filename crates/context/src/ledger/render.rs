@@ -11,6 +11,7 @@ use super::entries::{
     RunEntry, StepStatus, WorkOutcome,
 };
 use super::{Ledger, cut, paths};
+use crate::truncate::grouped;
 
 /// One whole line about the work, with the messages it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -359,5 +360,5 @@ fn one_line(text: &str) -> String {
 }
 
 fn number_of(number: usize, thing: &str) -> String {
-    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+    if number == 1 { format!("1 {thing}") } else { format!("{} {thing}s", grouped(number)) }
 }

@@ -31,7 +31,7 @@ fn below_the_threshold_nothing_happens() {
         "user*4000 reply*4000",
         &options(10_000),
         Status::Noop,
-        "2000 tokens are below the threshold of 5000",
+        "2,000 tokens are below the threshold of 5,000",
     );
     check("", &options(10_000), Status::Noop, "there are no messages");
     check("", &forced(10_000), Status::Noop, "there are no messages");
@@ -44,7 +44,7 @@ fn below_the_threshold_nothing_happens() {
         "user*30000 reply*30000",
         &off,
         Status::Compressed,
-        "15000 tokens do not fit in the window of 10000",
+        "15,000 tokens do not fit in the window of 10,000",
     );
 }
 
@@ -57,7 +57,7 @@ fn a_tiny_history_has_nothing_to_gain() {
 #[test]
 fn at_the_threshold_the_older_messages_give_way() {
     let shape = "user*9000 reply*9000 user*900 reply*900 user*900 reply*900";
-    check(shape, &options(10_000), Status::Compressed, "5400 tokens reach the threshold of 5000");
+    check(shape, &options(10_000), Status::Compressed, "5,400 tokens reach the threshold of 5,000");
     let outcome = compact_shape(shape, &options(10_000));
     assert_eq!(outcome.split_index, Some(2));
     let messages = outcome.messages.expect("compressed");
@@ -168,7 +168,7 @@ fn the_part_that_does_not_fit_is_named() {
     does_not_fit("user call*90000 result", "last message or tool call with its result");
     let system =
         PlanOptions { fixed: Fixed { system: TokenCount(2_000), ..Fixed::default() }, ..options(2_000) };
-    check("user reply", &system, Status::DoesNotFit, "system instruction with 2000");
+    check("user reply", &system, Status::DoesNotFit, "system instruction with 2,000");
     let messages: Vec<Message> = (0..130)
         .map(|n| {
             let text = format!(

@@ -445,6 +445,18 @@ fn a_model_sees_the_original_if_it_fits_and_else_a_shorter_form_or_blocks() {
 }
 
 #[test]
+fn a_model_that_finds_the_record_too_long_gets_it_in_blocks() {
+    let trial = Trial::new(work(12, 3_000), 16_000);
+    let too_long = ScriptedReply::error(ModelError::TooLong);
+    let answers = std::iter::repeat_n(ScriptedReply::text(ANSWER), 9);
+    let scripted = ScriptedModel::new(std::iter::once(too_long).chain(answers));
+    let outcome = trial.run(&by_model(&scripted));
+    assert_eq!((outcome.result.status, outcome.result.report.summariser), (Status::Compressed, "model"));
+    let requests = scripted.requests();
+    assert!(requests.len() > 3 && texts(&requests[1]).contains("part 1 of "), "{}", requests.len());
+}
+
+#[test]
 fn an_earlier_snapshot_is_carried_over() {
     let first = Trial::new(work(12, 3_000), 16_000);
     let mut messages = first.run_offline().result.messages.expect("shorter");

@@ -1,7 +1,7 @@
 //! Asks a model for a summary and makes a snapshot of what it says.
 
 use longhaul_context::{Adopted, Snapshot};
-use longhaul_conversation::{Message, MessageId, Model, Part, Role, TokenCount};
+use longhaul_conversation::{Message, MessageId, Model, ModelError, Part, Role, TokenCount};
 use serde_json::{Map, Value};
 
 use super::answer::read_answer;
@@ -77,13 +77,20 @@ impl<'m> ByModel<'m> {
             history = History::truncated(task.planner, tail_from);
         }
         if history.size(&calls.estimator) > room {
-            return self.summarise_blocks(task, calls, &history, tokens).await;
+            return self.summarise_blocks(task, calls, &history, room, tokens).await;
         }
         let record = history.whole();
         let purpose = Purpose::Whole { has_snapshot: history.has_snapshot };
         let instruction = prompts::instruction(purpose, tokens, focus);
-        let answer = calls.ask(&[user(record.clone())], &instruction, tokens).await?;
-        Ok((record, answer))
+        match calls.ask(&[user(record.clone())], &instruction, tokens).await {
+            // The model counts more than we do: half of it at a time will fit.
+            Err(Fault::Model(ModelError::TooLong)) => {
+                let history = History::truncated(task.planner, tail_from);
+                let room = TokenCount(history.size(&calls.estimator).0 / 2 + 1);
+                self.summarise_blocks(task, calls, &history, room, tokens).await
+            }
+            answer => Ok((record, answer?)),
+        }
     }
 
     /// Summarises each block by itself, then the summaries until one is left.
@@ -92,10 +99,10 @@ impl<'m> ByModel<'m> {
         task: &Task<'_>,
         calls: &mut Calls<'_>,
         history: &History,
+        room: TokenCount,
         tokens: TokenCount,
     ) -> Result<(String, String), Fault> {
         let focus = task.planner.options().focus.as_deref();
-        let room = self.room(calls, tokens);
         let blocks = history.blocks(room, &calls.estimator);
         // What is certain to take more calls than are allowed is not begun.
         if blocks.len() + 1 > self.most_calls as usize {

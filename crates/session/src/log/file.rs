@@ -41,6 +41,8 @@ pub(super) struct LogFile {
     lock: Lock,
     /// The last write broke off within a line, and what was written of it could not be cut off.
     is_torn: bool,
+    /// The file is new, and its folder may not be on the disk yet.
+    is_new: bool,
 }
 
 impl LogFile {
@@ -52,14 +54,16 @@ impl LogFile {
             ErrorKind::AlreadyExists => LogError::AlreadyThere { path: path.to_path_buf() },
             _ => failed("create", path, cause),
         })?;
-        Ok(Self { path: path.to_path_buf(), file, lock, is_torn: false })
+        Ok(Self { path: path.to_path_buf(), file, lock, is_torn: false, is_new: true })
     }
 
-    /// Locks a path and opens the file there, or tells why that cannot be done.
+    /// Locks a path and opens the file there.
     pub(super) fn open(path: &Path) -> Result<Self, LogError> {
+        // Locking would make the folder.
+        fs::metadata(path).map_err(|cause| failed("open", path, cause))?;
         let lock = Lock::beside(path, PURPOSE, Patience::None)?;
         let file = options().open(path).map_err(|cause| failed("open", path, cause))?;
-        Ok(Self { path: path.to_path_buf(), file, lock, is_torn: false })
+        Ok(Self { path: path.to_path_buf(), file, lock, is_torn: false, is_new: false })
     }
 
     /// The file, to be read from its beginning.
@@ -90,6 +94,7 @@ impl LogFile {
         fs::rename(&self.path, &aside).map_err(|cause| failed("rename", &self.path, cause))?;
         let file = options().create_new(true).open(&self.path);
         self.file = file.map_err(|cause| failed("create", &self.path, cause))?;
+        self.is_new = true;
         Ok(aside)
     }
 
@@ -109,8 +114,14 @@ impl LogFile {
         }
     }
 
-    pub(super) fn sync(&self) -> Result<(), LogError> {
-        self.file.sync_data().map_err(|cause| failed("sync", &self.path, cause))
+    /// Waits until the disk has everything, the name of a new file included.
+    pub(super) fn sync(&mut self) -> Result<(), LogError> {
+        self.file.sync_data().map_err(|cause| failed("sync", &self.path, cause))?;
+        if std::mem::take(&mut self.is_new) && cfg!(unix) {
+            // Some file systems cannot do it, and the record itself is safe.
+            let _ = File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all());
+        }
+        Ok(())
     }
 
     /// Cuts off what was written of a line, unless another program wrote behind it.
@@ -153,6 +164,7 @@ impl LogFile {
         let mut file = options().create_new(true).open(&self.path).map_err(writing)?;
         file.write_all(&content).map_err(writing)?;
         self.file = file;
+        self.is_new = true;
         Ok(())
     }
 }

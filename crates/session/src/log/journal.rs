@@ -152,7 +152,7 @@ impl Log {
     /// [`LogError::Io`].
     pub fn sync(&mut self) -> Result<(), LogError> {
         self.write_pending()?;
-        match (&self.file, &self.health) {
+        match (&mut self.file, &self.health) {
             (Some(file), LogHealth::Recording) => file.sync(),
             _ => Ok(()),
         }

@@ -22,7 +22,7 @@ use crate::{read_session, response_id};
 /// One thing that is done to a log.
 #[derive(Clone, Debug)]
 enum Act {
-    /// Something is said, under a new id or that of an earlier message.
+    /// Something is said, under a new id or that of an earlier message, which may have been taken back.
     Say {
         message: Message,
         again: Option<Index>,
@@ -58,7 +58,7 @@ fn acts() -> impl Strategy<Value = Act> {
     let index = any::<Index>;
     let statuses = select(vec![ToolStatus::Unstated, ToolStatus::Succeeded, ToolStatus::Failed]);
     prop_oneof![
-        8 => (messages(), option::weighted(0.1, index()), option::of(0i64..2_000_000_000_000))
+        8 => (messages(), option::weighted(0.2, index()), option::of(0i64..2_000_000_000_000))
             .prop_map(|(message, again, at)| Act::Say { message, again, at }),
         8 => (1u8..4, vec(index(), 0..4), prop::bool::weighted(0.7), statuses, prop::bool::weighted(0.2))
             .prop_map(|(calls, answers, ordinary, status, reused)| {
@@ -158,8 +158,10 @@ impl Stage {
     fn carry_out(&mut self, act: Act) {
         match act {
             Act::Say { message, again, at } => {
-                let again = again.and_then(|index| self.pick(index));
-                let id = again.map_or_else(|| self.new_id().into(), |known| known.id);
+                let said: Vec<MessageId> =
+                    self.replay().said().into_iter().map(|message| message.id.clone()).collect();
+                let again = again.filter(|_| !said.is_empty()).map(|index| index.get(&said).clone());
+                let id = again.unwrap_or_else(|| self.new_id().into());
                 self.say(&Message { id, at: at.map(Timestamp::from_millis), ordinal: None, ..message });
             }
             Act::Turn { calls, answers, ordinary, status, reused } => {

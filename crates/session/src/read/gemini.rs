@@ -508,6 +508,21 @@ mod tests {
     }
 
     #[test]
+    fn what_was_taken_back_may_be_answered_again() {
+        let open =
+            r#"{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"c","name":"ls","args":{}}]}"#;
+        let response = |id: &str, text: &str| {
+            format!(
+                r#"{{"id":"{id}","type":"user","content":[{{"functionResponse":{{"id":"c","name":"ls","response":{{"output":"{text}"}}}}}}]}}"#
+            )
+        };
+        check(
+            &[ASK, open, &response("3", "old"), r#"{"$rewindTo":"3"}"#, &response("4", "new")],
+            "u:hi | m:call(c) | u:result(c=new)",
+        );
+    }
+
+    #[test]
     fn other_records_are_passed_over() {
         let read = session(&[
             r#"{"id":"a","type":"info","content":"welcome"}"#,

@@ -40,6 +40,17 @@ pub struct Identity {
     pub notes: Vec<Note>,
 }
 
+/// What is known about a project, found out without changing anything.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LookUp {
+    /// The path by which the project is known: absolute, with links followed.
+    pub project: PathBuf,
+    /// Its id and how it is known, if it has one.
+    pub id: Option<(ProjectId, Found)>,
+    /// Whether the registry could be understood whole. Where not, it is rebuilt when a project is next identified.
+    pub is_registry_sound: bool,
+}
+
 /// How an id was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
@@ -91,6 +102,18 @@ impl Projects {
             Err(error) if error.is_about_saving() => self.identify_unsaved(project, error),
             result => result,
         }
+    }
+
+    /// Looks up the id of the project in this folder. Nothing is made, locked or mended, other than by
+    /// [`Projects::identify`].
+    ///
+    /// # Errors
+    /// [`WorkspaceError::NotAbsolute`], or what prevents reading the registry.
+    pub fn look_up(&self, project: &Path) -> Result<LookUp, WorkspaceError> {
+        let project = canonical_workspace(project)?;
+        let registry = Registry::load(&self.registry)?;
+        let id = self.known(&registry, &project);
+        Ok(LookUp { project, id, is_registry_sound: registry.is_sound() })
     }
 
     /// Gives `to` the id, and with it the sessions and the memory, of a project that was at `from`.

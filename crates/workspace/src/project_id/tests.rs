@@ -379,3 +379,18 @@ fn threads_agree() {
     assert!(found.iter().all(|(project, id)| by_project[project] == *id));
     assert_eq!(by_project.values().collect::<HashSet<_>>().len(), names.len());
 }
+
+#[test]
+fn looking_up_changes_nothing() {
+    let fixture = Fixture::new();
+    let app = fixture.make("app");
+    let look_up = || fixture.projects.look_up(&app).expect("answered");
+    assert_eq!((look_up().id, look_up().is_registry_sound), (None, true));
+    assert!(!fixture.at("home").exists());
+
+    let id = fixture.identify("app").id;
+    assert_eq!(look_up().id, Some((id.clone(), Found::Registered)));
+    fixture.write("home/projects.json", "nonsense");
+    assert_eq!((look_up().id, look_up().is_registry_sound), (Some((id, Found::Healed)), false));
+    assert_eq!(fixture.text("home/projects.json").as_deref(), Some("nonsense"));
+}

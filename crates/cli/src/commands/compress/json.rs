@@ -9,6 +9,7 @@ use super::Compression;
 use crate::commands::sessions::losses;
 use crate::commands::sessions::repair::repair_json;
 use crate::commands::tracked::json as tracked;
+use crate::redaction::Redaction;
 
 /// The whole compaction.
 pub(super) fn object(compression: &Compression) -> Value {
@@ -61,8 +62,9 @@ fn contents(compression: &Compression) -> Value {
 }
 
 fn report(report: &Report, compression: &Compression) -> Value {
-    let Compression { name, session, window, set_by, written, destination, saved, is_dry_run, .. } =
-        compression;
+    let Compression {
+        name, session, window, set_by, redaction, written, destination, saved, is_dry_run, ..
+    } = compression;
     json!({
         "file": name,
         "format": session.info.format.as_str(),
@@ -76,6 +78,7 @@ fn report(report: &Report, compression: &Compression) -> Value {
         "snapshot_budget": report.snapshot_budget,
         "set_by": set_by.iter().map(|(name, place)| ((*name).to_string(), json!(place)))
             .collect::<serde_json::Map<_, _>>(),
+        "redacted": redaction.as_ref().map(Redaction::json),
         "messages_before": report.messages_before,
         "messages_after": report.messages_after,
         "pins_kept": report.pins_kept,

@@ -8,26 +8,39 @@ use longhaul_conversation::Change;
 use longhaul_session::{Session, read_session_watched};
 
 use crate::input;
+use crate::redaction::Redaction;
 use crate::told::Told;
 
-/// The session, and a tracker that has seen its whole log: also what its agent compacted away.
-pub(super) fn session(file: &Path) -> anyhow::Result<(Session, Tracker)> {
+/// The session, and a tracker that has seen its whole log: also what its agent compacted away. What is to be redacted is
+/// gone before anything looks at it.
+pub(super) fn session(
+    file: &Path,
+    mut redaction: Option<&mut Redaction>,
+) -> anyhow::Result<(Session, Tracker)> {
     let name = input::display_name(file);
     let source = input::open(file)?;
     let mut tracker = Tracker::default();
     let (mut told, mut numbering) = (Told::default(), Numbering::default());
-    let session = read_session_watched(source, &mut |change| {
-        if let Change::Put(message) | Change::PutAfter { message, .. } = change {
-            match told.known_mark(message) {
-                Some(mark) => message.ordinal = Some(mark),
-                None => numbering.mark(message),
+    let session = tracker.observe_while(|observe| {
+        read_session_watched(source, &mut |change| {
+            if let Change::Put(message) | Change::PutAfter { message, .. } = change {
+                match told.known_mark(message) {
+                    Some(mark) => message.ordinal = Some(mark),
+                    None => numbering.mark(message),
+                }
             }
-        }
-        if let Some(message) = told.news(change) {
-            tracker.observe(&message);
-        }
-    })
-    .with_context(|| format!("could not read {name}"))?;
+            if let Some(redaction) = &mut redaction {
+                redaction.change(change);
+            }
+            if let Some(message) = told.news(change) {
+                observe(&message);
+            }
+        })
+    });
+    let mut session = session.with_context(|| format!("could not read {name}"))?;
+    if let Some(redaction) = redaction {
+        redaction.surroundings(&mut session);
+    }
     if let Some(directory) = &session.info.directory {
         tracker.learn_directory(directory);
     }

@@ -25,6 +25,7 @@ use crate::destination::{Destination, Existing};
 use crate::failure::hinted;
 use crate::input::display_name;
 use crate::output::with_progress;
+use crate::redaction::Redaction;
 use crate::settings::{Provenance, Settings};
 use crate::window::Window;
 
@@ -53,6 +54,9 @@ pub(crate) struct CompressOptions {
     /// What the snapshot should dwell on.
     #[arg(long, value_name = "TEXT")]
     focus: Option<String>,
+    /// Takes secrets out first: keys, tokens and passwords become [REDACTED] in everything that is written or shown.
+    #[arg(long)]
+    redact: bool,
     /// Prints the plan and writes nothing.
     #[arg(long)]
     dry_run: bool,
@@ -83,6 +87,8 @@ struct Compression {
     outcome: Outcome,
     /// Where values that are not at their default were set, by the name of the value.
     set_by: Vec<(&'static str, String)>,
+    /// What was taken out first, if that was asked for.
+    redaction: Option<Redaction>,
     /// The session as a file.
     written: WrittenSession,
     destination: Destination,
@@ -141,9 +147,11 @@ fn compress(
     destination: Destination,
 ) -> anyhow::Result<Compression> {
     let name = display_name(&options.file);
-    let (mut session, tracker) = load::session(&options.file)?;
+    let mut redaction = options.redact.then(Redaction::default);
+    let (mut session, tracker) = load::session(&options.file, redaction.as_mut())?;
     let window = Window::find(options.window, settings, &session.info);
     let plan_options = plan_options(options, settings, &session, window);
+    let set_by = set_by(settings, session.info.model());
     let mut outcome = with_progress(
         || "compacting".to_string(),
         || compact_offline(&tracker, session.transcript.messages(), &plan_options),
@@ -161,7 +169,8 @@ fn compress(
         tracker,
         window,
         outcome,
-        set_by: set_by(settings),
+        set_by,
+        redaction,
         written,
         destination,
         saved: Vec::new(),
@@ -176,7 +185,7 @@ fn plan_options(
     window: Window,
 ) -> PlanOptions {
     let budget = BudgetSettings {
-        threshold: settings.threshold(),
+        threshold: settings.threshold(session.info.model()).map(|(threshold, _)| threshold),
         target: settings.target(),
         snapshot: settings.snapshot_budget(),
         ..BudgetSettings::default()
@@ -216,22 +225,12 @@ fn name_of(options: &CompressOptions) -> String {
 }
 
 /// The values that are not at their default, each with where it was set.
-fn set_by(settings: &Settings) -> Vec<(&'static str, String)> {
-    let keys = [
-        ("threshold", THRESHOLD),
-        ("threshold", "model.compressionThreshold"),
-        ("keep", KEEP),
-        ("snapshot_budget", SNAPSHOT_BUDGET),
-        ("target", TARGET),
-    ];
-    let mut set: Vec<(&'static str, String)> = Vec::new();
-    for (name, key) in keys {
-        let provenance = settings.provenance(key);
-        if provenance != Provenance::Default && set.iter().all(|(known, _)| *known != name) {
-            set.push((name, provenance.to_string()));
-        }
-    }
-    set
+fn set_by(settings: &Settings, model: Option<&str>) -> Vec<(&'static str, String)> {
+    let threshold = settings.threshold(model).map(|(_, provenance)| ("threshold", provenance));
+    let others = [("keep", KEEP), ("snapshot_budget", SNAPSHOT_BUDGET), ("target", TARGET)];
+    let others = others.map(|(name, key)| (name, settings.provenance(key)));
+    let set = threshold.into_iter().chain(others).filter(|(_, set)| *set != Provenance::Default);
+    set.map(|(name, provenance)| (name, provenance.to_string())).collect()
 }
 
 /// The failure that an outcome is, if it is one.

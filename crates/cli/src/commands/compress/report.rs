@@ -6,7 +6,7 @@ use super::Compression;
 use crate::commands::sessions::{losses, report as writing};
 use crate::commands::tracked::text as tracked;
 use crate::destination::Destination;
-use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands};
+use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands, wrapped};
 
 /// How many missing anchors, repairs and warnings are listed.
 const LISTED: usize = 5;
@@ -23,6 +23,7 @@ pub(super) fn text(compression: &Compression, screen: &Screen) -> String {
     tracked::pins(&mut page, compression.tracker.pins());
     tracked::asks(&mut page, compression.tracker.asks());
     ledger(&mut page, compression);
+    redaction(&mut page, compression);
     repairs(&mut page, compression);
     warnings(&mut page, compression);
     ending(&mut page, compression);
@@ -137,6 +138,13 @@ fn ledger(page: &mut Page, compression: &Compression) {
     }
 }
 
+fn redaction(page: &mut Page, compression: &Compression) {
+    if let Some(redaction) = &compression.redaction {
+        page.gap();
+        redaction.text(&page.screen).lines().for_each(|line| page.line(line));
+    }
+}
+
 fn repairs(page: &mut Page, compression: &Compression) {
     let repairs = &compression.outcome.repairs;
     if repairs.is_empty() {
@@ -197,20 +205,4 @@ fn ending(page: &mut Page, compression: &Compression) {
 fn capitalised(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map(|first| first.to_uppercase().chain(characters).collect()).unwrap_or_default()
-}
-
-/// The text in lines of at most `width` columns, broken between words.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
-    for word in text.split_whitespace() {
-        let word = fit(word, width);
-        match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
-                line.push(' ');
-                line.push_str(&word);
-            }
-            _ => lines.push(word),
-        }
-    }
-    lines
 }

@@ -1,10 +1,9 @@
 //! Writes the result, and beside it the whole texts that it only points to.
 
-use std::fs::DirBuilder;
-use std::io;
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
+use longhaul_workspace::create_private_folder;
 
 use super::Compression;
 use crate::destination::{Destination, Existing};
@@ -19,7 +18,7 @@ pub(super) fn write(compression: &mut Compression, input: &Path) -> anyhow::Resu
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         for file in &compression.outcome.files {
             let path = beside(&folder, &file.file)?;
-            make_folder(path.parent().unwrap_or(&folder))?;
+            create_private_folder(path.parent().unwrap_or(&folder))?;
             Destination::plan(Some(&path), input, Existing::Replaced)?.write(&file.text)?;
             compression.saved.push(path);
         }
@@ -34,16 +33,6 @@ fn beside(folder: &Path, file: &str) -> anyhow::Result<PathBuf> {
         return Err(anyhow!("{} is no place for a saved text", file.display()));
     }
     Ok(folder.join(file))
-}
-
-/// Makes a private folder, with those above it.
-fn make_folder(folder: &Path) -> anyhow::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    let made: io::Result<()> = builder.create(folder);
-    made.with_context(|| format!("could not make the folder {}", folder.display()))
 }
 
 #[cfg(test)]

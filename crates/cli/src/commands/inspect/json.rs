@@ -8,7 +8,7 @@ use crate::commands::tracked::json as tracked;
 
 /// The whole inspection.
 pub(super) fn object(inspection: &Inspection) -> Value {
-    let Inspection { name, info, breakdown, work, side, warnings, window } = inspection;
+    let Inspection { name, info, breakdown, work, side, warnings, window, threshold } = inspection;
     json!({
         "schema": 1,
         "file": name,
@@ -36,6 +36,8 @@ pub(super) fn object(inspection: &Inspection) -> Value {
             "dropped": breakdown.dropped,
             "window": window.size,
             "window_source": window.source_name(),
+            "threshold": threshold.tokens,
+            "threshold_set_by": threshold.set_by,
             "share": breakdown.total.share_of(window.size),
             "by_kind": breakdown.kinds.iter()
                 .map(|kind| (kind.kind.as_str().to_string(), json!(kind.tokens)))

@@ -6,8 +6,8 @@ mod report;
 use std::io::Write;
 
 use anyhow::Context;
-use longhaul_context::{Asks, Breakdown, Ledger, Pins, Survey};
-use longhaul_conversation::{Change, Message};
+use longhaul_context::{Asks, Breakdown, Ledger, Pins, Survey, Threshold};
+use longhaul_conversation::{Change, Message, TokenCount};
 use longhaul_session::{Event, SessionInfo, Warning, read};
 
 use crate::args::InspectOptions;
@@ -26,6 +26,23 @@ struct Inspection {
     side: Side,
     warnings: Vec<Warning>,
     window: Window,
+    threshold: Limit,
+}
+
+/// From which size on the session would be compacted.
+struct Limit {
+    /// Nothing if that is off.
+    tokens: Option<TokenCount>,
+    /// Where it was set, if anywhere.
+    set_by: Option<String>,
+}
+
+impl Limit {
+    fn find(settings: &Settings, model: Option<&str>, window: TokenCount) -> Self {
+        let (threshold, set_by) = settings.threshold(model).unzip();
+        let set_by = set_by.map(|provenance| provenance.to_string());
+        Self { tokens: Threshold::resolve(threshold, None).tokens(window), set_by }
+    }
 }
 
 /// Conversations of sub-agents, in figures.
@@ -88,5 +105,6 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
     let breakdown = survey.breakdown(&info.system, &info.tools);
     work.ledger.learn_root(info.directory.as_deref().unwrap_or_default());
     let window = Window::find(options.window, settings, &info);
-    Ok(Inspection { name, info, breakdown, work, side, warnings, window })
+    let threshold = Limit::find(settings, info.model(), window.size);
+    Ok(Inspection { name, info, breakdown, work, side, warnings, window, threshold })
 }

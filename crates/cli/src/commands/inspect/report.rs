@@ -72,6 +72,12 @@ fn context(page: &mut Page, inspection: &Inspection) {
     );
     let line = fit(&line, page.screen.width);
     page.line(&page.screen.strong(&line));
+    if let Some(place) = &inspection.threshold.set_by {
+        let limit = inspection.threshold.tokens;
+        let limit = limit.map_or("compaction is off".into(), |limit| format!("compacted from {limit} on"));
+        let line = fit(&format!("{limit}, set by {place}"), page.screen.width);
+        page.line(&page.screen.faint(&line));
+    }
     let gauge = page.gauge(share, page.screen.width.min(60));
     page.line(&gauge);
     if let Some(input) = info.last_usage.and_then(|usage| usage.input) {

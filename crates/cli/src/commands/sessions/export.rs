@@ -4,24 +4,31 @@ use std::io::Write;
 
 use longhaul_session::write_session;
 
-use super::{ExportOptions, load, losses, report};
+use super::{ExportOptions, losses, report};
 use crate::args::Color;
 use crate::input::display_name;
 use crate::output::{Screen, plural};
+use crate::redaction::Redaction;
 
 /// Reads, writes and tells what the format could not hold.
 pub(super) fn run(options: &ExportOptions, color: Color) -> anyhow::Result<()> {
     let files = &options.files;
     let destination = files.destination()?;
-    let session = load(&files.file)?;
+    let (session, redaction) = files.load()?;
     let written = write_session(options.format.into(), &session);
     destination.write(&written.text)?;
     if files.json {
-        let object = report::fields(&display_name(&files.file), &session, &written, &destination);
+        let mut object = report::fields(&display_name(&files.file), &session, &written, &destination);
+        object["redacted"] = redaction.as_ref().map(Redaction::json).into();
         return report::print_json(&object, &destination);
     }
     let aside = Screen::of_stderr(color);
-    let told = report::warnings(&session, &aside) + &losses::text(&written.lost, &aside);
+    let told = [
+        report::warnings(&session, &aside),
+        redaction.map(|redaction| redaction.text(&aside)).unwrap_or_default(),
+        losses::text(&written.lost, &aside),
+    ]
+    .concat();
     std::io::stderr().lock().write_all(told.as_bytes())?;
     let screen = report::screen(&destination, color);
     let count = plural(session.transcript.messages().len(), "message", "messages");

@@ -5,7 +5,7 @@ pub(crate) mod losses;
 pub(crate) mod repair;
 pub(crate) mod report;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
@@ -14,6 +14,7 @@ use longhaul_session::{Format, Session, read_session};
 use crate::args::Color;
 use crate::destination::{Destination, Existing};
 use crate::input;
+use crate::redaction::Redaction;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
@@ -51,6 +52,9 @@ struct Files {
     /// Replaces OUT if it exists; the input is never replaced.
     #[arg(long)]
     force: bool,
+    /// Takes secrets out first: keys, tokens and passwords become [REDACTED].
+    #[arg(long)]
+    redact: bool,
     /// Reports in one JSON object instead, as docs/json.md describes it.
     #[arg(long)]
     json: bool,
@@ -100,10 +104,17 @@ impl Files {
         let existing = if self.force { Existing::Replaced } else { Existing::Kept };
         Destination::plan(self.out.as_deref(), &self.file, existing)
     }
-}
 
-/// Reads a whole session.
-fn load(file: &Path) -> anyhow::Result<Session> {
-    let name = input::display_name(file);
-    read_session(input::open(file)?).with_context(|| format!("could not read {name}"))
+    /// Reads the whole session, and takes secrets out if that is asked for.
+    fn load(&self) -> anyhow::Result<(Session, Option<Redaction>)> {
+        let name = input::display_name(&self.file);
+        let source = input::open(&self.file)?;
+        let mut session = read_session(source).with_context(|| format!("could not read {name}"))?;
+        let redaction = self.redact.then(|| {
+            let mut redaction = Redaction::default();
+            redaction.session(&mut session);
+            redaction
+        });
+        Ok((session, redaction))
+    }
 }

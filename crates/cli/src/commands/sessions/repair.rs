@@ -4,16 +4,17 @@ use longhaul_conversation::{FaultKind, Repair, repair};
 use longhaul_session::{Format, Loss, LossKind, Session, write_session};
 use serde_json::{Value, json};
 
-use super::{RepairOptions, load, losses, report};
+use super::{RepairOptions, losses, report};
 use crate::args::Color;
 use crate::input::display_name;
 use crate::output::{Screen, plural, visible};
+use crate::redaction::Redaction;
 
 /// Reads, repairs, writes and tells.
 pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
     let files = &options.files;
     let destination = files.destination()?;
-    let mut session = load(&files.file)?;
+    let (mut session, redaction) = files.load()?;
     let repairs = mend(&mut session);
     let format = options.format.map_or(session.info.format, Format::from);
     let mut written = write_session(format, &session);
@@ -22,10 +23,12 @@ pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
     if files.json {
         let mut object = report::fields(&display_name(&files.file), &session, &written, &destination);
         object["repairs"] = repairs.iter().map(repair_json).collect();
+        object["redacted"] = redaction.as_ref().map(Redaction::json).into();
         return report::print_json(&object, &destination);
     }
     let screen = report::screen(&destination, color);
     let mut text = report::warnings(&session, &screen);
+    text.push_str(&redaction.map(|redaction| redaction.text(&screen)).unwrap_or_default());
     text.push_str(&repairs.iter().map(|repair| repair_line(repair, &screen)).collect::<String>());
     text.push_str(&losses::text(&written.lost, &screen));
     let outcome = report::outcome(&destination, &written);

@@ -1,0 +1,115 @@
+//! A few lines around a match.
+
+use std::ops::Range;
+
+use crate::matcher::Matcher;
+
+/// So many lines are shown before and behind the window.
+const CONTEXT: usize = 2;
+
+/// An excerpt is hardly longer than this, in bytes.
+const LONGEST: usize = 1200;
+
+/// Of a line that is longer, only so much is shown before and behind what was found.
+const LONGEST_LINE: usize = 300;
+
+/// A few lines around a match, word for word.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The lines; the first and the last are whole unless they are very long.
+    pub text: String,
+    /// What was found in them: ranges of bytes, ascending and apart.
+    pub matches: Vec<Range<usize>>,
+    /// The number of the first line in its text, from 1.
+    pub first_line: usize,
+    /// Whether there is more text before it.
+    pub is_cut_before: bool,
+    /// Whether there is more text behind it.
+    pub is_cut_behind: bool,
+}
+
+impl Excerpt {
+    /// What was found, as it is written there.
+    pub fn matched(&self) -> impl Iterator<Item = &str> {
+        self.matches.iter().filter_map(|range| self.text.get(range.clone()))
+    }
+
+    /// The lines around a window of a text.
+    pub(crate) fn around(text: &str, window: Range<usize>, matcher: &Matcher) -> Self {
+        let range = widen(text, window);
+        let mut found = Vec::new();
+        matcher.find_in(text, range.clone(), range.start, &mut found);
+        let inside =
+            found.iter().filter(|found| range.start <= found.range.start && found.range.end <= range.end);
+        let matches =
+            merge(inside.map(|found| found.range.start - range.start..found.range.end - range.start));
+        Self { matches, ..Self::of(text, range) }
+    }
+
+    /// The beginning of a text, up to so many bytes.
+    pub(crate) fn beginning(text: &str, most: usize) -> Self {
+        Self::of(text, 0..text.floor_char_boundary(most))
+    }
+
+    fn of(text: &str, range: Range<usize>) -> Self {
+        Self {
+            text: text[range.clone()].to_owned(),
+            matches: Vec::new(),
+            first_line: memchr::memchr_iter(b'\n', &text.as_bytes()[..range.start]).count() + 1,
+            is_cut_before: range.start > 0,
+            is_cut_behind: range.end < text.len(),
+        }
+    }
+}
+
+/// The window with the rest of its lines and some lines around it.
+fn widen(text: &str, window: Range<usize>) -> Range<usize> {
+    let bytes = text.as_bytes();
+    let mut start = line_start(bytes, window.start);
+    let mut end = line_end(bytes, window.end);
+    // One side after the other, so that neither takes all the room.
+    let (mut before, mut behind) = (CONTEXT, CONTEXT);
+    while before + behind > 0 {
+        if before > 0 {
+            before -= 1;
+            let wider = line_start(bytes, start.saturating_sub(1));
+            if start > 0 && bytes[start - 1] == b'\n' && end - wider <= LONGEST {
+                start = wider;
+            } else {
+                before = 0;
+            }
+        }
+        if behind > 0 {
+            behind -= 1;
+            let wider = line_end(bytes, (end + 1).min(bytes.len()));
+            if end < bytes.len() && bytes[end] == b'\n' && wider - start <= LONGEST {
+                end = wider;
+            } else {
+                behind = 0;
+            }
+        }
+    }
+    text.ceil_char_boundary(start).min(window.start)..text.floor_char_boundary(end).max(window.end)
+}
+
+fn line_start(bytes: &[u8], at: usize) -> usize {
+    let least = at.saturating_sub(LONGEST_LINE);
+    memchr::memrchr(b'\n', &bytes[least..at]).map_or(least, |newline| least + newline + 1)
+}
+
+fn line_end(bytes: &[u8], at: usize) -> usize {
+    let most = (at + LONGEST_LINE).min(bytes.len());
+    memchr::memchr(b'\n', &bytes[at..most]).map_or(most, |newline| at + newline)
+}
+
+/// Ascending ranges, those that touch made one.
+fn merge(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}

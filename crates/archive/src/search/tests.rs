@@ -1,0 +1,347 @@
+//! What an agent asks for, and what it should find.
+
+use longhaul_conversation::{Ordinal, Part, Thought, ToolCall, ToolResult};
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+/// Messages in one session, numbered from 1, a minute apart.
+struct Talk {
+    messages: Vec<Message>,
+}
+
+impl Talk {
+    fn new() -> Self {
+        Self { messages: Vec::new() }
+    }
+
+    fn say(mut self, part: Part) -> Self {
+        let number = self.messages.len() as u32 + 1;
+        let role = if part.origin == Origin::Model { Role::Model } else { Role::User };
+        let mut message = Message::new(format!("id{number}"), role, vec![part]);
+        message.ordinal = Some(Ordinal(number));
+        message.at = Some(Timestamp::from_millis(i64::from(number) * 60_000));
+        self.messages.push(message);
+        self
+    }
+
+    fn user(self, text: &str) -> Self {
+        self.say(Part::user_text(text))
+    }
+
+    fn model(self, text: &str) -> Self {
+        self.say(Part::model_text(text))
+    }
+
+    fn tool(self, text: &str) -> Self {
+        self.say(Part::result(ToolResult::text("c", text).with_name("shell")))
+    }
+
+    fn search(&self, query: &str) -> Vec<Hit> {
+        let mut search = Search::new(query);
+        let session = SessionRef::new("s");
+        self.messages.iter().for_each(|message| search.observe(&session, message));
+        assert_eq!(search.observed(), self.messages.len() as u64);
+        search.hits(100)
+    }
+
+    /// The marks of the hits, best first.
+    #[track_caller]
+    fn check(&self, query: &str, expected: &[u32]) -> &Self {
+        let hits = self.search(query);
+        let marks: Vec<u32> = hits.iter().filter_map(|hit| hit.mark).map(|mark| mark.0).collect();
+        assert_eq!(marks, expected, "{query}: {hits:#?}");
+        self
+    }
+
+    /// The best mark.
+    #[track_caller]
+    fn check_first(&self, query: &str, expected: u32) -> &Self {
+        let hits = self.search(query);
+        assert_eq!(hits.first().and_then(|hit| hit.mark), Some(Ordinal(expected)), "{query}: {hits:#?}");
+        self
+    }
+}
+
+fn work() -> Talk {
+    Talk::new()
+        .user("Please make the importer faster. Never touch the public API of crates/reader.")
+        .model("I look at the importer first.")
+        .say(Part::call(ToolCall::new("c1", "read_file").with_args(json!({"path": "crates/importer/src/parse.rs"}))))
+        .say(Part::result(ToolResult::text("c1", "fn parseRecord() {}\nfn parse_header() {}\n// port 8080\n")))
+        .tool("error[E0502]: cannot borrow `state` as mutable\n  --> crates/importer/src/parse.rs:214:17\nnote: here")
+        .model("We decided to use a ring buffer of 4096 entries instead of the channel.")
+        .tool("test result: ok. 318 passed; 0 failed")
+        .user("設定ファイルの読み込みが遅いです")
+        .model("The timeout is now 2500 ms, was 30000 ms.")
+        .tool("Permission denied (publickey).\nfatal: Could not read from remote repository.")
+}
+
+#[test]
+fn what_an_agent_needs_is_found_again() {
+    work()
+        .check_first("cannot borrow state", 5)
+        .check_first("E0502", 5)
+        .check_first("importer/src/parse.rs:214", 5)
+        .check_first("why a ring buffer", 6)
+        .check_first("what did we decide about the channel", 6)
+        .check_first("public api", 1)
+        .check_first("4096", 6)
+        .check_first("30000", 9)
+        .check_first("318 passed", 7)
+        .check_first("読み込み", 8)
+        .check_first("parse_record", 4)
+        .check_first("ParseHeader", 4)
+        .check_first("8080", 4)
+        .check_first("\"could not read from remote\"", 10);
+}
+
+#[test]
+fn nothing_is_found_where_nothing_is() {
+    work()
+        .check("kubernetes", &[])
+        .check("409", &[])
+        .check("", &[])
+        .check("\"ring buffer\" kubernetes", &[6])
+        .check("\"buffer ring\"", &[])
+        .check("\"ring buffer\" \"public API\"", &[])
+        .check("m99", &[]);
+    assert!(Search::new(" ? \"\"").is_empty());
+    assert!(!Search::new("x").is_empty());
+}
+
+#[test]
+fn whole_words_go_before_pieces() {
+    let talk = Talk::new()
+        .model("see configuration")
+        .model("see parse_config")
+        .model("see config")
+        .model("reconfig");
+    talk.check("config", &[3, 2, 1]);
+}
+
+#[test]
+fn exact_identifiers_go_before_their_pieces() {
+    let talk = Talk::new()
+        .model("the parse of a config")
+        .model("call parseConfig here")
+        .model("call parse_config here")
+        .model("nothing of it");
+    talk.check("parseConfig", &[2, 3, 1]).check("parse_config", &[3, 2, 1]);
+}
+
+#[test]
+fn longer_ends_of_paths_go_first() {
+    let talk = Talk::new()
+        .model("other/list.rs changed")
+        .model("/home/me/app/src/store/list.rs changed")
+        .model("store/list.rs changed")
+        .model("src/store/playlist.rs changed");
+    talk.check_first("src/store/list.rs", 2).check_first("/elsewhere/src/store/list.rs", 2);
+    let marks: Vec<_> = talk.search("src/store/list.rs").iter().filter_map(|hit| hit.mark).collect();
+    assert_eq!(marks[..3], [Ordinal(2), Ordinal(3), Ordinal(1)]);
+}
+
+#[test]
+fn rare_words_count_more() {
+    let mut talk = Talk::new();
+    for _ in 0..30 {
+        talk = talk.model("the build runs and the build ends");
+    }
+    talk = talk.model("a deadlock").model("one build");
+    talk.check_first("build deadlock", 31);
+}
+
+#[test]
+fn more_of_the_query_counts_more() {
+    let talk =
+        Talk::new().model("socket socket socket socket").model("socket timeout").model("timeout timeout");
+    talk.check_first("socket timeout", 2);
+}
+
+#[test]
+fn of_equals_the_newest_comes_first() {
+    let talk = Talk::new().model("ring one").model("ring two").model("ring three");
+    talk.check("ring", &[2, 1, 3]);
+    let same = Talk::new().user("ring").model("other").user("ring");
+    let hits = same.search("ring");
+    assert_eq!((hits.len(), hits[0].mark, hits[0].repeats), (1, Some(Ordinal(3)), 1));
+}
+
+#[test]
+fn later_sessions_win_by_time_and_not_by_order() {
+    let mut search = Search::new("ring");
+    let mut message = Message::new("a", Role::User, vec![Part::user_text("ring x")]);
+    message.at = Some(Timestamp::from_millis(2000));
+    search.observe(&SessionRef::new("new"), &message);
+    let mut older = Message::new("a", Role::User, vec![Part::user_text("ring y")]);
+    older.at = Some(Timestamp::from_millis(1000));
+    search.observe(&SessionRef::new("old"), &older);
+    let sessions: Vec<String> = search.hits(9).iter().map(|hit| hit.session.to_string()).collect();
+    assert_eq!(sessions, ["new", "old"]);
+}
+
+#[test]
+fn a_message_observed_again_counts_once_and_as_it_is_now() {
+    let mut search = Search::new("ring");
+    let session = SessionRef::new("s");
+    for text in ["ring ring ring", "a ring"] {
+        search.observe(&session, &Message::new("a", Role::User, vec![Part::user_text(text)]));
+    }
+    let hits = search.hits(9);
+    assert_eq!((hits.len(), hits[0].excerpt.text.as_str()), (1, "a ring"));
+}
+
+#[test]
+fn a_hit_tells_where_it_is_from() {
+    let hits = work().search("E0502");
+    let hit = &hits[0];
+    assert_eq!((hit.session.as_str(), hit.message.as_str(), hit.role), ("s", "id5", Role::User));
+    assert_eq!((hit.origin, hit.tool.as_deref()), (Origin::Tool, Some("shell")));
+    assert_eq!(hit.at, Some(Timestamp::from_millis(300_000)));
+    assert_eq!(hit.excerpt.matched().collect::<Vec<_>>(), ["E0502"]);
+    let named_by_its_call = &work().search("parseRecord")[0];
+    assert_eq!(named_by_its_call.tool.as_deref(), Some("read_file"));
+    let call = &work().search("crates/importer/src/parse.rs read_file")[0];
+    assert_eq!((call.origin, call.mark), (Origin::Model, Some(Ordinal(3))));
+    let thought = Talk::new().say(Part::thought(Thought { text: "a ring".into(), ..Thought::default() }));
+    thought.check("ring", &[1]);
+}
+
+#[test]
+fn the_best_window_of_a_long_output_is_shown() {
+    let noise = "   Compiling thing v0.1.0\n".repeat(4000);
+    let text = format!(
+        "error count: 0\n{noise}before\nerror: linker failed\nbehind\nmore\nfar\n{noise}the linker\n"
+    );
+    let hits = Talk::new().tool(&text).search("linker error");
+    let excerpt = &hits[0].excerpt;
+    assert_eq!(excerpt.text, "   Compiling thing v0.1.0\nbefore\nerror: linker failed\nbehind\nmore");
+    assert_eq!(excerpt.first_line, 4001);
+    assert_eq!(excerpt.matched().collect::<Vec<_>>(), ["error", "linker"]);
+    assert!(excerpt.is_cut_before && excerpt.is_cut_behind);
+}
+
+#[test]
+fn short_texts_are_shown_whole() {
+    let hits = Talk::new().user("one\ntwo ring\nthree").search("ring");
+    let excerpt = &hits[0].excerpt;
+    assert_eq!((excerpt.text.as_str(), excerpt.first_line), ("one\ntwo ring\nthree", 1));
+    assert!(!excerpt.is_cut_before && !excerpt.is_cut_behind);
+}
+
+#[test]
+fn very_long_lines_are_cut_at_characters() {
+    let text = format!("{}needle{}", "語".repeat(5000), "é".repeat(5000));
+    let hits = Talk::new().tool(&text).search("needle");
+    let excerpt = &hits[0].excerpt;
+    assert!(excerpt.text.len() < 2000 && excerpt.is_cut_before && excerpt.is_cut_behind);
+    assert_eq!(excerpt.matched().collect::<Vec<_>>(), ["needle"]);
+}
+
+#[test]
+fn a_message_is_found_by_its_mark() {
+    let talk = work();
+    for query in ["m6", "[m6]", " m6 "] {
+        talk.check(query, &[6]);
+    }
+    let hits = talk.search("m5");
+    assert!(hits[0].excerpt.text.starts_with("error[E0502]") && hits[0].excerpt.text.ends_with("note: here"));
+    assert_eq!(hits[0].tool.as_deref(), Some("shell"));
+    let long = Talk::new().tool(&"語".repeat(50_000));
+    let excerpt = &long.search("m1")[0].excerpt;
+    assert!(excerpt.is_cut_behind && excerpt.text.len() > 30_000 && excerpt.text.len() <= LONGEST_WHOLE);
+    let mut search = Search::new("m1");
+    for session in ["a", "b"] {
+        search.observe(&SessionRef::new(session), &work().messages[0]);
+    }
+    assert_eq!(search.hits(9).len(), 2, "one of each session");
+}
+
+#[test]
+fn only_the_best_are_kept() {
+    let mut search = Search::new("needle rare");
+    let session = SessionRef::new("s");
+    let mut observe = |number: u32, text: String| {
+        let message = Message::new(format!("{number}"), Role::User, vec![Part::user_text(text)]);
+        search.observe(&session, &message);
+        assert!(search.candidates.len() < 2 * KEPT);
+    };
+    observe(0, "needle and rare".into());
+    for number in 1..5000 {
+        observe(number, format!("needle number {number}"));
+    }
+    let hits = search.hits(10);
+    assert_eq!((hits.len(), hits[0].message.as_str()), (10, "0"));
+    assert_eq!(search.hits(100_000).len(), search.candidates.len());
+    assert!(search.hits(0).is_empty());
+}
+
+#[test]
+fn hostile_queries_are_bounded() {
+    for query in ["\"".repeat(1_000_000), "a ".repeat(1_000_000), "x".repeat(1_000_000), "語".repeat(100_000)]
+    {
+        let mut search = Search::new(&query);
+        search.observe(
+            &SessionRef::new("s"),
+            &Message::new("a", Role::User, vec![Part::user_text("a x 語語")]),
+        );
+        search.hits(1);
+    }
+}
+
+/// Texts in which the words of queries are likely.
+fn text(words: usize) -> impl Strategy<Value = String> {
+    let word = prop_oneof![
+        Just("ring".to_owned()),
+        Just("Ring\n".to_owned()),
+        Just("src/main.rs:1 ".to_owned()),
+        Just("parseConfig_x".to_owned()),
+        Just("設定ファイル".to_owned()),
+        Just("Über ß İ\u{301}".to_owned()),
+        any::<String>(),
+        " {0,400}",
+    ];
+    prop::collection::vec(word, 0..words).prop_map(|words| words.join(" "))
+}
+
+proptest! {
+    #[test]
+    fn hits_are_sorted_and_excerpts_true(query in text(6), texts in prop::collection::vec(text(30), 1..6)) {
+        let mut search = Search::new(&query);
+        let session = SessionRef::new("s");
+        let mut again = Search::new(&query);
+        for (place, text) in texts.iter().enumerate() {
+            let message = Message::new(format!("{place}"), Role::User, vec![Part::user_text(text.as_str())]);
+            search.observe(&session, &message);
+            again.observe(&session, &message);
+        }
+        let hits = search.hits(5);
+        prop_assert!(hits.len() <= 5);
+        prop_assert_eq!(&hits, &again.hits(5), "the same messages give the same hits");
+        prop_assert!(hits.is_sorted_by(|a, b| a.score >= b.score));
+        for hit in &hits {
+            let place: usize = hit.message.as_str().parse().expect("a number");
+            let excerpt = &hit.excerpt;
+            prop_assert!(texts[place].contains(&excerpt.text));
+            prop_assert!(!excerpt.matches.is_empty(), "{:?}", excerpt);
+            prop_assert_eq!(excerpt.matched().count(), excerpt.matches.len(), "ranges are at characters");
+            prop_assert!(excerpt.matches.windows(2).all(|pair| pair[0].end <= pair[1].start));
+            prop_assert!(excerpt.matches.iter().all(|range| range.start < range.end));
+            prop_assert!(hit.score.is_finite() && hit.score > 0.0);
+        }
+    }
+
+    #[test]
+    fn a_word_between_spaces_is_always_found(
+        before in "[ a-z\n]{0,3000}", behind in "[ é語\n]{0,3000}",
+    ) {
+        let text = format!("{before} Needle42x {behind}");
+        let mut search = Search::new("needle42x");
+        search.observe(&SessionRef::new("s"), &Message::new("a", Role::User, vec![Part::user_text(text)]));
+        let hits = search.hits(1);
+        prop_assert_eq!(hits.len(), 1);
+        prop_assert!(hits[0].excerpt.matched().any(|found| found == "Needle42x"));
+    }
+}

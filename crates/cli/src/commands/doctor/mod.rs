@@ -1,0 +1,132 @@
+//! `longhaul doctor`: says what Longhaul finds around it, what is wrong there, and what to do. Nothing is changed.
+
+mod home;
+mod keys;
+mod report;
+mod settings;
+mod store;
+mod terminal;
+mod trust;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use longhaul_workspace::Home;
+
+use crate::environment;
+use crate::output::{Screen, escape_json, plural, with_progress};
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorOptions {
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything that was found out.
+#[derive(Debug, Default)]
+struct Diagnosis {
+    home: Option<PathBuf>,
+    project: Option<String>,
+    trusted: Option<bool>,
+    findings: Vec<Finding>,
+    /// What is being looked at.
+    area: &'static str,
+}
+
+/// One thing that was found out.
+#[derive(Debug)]
+struct Finding {
+    area: &'static str,
+    state: State,
+    what: String,
+    /// What to do about it.
+    advice: Option<String>,
+}
+
+/// How things stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// As they should.
+    Ok,
+    /// Nothing is broken, but somebody may want to know.
+    Note,
+    /// Something is broken.
+    Problem,
+}
+
+impl State {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Note => "note",
+            Self::Problem => "problem",
+        }
+    }
+}
+
+impl Diagnosis {
+    fn ok(&mut self, what: impl Into<String>) {
+        self.add(State::Ok, what, None);
+    }
+
+    fn note(&mut self, what: impl Into<String>, advice: impl Into<String>) {
+        self.add(State::Note, what, Some(advice.into()));
+    }
+
+    fn problem(&mut self, what: impl Into<String>, advice: impl Into<String>) {
+        self.add(State::Problem, what, Some(advice.into()));
+    }
+
+    fn add(&mut self, state: State, what: impl Into<String>, advice: Option<String>) {
+        let advice = advice.filter(|advice| !advice.is_empty());
+        self.findings.push(Finding { area: self.area, state, what: what.into(), advice });
+    }
+
+    fn count(&self, state: State) -> usize {
+        self.findings.iter().filter(|finding| finding.state == state).count()
+    }
+}
+
+/// Looks at everything and tells; problems make it a failure.
+pub(crate) fn run(options: &DoctorOptions, screen: &Screen) -> anyhow::Result<()> {
+    let diagnosis = with_progress(|| "reading sessions".to_string(), || examine(screen));
+    let text = if options.json {
+        escape_json(&format!("{:#}\n", report::json(&diagnosis)))
+    } else {
+        report::text(&diagnosis, screen)
+    };
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    match diagnosis.count(State::Problem) {
+        0 => Ok(()),
+        count => Err(anyhow!("found {}", plural(count, "problem", "problems"))),
+    }
+}
+
+fn examine(screen: &Screen) -> Diagnosis {
+    let environment = environment::of_process();
+    let mut diagnosis = Diagnosis::default();
+    let mut look = |area: &'static str, examine: &mut dyn FnMut(&mut Diagnosis)| {
+        diagnosis.area = area;
+        examine(&mut diagnosis);
+    };
+    let mut home: Option<Home> = None;
+    look("home", &mut |diagnosis| home = home::examine(diagnosis, &environment));
+    let cwd = std::env::current_dir().ok();
+    let cwd: Option<&Path> = cwd.as_deref();
+    let mut needs_trust = true;
+    look("settings", &mut |diagnosis| needs_trust = settings::examine(diagnosis, home.as_ref(), cwd));
+    look("keys", &mut keys::examine);
+    if let (Some(home), Some(cwd)) = (&home, cwd) {
+        look("trust", &mut |diagnosis| trust::examine(diagnosis, home, cwd, &environment, needs_trust));
+        look("project", &mut |diagnosis| store::project(diagnosis, home, cwd));
+    }
+    look("terminal", &mut |diagnosis| terminal::examine(diagnosis, screen));
+    if let Some(home) = &home {
+        look("locks", &mut |diagnosis| store::locks(diagnosis, home));
+        look("sessions", &mut |diagnosis| store::sessions(diagnosis, home));
+    }
+    diagnosis
+}

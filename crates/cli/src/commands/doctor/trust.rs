@@ -1,0 +1,70 @@
+//! Whether the current folder is trusted, and who says so.
+
+use std::path::Path;
+
+use longhaul_workspace::{Decider, Environment, Home, Trust, TrustQuery, TrustedFolders};
+
+use super::Diagnosis;
+use crate::failure::workspace_hint;
+
+/// Asks the rules about the current folder.
+pub(super) fn examine(
+    diagnosis: &mut Diagnosis,
+    home: &Home,
+    cwd: &Path,
+    environment: &Environment,
+    needs_trust: bool,
+) {
+    let rules = TrustedFolders::at(home.trusted_folders());
+    let query = TrustQuery { is_enabled: needs_trust, ..TrustQuery::about(cwd) }.in_environment(environment);
+    let file = home.trusted_folders().display();
+    let decided = rules.decide(&query);
+    if let Ok(trust) = &decided {
+        tell(diagnosis, trust, cwd, &file.to_string());
+    }
+    // Whoever decided here, a file with mistakes will matter elsewhere.
+    if let Err(error) = decided.map(drop).and_then(|()| rules.rules().map(drop)) {
+        diagnosis.problem(error.to_string(), workspace_hint(&error).unwrap_or_default());
+    }
+    let stated = environment.trust_workspace.as_deref().map(str::trim).filter(|stated| !stated.is_empty());
+    if stated.is_some_and(|stated| !["true", "false"].iter().any(|known| stated.eq_ignore_ascii_case(known)))
+    {
+        diagnosis.note(
+            "GEMINI_CLI_TRUST_WORKSPACE is neither true nor false, and does not count",
+            "correct or unset it",
+        );
+    }
+}
+
+fn tell(diagnosis: &mut Diagnosis, trust: &Trust, cwd: &Path, file: &str) {
+    let folder = cwd.display();
+    match trust {
+        Trust::Trusted(decider) => diagnosis.ok(format!("{folder} is trusted: {}", because(decider, file))),
+        Trust::Untrusted(decider) => {
+            let what = format!("{folder} is not trusted: {}", because(decider, file));
+            diagnosis.note(what, "its own files do not count until that changes");
+        }
+        Trust::Undecided => {
+            let advice = format!("to trust it, add {:?}: \"TRUST_FOLDER\" to {file}", folder.to_string());
+            diagnosis.note(format!("{folder} is not trusted: no rule covers it"), advice);
+        }
+    }
+    diagnosis.trusted = match trust {
+        Trust::Trusted(_) => Some(true),
+        Trust::Untrusted(_) => Some(false),
+        Trust::Undecided => None,
+    };
+}
+
+fn because(decider: &Decider, file: &str) -> String {
+    match decider {
+        Decider::Environment => "GEMINI_CLI_TRUST_WORKSPACE says so".into(),
+        Decider::FeatureDisabled => {
+            "security.folderTrust.enabled is false, so that no folder needs trust".into()
+        }
+        Decider::Editor => "the editor says so".into(),
+        Decider::Rule(rule) => {
+            format!("the rule {:?}: {:?} in {file}", rule.path.display().to_string(), rule.level.as_str())
+        }
+    }
+}

@@ -1,0 +1,433 @@
+//! The few fields of a record that tell what a session is about; all else is skipped without being kept.
+//!
+//! Nothing is refused for its type: a field of another type than expected counts as missing, and of a repeated key the
+//! last one counts, as in the readers.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// As many characters of what a user said are kept.
+const CLIP: usize = 400;
+
+/// What a record says: a header, a message, or a change; a nested one of `$set`.
+#[derive(Debug, Default)]
+pub(super) struct Fields<'a> {
+    pub(super) rewind_to: Option<Cow<'a, str>>,
+    pub(super) set: Option<Box<Fields<'a>>>,
+    pub(super) is_ours: bool,
+    pub(super) session_id: Option<Cow<'a, str>>,
+    pub(super) project_hash: Option<Cow<'a, str>>,
+    pub(super) start_time: Option<Cow<'a, str>>,
+    pub(super) last_updated: Option<Cow<'a, str>>,
+    pub(super) session_kind: Option<Cow<'a, str>>,
+    pub(super) summary: Option<Cow<'a, str>>,
+    pub(super) has_scratchpad: bool,
+    pub(super) messages: Option<Vec<Told>>,
+    id: Option<Cow<'a, str>>,
+    kind: Option<Cow<'a, str>>,
+    content: Option<Content>,
+    tool_calls: Option<Filled>,
+    thoughts: Filled,
+}
+
+/// What is remembered of a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) id: Box<str>,
+    pub(super) side: Side,
+    /// Whether there is something in it to go on with.
+    pub(super) is_resumable: bool,
+    /// What a user said, shortened.
+    pub(super) words: Option<Box<str>>,
+}
+
+/// Whose message it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// What a user said.
+    User,
+    /// Answers of tools alone, though a user's by type.
+    Tool,
+    Model,
+    /// What the program told its user.
+    Notice,
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn parse(bytes: &'a [u8]) -> serde_json::Result<Self> {
+        serde_json::from_slice::<Any<Self>>(bytes).map(|any| any.0)
+    }
+
+    /// Whether this says what the session is, and is no message.
+    pub(super) fn is_head(&self) -> bool {
+        self.session_id.is_some() && self.kind.is_none()
+    }
+
+    /// The message that this record is, if it is one.
+    pub(super) fn into_message(self) -> Option<Told> {
+        let kind = self.kind?;
+        let id = self.id?.into();
+        let has_calls = self.tool_calls.as_ref().is_some_and(|calls| calls.0);
+        if self.content.is_none() && self.tool_calls.is_none() {
+            return None;
+        }
+        let content = self.content.unwrap_or_default();
+        let told = |side, is_resumable| Told { id, side, is_resumable, words: None };
+        match kind.as_ref() {
+            "user" if content.is_answer() => Some(told(Side::Tool, false)),
+            "user" => {
+                let words = content.text.trim();
+                let words = (!words.is_empty()).then(|| words.into());
+                Some(Told { words, ..told(Side::User, is_request(&content.text)) })
+            }
+            "gemini" => {
+                let says =
+                    !content.text.trim().is_empty() || content.has_work || has_calls || self.thoughts.0;
+                Some(told(Side::Model, says))
+            }
+            "info" | "error" | "warning" => Some(told(Side::Notice, false)),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a user's text is a request and no command, question mark or text of the program's own.
+pub(super) fn is_request(text: &str) -> bool {
+    let text = text.trim_start();
+    let ignored = ["/", "?", "<session_context>", "<hook_context>"];
+    !text.is_empty() && !ignored.iter().any(|start| text.starts_with(start))
+}
+
+/// The content of a message: a text, a part or a list of parts.
+#[derive(Debug, Default)]
+struct Content {
+    /// The beginning of its text, with at most one space before it.
+    text: String,
+    /// Whether there are calls or thoughts among the parts.
+    has_work: bool,
+    has_response: bool,
+    has_other: bool,
+}
+
+impl Content {
+    fn add_text(&mut self, text: &str) {
+        let trimmed = text.trim_start();
+        let is_first = self.text.trim_start().is_empty();
+        if is_first && self.text.is_empty() && trimmed.len() < text.len() {
+            self.text.push(' ');
+        }
+        let text = if is_first { trimmed } else { text };
+        let room = CLIP.saturating_sub(self.text.chars().count());
+        self.text.extend(text.chars().take(room));
+    }
+
+    fn join(&mut self, other: &Self) {
+        self.add_text(&other.text);
+        self.has_work |= other.has_work;
+        self.has_response |= other.has_response;
+        self.has_other |= other.has_other;
+    }
+
+    fn is_answer(&self) -> bool {
+        self.has_response && !self.has_other && self.text.trim().is_empty()
+    }
+}
+
+/// Whether a list, an object or a text has anything in it.
+#[derive(Debug, Default)]
+struct Filled(bool);
+
+/// A value of which one or another type is of use, and all others mean nothing.
+trait Lenient<'de>: Default {
+    fn of_text(_text: Cow<'de, str>) -> Self {
+        Self::default()
+    }
+
+    fn of_bool(_value: bool) -> Self {
+        Self::default()
+    }
+
+    fn of_list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
+        while items.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
+    }
+
+    fn of_object<A: MapAccess<'de>>(mut fields: A) -> Result<Self, A::Error> {
+        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Self::default())
+    }
+}
+
+struct Any<T>(T);
+
+impl<'de, T: Lenient<'de>> Deserialize<'de> for Any<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(AnyVisitor(PhantomData)).map(Any)
+    }
+}
+
+struct AnyVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Lenient<'de>> Visitor<'de> for AnyVisitor<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("any JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<T, E> {
+        Ok(T::of_bool(value))
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<T, E> {
+        Ok(T::default())
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<T, E> {
+        Ok(T::of_text(Cow::Borrowed(text)))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<T, E> {
+        Ok(T::of_text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<T, E> {
+        Ok(T::of_text(Cow::Owned(text)))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, items: A) -> Result<T, A::Error> {
+        T::of_list(items)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<T, A::Error> {
+        T::of_object(fields)
+    }
+}
+
+/// The next value of a map, whatever its type.
+fn next<'de, T: Lenient<'de>, A: MapAccess<'de>>(fields: &mut A) -> Result<T, A::Error> {
+    fields.next_value::<Any<T>>().map(|any| any.0)
+}
+
+impl<'de> Lenient<'de> for Option<Cow<'de, str>> {
+    fn of_text(text: Cow<'de, str>) -> Self {
+        Some(text)
+    }
+}
+
+impl<'de> Lenient<'de> for Filled {
+    fn of_text(text: Cow<'de, str>) -> Self {
+        Self(!text.is_empty())
+    }
+
+    fn of_bool(value: bool) -> Self {
+        Self(value)
+    }
+
+    fn of_list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
+        let mut filled = false;
+        while items.next_element::<IgnoredAny>()?.is_some() {
+            filled = true;
+        }
+        Ok(Self(filled))
+    }
+
+    fn of_object<A: MapAccess<'de>>(mut fields: A) -> Result<Self, A::Error> {
+        let mut filled = false;
+        while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {
+            filled = true;
+        }
+        Ok(Self(filled))
+    }
+}
+
+impl<'de> Lenient<'de> for Content {
+    fn of_text(text: Cow<'de, str>) -> Self {
+        let mut content = Self { has_other: true, ..Self::default() };
+        content.add_text(&text);
+        content
+    }
+
+    fn of_list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
+        let mut content = Self::default();
+        while let Some(Any(part)) = items.next_element::<Any<Self>>()? {
+            content.join(&part);
+        }
+        Ok(content)
+    }
+
+    fn of_object<A: MapAccess<'de>>(mut fields: A) -> Result<Self, A::Error> {
+        let mut content = Self::default();
+        let mut is_thought = false;
+        while let Some(Any(key)) = fields.next_key::<Any<Option<Cow<'de, str>>>>()? {
+            match key.as_deref() {
+                Some("text") => {
+                    let text: Option<Cow<'de, str>> = next(&mut fields)?;
+                    content.has_other = true;
+                    content.text.clear();
+                    content.add_text(text.as_deref().unwrap_or_default());
+                }
+                Some("thought") => is_thought = next::<Filled, _>(&mut fields)?.0,
+                Some("functionCall") => content.has_work = next::<Filled, _>(&mut fields)?.0,
+                Some("functionResponse") => content.has_response = next::<Filled, _>(&mut fields)?.0,
+                key => {
+                    content.has_other |= matches!(key, Some("inlineData" | "fileData"));
+                    fields.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        if is_thought {
+            content.has_work |= !content.text.trim().is_empty();
+            content.text.clear();
+        }
+        Ok(content)
+    }
+}
+
+/// The messages of a checkpoint or of the older form.
+#[derive(Default)]
+struct Messages(Option<Vec<Told>>);
+
+impl<'de> Lenient<'de> for Messages {
+    fn of_list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
+        let mut messages = Vec::new();
+        while let Some(Any(fields)) = items.next_element::<Any<Fields<'de>>>()? {
+            messages.extend(fields.into_message());
+        }
+        Ok(Self(Some(messages)))
+    }
+}
+
+impl<'de> Lenient<'de> for Fields<'de> {
+    fn of_object<A: MapAccess<'de>>(mut fields: A) -> Result<Self, A::Error> {
+        let mut found = Self::default();
+        while let Some(Any(key)) = fields.next_key::<Any<Option<Cow<'de, str>>>>()? {
+            match key.as_deref().unwrap_or_default() {
+                "$rewindTo" => found.rewind_to = next(&mut fields)?,
+                "$set" => found.set = Some(Box::new(next(&mut fields)?)),
+                "$longhaul" => {
+                    fields.next_value::<IgnoredAny>()?;
+                    found.is_ours = true;
+                }
+                "sessionId" => found.session_id = next(&mut fields)?,
+                "projectHash" => found.project_hash = next(&mut fields)?,
+                "startTime" => found.start_time = next(&mut fields)?,
+                "lastUpdated" => found.last_updated = next(&mut fields)?,
+                "kind" => found.session_kind = next(&mut fields)?,
+                "summary" => found.summary = next(&mut fields)?,
+                "memoryScratchpad" => found.has_scratchpad = next::<Filled, _>(&mut fields)?.0,
+                "messages" => found.messages = next::<Messages, _>(&mut fields)?.0,
+                "id" => found.id = next(&mut fields)?,
+                "type" => found.kind = next(&mut fields)?,
+                "content" => found.content = Some(next(&mut fields)?),
+                "toolCalls" => found.tool_calls = Some(next(&mut fields)?),
+                "thoughts" => found.thoughts = next(&mut fields)?,
+                _ => {
+                    fields.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Any::<Self>::deserialize(deserializer).map(|any| any.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message as `side`, with `+` if it is resumable, and the words of a user behind it.
+    #[track_caller]
+    fn check(record: &str, expected: &str) {
+        let told = Fields::parse(record.as_bytes()).expect("JSON").into_message();
+        let sketch = told.map_or("none".into(), |told| {
+            let mark = if told.is_resumable { "+" } else { "" };
+            format!("{:?}{mark} {}", told.side, told.words.as_deref().unwrap_or_default())
+                .trim_end()
+                .to_owned()
+        });
+        assert_eq!(sketch, expected, "{record}");
+    }
+
+    #[test]
+    fn what_a_user_asked_can_be_resumed() {
+        check(r#"{"id":"1","type":"user","content":"Fix it"}"#, "User+ Fix it");
+        check(r#"{"id":"1","type":"user","content":{"text":"Fix it"}}"#, "User+ Fix it");
+        check(r#"{"id":"1","type":"user","content":[{"text":" Fix"},{"text":" it "}]}"#, "User+ Fix it");
+        check(r#"{"id":"1","type":"user","content":"/help"}"#, "User /help");
+        check(r#"{"id":"1","type":"user","content":"  ?"}"#, "User ?");
+        check(r#"{"id":"1","type":"user","content":"<session_context>x"}"#, "User <session_context>x");
+        check(r#"{"id":"1","type":"user","content":"<hook_context>x"}"#, "User <hook_context>x");
+        check(r#"{"id":"1","type":"user","content":" \n"}"#, "User");
+        check(r#"{"id":"1","type":"user","content":[{"inlineData":{"data":""}}]}"#, "User");
+        check(r#"{"id":"1","type":"user","content":[{"functionResponse":{"id":"c"}}]}"#, "Tool");
+    }
+
+    #[test]
+    fn what_a_model_did_can_be_resumed() {
+        check(r#"{"id":"1","type":"gemini","content":"Done"}"#, "Model+");
+        check(r#"{"id":"1","type":"gemini","content":"","toolCalls":[{"id":"c"}]}"#, "Model+");
+        check(r#"{"id":"1","type":"gemini","toolCalls":[{"id":"c"}]}"#, "Model+");
+        check(r#"{"id":"1","type":"gemini","content":"","thoughts":[{"subject":"s"}]}"#, "Model+");
+        check(r#"{"id":"1","type":"gemini","content":[{"functionCall":{"name":"ls"}}]}"#, "Model+");
+        check(r#"{"id":"1","type":"gemini","content":[{"text":"hm","thought":true}]}"#, "Model+");
+        check(r#"{"id":"1","type":"gemini","content":" ","toolCalls":[],"thoughts":[]}"#, "Model");
+        check(r#"{"id":"1","type":"info","content":"hello"}"#, "Notice");
+        check(r#"{"id":"1","type":"error","content":"no"}"#, "Notice");
+    }
+
+    #[test]
+    fn other_records_are_no_messages() {
+        for record in [
+            "{}",
+            "[]",
+            "3",
+            "null",
+            r#""text""#,
+            r#"{"type":"user","content":"no id"}"#,
+            r#"{"id":"1","content":"no type"}"#,
+            r#"{"id":"1","type":"user"}"#,
+            r#"{"id":1,"type":"user","content":"x"}"#,
+            r#"{"id":"1","type":"agent","content":"x"}"#,
+        ] {
+            check(record, "none");
+        }
+    }
+
+    #[test]
+    fn wrong_types_and_repeated_keys_do_no_harm() {
+        check(r#"{"id":"1","type":"user","content":"a","content":"b"}"#, "User+ b");
+        check(r#"{"id":"1","type":"user","content":[{"text":5},7,null,{"text":"x"},"y"]}"#, "User+ xy");
+        check(r#"{"id":"1","type":"gemini","content":true,"toolCalls":"none","thoughts":0}"#, "Model+");
+        let fields = Fields::parse(br#"{"$set":[1],"sessionId":{},"messages":3}"#).expect("JSON");
+        assert!(fields.session_id.is_none() && fields.messages.is_none());
+    }
+
+    #[test]
+    fn only_the_beginning_of_words_is_kept() {
+        let record =
+            format!(r#"{{"id":"1","type":"user","content":"{}{}"}}"#, " ".repeat(900), "日".repeat(900));
+        let told = Fields::parse(record.as_bytes()).expect("JSON").into_message().expect("a message");
+        assert_eq!(told.words.expect("words").chars().count(), CLIP - 1);
+    }
+}
