@@ -8,6 +8,7 @@
 mod sources;
 
 use longhaul_conversation::{Message, MessageId, Ordinal, Origin, Part, Role, TokenCount};
+use serde::Serialize;
 
 use self::sources::Sources;
 use crate::compose::{ComposeOptions, Composed, compose, compose_standing};
@@ -39,7 +40,7 @@ pub struct Adopted {
 }
 
 /// What became of the lines of a model's summary.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct SummaryNotes {
     /// How many lines were kept.
     pub kept: usize,
@@ -54,7 +55,7 @@ pub struct SummaryNotes {
 }
 
 /// A sentence that the user said.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Quote {
     /// The sentence, whole and verbatim.
     pub text: String,

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use longhaul_conversation::{Message, Ordinal, TokenCount};
+use serde::Serialize;
 
 use crate::cut::{CutReason, CutSettings, plan_cut};
 use crate::environment::{Environment, find_environment};
@@ -53,7 +54,8 @@ pub struct Fixed {
 }
 
 /// Who wants a conversation to be shorter.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Trigger {
     /// Nobody: it is shortened when its size calls for it.
     #[default]
@@ -224,6 +226,26 @@ impl<'a> Planner<'a> {
             environment.message.iter().map(|message| options.estimator.message(message)).sum();
         let fixed = Estimate::from(options.fixed.total()) + surroundings;
         Self { tracker, messages, options, environment, ordinals: ordinals(messages), fixed, before }
+    }
+
+    /// The messages that are planned for.
+    pub fn messages(&self) -> &'a [Message] {
+        self.messages
+    }
+
+    /// The mark of each message.
+    pub fn marks(&self) -> &[Ordinal] {
+        &self.ordinals
+    }
+
+    /// What the request takes now.
+    pub fn before(&self) -> TokenCount {
+        self.before
+    }
+
+    /// What the plans are made for.
+    pub fn options(&self) -> &'a PlanOptions {
+        self.options
     }
 
     /// Decides what to do.

@@ -1,0 +1,108 @@
+//! The end of a pass: the report, the state from now on, and the last event.
+
+use longhaul_context::{Ended, Plan, Planner, Replacement, Rung, Status, Trigger};
+use longhaul_conversation::Message;
+
+use super::{Pass, Progress};
+use crate::Event;
+use crate::latch::ModelPart;
+use crate::outcome::{Account, Outcome, ShortenedOutput};
+use crate::settings::Counting;
+use crate::state::PassEnd;
+
+impl Pass<'_> {
+    pub(super) fn conclude(&self, ended: Ended, progress: Progress) -> Outcome {
+        let mut account = progress.account;
+        account.is_exact = self.settings.counting == Counting::Exact && progress.has_summarised;
+        if progress.is_by_model && ended.done.is_some() {
+            account.model = self.means.summariser.model().map(str::to_string);
+        }
+        if ended.done.is_some() {
+            account.shortened = shortened(&ended.plan, self.planner);
+        }
+        let mut result = self.planner.conclude(ended, self.prepared, self.subject.messages.len());
+        result.warnings.extend(warnings(&account));
+        result.report.duration = Some((self.means.clock)().saturating_sub(self.started));
+        let pass = PassEnd {
+            status: result.status,
+            trigger: self.trigger(),
+            has_summarised: progress.has_summarised,
+            model: if progress.has_model_failed { ModelPart::Failed } else { ModelPart::Fine },
+            is_by_model: progress.is_by_model,
+            is_vain: progress.is_vain,
+            after: result.after,
+            spend: account.spend,
+        };
+        let state = self.state.after(&pass, self.settings);
+        let outcome = Outcome { result, state, account };
+        if let Some(event) = last_event(&outcome, progress.has_started) {
+            self.tell(event);
+        }
+        outcome
+    }
+
+    /// Everything is as it was; the account alone tells what was spent.
+    pub(super) fn conclude_cancelled(&self, progress: Progress) -> Outcome {
+        let plan = Plan { rung: Rung::Wait, reason: "cancelled".into(), before: self.planner.before() };
+        let ended = Ended::unchanged(Status::Cancelled, plan);
+        let mut result = self.planner.conclude(ended, self.prepared, self.subject.messages.len());
+        let duration = (self.means.clock)().saturating_sub(self.started);
+        result.report.duration = Some(duration);
+        self.tell(Event::Cancelled { duration });
+        Outcome { result, state: self.state.clone(), account: progress.account }
+    }
+}
+
+fn last_event(outcome: &Outcome, has_started: bool) -> Option<Event> {
+    let Outcome { result, account, .. } = outcome;
+    let duration = result.report.duration.unwrap_or_default();
+    let (status, before, after, spend) = (result.status, result.before, result.after, account.spend);
+    if status == Status::Masked {
+        let outputs = account.shortened.len();
+        return Some(Event::Masked { outputs, before, after, duration });
+    }
+    if let Some(messages) = &result.messages {
+        return Some(Event::Applied { status, before, after, messages: messages.len(), duration, spend });
+    }
+    let is_expected = has_started || status == Status::DoesNotFit || account.trigger == Trigger::Forced;
+    is_expected.then(|| Event::Refused { status, reason: result.reason.clone(), duration, spend })
+}
+
+fn warnings(account: &Account) -> impl Iterator<Item = String> {
+    let fell_back =
+        account.fell_back.iter().map(|reason| format!("the offline summariser took over: {reason}"));
+    let not_saved = account.not_saved.first().map(|first| {
+        let texts = match account.not_saved.len() {
+            1 => "a text".to_string(),
+            many => format!("{many} texts"),
+        };
+        format!("{texts} could not be saved: {}", first.reason)
+    });
+    fell_back.chain(not_saved)
+}
+
+/// The outputs that a plan shortens.
+fn shortened(plan: &Plan, planner: &Planner<'_>) -> Vec<ShortenedOutput> {
+    let messages = planner.messages();
+    let limit = planner.options().budget.outputs.characters;
+    let replacements: &[Replacement] = match &plan.rung {
+        Rung::Mask(masks) => masks,
+        Rung::Compact(compaction) | Rung::LastResort(compaction) => &compaction.replacements,
+        Rung::Wait | Rung::Noop | Rung::DoesNotFit(_) => &[],
+    };
+    let tool = |replacement: &Replacement| {
+        let mut results = messages.get(replacement.message)?.results();
+        let named = results.find(|result| result.call == replacement.call)?.name.clone();
+        named.or_else(|| {
+            let mut calls = messages.iter().flat_map(Message::calls);
+            calls.find(|call| call.id == replacement.call).map(|call| call.name.clone())
+        })
+    };
+    let outputs = replacements.iter().map(|replacement| ShortenedOutput {
+        tool: tool(replacement),
+        before: replacement.full_text(messages).map_or(0, |text| text.chars().count()),
+        after: replacement.text.chars().count(),
+        limit,
+    });
+    outputs.collect()
+}

@@ -1,0 +1,342 @@
+//! A session on disk and in memory: appended to, compacted, undone; what is recorded and what is shown never differ.
+
+mod record;
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
+
+use longhaul_context::{Estimator, Gauge, PinId, PlanOptions, Tracker, Trigger};
+use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, Transcript};
+use longhaul_session::{
+    Entry, EntryKind, Log, LogError, NewSession, PinChange, RecordedFragment, RewriteState,
+};
+use tokio_util::sync::CancellationToken;
+
+use self::record::{compaction_entry, host_record, read_host};
+use crate::outcome::Outcome;
+use crate::settings::{PreCompressWhen, Settings};
+use crate::state::State;
+use crate::{EngineError, Event, HostState, Means, Subject, compact};
+
+/// A session that is open: its log, the transcript that follows from it, and what was learned from all that was said.
+///
+/// Everything is recorded before it counts. A compaction is on the disk before the transcript changes; one that is
+/// cancelled, or that cannot be recorded, leaves the log's bytes and the transcript as they were.
+#[derive(Debug)]
+pub struct Conversation {
+    log: Log,
+    transcript: Transcript,
+    tracker: Tracker,
+    gauge: Gauge,
+    estimator: Estimator,
+    state: State,
+    host: HostState,
+}
+
+/// Names a record and tells when it was made. Ids and clocks are the host's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stamp {
+    /// The record's id, never used before in this session.
+    pub id: String,
+    /// The time.
+    pub at: Timestamp,
+}
+
+impl Conversation {
+    /// Begins a session in the folder of a project's chats.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`].
+    pub fn create(folder: &Path, new: &NewSession, estimator: Estimator) -> Result<Self, EngineError> {
+        Ok(Self::on(Log::create(folder, new)?, estimator))
+    }
+
+    /// Continues a session; `new` begins in its place where the file turns out to be none.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`].
+    pub fn open(path: &Path, new: &NewSession, estimator: Estimator) -> Result<Self, EngineError> {
+        Ok(Self::on(Log::open(path, new)?, estimator))
+    }
+
+    /// A conversation on a log that is open.
+    pub fn on(log: Log, estimator: Estimator) -> Self {
+        let host = log.replay().host().map(read_host).unwrap_or_default();
+        let was_undone =
+            log.replay().rewrites().last().is_some_and(|last| last.state == RewriteState::Undone);
+        let state = if was_undone { State::default().after_undo() } else { State::default() };
+        let mut conversation = Self {
+            log,
+            transcript: Transcript::default(),
+            tracker: Tracker::default(),
+            gauge: Gauge::default(),
+            estimator,
+            state,
+            host,
+        };
+        conversation.learn_again();
+        conversation.look_again();
+        conversation
+    }
+
+    /// Records a message and tells its mark. One with the id of another replaces it.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]. Where the disk did not take it, the message still counts and is written with the next one.
+    pub fn append(&mut self, message: &Message) -> Result<Ordinal, EngineError> {
+        let is_known = self.log.replay().message(&message.id).is_some();
+        let appended = self.log.append(message);
+        if let Some(taken) = self.log.replay().message(&message.id).cloned() {
+            match is_known {
+                true => {
+                    self.learn_again();
+                    self.look_again();
+                }
+                false => self.take(taken),
+            }
+        }
+        Ok(appended?)
+    }
+
+    /// Shortens the conversation if it is due; nothing if it is certain, at hardly any cost, that it is not.
+    ///
+    /// # Errors
+    /// As [`Self::compact`].
+    pub async fn prepare(
+        &mut self,
+        options: &PlanOptions,
+        settings: &Settings,
+        means: &Means<'_>,
+        stamp: Stamp,
+        cancel: &CancellationToken,
+    ) -> Result<Option<Outcome>, EngineError> {
+        let hears = means.pre_compress.is_some() && settings.pre_compress == PreCompressWhen::EveryTurn;
+        let options = &PlanOptions { trigger: Trigger::Automatic, ..options.clone() };
+        if !hears && self.gauge.plan_to_wait(options).is_some() {
+            return Ok(None);
+        }
+        self.compact(options, settings, means, stamp, cancel).await.map(Some)
+    }
+
+    /// Shortens the conversation as far as the options call for it, records that, and takes it over.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`] where the result could not be recorded; then nothing has changed. Where it was recorded and
+    /// only the disk could not be made sure of it, the compaction counts.
+    pub async fn compact(
+        &mut self,
+        options: &PlanOptions,
+        settings: &Settings,
+        means: &Means<'_>,
+        stamp: Stamp,
+        cancel: &CancellationToken,
+    ) -> Result<Outcome, EngineError> {
+        let options = PlanOptions { estimator: self.estimator, ..options.clone() };
+        let subject = Subject {
+            messages: self.transcript.messages(),
+            tracker: &self.tracker,
+            host: &self.host,
+            options: &options,
+        };
+        let outcome = compact(subject, settings, &self.state, means, cancel).await;
+        // From here on nothing waits for anybody, so nothing can be cancelled halfway.
+        let mut recorded = Ok(());
+        if let Some(kind) = compaction_entry(&outcome, self.transcript.messages()) {
+            self.log.record(&Entry { id: stamp.id.clone(), at: Some(stamp.at), kind })?;
+            recorded = self.log.sync().and_then(|()| self.pin_quotes(&outcome, &stamp));
+            self.look_again();
+        }
+        self.state = outcome.state.clone();
+        recorded?;
+        Ok(outcome)
+    }
+
+    /// Undoes a compaction or a masking, the newest unless one is named, and tells which it was: the transcript is as if
+    /// it had not happened, later messages included. The next automatic pass waits until the request would not fit.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; then nothing has changed.
+    pub fn undo(
+        &mut self,
+        compaction: Option<&str>,
+        at: Timestamp,
+        events: &(dyn Fn(Event) + Send + Sync),
+    ) -> Result<String, EngineError> {
+        let undone = self.log.undo(compaction, Some(at))?;
+        let synced = self.log.sync();
+        self.look_again();
+        self.state = self.state.after_undo();
+        events(Event::Undone { compaction: undone.clone(), messages: self.transcript.messages().len() });
+        synced?;
+        Ok(undone)
+    }
+
+    /// Takes back this message and everything after it.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; then nothing has changed.
+    pub fn rewind_to(&mut self, id: &MessageId) -> Result<(), EngineError> {
+        self.log.rewind_to(id)?;
+        self.learn_again();
+        self.look_again();
+        Ok(())
+    }
+
+    /// Pins a text by the user's hand; nothing if it says nothing.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; then nothing has changed.
+    pub fn pin(&mut self, text: &str, stamp: Stamp) -> Result<Option<PinId>, EngineError> {
+        let text = text.trim();
+        if !text.is_empty() {
+            self.record(EntryKind::Pin(PinChange::Added { text: text.to_string() }), stamp)?;
+        }
+        Ok(self.tracker.pins_mut().add_by_hand(text))
+    }
+
+    /// Takes a pin back by the user's hand; tells whether it held until now.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; then nothing has changed.
+    pub fn unpin(&mut self, pin: PinId, stamp: Stamp) -> Result<bool, EngineError> {
+        if !self.tracker.pins().active().any(|active| active.id == pin) {
+            return Ok(false);
+        }
+        self.record(EntryKind::Pin(PinChange::Removed { pin: pin.to_string() }), stamp)?;
+        Ok(self.tracker.pins_mut().remove_by_hand(pin))
+    }
+
+    /// Tells what the host has going on, and records it if it is news.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; then nothing has changed.
+    pub fn set_host(&mut self, host: HostState, stamp: Stamp) -> Result<(), EngineError> {
+        let record = host_record(&host);
+        if self.log.replay().host() != Some(&record) {
+            self.record(EntryKind::Host(record), stamp)?;
+        }
+        self.host = host;
+        Ok(())
+    }
+
+    /// What the model may see now.
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// What was learned from all that was said.
+    pub fn tracker(&self) -> &Tracker {
+        &self.tracker
+    }
+
+    /// What the session remembers of its compactions.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// What the session remembers of its compactions, to reset it.
+    pub fn state_mut(&mut self) -> &mut State {
+        &mut self.state
+    }
+
+    /// What the host has going on.
+    pub fn host(&self) -> &HostState {
+        &self.host
+    }
+
+    /// The log.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// The warning that recording was switched off because the disk is full, given out once.
+    pub fn take_warning(&mut self) -> Option<String> {
+        self.log.take_warning()
+    }
+
+    /// Records what was placed beside the conversation.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; then nothing has changed.
+    pub fn record_fragment(&mut self, fragment: RecordedFragment, stamp: Stamp) -> Result<(), EngineError> {
+        Ok(self.record(EntryKind::Fragment(fragment), stamp)?)
+    }
+
+    /// Waits until everything is on the disk.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`].
+    pub fn sync(&mut self) -> Result<(), EngineError> {
+        Ok(self.log.sync()?)
+    }
+
+    /// Everything that was ever said, compacted away or taken back or not: what `recall` searches.
+    pub fn said(&self) -> Vec<&Message> {
+        self.log.replay().said()
+    }
+
+    fn record(&mut self, kind: EntryKind, stamp: Stamp) -> Result<(), LogError> {
+        self.log.record(&Entry { id: stamp.id, at: Some(stamp.at), kind })
+    }
+
+    /// Sentences of the user's that a model recognised as rules are rules from now on.
+    fn pin_quotes(&mut self, outcome: &Outcome, stamp: &Stamp) -> Result<(), LogError> {
+        let quotes = outcome.account.notes.iter().flat_map(|notes| &notes.quoted);
+        for (nth, quote) in quotes.enumerate() {
+            if self.tracker.pins_mut().add_quoted(&quote.text, quote.message).is_some() {
+                let stamp = Stamp { id: format!("{}-pin-{}", stamp.id, nth + 1), at: stamp.at };
+                let text = quote.text.clone();
+                self.record(EntryKind::Pin(PinChange::Added { text }), stamp)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, message: Message) {
+        self.tracker.observe(&message);
+        self.gauge.observe(&message);
+        self.transcript.apply(Change::Put(message));
+    }
+
+    /// Shows what the log amounts to.
+    fn look_again(&mut self) {
+        self.transcript = self.log.replay().transcript();
+        self.gauge = Gauge::new(self.estimator);
+        self.transcript.messages().iter().for_each(|message| self.gauge.observe(message));
+    }
+
+    /// Learns from everything that was said, compacted or not.
+    fn learn_again(&mut self) {
+        let replay = self.log.replay();
+        let mut tracker = match &replay.info().directory {
+            Some(directory) => Tracker::in_directory(directory),
+            None => Tracker::default(),
+        };
+        let added = replay.pins().iter().filter_map(|change| match change {
+            PinChange::Added { text } => Some(text.as_str()),
+            PinChange::Removed { .. } => None,
+        });
+        let (quoted, by_hand): (Vec<_>, Vec<_>) =
+            added.partition(|text| record::is_quoted(text, replay.messages()));
+        for message in replay.messages() {
+            tracker.observe(message);
+            let at = tracker.last();
+            // A later message may take back what is pinned here, so it must be known by then.
+            for text in quoted.iter().filter(|text| record::says(message, text)) {
+                tracker.pins_mut().add_quoted(text, at);
+            }
+        }
+        for text in by_hand {
+            tracker.pins_mut().add_by_hand(text);
+        }
+        for change in replay.pins() {
+            if let PinChange::Removed { pin } = change
+                && let Some(pin) = PinId::parse(pin)
+            {
+                tracker.pins_mut().remove_by_hand(pin);
+            }
+        }
+        self.tracker = tracker;
+    }
+}

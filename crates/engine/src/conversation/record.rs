@@ -1,0 +1,107 @@
+//! What a pass and the host's state look like in the log, and back.
+
+use longhaul_context::{Replacement, Rung, Status, apply_replacements};
+use longhaul_conversation::{Message, Origin, Part};
+use longhaul_session::{
+    Compaction, CompactionReport, CompactionTokens, EntryKind, HostRecord, Mask, Masking,
+};
+
+use crate::outcome::Outcome;
+use crate::{HostJob, HostState};
+
+/// The record of a pass over these messages; nothing if they stay as they are.
+pub(super) fn compaction_entry(outcome: &Outcome, messages: &[Message]) -> Option<EntryKind> {
+    let new = outcome.messages()?;
+    Some(match (&outcome.result.plan.rung, outcome.result.status) {
+        (Rung::Mask(masks), Status::Masked | Status::ContentTruncated) => {
+            EntryKind::Mask(masking(messages, masks))
+        }
+        _ => EntryKind::Compaction(Compaction { report: report(outcome), messages: new.to_vec() }),
+    })
+}
+
+/// The masks, and the messages of the transcript itself as they are then: what was repaired only to be sent is repaired
+/// again when it is sent.
+fn masking(messages: &[Message], replacements: &[Replacement]) -> Masking {
+    let mut masked = messages.to_vec();
+    apply_replacements(&mut masked, replacements);
+    let changed = masked.into_iter().zip(messages).filter(|(now, before)| now != *before);
+    let changed: Vec<Message> = changed.map(|(now, _)| now).collect();
+    let masks = changed.iter().flat_map(|message| {
+        let results = message.results().filter_map(|result| {
+            replacements
+                .iter()
+                .find(|own| own.call == result.call && result.readable().contains(own.text.as_str()))
+        });
+        results.map(|own| Mask {
+            message: message.id.clone(),
+            call: own.call.clone(),
+            file: Some(own.file.clone()),
+            preview: own.text.clone(),
+        })
+    });
+    Masking { masks: masks.collect(), changed }
+}
+
+fn report(outcome: &Outcome) -> CompactionReport {
+    let Outcome { result, account, .. } = outcome;
+    CompactionReport {
+        status: result.status.as_str().into(),
+        rung: result.report.rung.into(),
+        reason: result.reason.clone(),
+        tokens: CompactionTokens { before: result.before, after: result.after, added: result.added },
+        summariser: result.report.summariser.into(),
+        model: account.model.clone(),
+        cost: (account.spend.money > 0.0).then_some(account.spend.money),
+        ms: result.report.duration.map_or(0, |duration| duration.as_millis() as u64),
+        coverage: result.report.coverage,
+    }
+}
+
+/// What the log keeps of the host's state. Memory files are loaded anew.
+pub(super) fn host_record(host: &HostState) -> HostRecord {
+    let jobs = host.jobs.iter().map(|job| format!("{}: {}", job.name, job.what));
+    HostRecord { skills: host.skills.clone(), plan: host.plan.clone(), jobs: jobs.collect() }
+}
+
+pub(super) fn read_host(record: &HostRecord) -> HostState {
+    let jobs = record.jobs.iter().map(|job| {
+        let (name, what) = job.split_once(": ").unwrap_or(("", job));
+        HostJob { name: name.into(), what: what.into() }
+    });
+    HostState {
+        jobs: jobs.collect(),
+        skills: record.skills.clone(),
+        plan: record.plan.clone(),
+        memory: Vec::new(),
+    }
+}
+
+/// Whether a person said this in one of the messages.
+pub(super) fn is_quoted(text: &str, messages: &[Message]) -> bool {
+    messages.iter().any(|message| says(message, text))
+}
+
+/// Whether a person said this in the message, however the words are spaced.
+pub(super) fn says(message: &Message, text: &str) -> bool {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let typed = message.parts.iter().filter(|part| part.origin == Origin::User);
+    typed.filter_map(Part::as_text).any(|typed| words(typed).contains(&words(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hosts_state_is_read_as_it_was_written() {
+        let job = HostJob { name: "job-1".into(), what: "cargo test: all".into() };
+        let host = HostState {
+            jobs: vec![job],
+            skills: vec!["a".into()],
+            plan: Some("p.md".into()),
+            memory: Vec::new(),
+        };
+        assert_eq!(read_host(&host_record(&host)), host);
+    }
+}

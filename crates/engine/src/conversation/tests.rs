@@ -1,0 +1,448 @@
+use std::fs;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use longhaul_context::Status;
+use longhaul_conversation::{
+    Body, FinishReason, ModelError, Part, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount,
+};
+use longhaul_session::{Replay, SessionKind, response_id};
+use proptest::prelude::*;
+
+use super::*;
+use crate::summarise::{Offline, Summariser};
+use crate::trials::{ANSWER, MemoryFiles, RULES, Slow, Trip, block_on, by_model, user, work};
+use crate::{Counting, Verify, Wait};
+
+/// A session in a folder of its own.
+struct Desk {
+    _folder: tempfile::TempDir,
+    conversation: Conversation,
+    options: PlanOptions,
+    settings: Settings,
+    files: MemoryFiles,
+    events: Mutex<Vec<Event>>,
+    cancel: CancellationToken,
+    stamps: u32,
+    said: usize,
+}
+
+fn new_session() -> NewSession {
+    NewSession {
+        id: "01234567-session".into(),
+        project_hash: "hash".into(),
+        kind: SessionKind::Main,
+        directories: vec!["/home/me/app".into()],
+        at: Timestamp::from_millis(1_000),
+    }
+}
+
+impl Desk {
+    fn new(window: u64) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let conversation =
+            Conversation::create(folder.path(), &new_session(), Estimator::default()).expect("a session");
+        Self {
+            _folder: folder,
+            conversation,
+            options: PlanOptions { session: "s".into(), ..PlanOptions::new(TokenCount(window)) },
+            settings: Settings::default(),
+            files: MemoryFiles::default(),
+            events: Mutex::default(),
+            cancel: CancellationToken::new(),
+            stamps: 0,
+            said: 0,
+        }
+    }
+
+    fn stamp(&mut self) -> Stamp {
+        self.stamps += 1;
+        Stamp { id: format!("record-{}", self.stamps), at: Timestamp::from_millis(2_000) }
+    }
+
+    fn say(&mut self, messages: Vec<Message>) {
+        for message in messages {
+            self.said += 1;
+            let own = MessageId::from(format!("said-{}", self.said));
+            // Most results stand in the record of the message that asked for them.
+            let is_answer = message.results().next().is_some() && !self.said.is_multiple_of(5);
+            let asking = self.conversation.transcript().messages().last().filter(|_| is_answer);
+            let id = asking.map_or(own, |asking| response_id(&asking.id));
+            let message = Message { id, ordinal: None, ..message };
+            self.conversation.append(&message).expect("it can be recorded");
+        }
+    }
+
+    fn work(&mut self, steps: usize) {
+        let from = self.said;
+        let mut messages = work(steps, 1_500);
+        // Calls need names of their own.
+        for part in messages.iter_mut().flat_map(|message| &mut message.parts) {
+            match &mut part.body {
+                Body::Call(call) => call.id = format!("{}-{from}", call.id).into(),
+                Body::Result(result) => {
+                    result.call = format!("{}-{from}", result.call).into();
+                }
+                _ => {}
+            }
+        }
+        self.say(messages);
+    }
+
+    fn compact_with(&mut self, trigger: Trigger, summariser: &dyn Summariser) -> Outcome {
+        let stamp = self.stamp();
+        let means = Means {
+            summariser,
+            files: &self.files,
+            counter: None,
+            pre_compress: None,
+            events: &|event| self.events.lock().expect("nobody panicked").push(event),
+            clock: &|| Duration::ZERO,
+        };
+        let options = PlanOptions { trigger, ..self.options.clone() };
+        let pass = self.conversation.compact(&options, &self.settings, &means, stamp, &self.cancel);
+        block_on(pass).expect("it can be recorded")
+    }
+
+    fn compact(&mut self, trigger: Trigger) -> Outcome {
+        self.compact_with(trigger, &Offline)
+    }
+
+    fn undo(&mut self) -> Result<String, EngineError> {
+        let events = |event| self.events.lock().expect("nobody panicked").push(event);
+        self.conversation.undo(None, Timestamp::from_millis(3_000), &events)
+    }
+
+    fn shown(&self) -> Vec<Message> {
+        self.conversation.transcript().messages().to_vec()
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        fs::read(self.conversation.log().path()).expect("the log is there")
+    }
+
+    /// What is on the disk is what is in memory.
+    #[track_caller]
+    fn check_same(&self) {
+        let replay = Replay::read(self.bytes().as_slice()).expect("it can be read");
+        assert_eq!(replay.transcript().messages(), self.shown());
+        let sizes = self.shown().iter().map(|message| self.conversation.estimator.message(message)).sum();
+        assert_eq!(self.conversation.gauge.tokens(), longhaul_context::Estimate::tokens(sizes));
+    }
+
+    #[track_caller]
+    fn check_rules(&self) {
+        let texts: String = self.shown().iter().flat_map(|m| &m.parts).filter_map(Part::as_text).collect();
+        assert!(RULES.iter().all(|rule| texts.contains(rule)), "{texts}");
+    }
+}
+
+#[test]
+fn a_compaction_is_recorded_and_undone() {
+    let mut desk = Desk::new(12_000);
+    desk.work(16);
+    let before = desk.shown();
+    let outcome = desk.compact(Trigger::Forced);
+    assert_eq!(outcome.result.status, Status::Compressed, "{}", outcome.result.reason);
+    let messages = outcome.messages().expect("new ones");
+    assert_eq!(desk.shown().len(), messages.len());
+    assert_eq!(
+        desk.shown().iter().map(|m| &m.parts).collect::<Vec<_>>(),
+        messages.iter().map(|m| &m.parts).collect::<Vec<_>>()
+    );
+    desk.check_same();
+    desk.check_rules();
+    desk.say(vec![user("Go on with retry_count.")]);
+    let later = desk.shown().last().cloned();
+    assert_eq!(desk.undo().expect("there is one"), "record-1");
+    desk.check_same();
+    assert_eq!(desk.shown(), before.into_iter().chain(later).collect::<Vec<_>>());
+    assert_eq!(desk.conversation.state().wait, Wait::Overflow);
+    assert!(matches!(desk.events.lock().expect("fine").last(), Some(Event::Undone { .. })));
+    assert!(desk.undo().is_err(), "there is nothing more to undo");
+}
+
+#[test]
+fn masks_are_recorded_and_undone() {
+    let mut desk = Desk::new(12_000);
+    desk.work(16);
+    desk.say(vec![user("And now?")]);
+    let before = desk.shown();
+    let outcome = desk.compact(Trigger::Automatic);
+    assert_eq!(outcome.result.status, Status::Masked, "{}", outcome.result.reason);
+    assert_eq!(Some(desk.shown()), outcome.result.messages);
+    desk.check_same();
+    desk.undo().expect("there is one");
+    assert_eq!(desk.shown(), before);
+    desk.check_same();
+}
+
+#[test]
+fn a_session_goes_on_where_it_was() {
+    let mut desk = Desk::new(12_000);
+    desk.work(16);
+    let stamp = desk.stamp();
+    let host = HostState { plan: Some("plan.md".into()), ..HostState::default() };
+    desk.conversation.set_host(host.clone(), stamp).expect("it can be recorded");
+    let stamp = desk.stamp();
+    let pin = desk.conversation.pin("Prefer tabs to spaces.", stamp).expect("recorded").expect("a pin");
+    desk.compact(Trigger::Forced);
+    let stamp = desk.stamp();
+    assert!(desk.conversation.unpin(pin, stamp).expect("recorded"));
+    desk.undo().expect("there is one");
+    let shown = desk.shown();
+    let path = desk.conversation.log().path().to_path_buf();
+    let pins = |conversation: &Conversation| format!("{:?}", conversation.tracker().pins());
+    let known = pins(&desk.conversation);
+    let Desk { _folder: folder, conversation, .. } = desk;
+    drop(conversation);
+    let opened = Conversation::open(&path, &new_session(), Estimator::default()).expect("it opens");
+    assert_eq!(opened.transcript().messages(), shown);
+    assert_eq!((opened.host(), opened.state().wait), (&host, Wait::Overflow));
+    assert_eq!(pins(&opened), known);
+    drop(folder);
+}
+
+#[test]
+fn what_a_model_recognised_as_a_rule_is_one_from_then_on() {
+    let mut desk = Desk::new(12_000);
+    desk.work(16);
+    let answer = ANSWER.replace(
+        "<key_knowledge>",
+        "<active_constraints>\n- \"I like short names\"\n- Use spaces.\n</active_constraints><key_knowledge>",
+    );
+    let scripted = ScriptedModel::new([ScriptedReply::text(answer)]);
+    let outcome = desk.compact_with(Trigger::Forced, &by_model(&scripted));
+    assert_eq!(
+        (outcome.account.model.as_deref(), outcome.result.report.summariser),
+        (Some("scripted"), "model")
+    );
+    let texts = |conversation: &Conversation| -> Vec<String> {
+        conversation.tracker().pins().active().map(|pin| pin.text.clone()).collect()
+    };
+    let pins = texts(&desk.conversation);
+    assert!(pins.contains(&"I like short names in here.".to_string()), "{pins:?}");
+    assert!(!pins.iter().any(|pin| pin.contains("spaces")), "{pins:?}");
+    desk.conversation.learn_again();
+    let mut again = texts(&desk.conversation);
+    again.sort();
+    let mut pins = pins;
+    pins.sort();
+    assert_eq!(again, pins, "replay knows the same rules");
+    desk.check_same();
+}
+
+#[test]
+fn nothing_is_done_while_nothing_is_due() {
+    let mut desk = Desk::new(100_000);
+    desk.work(2);
+    let stamp = desk.stamp();
+    let bytes = desk.bytes();
+    let means = Means {
+        summariser: &Offline,
+        files: &desk.files,
+        counter: None,
+        pre_compress: None,
+        events: &|event| panic!("{event:?}"),
+        clock: &|| Duration::ZERO,
+    };
+    let pass = desk.conversation.prepare(&desk.options, &desk.settings, &means, stamp, &desk.cancel);
+    assert!(block_on(pass).expect("nothing to record").is_none());
+    assert_eq!(desk.bytes(), bytes);
+}
+
+#[test]
+fn cancelling_at_any_moment_leaves_the_log_as_it_was() {
+    let mut desk = Desk::new(12_000);
+    desk.work(16);
+    desk.settings = Settings { counting: Counting::Exact, verify: Verify::Both, ..Settings::default() };
+    let (bytes, shown) = (desk.bytes(), desk.shown());
+    let mut moments = 0;
+    loop {
+        let stamp = desk.stamp();
+        desk.cancel = CancellationToken::new();
+        let trip = Trip::at(moments, &desk.cancel);
+        let scripted = ScriptedModel::new([ScriptedReply::text(ANSWER), ScriptedReply::text("")]);
+        let slow = Slow { model: scripted, trip: &trip };
+        let means = Means {
+            summariser: &by_model(&slow),
+            files: &desk.files,
+            counter: Some(&trip),
+            pre_compress: Some(&trip),
+            events: &|_| {},
+            clock: &|| Duration::ZERO,
+        };
+        let options = PlanOptions { trigger: Trigger::Forced, ..desk.options.clone() };
+        let pass = desk.conversation.compact(&options, &desk.settings, &means, stamp, &desk.cancel);
+        let outcome = block_on(pass).expect("it can be recorded");
+        if outcome.result.status != Status::Cancelled {
+            assert_eq!(outcome.result.status, Status::Compressed, "{}", outcome.result.reason);
+            break;
+        }
+        assert_eq!((desk.bytes(), desk.shown()), (bytes.clone(), shown.clone()));
+        assert_eq!((desk.conversation.state(), desk.files.names()), (&State::default(), Vec::new()));
+        moments += 1;
+    }
+    assert!(moments > 6, "{moments}");
+    assert_ne!(desk.bytes(), bytes);
+    desk.check_same();
+}
+
+#[test]
+fn a_pass_that_is_dropped_never_happened() {
+    let mut desk = Desk::new(12_000);
+    desk.work(16);
+    let (bytes, shown) = (desk.bytes(), desk.shown());
+    let stamp = desk.stamp();
+    let trip = Trip::at(usize::MAX, &desk.cancel);
+    let slow = Slow { model: ScriptedModel::new([ScriptedReply::text(ANSWER)]), trip: &trip };
+    let means = Means {
+        summariser: &by_model(&slow),
+        files: &desk.files,
+        counter: None,
+        pre_compress: None,
+        events: &|_| {},
+        clock: &|| Duration::ZERO,
+    };
+    let options = PlanOptions { trigger: Trigger::Forced, ..desk.options.clone() };
+    {
+        let pass = desk.conversation.compact(&options, &desk.settings, &means, stamp, &desk.cancel);
+        let mut pass = std::pin::pin!(pass);
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        assert!(pass.as_mut().poll(&mut context).is_pending());
+    }
+    assert_eq!((desk.bytes(), desk.shown(), desk.files.names()), (bytes, shown, Vec::new()));
+}
+
+#[test]
+fn twenty_compactions_keep_every_pin_in_bounded_room() {
+    let mut desk = Desk::new(12_000);
+    let mut rules: Vec<String> = RULES.iter().map(|rule| rule.to_string()).collect();
+    let mut sizes = Vec::new();
+    for round in 0..20 {
+        desk.work(16);
+        if round % 4 == 0 {
+            let rule = format!("Never change the file named frozen_{round}.toml.");
+            desk.say(vec![user(&rule)]);
+            rules.push(rule);
+        }
+        let outcome = desk.compact(Trigger::Forced);
+        assert_eq!(outcome.result.status, Status::Compressed, "{}", outcome.result.reason);
+        let budget = desk.options.budget.snapshot;
+        assert!(outcome.result.added <= budget + TokenCount(1), "{} of {budget}", outcome.result.added);
+        let texts: String = desk.shown().iter().flat_map(|m| &m.parts).filter_map(Part::as_text).collect();
+        assert!(rules.iter().all(|rule| texts.contains(rule.as_str())), "round {round}: {texts}");
+        desk.check_same();
+        sizes.push(serde_json::to_string(desk.conversation.tracker()).expect("it can be written").len());
+    }
+    let (_, size) = (sizes[0], *sizes.last().expect("twenty"));
+    // The pool holds a bounded number of characters; each comes with what is known about its anchors.
+    assert!(size < 20_000_000, "{size}");
+    assert!(desk.shown().len() < 60, "{}", desk.shown().len());
+}
+
+/// What a summariser may answer.
+fn any_reply() -> impl Strategy<Value = ScriptedReply> {
+    let finished = |text: String, reason: FinishReason| {
+        ScriptedReply::events([ResponseEvent::TextDelta(text), ResponseEvent::Finished(reason)])
+    };
+    let tags = "(<(/)?(state_snapshot|overall_goal|active_constraints|key_knowledge|history|scratchpad)>|User: |\\[m[0-9]{1,3}\\]|[a-z_]{1,9}[ .\n]){0,40}";
+    prop_oneof![
+        Just(ScriptedReply::text(ANSWER)),
+        Just(ScriptedReply::text("")),
+        "\\PC{0,200}".prop_map(ScriptedReply::text),
+        tags.prop_map(ScriptedReply::text),
+        (1usize..9_000).prop_map(|times| ScriptedReply::text("retry_count in src/upload.rs\n".repeat(times))),
+        Just(ScriptedReply::text("y".repeat(200_000))),
+        tags.prop_map(move |text| finished(text, FinishReason::Length)),
+        tags.prop_map(move |text| finished(text, FinishReason::Other("MYSTERY".into()))),
+        tags.prop_map(|text| ScriptedReply::events([ResponseEvent::TextDelta(text)])),
+        Just(ScriptedReply::error(ModelError::TooLong)),
+        Just(ScriptedReply::error(ModelError::Busy { retry_after: None })),
+        tags.prop_map(
+            |text| ScriptedReply::text(text).then_error(ModelError::Interrupted { reason: "cut".into() })
+        ),
+    ]
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Say(u8),
+    Compact(bool),
+    Undo,
+    Rewind(u8),
+}
+
+fn any_step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        3 => (1u8..9).prop_map(Step::Say),
+        3 => any::<bool>().prop_map(Step::Compact),
+        1 => Just(Step::Undo),
+        1 => (1u8..5).prop_map(Step::Rewind),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn whatever_a_summariser_answers_calls_are_bounded_and_rules_kept(
+        replies in prop::collection::vec(any_reply(), 1..12),
+        verify in prop::sample::select(&Verify::ALL[..]),
+    ) {
+        let mut desk = Desk::new(9_000);
+        desk.settings.verify = verify;
+        let scripted = ScriptedModel::new(replies.iter().cycle().take(200).cloned());
+        let mut in_vain = 0;
+        for _ in 0..7 {
+            desk.work(10);
+            let asked = scripted.requests().len();
+            let was_broken = desk.conversation.state().is_broken(&desk.settings);
+            let outcome = desk.compact_with(Trigger::Forced, &by_model(&scripted));
+            let calls = scripted.requests().len() - asked;
+            prop_assert!(outcome.result.status.is_change(), "{}", outcome.result.reason);
+            prop_assert!(outcome.result.after <= desk.options.budget.window);
+            prop_assert_eq!(outcome.result.report.pins_kept, outcome.result.report.pins);
+            // A call, its blocks where it was too long, their merge and a review, each at most twice.
+            prop_assert!(calls <= 11, "{}", calls);
+            prop_assert!(!was_broken || calls == 0);
+            in_vain = if outcome.account.model.is_some() { 0 } else { in_vain + usize::from(calls > 0) };
+            prop_assert!(in_vain <= 3);
+            prop_assert_eq!(outcome.account.spend.calls as usize, calls);
+            desk.check_same();
+            desk.check_rules();
+        }
+    }
+
+    #[test]
+    fn memory_and_log_agree_whatever_happens(steps in prop::collection::vec(any_step(), 1..14)) {
+        let mut desk = Desk::new(9_000);
+        desk.work(6);
+        for step in steps {
+            match step {
+                Step::Say(steps) => desk.work(usize::from(steps)),
+                Step::Compact(forced) => {
+                    let trigger = if forced { Trigger::Forced } else { Trigger::Automatic };
+                    let before = desk.shown();
+                    let outcome = desk.compact(trigger);
+                    if outcome.messages().is_some() {
+                        // Undone at once, it never happened; then it happens again.
+                        desk.undo().expect("it was just made");
+                        prop_assert_eq!(desk.shown(), before);
+                        desk.check_same();
+                        desk.compact(trigger);
+                    }
+                }
+                Step::Undo => drop(desk.undo()),
+                Step::Rewind(back) => {
+                    let messages = desk.conversation.log().replay().messages();
+                    let place = messages.len().saturating_sub(usize::from(back)).max(1);
+                    if let Some(id) = messages.get(place).map(|message| message.id.clone()) {
+                        desk.conversation.rewind_to(&id).expect("it is there");
+                    }
+                }
+            }
+            desk.check_same();
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! What can go wrong beside a compaction itself, which never fails.
+
+use std::io;
+use std::path::PathBuf;
+
+use longhaul_session::LogError;
+use longhaul_workspace::WorkspaceError;
+
+/// Why something could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// What was learned about models cannot be read.
+    #[error("could not read what was learned about models in {path}")]
+    Calibration {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        #[source]
+        cause: io::Error,
+    },
+    /// The log of what compactions did cannot be written.
+    #[error("could not write to {path}")]
+    Telemetry {
+        /// The file.
+        path: PathBuf,
+        /// What went wrong.
+        #[source]
+        cause: io::Error,
+    },
+    /// The session could not be opened, recorded or undone.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// A file could not be locked or written.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+}

@@ -1,0 +1,90 @@
+//! Carries out what `longhaul-context` plans: compactions that are summarised, verified, bounded and cancelled safely.
+//!
+//! [`compact`] takes a conversation as it is and gives back an [`Outcome`]: the new messages, if any, a report, and the
+//! [`State`] from now on. Nothing that a summariser does fails a turn: [`Offline`] finishes what [`ByModel`] cannot, a
+//! breaker and spend caps bound what models are asked, and whoever cancels finds everything as it was.
+//!
+//! A [`Conversation`] is a session on disk with everything that compactions need: it records each one before the
+//! transcript in memory changes, and undoes it.
+//!
+//! ```
+//! use std::time::Duration;
+//!
+//! use longhaul_context::{PlanOptions, Status, Tracker};
+//! use longhaul_conversation::{Message, Part, Role, ScriptedModel, ScriptedReply, TokenCount};
+//! use longhaul_engine::{ByModel, Folder, HostState, Means, Settings, State, Subject, compact};
+//! use tokio_util::sync::CancellationToken;
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() {
+//! let say = |id: &str, role, text: String| Message::new(id, role, vec![Part::user_text(text)]);
+//! let messages = [
+//!     say("1", Role::User, "Never push to main. Now read this:".to_string()),
+//!     say("2", Role::Model, "All work and no play. ".repeat(900)),
+//!     say("3", Role::User, "What did it say?".to_string()),
+//! ];
+//! let mut tracker = Tracker::default();
+//! messages.iter().for_each(|message| tracker.observe(message));
+//!
+//! let answer = "<state_snapshot><overall_goal>Read a text about work.</overall_goal></state_snapshot>";
+//! let model = ScriptedModel::new([ScriptedReply::text(answer)]);
+//! let summariser = ByModel::new(&model, "some-model", TokenCount(32_000));
+//! let folder = tempfile::tempdir().unwrap();
+//! let files = Folder::new(folder.path());
+//! let means = Means {
+//!     summariser: &summariser,
+//!     files: &files,
+//!     counter: None,
+//!     pre_compress: None,
+//!     events: &|event| println!("{event:?}"),
+//!     clock: &|| Duration::ZERO,
+//! };
+//!
+//! let (host, options) = (HostState::default(), PlanOptions::new(TokenCount(8_000)));
+//! let subject = Subject { messages: &messages, tracker: &tracker, host: &host, options: &options };
+//! let cancel = CancellationToken::new();
+//! let outcome = compact(subject, &Settings::default(), &State::default(), &means, &cancel).await;
+//! assert_eq!(outcome.result.status, Status::Compressed);
+//! assert_eq!(outcome.result.report.summariser, "model");
+//! let snapshot = outcome.result.snapshot.unwrap().render();
+//! assert!(snapshot.contains("Read a text about work.") && snapshot.contains("Never push to main."));
+//! # }
+//! ```
+
+mod breaker;
+mod calibration;
+mod compact;
+mod conversation;
+mod error;
+mod event;
+mod files;
+mod host;
+mod latch;
+mod means;
+mod outcome;
+mod settings;
+mod spend;
+mod state;
+mod summarise;
+mod telemetry;
+#[cfg(test)]
+mod trials;
+
+pub use breaker::{Writer, choose_writer};
+pub use calibration::{CalibrationFile, observe_request};
+pub use compact::{Subject, compact};
+pub use conversation::{Conversation, Stamp};
+pub use error::EngineError;
+pub use event::Event;
+pub use files::{Files, Folder};
+pub use host::{HostJob, HostState};
+pub use latch::{Latch, ModelPart, next_latch};
+pub use means::{CompressTrigger, Counter, Means, PreCompress};
+pub use outcome::{Account, NotSaved, Outcome, ShortenedOutput};
+pub use settings::{Caller, Counting, Fallback, PreCompressWhen, Settings, Verify};
+pub use spend::{Prices, Spend, SpendCaps};
+pub use state::{State, Wait};
+pub use summarise::{
+    Answered, BoxFuture, ByModel, Fault, Offline, Summariser, SummariserKind, Summary, Task,
+};
+pub use telemetry::{append_telemetry, telemetry_records};

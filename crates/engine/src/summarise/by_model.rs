@@ -1,0 +1,186 @@
+//! Asks a model for a summary and makes a snapshot of what it says.
+
+use longhaul_context::{Adopted, Snapshot};
+use longhaul_conversation::{Message, MessageId, Model, ModelError, Part, Role, TokenCount};
+use serde_json::{Map, Value};
+
+use super::answer::read_answer;
+use super::calls::{Calls, user};
+use super::history::History;
+use super::prompts::{self, Purpose};
+use super::{Answered, BoxFuture, Fault, Summariser, SummariserKind, Summary, Task};
+use crate::{Event, Prices, Spend};
+
+/// Has a model write the summary.
+///
+/// The model sees the messages that are to go as they were said, if they fit in its window; else with their long outputs
+/// shortened; else in blocks, whose summaries it then puts together. Its answer is prose until it was checked: marks, rules
+/// and length are brought in order by [`longhaul_context::Planner::adopt`].
+#[derive(Clone)]
+pub struct ByModel<'m> {
+    /// Answers.
+    pub model: &'m dyn Model,
+    /// The name to ask for.
+    pub name: String,
+    /// What the model can take.
+    pub window: TokenCount,
+    /// What it costs, where known.
+    pub prices: Option<Prices>,
+    /// How often an answer that was cut off or broke off is asked for again.
+    pub retries: u32,
+    /// The most calls for one summary, blocks and retries included.
+    pub most_calls: u32,
+    /// Further settings for the provider.
+    pub extra: Map<String, Value>,
+}
+
+impl<'m> ByModel<'m> {
+    /// The usual way to ask a model with this window.
+    pub fn new(model: &'m dyn Model, name: impl Into<String>, window: TokenCount) -> Self {
+        let name = name.into();
+        Self { model, name, window, prices: None, retries: 1, most_calls: 24, extra: Map::new() }
+    }
+
+    async fn write(&self, task: &Task<'_>, calls: &mut Calls<'_>) -> Result<Summary, Fault> {
+        let compaction = task.plan.compaction().ok_or(Fault::Empty)?;
+        let tokens = compaction.asked_of_model();
+        let (record, first) = self.summarise_record(task, calls, compaction.tail_from, tokens).await?;
+        let mut snapshot = read_answer(&first).ok_or(Fault::Empty)?;
+        if task.verify.asks_model() {
+            let reviewed = review(calls, record, &snapshot, tokens).await;
+            let is_improved = reviewed.is_some();
+            snapshot = reviewed.unwrap_or(snapshot);
+            (task.events)(Event::Reviewed { is_improved });
+        }
+        let options = task.planner.options();
+        let host = task.host.snapshot(compaction.snapshot_budget, &options.estimator);
+        let adopted = task.planner.adopt(task.plan, &host, &snapshot, task.verify.repairing());
+        let Adopted { composed, notes } = adopted.ok_or(Fault::Empty)?;
+        if notes.kept == 0 {
+            return Err(Fault::Empty);
+        }
+        Ok(Summary { composed, notes: Some(notes) })
+    }
+
+    /// The record that the model saw last, and what it answered.
+    async fn summarise_record(
+        &self,
+        task: &Task<'_>,
+        calls: &mut Calls<'_>,
+        tail_from: usize,
+        tokens: TokenCount,
+    ) -> Result<(String, String), Fault> {
+        let focus = task.planner.options().focus.as_deref();
+        let room = self.room(calls, tokens);
+        let mut history = History::original(task.planner, tail_from);
+        if history.size(&calls.estimator) > room {
+            history = History::truncated(task.planner, tail_from);
+        }
+        if history.size(&calls.estimator) > room {
+            return self.summarise_blocks(task, calls, &history, room, tokens).await;
+        }
+        let record = history.whole();
+        let purpose = Purpose::Whole { has_snapshot: history.has_snapshot };
+        let instruction = prompts::instruction(purpose, tokens, focus);
+        match calls.ask(&[user(record.clone())], &instruction, tokens).await {
+            // The model counts more than we do: half of it at a time will fit.
+            Err(Fault::Model(ModelError::TooLong)) => {
+                let history = History::truncated(task.planner, tail_from);
+                let room = TokenCount(history.size(&calls.estimator).0 / 2 + 1);
+                self.summarise_blocks(task, calls, &history, room, tokens).await
+            }
+            answer => Ok((record, answer?)),
+        }
+    }
+
+    /// Summarises each block by itself, then the summaries until one is left.
+    async fn summarise_blocks(
+        &self,
+        task: &Task<'_>,
+        calls: &mut Calls<'_>,
+        history: &History,
+        room: TokenCount,
+        tokens: TokenCount,
+    ) -> Result<(String, String), Fault> {
+        let focus = task.planner.options().focus.as_deref();
+        let blocks = history.blocks(room, &calls.estimator);
+        // What is certain to take more calls than are allowed is not begun.
+        if blocks.len() + 1 > self.most_calls as usize {
+            return Err(Fault::TooLong);
+        }
+        let mut summaries = Vec::with_capacity(blocks.len());
+        for (place, block) in blocks.iter().enumerate() {
+            let purpose = Purpose::Block { nth: place + 1, of: blocks.len() };
+            let instruction = prompts::instruction(purpose, tokens, focus);
+            let answer = calls.ask(&[user(block.clone())], &instruction, tokens).await?;
+            summaries.extend(read_answer(&answer).map(|snapshot| snapshot.render()));
+        }
+        loop {
+            let merged = History::of_snapshots(&summaries);
+            let groups = merged.blocks(room, &calls.estimator);
+            if groups.is_empty() {
+                return Err(Fault::Empty);
+            }
+            if groups.len() >= summaries.len() && groups.len() > 1 {
+                return Err(Fault::TooLong);
+            }
+            summaries.clear();
+            let is_last = groups.len() == 1;
+            for record in groups {
+                let instruction = prompts::instruction(Purpose::Merge, tokens, focus);
+                let answer = calls.ask(&[user(record.clone())], &instruction, tokens).await?;
+                if is_last {
+                    return Ok((record, answer));
+                }
+                summaries.extend(read_answer(&answer).map(|snapshot| snapshot.render()));
+            }
+        }
+    }
+
+    /// What a record may take beside instructions, the answer, and the answer once more for its review.
+    fn room(&self, calls: &Calls<'_>, tokens: TokenCount) -> TokenCount {
+        const INSTRUCTION: u64 = 300;
+        let thinking = (self.window.0 / 8).min(4_000);
+        let beside =
+            calls.estimator.text(&calls.system).tokens() + TokenCount(INSTRUCTION + thinking + 2 * tokens.0);
+        self.window - beside
+    }
+}
+
+/// The snapshot after the model looked at it again; `None` where that brought nothing better.
+async fn review(
+    calls: &mut Calls<'_>,
+    record: String,
+    snapshot: &Snapshot,
+    tokens: TokenCount,
+) -> Option<Snapshot> {
+    let answer = Part::model_text(snapshot.render());
+    let answer = Message::new(MessageId::made_up("answer"), Role::Model, vec![answer]);
+    let instruction = prompts::instruction(Purpose::Review, tokens, None);
+    let reviewed = calls.ask(&[user(record), answer], &instruction, tokens).await.ok()?;
+    read_answer(&reviewed)
+}
+
+impl Summariser for ByModel<'_> {
+    fn kind(&self) -> SummariserKind {
+        SummariserKind::Model
+    }
+
+    fn model(&self) -> Option<&str> {
+        Some(&self.name)
+    }
+
+    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Answered> {
+        Box::pin(async move {
+            let mut calls = Calls {
+                by: self,
+                estimator: task.planner.options().estimator,
+                system: prompts::system(task.host.plan.as_deref()),
+                left: task.left,
+                spend: Spend::default(),
+            };
+            let result = self.write(task, &mut calls).await;
+            Answered { result, spend: calls.spend }
+        })
+    }
+}
