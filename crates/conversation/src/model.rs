@@ -81,10 +81,12 @@ pub enum ModelError {
         looked_at: Vec<String>,
     },
     /// Give another key.
-    #[error("{provider} did not accept the key")]
+    #[error("{provider} did not accept the key{}", behind_colon(.reason))]
     Unauthorised {
         /// Who refused.
         provider: String,
+        /// What the provider said, where that helps.
+        reason: Option<String>,
     },
     /// Name another model.
     #[error("there is no model {model:?}")]
@@ -122,6 +124,10 @@ pub enum ModelError {
         /// What went wrong.
         reason: String,
     },
+}
+
+fn behind_colon(text: &Option<String>) -> String {
+    text.as_ref().map(|text| format!(": {text}")).unwrap_or_default()
 }
 
 impl ModelError {

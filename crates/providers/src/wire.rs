@@ -119,6 +119,7 @@ pub struct StreamDecoder {
     answer: AnswerDecoder,
     is_done: bool,
     is_finished: bool,
+    has_events: bool,
 }
 
 #[derive(Debug)]
@@ -137,14 +138,15 @@ impl StreamDecoder {
             WireFormat::OpenAi => AnswerDecoder::OpenAi(openai::Decoder::new(seed.into())),
             WireFormat::Anthropic => AnswerDecoder::Anthropic(anthropic::Decoder::default()),
         };
-        Self { sse: SseDecoder::default(), answer, is_done: false, is_finished: false }
+        Self { sse: SseDecoder::default(), answer, is_done: false, is_finished: false, has_events: false }
     }
 
     /// Takes the next bytes of the stream; what follows the end of the answer is ignored.
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<ResponseEvent>) -> Result<Progress, StreamFault> {
-        let Self { sse, answer, is_done, .. } = self;
+        let Self { sse, answer, is_done, has_events, .. } = self;
         let mut result = Ok(());
         sse.feed(bytes, |event| {
+            *has_events = true;
             if result.is_ok() && !*is_done {
                 result = answer.event(&event.data, out).map(|progress| *is_done = progress == Progress::Done);
             }
@@ -157,9 +159,10 @@ impl StreamDecoder {
         if std::mem::replace(&mut self.is_finished, true) {
             return Ok(());
         }
-        let Self { sse, answer, is_done, .. } = self;
+        let Self { sse, answer, is_done, has_events, .. } = self;
         let mut result = Ok(());
         sse.finish(|event| {
+            *has_events = true;
             if !*is_done {
                 result = answer.event(&event.data, out).map(|progress| *is_done = progress == Progress::Done);
             }
@@ -182,6 +185,11 @@ impl StreamDecoder {
         }
         self.is_finished = true;
         self.end(out)
+    }
+
+    /// Whether any event has arrived.
+    pub(crate) fn has_events(&self) -> bool {
+        self.has_events
     }
 
     fn end(&mut self, out: &mut Vec<ResponseEvent>) -> Result<(), StreamFault> {
