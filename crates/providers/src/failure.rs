@@ -273,7 +273,7 @@ mod tests {
 
     /// The error and what comes next, in short.
     #[track_caller]
-    fn check(status: u16, body: impl ToString, expected: &str) {
+    fn check(status: u16, body: &impl ToString, expected: &str) {
         let Failure { error, again } = judge(status, &body.to_string());
         let kind = format!("{error:?}");
         let kind = kind.split([' ', '(']).next().unwrap_or_default();
@@ -292,25 +292,27 @@ mod tests {
     }
 
     fn google(code: u16, message: &str, details: Value) -> Value {
-        json!({"error": {"code": code, "message": message, "status": "X", "details": details}})
+        let mut error = json!({"code": code, "message": message, "status": "X"});
+        error["details"] = details;
+        json!({ "error": error })
     }
 
     #[test]
     fn too_long_is_known_in_every_dialect() {
-        check(400, openai("invalid_request_error", "context_length_exceeded", "too many"), "TooLong, never");
+        check(400, &openai("invalid_request_error", "context_length_exceeded", "too many"), "TooLong, never");
         check(
             400,
-            json!({"object": "error", "message": "This model's maximum context length is 4096 tokens."}),
+            &json!({"object": "error", "message": "This model's maximum context length is 4096 tokens."}),
             "TooLong, never",
         );
         check(
             400,
-            json!({"error": {"code": 400, "type": "exceed_context_size_error", "message": "request (9000 tokens) exceeds"}}),
+            &json!({"error": {"code": 400, "type": "exceed_context_size_error", "message": "request (9000 tokens) exceeds"}}),
             "TooLong, never",
         );
         check(
             400,
-            google(
+            &google(
                 400,
                 "The input token count (2) exceeds the maximum number of tokens allowed (1).",
                 json!([]),
@@ -319,35 +321,35 @@ mod tests {
         );
         check(
             400,
-            json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 2 > 1"}}),
+            &json!({"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 2 > 1"}}),
             "TooLong, never",
         );
         check(
             413,
-            json!({"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds"}}),
+            &json!({"type": "error", "error": {"type": "request_too_large", "message": "Request exceeds"}}),
             "TooLong, never",
         );
-        check(400, openai("invalid_request_error", "x", "tools[0] is wrong"), "Refused, never");
+        check(400, &openai("invalid_request_error", "x", "tools[0] is wrong"), "Refused, never");
     }
 
     #[test]
     fn keys_that_are_refused_are_told_from_requests_that_are() {
         check(
             401,
-            openai("x", "invalid_api_key", "Incorrect API key provided: sk-secret"),
+            &openai("x", "invalid_api_key", "Incorrect API key provided: sk-secret"),
             "Unauthorised, never",
         );
         check(
             403,
-            google(403, "Generative Language API has not been used", json!([])),
+            &google(403, "Generative Language API has not been used", json!([])),
             "Unauthorised, never",
         );
         check(
             400,
-            google(400, "API key not valid.", json!([{"reason": "API_KEY_INVALID"}])),
+            &google(400, "API key not valid.", json!([{"reason": "API_KEY_INVALID"}])),
             "Unauthorised, never",
         );
-        check(400, openai("x", "y", "bad\nthing sk-secret \u{1b}[31m"), "Refused, never");
+        check(400, &openai("x", "y", "bad\nthing sk-secret \u{1b}[31m"), "Refused, never");
         assert_eq!(
             judge(400, r#"{"error":{"message":"your sk-secret\nis odd"}}"#).error,
             ModelError::Refused { reason: "your [key] is odd (400)".into() }
@@ -361,18 +363,18 @@ mod tests {
 
     #[test]
     fn busy_providers_are_asked_again_and_exhausted_ones_are_not() {
-        check(429, openai("requests", "rate_limit_exceeded", "slow down"), "Busy, soon");
-        check(429, openai("insufficient_quota", "insufficient_quota", "You exceeded"), "Exhausted, never");
-        check(402, json!({"error": {"message": "Insufficient credits", "code": 402}}), "Exhausted, never");
+        check(429, &openai("requests", "rate_limit_exceeded", "slow down"), "Busy, soon");
+        check(429, &openai("insufficient_quota", "insufficient_quota", "You exceeded"), "Exhausted, never");
+        check(402, &json!({"error": {"message": "Insufficient credits", "code": 402}}), "Exhausted, never");
         check(
             400,
-            json!({"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}),
+            &json!({"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}),
             "Exhausted, never",
         );
         let delay = json!([{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "3.5s"}]);
         check(
             429,
-            google(
+            &google(
                 429,
                 "You exceeded your current quota, please check your plan and billing details.",
                 delay,
@@ -380,21 +382,21 @@ mod tests {
             "Busy, 3.5 s",
         );
         let daily = json!([{"violations": [{"quotaId": "GenerateRequestsPerDayPerProjectPerModel-FreeTier"}]}, {"retryDelay": "20s"}]);
-        check(429, google(429, "quota", daily), "Exhausted, never");
-        check(503, google(503, "The model is overloaded.", json!([])), "Busy, soon");
+        check(429, &google(429, "quota", daily), "Exhausted, never");
+        check(503, &google(503, "The model is overloaded.", json!([])), "Busy, soon");
         check(
             529,
-            json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+            &json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
             "Busy, soon",
         );
-        check(500, "", "Busy, soon");
+        check(500, &"", "Busy, soon");
     }
 
     #[test]
     fn models_and_pages_that_are_not_there() {
         check(
             404,
-            openai("invalid_request_error", "model_not_found", "The model `gpt-4p` does not exist"),
+            &openai("invalid_request_error", "model_not_found", "The model `gpt-4p` does not exist"),
             "UnknownModel, never",
         );
         let nearest =
@@ -402,12 +404,12 @@ mod tests {
         assert!(
             matches!(nearest.error, ModelError::UnknownModel { nearest, .. } if nearest.contains(&"gpt-4o".to_string()))
         );
-        check(404, json!({"detail": "Not Found"}), "NotAModel, never");
-        check(200, "<html><title>Sign in</title>", "NotAModel, never");
-        check(403, "  <html>", "NotAModel, never");
-        check(502, "<html><title>Bad Gateway</title>", "Busy, soon");
-        check(302, "", "NotAModel, never");
-        check(407, "", "Unreachable, never");
+        check(404, &json!({"detail": "Not Found"}), "NotAModel, never");
+        check(200, &"<html><title>Sign in</title>", "NotAModel, never");
+        check(403, &"  <html>", "NotAModel, never");
+        check(502, &"<html><title>Bad Gateway</title>", "Busy, soon");
+        check(302, &"", "NotAModel, never");
+        check(407, &"", "Unreachable, never");
         assert_eq!(
             page_reason("<HTML><Title lang=en>Log\n in</Title>", 200),
             "it sent a web page, \"Log in\" (200)"

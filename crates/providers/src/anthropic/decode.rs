@@ -249,7 +249,9 @@ mod tests {
     /// The part that a block with these deltas amounts to.
     #[track_caller]
     fn check(block: Value, deltas: &[Value], expected: &[Part]) {
-        let mut events = vec![json!({"type": "content_block_start", "index": 0, "content_block": block})];
+        let mut start = json!({"type": "content_block_start", "index": 0});
+        start["content_block"] = block;
+        let mut events = vec![start];
         events.extend(
             deltas.iter().map(|delta| json!({"type": "content_block_delta", "index": 0, "delta": delta})),
         );

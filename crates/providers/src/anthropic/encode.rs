@@ -237,7 +237,10 @@ mod tests {
 
     #[track_caller]
     fn check(messages: Vec<Message>, expected: Value) {
-        assert_eq!(encode(request(messages), &EncodeOptions::default()).get("messages"), Some(&expected));
+        assert_eq!(
+            encode(request(messages), &EncodeOptions::default()).get("messages").cloned(),
+            Some(expected)
+        );
     }
 
     #[test]

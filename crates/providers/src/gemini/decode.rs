@@ -290,30 +290,30 @@ mod tests {
         let code = json!({"executableCode": {"language": "PYTHON", "code": "1"}});
         check(
             &[json!([code, 7])],
-            &[Part::opaque(Origin::Model, OWN, code.clone()), Part::opaque(Origin::Model, OWN, json!(7))],
+            &[Part::opaque(Origin::Model, OWN, code), Part::opaque(Origin::Model, OWN, json!(7))],
         );
     }
 
     #[track_caller]
-    fn check_finish(chunk: Value, expected: Option<FinishReason>) {
-        assert_eq!(decode(&[chunk]).1, expected);
+    fn check_finish(chunk: Value, expected: Option<&FinishReason>) {
+        assert_eq!(decode(&[chunk]).1.as_ref(), expected);
     }
 
     #[test]
     fn reasons_to_stop() {
         let stopped = |reason: &str, parts: Value| json!({"candidates": [{"content": {"parts": parts}, "finishReason": reason}]});
-        check_finish(stopped("STOP", json!([])), Some(FinishReason::Stop));
+        check_finish(stopped("STOP", json!([])), Some(&FinishReason::Stop));
         check_finish(
             stopped("STOP", json!([{"functionCall": {"name": "x"}}])),
-            Some(FinishReason::ToolCalls),
+            Some(&FinishReason::ToolCalls),
         );
-        check_finish(stopped("MAX_TOKENS", json!([])), Some(FinishReason::Length));
-        check_finish(stopped("SAFETY", json!([])), Some(FinishReason::Filtered));
+        check_finish(stopped("MAX_TOKENS", json!([])), Some(&FinishReason::Length));
+        check_finish(stopped("SAFETY", json!([])), Some(&FinishReason::Filtered));
         check_finish(
             stopped("MALFORMED_FUNCTION_CALL", json!([])),
-            Some(FinishReason::Other("MALFORMED_FUNCTION_CALL".into())),
+            Some(&FinishReason::Other("MALFORMED_FUNCTION_CALL".into())),
         );
-        check_finish(json!({"promptFeedback": {"blockReason": "SAFETY"}}), Some(FinishReason::Filtered));
+        check_finish(json!({"promptFeedback": {"blockReason": "SAFETY"}}), Some(&FinishReason::Filtered));
         check_finish(json!({"candidates": [{"content": {"parts": [{"text": "a"}]}}]}), None);
         check_finish(json!({"candidates": []}), None);
     }

@@ -378,7 +378,7 @@ mod tests {
             &[
                 json!({"tool_calls": [{"index": 0, "id": "a", "extra_content": signature, "function": {"name": "ls", "arguments": ""}}]}),
             ],
-            &[call("a", "ls", json!({})).with_extra(OWN, object([("extra_content", signature.clone())]))],
+            &[call("a", "ls", json!({})).with_extra(OWN, object([("extra_content", signature)]))],
         );
         check(
             &[
@@ -394,8 +394,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_finish(chunk: Value, expected: Option<FinishReason>) {
-        assert_eq!(decode(&[chunk]).1, expected);
+    fn check_finish(chunk: Value, expected: Option<&FinishReason>) {
+        assert_eq!(decode(&[chunk]).1.as_ref(), expected);
     }
 
     #[test]
@@ -403,12 +403,12 @@ mod tests {
         let stopped =
             |reason: Value, delta: Value| json!({"choices": [{"delta": delta, "finish_reason": reason}]});
         let calls = json!({"tool_calls": [{"id": "a", "function": {"name": "ls"}}]});
-        check_finish(stopped(json!("stop"), json!({})), Some(FinishReason::Stop));
-        check_finish(stopped(json!("stop"), calls.clone()), Some(FinishReason::ToolCalls));
-        check_finish(stopped(json!("tool_calls"), calls.clone()), Some(FinishReason::ToolCalls));
-        check_finish(stopped(json!("length"), calls), Some(FinishReason::Length));
-        check_finish(stopped(json!("content_filter"), json!({})), Some(FinishReason::Filtered));
-        check_finish(stopped(json!("odd"), json!({})), Some(FinishReason::Other("odd".into())));
+        check_finish(stopped(json!("stop"), json!({})), Some(&FinishReason::Stop));
+        check_finish(stopped(json!("stop"), calls.clone()), Some(&FinishReason::ToolCalls));
+        check_finish(stopped(json!("tool_calls"), calls.clone()), Some(&FinishReason::ToolCalls));
+        check_finish(stopped(json!("length"), calls), Some(&FinishReason::Length));
+        check_finish(stopped(json!("content_filter"), json!({})), Some(&FinishReason::Filtered));
+        check_finish(stopped(json!("odd"), json!({})), Some(&FinishReason::Other("odd".into())));
         check_finish(stopped(Value::Null, json!({"content": "a"})), None);
     }
 

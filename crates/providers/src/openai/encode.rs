@@ -262,7 +262,7 @@ mod tests {
     fn check(messages: Vec<Message>, expected: Value) {
         let request = Request { model: "m".into(), messages, ..Request::default() };
         let body = encode(request, &EncodeOptions::default());
-        assert_eq!(body.get("messages"), Some(&expected));
+        assert_eq!(body.get("messages").cloned(), Some(expected));
     }
 
     #[test]
