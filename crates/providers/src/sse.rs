@@ -121,6 +121,7 @@ impl SseDecoder {
         mut line: &[u8],
         on_event: &mut impl FnMut(SseEvent<'_>),
     ) -> Result<(), SseTooLong> {
+        self.check(line.len())?;
         if std::mem::take(&mut self.is_first_line) {
             line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
         }

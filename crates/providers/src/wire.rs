@@ -145,13 +145,16 @@ impl StreamDecoder {
     pub fn feed(&mut self, bytes: &[u8], out: &mut Vec<ResponseEvent>) -> Result<Progress, StreamFault> {
         let Self { sse, answer, is_done, has_events, .. } = self;
         let mut result = Ok(());
-        sse.feed(bytes, |event| {
+        let fed = sse.feed(bytes, |event| {
             *has_events = true;
             if result.is_ok() && !*is_done {
                 result = answer.event(&event.data, out).map(|progress| *is_done = progress == Progress::Done);
             }
-        })?;
-        result.map(|()| if self.is_done { Progress::Done } else { Progress::More })
+        });
+        // What went wrong first counts.
+        result?;
+        fed?;
+        Ok(if self.is_done { Progress::Done } else { Progress::More })
     }
 
     /// The stream has ended, or its sender said that this was all: hands on what is left, and why the model stopped.
