@@ -158,7 +158,10 @@ impl<'a> Draft<'a> {
         }
         for line in self.tracker.ledger.plan_lines() {
             let at = line.marks.last().copied().unwrap_or(Ordinal(1));
-            self.put_within(&mut room, Section::TaskState, at, line.text);
+            // A plan that was written down in the tail is read there.
+            if at < self.options.before {
+                self.put_within(&mut room, Section::TaskState, at, line.text);
+            }
         }
     }
 
@@ -173,7 +176,8 @@ impl<'a> Draft<'a> {
 
     fn ledger(&mut self) {
         let room = (self.options.budget.0 as f64 * LEDGER_SHARE).min(self.left);
-        for line in self.tracker.ledger.render_lines(TokenCount(room.max(0.0) as u64)) {
+        let room = TokenCount(room.max(0.0) as u64);
+        for line in self.tracker.ledger.render_lines_before(self.options.before, room) {
             let section = match line.section {
                 LedgerSection::Changed | LedgerSection::Commits => Section::ArtifactTrail,
                 LedgerSection::Directory | LedgerSection::Read => Section::FileSystemState,
