@@ -52,6 +52,9 @@ const LEDGER_SHARE: f64 = 0.15;
 /// What an anchor in the record of work is still worth elsewhere: there it stands without its words around it.
 const LEDGER_COVERS: f32 = 0.5;
 
+/// The sections that quoted lines go to.
+const LINE_SECTIONS: [Section; 2] = [Section::KeyKnowledge, Section::RecentActions];
+
 /// Writes the snapshot of everything before `options.before`.
 pub fn compose(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
     let mut draft = Draft::new(tracker, options);
@@ -77,7 +80,7 @@ struct Draft<'a> {
 impl<'a> Draft<'a> {
     fn new(tracker: &'a Tracker, options: &'a ComposeOptions<'a>) -> Self {
         let empty = Snapshot::new(Some(Ordinal(options.before.0.saturating_sub(1)))).render();
-        let sections: usize = Section::ALL.iter().map(|section| 2 * section.name().len() + 7).sum();
+        let sections: usize = Section::ALL.into_iter().map(tags_len).sum();
         let frame = options.estimator.text(&empty).as_f64() + sections as f64 / 4.0;
         let mut covered = vec![0.0; tracker.pool.anchors().len()];
         for message in options.tail {
@@ -193,7 +196,8 @@ impl<'a> Draft<'a> {
 
     /// Fills what is left with the lines that cover most.
     fn extract(&mut self) {
-        if self.left < 8.0 {
+        let room = self.room_for_lines();
+        if room < 8.0 {
             return;
         }
         let focus: Vec<String> = self
@@ -216,26 +220,39 @@ impl<'a> Draft<'a> {
             before: self.options.before,
             covered: std::mem::take(&mut self.covered),
             budget: self.options.budget.0 as f64,
-            room: self.left,
+            room,
             estimator: self.options.estimator,
             focus: &focus,
             quoted: &quoted,
         };
         let chosen = choose_lines(&mut choice);
-        self.left = choice.room;
         self.covered = choice.covered;
         let candidates = self.tracker.pool.candidates();
         let recent = self.options.before.0.saturating_sub(self.options.before.0 / 5);
         for place in chosen {
             let line = &candidates[place];
             // Lines of one message stay together and in order, so that each is read among its neighbours.
-            let section = if line.at.0 >= recent { Section::RecentActions } else { Section::KeyKnowledge };
+            let section = LINE_SECTIONS[usize::from(line.at.0 >= recent)];
             self.entries.push((section, line.at, vec![line.text.to_string()]));
         }
     }
 
+    /// What is left once everything put so far is really written, and the tags around the lines to come.
+    fn room_for_lines(&self) -> f64 {
+        let written = build(self.through(), &self.entries);
+        let new = LINE_SECTIONS.iter().filter(|section| written.entries(**section).is_empty());
+        let tags: usize = new.map(|section| tags_len(*section)).sum();
+        let left = self.options.budget.0 as f64 - written.estimate(&self.options.estimator).as_f64();
+        left - tags as f64 / 4.0
+    }
+
+    /// The last message that the snapshot stands for.
+    fn through(&self) -> Option<Ordinal> {
+        Some(Ordinal(self.options.before.0.saturating_sub(1)))
+    }
+
     fn finish(self) -> Composed {
-        let through = Some(Ordinal(self.options.before.0.saturating_sub(1)));
+        let through = self.through();
         let mut entries = self.entries;
         let mut snapshot = build(through, &entries);
         let fits =
@@ -271,6 +288,11 @@ fn build(through: Option<Ordinal>, entries: &[(Section, Ordinal, Vec<String>)]) 
         }
     }
     snapshot
+}
+
+/// How many characters the tags of a section take, with their line ends.
+fn tags_len(section: Section) -> usize {
+    2 * section.name().len() + "<>\n</>\n".len()
 }
 
 /// The first sentence of a text, cut behind `most` characters.

@@ -31,10 +31,10 @@ pub(crate) struct Choice<'a> {
     pub(crate) quoted: &'a HashSet<&'a str>,
 }
 
-/// What a line costs beside its characters: the line break, and a share of the mark.
-const LINE_COST: f64 = 0.5;
-/// What naming a further message costs.
-const MARK_COST: f64 = 1.5;
+/// What a line costs beside its characters: the line break.
+const LINE_COST: f64 = 0.25;
+/// What a line's share of the mark is taken to cost before it is known which lines stand beside it.
+const MARK_SHARE: f64 = 1.0;
 
 /// How much less an anchor is worth that is covered already.
 const FAMILIAR: f32 = 0.98;
@@ -73,7 +73,7 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
             }
             continue;
         }
-        let mark = if messages.contains(&line.at) { 0.0 } else { MARK_COST };
+        let mark = if messages.contains(&line.at) { 0.0 } else { mark_cost(line.at) };
         let cost = choice.estimator.text(&line.text).as_f64() + LINE_COST + mark;
         if cost > choice.room || !texts.insert(&line.text) {
             continue;
@@ -105,7 +105,7 @@ impl Choice<'_> {
             Source::Output => 1.0,
             Source::Thought => 0.9,
         };
-        let cost = self.estimator.text(&line.text).as_f64() + LINE_COST + MARK_COST / 2.0;
+        let cost = self.estimator.text(&line.text).as_f64() + LINE_COST + MARK_SHARE;
         let mut score = gain * said_by * readable(&line.text) / cost as f32;
         if !self.focus.is_empty() {
             let lower = line.text.to_lowercase();
@@ -114,6 +114,12 @@ impl Choice<'_> {
         }
         score
     }
+}
+
+/// What naming a further message costs: `[m12] `.
+fn mark_cost(at: Ordinal) -> f64 {
+    let digits = at.0.checked_ilog10().unwrap_or(0) + 1;
+    f64::from("[m] ".len() as u32 + digits) / 4.0
 }
 
 /// What a line looks like without its numbers: rows of a table and cases of a test are much alike.
