@@ -54,11 +54,47 @@ pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind,
             }
         }
         // Most tokens are plain words.
-        if end - at >= 3 && seen & NAMING != 0 {
-            classify(&line[at..end], seen, found);
+        if seen & NAMING != 0 {
+            if end - at >= 3 {
+                classify(&line[at..end], seen, found);
+            }
+        } else if bytes.get(end) == Some(&b' ')
+            && is_program(&bytes[at..end])
+            && let Some(command) = command_at(line, at, end)
+        {
+            found(AnchorKind::Command, command);
         }
         at = end;
     }
+}
+
+/// Whether a word is the name of a program and hardly used for anything else, so that a command is spoken of.
+#[rustfmt::skip]
+fn is_program(word: &[u8]) -> bool {
+    match word.len() {
+        2 => matches!(word, b"gh" | b"uv" | b"rg"),
+        3 => matches!(word, b"git" | b"npm" | b"npx" | b"pip" | b"bun" | b"tsc" | b"mvn"),
+        4 => matches!(word, b"pnpm" | b"yarn" | b"curl" | b"grep" | b"mise" | b"deno" | b"ruff" | b"mypy"),
+        5 => matches!(word, b"cargo" | b"mkdir" | b"cmake" | b"chmod" | b"bazel"),
+        6 => matches!(word, b"docker" | b"pytest" | b"python" | b"poetry" | b"gradle" | b"rustup" | b"dotnet"),
+        7 => word == b"kubectl",
+        _ => false,
+    }
+}
+
+/// The program at `start..end` with the word behind the space, if that can be its first argument: `git add`, `mkdir -p`.
+fn command_at(line: &str, start: usize, end: usize) -> Option<&str> {
+    let bytes = line.as_bytes();
+    if start > 0 && matches!(bytes[start - 1], b'-' | b'\\') {
+        return None;
+    }
+    let is_inside =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.' | b'@');
+    let length = bytes[end + 1..].iter().take_while(|byte| is_inside(byte)).count();
+    let word = line[end + 1..end + 1 + length].trim_end_matches(['.', ':']);
+    let is_argument = (2..=24).contains(&word.len())
+        && word.starts_with(|first: char| first.is_ascii_lowercase() || first == '-');
+    is_argument.then(|| &line[start..end + 1 + word.len()])
 }
 
 /// Bytes that can begin an anchor.
@@ -386,8 +422,17 @@ mod tests {
 
     #[test]
     fn short_quotations_are_found_with_what_is_in_them() {
-        check("run `cargo test --lib` now", &[(Quoted, "cargo test --lib")]);
+        check("run `cargo test --lib` now", &[(Quoted, "cargo test --lib"), (Command, "cargo test")]);
         check("the `Busy` variant of `upload()`", &[(Quoted, "upload()")]);
+    }
+
+    #[test]
+    fn commands_that_a_text_speaks_of_are_found() {
+        check("Commit with git commit -m and push.", &[(Command, "git commit")]);
+        check("$ mkdir -p x; npm install.", &[(Command, "mkdir -p"), (Command, "npm install")]);
+        check("cargo test", &[(Command, "cargo test")]);
+        check("the git, a git Repository, git", &[]);
+        check("non-git repository, digit sum", &[]);
     }
 
     proptest! {
