@@ -140,7 +140,8 @@ impl<'a> Draft<'a> {
         let asks = self.tracker.asks.all();
         // A small snapshot says in few words what stands in the user's own beside it.
         let brief = |most: usize| most.min(self.options.budget.0 as usize / 20);
-        if let Some(first) = asks.iter().find(|ask| !matches!(ask.state, AskState::Replaced { .. })) {
+        let first = asks.iter().find(|ask| !matches!(ask.state, AskState::Replaced { .. }));
+        if let Some(first) = first {
             let goal = first_sentence(&first.text, brief(200));
             let at = first.messages.first().copied().unwrap_or(Ordinal(1));
             self.put_within(&mut room, Section::OverallGoal, at, goal);
@@ -148,6 +149,10 @@ impl<'a> Draft<'a> {
         // The newest first: it says what to do now.
         for ask in asks.iter().rev().take(12) {
             let state = match &ask.state {
+                // That the goal is still to be reached goes without saying.
+                AskState::Open { claim: None } if first.is_some_and(|first| std::ptr::eq(first, ask)) => {
+                    continue;
+                }
                 AskState::Open { claim: None } => "[TODO]",
                 AskState::Open { claim: Some(_) } => "[IN PROGRESS]",
                 AskState::Done(_) => "[DONE]",
