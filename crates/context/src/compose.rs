@@ -40,8 +40,12 @@ pub struct Composed {
     pub pins_exceed_budget: bool,
 }
 
-/// The user's words take at most this share.
+/// The user's words take at most this share of a small snapshot.
 const WORDS_SHARE: f64 = 0.4;
+/// A snapshot of more tokens than this has room for nearly all of them.
+const WORDS_ENOUGH: f64 = 2_000.0;
+/// The share that they take at most of what a snapshot has beyond that.
+const WORDS_BEYOND: f64 = 0.25;
 /// So much less, in tokens, of a snapshot of 1,000 tokens, and the less the larger it is: a small one has more to say than
 /// what was typed.
 const WORDS_LESS: f64 = 120.0;
@@ -124,7 +128,9 @@ impl<'a> Draft<'a> {
     fn words(&mut self) {
         let budget = self.options.budget.0.max(1) as f64;
         let less = WORDS_LESS * (1_000.0 / budget).powi(2);
-        let room = (budget * WORDS_SHARE - less).min(self.left);
+        let beyond = (budget - WORDS_ENOUGH).max(0.0);
+        let most = (budget - beyond) * WORDS_SHARE + beyond * WORDS_BEYOND;
+        let room = (most - less).min(self.left);
         let room = TokenCount(room.max(0.0) as u64);
         for words in self.tracker.words.choose(self.options.before, room, &self.options.estimator) {
             let mut lines = words.lines;

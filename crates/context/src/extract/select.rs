@@ -36,8 +36,10 @@ const LINE_COST: f64 = 0.25;
 /// What a line's share of the mark is taken to cost before it is known which lines stand beside it.
 const MARK_SHARE: f64 = 1.0;
 
-/// How much less an anchor is worth that is covered already.
-const FAMILIAR: f32 = 0.98;
+/// The share that an anchor is still worth when it is quoted again, in a snapshot of at most [`AGAIN_UP_TO`] tokens.
+const AGAIN: f64 = 0.02;
+/// A larger snapshot quotes most things more than once anyway, so there it is worth less, by the square.
+const AGAIN_UP_TO: f64 = 2_000.0;
 /// What a character is worth beside the anchors: where room is left, it is filled.
 const PLAIN: f32 = 0.00002;
 
@@ -92,10 +94,11 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
 impl Choice<'_> {
     /// What a line adds for what it costs.
     fn score(&self, line: &Candidate, weights: &[f32]) -> f32 {
+        let familiar = 1.0 - self.worth_again();
         let gain: f32 = line
             .anchors
             .iter()
-            .map(|number| weights[*number as usize] * (1.0 - self.covered[*number as usize] * FAMILIAR))
+            .map(|number| weights[*number as usize] * (1.0 - self.covered[*number as usize] * familiar))
             .sum::<f32>()
             + PLAIN * line.text.len().min(160) as f32;
         let said_by = match line.source {
@@ -113,6 +116,12 @@ impl Choice<'_> {
             score *= 1.0 + 1.5 * about as f32;
         }
         score
+    }
+
+    /// The share that an anchor is still worth when it is quoted again.
+    fn worth_again(&self) -> f32 {
+        let smallness = (AGAIN_UP_TO / self.budget.max(1.0)).min(1.0);
+        (AGAIN * smallness * smallness) as f32
     }
 }
 
