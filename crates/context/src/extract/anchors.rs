@@ -2,6 +2,9 @@
 //!
 //! A hand-written scanner: one pass over the bytes of a line, no allocation.
 
+use std::sync::LazyLock;
+
+use aho_corasick::packed::{self, Searcher};
 use serde::{Deserialize, Serialize};
 
 /// What kind of thing an anchor is.
@@ -26,8 +29,9 @@ pub enum AnchorKind {
     Quoted,
 }
 
-/// Finds the anchors of one line, in order; the same may come more than once.
+/// Finds the anchors of one line, commands first and then the others, each in order; the same may come more than once.
 pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    scan_commands(line, found);
     let bytes = line.as_bytes();
     let class = |at: usize| bytes.get(at).map_or(0, |byte| CLASS[*byte as usize]);
     let mut at = 0;
@@ -103,6 +107,45 @@ const fn is_telling(byte: u8) -> bool {
         | (byte == b'$')
         | (byte == b'+')
         | (byte == b'~')
+}
+
+/// Programs whose names are hardly used for anything else, so that a command is spoken of where one stands before a space.
+const PROGRAMS: [&str; 31] = [
+    "gh ", "uv ", "rg ", "git ", "npm ", "npx ", "pip ", "bun ", "tsc ", "mvn ", "pnpm ", "yarn ", "curl ",
+    "grep ", "mise ", "deno ", "ruff ", "mypy ", "cargo ", "mkdir ", "cmake ", "chmod ", "bazel ", "docker ",
+    "pytest ", "python ", "poetry ", "gradle ", "rustup ", "dotnet ", "kubectl ",
+];
+
+/// Looks for all of [`PROGRAMS`] at once.
+static PROGRAM_SEARCH: LazyLock<Searcher> = LazyLock::new(|| {
+    let mut patterns = packed::Config::new().builder();
+    patterns.extend(PROGRAMS);
+    patterns.build().expect("a few short words can be looked for")
+});
+
+/// Finds the commands that a line speaks of, in order.
+fn scan_commands<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    for program in PROGRAM_SEARCH.find_iter(line) {
+        if let Some(command) = command_at(line, program.start(), program.end() - 1) {
+            found(AnchorKind::Command, command);
+        }
+    }
+}
+
+/// The program at `start..end` with the word behind the space, if that can be its first argument: `git add`, `mkdir -p`.
+fn command_at(line: &str, start: usize, end: usize) -> Option<&str> {
+    let bytes = line.as_bytes();
+    let is_part = |byte: u8| CLASS[byte as usize] & INSIDE != 0 || byte == b'\\';
+    if start > 0 && is_part(bytes[start - 1]) {
+        return None;
+    }
+    let is_inside =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.' | b'@');
+    let length = bytes[end + 1..].iter().take_while(|byte| is_inside(byte)).count();
+    let word = line[end + 1..end + 1 + length].trim_end_matches(['.', ':']);
+    let is_argument = (2..=24).contains(&word.len())
+        && word.starts_with(|first: char| first.is_ascii_lowercase() || first == '-');
+    is_argument.then(|| &line[start..end + 1 + word.len()])
 }
 
 /// Bytes that can begin an anchor.
@@ -443,7 +486,7 @@ mod tests {
 
     #[test]
     fn short_quotations_are_found_with_what_is_in_them() {
-        check("run `cargo test --lib` now", &[(Quoted, "cargo test --lib")]);
+        check("run `cargo test --lib` now", &[(Quoted, "cargo test --lib"), (Command, "cargo test")]);
         check("the `Busy` variant of `upload()`", &[(Quoted, "upload()")]);
     }
 
@@ -470,6 +513,15 @@ mod tests {
             }
         }
         tokens
+    }
+
+    #[test]
+    fn commands_that_a_text_speaks_of_are_found() {
+        check("Commit with git commit -m and push.", &[(Command, "git commit")]);
+        check("$ mkdir -p x; npm install.", &[(Command, "mkdir -p"), (Command, "npm install")]);
+        check("cargo test", &[(Command, "cargo test")]);
+        check("the git, a git Repository, git", &[]);
+        check("non-git repository, digit sum", &[]);
     }
 
     proptest! {

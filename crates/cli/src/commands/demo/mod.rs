@@ -11,7 +11,7 @@ use std::time::Instant;
 use anyhow::Context;
 use longhaul_archive::{Search, SessionRef};
 use longhaul_context::{Estimate, Estimator, PlanOptions};
-use longhaul_conversation::{Message, ScriptedModel, ScriptedReply, TokenCount};
+use longhaul_conversation::{FinishReason, Message, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount};
 use longhaul_engine::{ByModel, Conversation, Event, Folder, Means, Prices, Settings, Stamp};
 use longhaul_session::{NewSession, Replay, SessionKind};
 use tokio_util::sync::CancellationToken;
@@ -48,8 +48,12 @@ async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
     let mut show = Show::new(screen, WINDOW);
     show.opening(&story, size(&story))?;
 
-    // One answer, which leaves things out. When the model has no further one, the offline summariser takes over.
-    let model = ScriptedModel::new([ScriptedReply::text(SUMMARY)]);
+    // The first answer leaves things out, and the second one breaks off: then the offline summariser takes over.
+    let broken_off = [
+        ResponseEvent::TextDelta("<state_snapshot>\n<overall_goal>\nMake the nightly".into()),
+        ResponseEvent::Finished(FinishReason::Length),
+    ];
+    let model = ScriptedModel::new([ScriptedReply::text(SUMMARY), ScriptedReply::events(broken_off)]);
     let summariser =
         ByModel { prices: Some(PRICES), retries: 0, ..ByModel::new(&model, story::MODEL, WINDOW) };
     let files = Folder::new(folder.path());

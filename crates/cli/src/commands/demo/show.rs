@@ -9,8 +9,8 @@ use crate::output::{Page, Screen, fit, pad_left, percent, plural, print, thousan
 
 /// After so many messages the meter is shown again.
 const METER_EVERY: usize = 30;
-/// How many lines of the snapshot are shown.
-const SNAPSHOT_LINES: usize = 34;
+/// How many lines of each section of the snapshot are shown.
+const SECTION_LINES: usize = 4;
 /// How wide the column for marks and words is.
 const MARKS: usize = 9;
 
@@ -75,7 +75,10 @@ impl Show {
         page.gap();
         self.meter(&mut page, "before", report.before);
         let title = self.screen.warning(&format!("compaction {pass}"));
-        page.line(&format!("  {title}  {}", fit(&report.reason, self.screen.width.saturating_sub(17))));
+        page.line(&format!("  {title}"));
+        for line in wrapped(&report.reason, self.screen.width.saturating_sub(6)) {
+            page.line(&format!("    {line}"));
+        }
         for event in events {
             if let Some(told) = told(event) {
                 for line in wrapped(&told, self.screen.width.saturating_sub(6)) {
@@ -83,12 +86,10 @@ impl Show {
                 }
             }
         }
-        let kept = format!(
-            "{} of {} kept; {} of what later work may need is still there",
-            report.pins_kept,
-            plural(report.pins, "rule", "rules"),
-            percent(report.coverage.unwrap_or_default()),
-        );
+        let mut kept = format!("{} of {} kept", report.pins_kept, plural(report.pins, "rule", "rules"));
+        if let Some(coverage) = report.coverage {
+            kept.push_str(&format!("; {} of what later work may need is still there", percent(coverage)));
+        }
         page.line(&format!("    {kept}"));
         self.meter(&mut page, "after", report.after);
         page.line("");
@@ -143,13 +144,19 @@ impl Show {
         self.title(&mut page, "The snapshot, as the model reads it");
         let texts = messages.iter().flat_map(|message| &message.parts).filter_map(Part::as_text);
         let text = texts.into_iter().find(|text| find_snapshot(text).is_some()).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().collect();
-        for line in lines.iter().take(SNAPSHOT_LINES) {
+        // Each section by its beginning.
+        let mut lines = text.lines().peekable();
+        while let Some(line) = lines.next() {
             page.line(&format!("  {}", fit(&visible(line), self.screen.width.saturating_sub(2))));
-        }
-        if lines.len() > SNAPSHOT_LINES {
-            let more = format!("  … {}", plural(lines.len() - SNAPSHOT_LINES, "more line", "more lines"));
-            page.line(&self.screen.faint(&more));
+            let section: Vec<&str> =
+                std::iter::from_fn(|| lines.next_if(|line| !line.starts_with('<'))).collect();
+            for line in section.iter().take(SECTION_LINES) {
+                page.line(&format!("  {}", fit(&visible(line), self.screen.width.saturating_sub(2))));
+            }
+            if section.len() > SECTION_LINES {
+                let more = plural(section.len() - SECTION_LINES, "more line", "more lines");
+                page.line(&self.screen.faint(&format!("  … {more}")));
+            }
         }
         print(&page.into_text())
     }

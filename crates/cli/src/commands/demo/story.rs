@@ -68,9 +68,9 @@ pub(super) fn begin() -> Timestamp {
 pub(super) fn story() -> Vec<Message> {
     let mut story = Story::default();
     story.user(
-        "Make the nightly invoice export survive a flaky carrier: retry what may be retried, and never send an \
-         invoice twice. Amounts stay integer cents everywhere; no floats. Do not touch anything under legacy/ \
-         without asking me first.",
+        "Make the nightly invoice export survive a flaky carrier: retry what may be retried, so that no invoice is \
+         lost or sent twice. Always keep amounts as integer cents. Do not touch anything under legacy/ without \
+         asking me first.",
     );
     story.say("I will look at how invoices are sent now, before I change anything.");
     story.tool("list_directory", json!({"path": "."}), listing(&MODULES.map(|(path, _)| path)));
