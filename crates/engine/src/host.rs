@@ -43,8 +43,7 @@ impl HostState {
     /// The lines for a snapshot of this budget: what runs first, then the plan, skills and memory, as far as there is
     /// room.
     pub(crate) fn snapshot(&self, budget: TokenCount, estimator: &Estimator) -> Snapshot {
-        let jobs =
-            self.jobs.iter().map(|job| (Section::TaskState, format!("Running: {} ({})", job.what, job.name)));
+        let jobs = self.jobs.iter().map(|job| (Section::TaskState, job.line()));
         let plan = self.plan.iter().map(|plan| (Section::KeyKnowledge, format!("Plan file: {plan}")));
         let list = |title: &str, names: &[String]| {
             let line = format!("{title}: {}", names.join(", "));
