@@ -28,6 +28,7 @@
 //! assert_eq!(found, ["mismatched", "list.rs"]);
 //! ```
 
+mod candidates;
 mod excerpt;
 mod fields;
 mod hit;

@@ -1,12 +1,14 @@
 //! Finds the terms of a query in a text.
 //!
-//! Most of a text is skipped by one automaton over all spellings. Only the line around a match is looked at closely,
+//! Most of a text is skipped by one search for all spellings. Only the line around a match is looked at closely,
 //! where matches may overlap: a path, its end and the words in it.
 
 use std::ops::Range;
 
+use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 
+use crate::candidates::Candidates;
 use crate::letters::{is_hump, is_word, length_of_prefix};
 use crate::query::{Edges, Spelling, Term};
 
@@ -22,8 +24,8 @@ const LONGEST_GAP: usize = 64;
 
 const PIECE_OF_NAME: f32 = 0.8;
 const BESIDE_DIGITS: f32 = 0.7;
-const PLURAL: f32 = 0.9;
-const BEGINNING: f32 = 0.5;
+const OTHER_ENDING: f32 = 0.9;
+const BEGINNING: f32 = 0.6;
 
 /// One match of one term.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +40,7 @@ pub(crate) struct Found {
 #[derive(Debug)]
 pub(crate) struct Matcher {
     automaton: AhoCorasick,
+    searcher: Option<Searcher>,
     patterns: Vec<Pattern>,
     longest: usize,
 }
@@ -69,7 +72,8 @@ impl Matcher {
             builder.kind(Some(AhoCorasickKind::DFA));
         }
         let automaton = builder.build(&texts).ok()?;
-        Some(Self { automaton, patterns, longest })
+        let searcher = Searcher::new(texts.iter().map(|text| text.to_ascii_lowercase()));
+        Some(Self { automaton, searcher, patterns, longest })
     }
 
     /// Hands over the matches of each line that has any, with the part of the line that was looked at.
@@ -77,14 +81,15 @@ impl Matcher {
         let mut found = Vec::new();
         let mut at = 0;
         let mut done = 0;
-        while let Some(first) = self.automaton.find(Input::new(text).range(at..)) {
-            let line = line_around(text, first.start()..first.end(), done);
+        let mut candidates = Candidates::new(text, &self.automaton, self.searcher.as_ref(), self.longest);
+        while let Some(first) = candidates.next(at) {
+            let line = line_around(text, first.clone(), done);
             self.find_in(text, line.clone(), done, &mut found);
             if !found.is_empty() {
                 take(line.clone(), &found);
             }
             // What goes on behind the end of a piece ends in the next one.
-            at = first.end().max(text.floor_char_boundary(line.end.saturating_sub(self.longest)));
+            at = first.end.max(text.floor_char_boundary(line.end.saturating_sub(self.longest)));
             if line.end == text.len() || text.as_bytes()[line.end] == b'\n' {
                 at = line.end;
             }
@@ -198,21 +203,28 @@ fn right_fit(text: &str, start: usize, end: usize) -> Option<f32> {
     let Some(next) = behind(text, end).filter(|letter| is_word(*letter) && is_word(last)) else {
         return Some(1.0);
     };
-    let mut rest = text[end..].chars().skip(1);
-    let after = rest.next();
+    let after = text[end..].chars().nth(1);
     if next == '_' {
         Some(PIECE_OF_NAME)
     } else if last.is_numeric() != next.is_numeric() {
         Some(BESIDE_DIGITS)
     } else if is_hump(last, next, after) {
         Some(PIECE_OF_NAME)
-    } else if matches!(next, 's' | 'S') && !after.is_some_and(is_word) {
-        Some(PLURAL)
+    } else if end - start >= 3 && is_ending(&text[end..]) {
+        Some(OTHER_ENDING)
     } else if last.is_alphabetic() && end - start >= 4 {
         Some(BEGINNING)
     } else {
         None
     }
+}
+
+/// Whether the rest of a word is what English words end with in another form.
+fn is_ending(rest: &str) -> bool {
+    let letters = rest.bytes().take_while(u8::is_ascii_lowercase).count();
+    let is_whole = !rest[letters..].chars().next().is_some_and(is_word);
+    is_whole
+        && matches!(&rest[..letters], "s" | "es" | "e" | "d" | "ed" | "ing" | "ings" | "y" | "ies" | "ied")
 }
 
 /// Where a phrase ends whose first word ends at `end`.
@@ -259,7 +271,9 @@ mod tests {
         check("error", "an Error: ERROR", &["Error 100", "ERROR 100"]);
         check("error", "errors", &["error 90"]);
         check("error", "erroneous terror", &[]);
-        check("compact", "compaction", &["compact 50"]);
+        check("compact", "compaction", &["compact 60"]);
+        check("creating", "create creates", &["creat 81", "creat 81"]);
+        check("fail", "failed failing", &["fail 90", "fail 90"]);
         check("go", "google go", &["go 100"]);
         check("errors", "error errors", &["error 90", "errors 100"]);
     }

@@ -175,10 +175,8 @@ impl Terms {
         if pieces.len() > 1 {
             let pieces: Vec<String> = pieces.iter().map(|piece| piece.to_lowercase()).collect();
             [pieces.join("_"), pieces.join("-"), pieces.concat()].into_iter().for_each(&mut other);
-        } else if let Some(singular) =
-            lower.strip_suffix('s').filter(|word| word.len() > 3 && !word.ends_with('s'))
-        {
-            other(singular.to_owned());
+        } else {
+            other(stem(&lower).to_owned());
         }
         self.add(weight, false, spellings);
         if pieces.len() > 1 {
@@ -224,6 +222,18 @@ impl Terms {
             file.split(|letter| !is_word(letter)).filter(|piece| !piece.is_empty()).take(1).collect();
         self.pieces(&name);
     }
+}
+
+/// An English word without its ending, where enough is left to begin other words of its family.
+fn stem(word: &str) -> &str {
+    let is_stem = |stem: &&str| stem.len() >= 4 && stem.bytes().all(|byte| byte.is_ascii_lowercase());
+    let ending =
+        ["ings", "ing", "ies", "ied", "ed", "es", "s"].into_iter().find(|ending| word.ends_with(ending));
+    ending
+        .and_then(|ending| word.strip_suffix(ending))
+        .filter(is_stem)
+        .filter(|stem| !word.ends_with("ss") && !stem.ends_with('s'))
+        .unwrap_or(word)
 }
 
 /// What makes a term another one.
@@ -282,7 +292,7 @@ mod tests {
 
     #[test]
     fn words_are_folded_and_told_apart() {
-        check("Build FAILED", &["build", "failed"]);
+        check("Build FAILED", &["build", "failed|fail"]);
         check("why does the build fail?", &["build", "fail"]);
         check("what is it", &["what", "is", "it"]);
         check("errors", &["errors|error"]);

@@ -4,7 +4,7 @@
 const SATURATION: f32 = 1.2;
 
 /// How much longer messages have to show more. Lengths count by their logarithm, for an excerpt is taken of any.
-const LENGTH: f32 = 0.4;
+const LENGTH: f32 = 0.7;
 
 /// What was seen of all messages.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Statistics {
             covered += weight;
         }
         let all: f32 = weights.iter().enumerate().map(|(term, weight)| weight * self.rarity(term)).sum();
-        score * (0.4 + 0.6 * covered / all.max(f32::MIN_POSITIVE))
+        score * (0.2 + 0.8 * covered / all.max(f32::MIN_POSITIVE))
     }
 }
 

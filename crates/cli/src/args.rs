@@ -11,6 +11,7 @@ use longhaul_conversation::TokenCount;
 use crate::commands::compress::CompressOptions;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
+use crate::commands::recall::RecallOptions;
 use crate::commands::sessions::SessionsCommand;
 
 const STYLES: Styles =
@@ -46,7 +47,9 @@ pub(crate) enum Command {
     Compress(CompressOptions),
     /// Measures on recorded sessions what a compaction keeps of what is needed later.
     Eval(EvalOptions),
-    /// Repairs recorded sessions, and writes them in other formats.
+    /// Finds again what was said or compacted away in the sessions of the current folder.
+    Recall(RecallOptions),
+    /// Lists, shows, imports and deletes sessions, takes compactions back, repairs and converts recorded sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Says what Longhaul finds around it, what is wrong there, and what to do; changes nothing.

@@ -5,18 +5,21 @@
 //! ```
 
 mod args;
+mod clock;
 mod commands;
 mod destination;
 mod environment;
 mod failure;
 mod input;
 mod output;
+mod project;
 mod redaction;
 mod settings;
 mod told;
 mod window;
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -29,23 +32,32 @@ use crate::settings::{Loaded, Settings};
 const MOST_WARNINGS: usize = 20;
 
 fn main() -> ExitCode {
-    let args = Args::try_parse().unwrap_or_else(|error| failure::exit_for_usage(&error));
+    let mut args = Args::try_parse().unwrap_or_else(|error| failure::exit_for_usage(&error));
     let screen = Screen::of_stdout(args.color);
-    let done = match &args.command {
-        Command::Inspect(options) => {
-            load_settings(args.color).and_then(|settings| commands::inspect::run(options, &settings, &screen))
-        }
-        Command::Compress(options) => load_settings(args.color)
-            .and_then(|settings| commands::compress::run(options, &settings, args.color)),
+    let color = args.color;
+    let done = match &mut args.command {
+        Command::Inspect(options) => find_session(&mut options.file)
+            .and_then(|()| load_settings(color))
+            .and_then(|settings| commands::inspect::run(options, &settings, &screen)),
+        Command::Compress(options) => find_session(&mut options.file)
+            .and_then(|()| load_settings(color))
+            .and_then(|settings| commands::compress::run(options, &settings, color)),
         Command::Eval(options) => commands::eval::run(options, &screen),
-        Command::Sessions(command) => commands::sessions::run(command, args.color),
+        Command::Sessions(command) => commands::sessions::run(command, || load_settings(color), color),
+        Command::Recall(options) => commands::recall::run(options, &screen),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
         Command::Completions { shell } => commands::completions::run(*shell),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failure::report(&error, &Screen::of_stderr(args.color)),
+        Err(error) => failure::report(&error, &Screen::of_stderr(color)),
     }
+}
+
+/// Puts the file of a session of this project in the place of its name.
+fn find_session(file: &mut PathBuf) -> anyhow::Result<()> {
+    *file = project::session_file(file)?;
+    Ok(())
 }
 
 /// Loads the settings that hold in the current folder, and prints what is odd about them.

@@ -1,8 +1,10 @@
 //! Tells after every message whether anything is due, at the cost of that message.
 
-use longhaul_conversation::{Message, TokenCount};
+use std::collections::HashSet;
 
-use crate::mask::{is_masked, pays};
+use longhaul_conversation::{CallId, Message, TokenCount, ToolResult};
+
+use crate::mask::{EXEMPT, is_masked, pays};
 use crate::plan::{Plan, PlanOptions, Rung, Trigger, below};
 use crate::{Estimate, Estimator, MaskWhen};
 
@@ -14,6 +16,19 @@ pub struct Gauge {
     sums: Vec<Estimate>,
     /// The outputs that could be masked: in which message, and how large.
     outputs: Vec<(usize, TokenCount)>,
+    /// Calls whose outputs are never masked.
+    exempt: HashSet<CallId>,
+}
+
+/// What a conversation calls for, as far as sizes tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Due {
+    /// Nothing yet.
+    Nothing,
+    /// Masks for old tool outputs, if their previews are as short as usual.
+    Masks,
+    /// A compaction.
+    Compaction,
 }
 
 impl Gauge {
@@ -26,8 +41,21 @@ impl Gauge {
     pub fn observe(&mut self, message: &Message) {
         let place = self.sums.len();
         self.sums.push(self.total() + self.estimator.message(message));
-        let results = message.parts.iter().filter(|part| part.as_result().is_some_and(|r| !is_masked(r)));
-        self.outputs.extend(results.map(|part| (place, self.estimator.part(part).tokens())));
+        let exempt = message.calls().filter(|call| EXEMPT.contains(&call.name.as_str()));
+        self.exempt.extend(exempt.map(|call| call.id.clone()));
+        for part in &message.parts {
+            if part.as_result().is_some_and(|result| self.can_mask(result)) {
+                self.outputs.push((place, self.estimator.part(part).tokens()));
+            }
+        }
+    }
+
+    fn can_mask(&self, result: &ToolResult) -> bool {
+        let is_exempt = match result.name.as_deref().filter(|name| !name.is_empty()) {
+            Some(name) => EXEMPT.contains(&name),
+            None => self.exempt.contains(&result.call),
+        };
+        !is_exempt && !is_masked(result)
     }
 
     /// What the messages take.
@@ -35,25 +63,47 @@ impl Gauge {
         self.total().tokens()
     }
 
+    /// What is due, by the sizes alone and without a look at any text.
+    pub fn due(&self, options: &PlanOptions) -> Due {
+        let window = options.budget.window;
+        let before = self.before(options);
+        let limit = options.budget.threshold.tokens(window);
+        let is_reached = before > window || limit.is_some_and(|limit| before >= limit);
+        let (worth, first) = self.old_outputs(options);
+        if options.trigger == Trigger::Forced {
+            return Due::Compaction;
+        }
+        if is_reached {
+            let below = limit.map_or(window, |limit| window.min(limit - TokenCount(1)));
+            let is_enough = first.is_some() && before - worth <= below;
+            return if is_enough { Due::Masks } else { Due::Compaction };
+        }
+        let masks = limit.is_some() && first.is_some_and(|first| self.masks_pay(worth, first, options));
+        if masks { Due::Masks } else { Due::Nothing }
+    }
+
     /// The plan to wait, if it is certain that nothing is due; otherwise [`crate::plan`] decides.
     ///
     /// Masks are weighed by the sizes of outputs alone: one that hardly pays may have to wait for another turn.
     pub fn plan_to_wait(&self, options: &PlanOptions) -> Option<Plan> {
-        let window = options.budget.window;
-        let before = (self.total() + options.fixed.total().into()).tokens();
-        let limit = options.budget.threshold.tokens(window);
-        let is_due = before > window || limit.is_some_and(|limit| before >= limit);
-        if is_due || options.trigger == Trigger::Forced || limit.is_some() && self.may_mask(options) {
+        if self.due(options) != Due::Nothing {
             return None;
         }
+        let before = self.before(options);
+        let limit = options.budget.threshold.tokens(options.budget.window);
         Some(Plan { rung: Rung::Wait, reason: below(before, limit), before })
+    }
+
+    fn before(&self, options: &PlanOptions) -> TokenCount {
+        (self.total() + options.fixed.total().into()).tokens()
     }
 
     fn total(&self) -> Estimate {
         self.sums.last().copied().unwrap_or(Estimate::ZERO)
     }
 
-    fn may_mask(&self, options: &PlanOptions) -> bool {
+    /// What the outputs behind the protected ones take, and the message of the first; none if they are not worth a mask.
+    fn old_outputs(&self, options: &PlanOptions) -> (TokenCount, Option<usize>) {
         let limits = options.budget.outputs;
         let newest = self.sums.len().saturating_sub(1);
         let mut newer = TokenCount::ZERO;
@@ -63,7 +113,11 @@ impl Gauge {
         });
         let (worth, first) =
             old.fold((TokenCount::ZERO, None), |(worth, _), (place, size)| (worth + *size, Some(*place)));
-        let Some(first) = first.filter(|_| worth >= limits.worthwhile) else { return false };
+        (worth, first.filter(|_| worth >= limits.worthwhile))
+    }
+
+    /// Whether masks below the threshold are worth it that save at most `worth` from the message at `first` on.
+    fn masks_pay(&self, worth: TokenCount, first: usize, options: &PlanOptions) -> bool {
         match options.mask_when {
             MaskWhen::Always => true,
             MaskWhen::ItPays(prices) => {
@@ -80,6 +134,7 @@ mod tests {
     use super::*;
     use crate::shapes::{any_conversation, conversation};
     use crate::{CachePrices, Tracker, plan};
+    use longhaul_conversation::Body;
     use proptest::prelude::*;
 
     fn gauge(messages: &[Message]) -> Gauge {
@@ -111,6 +166,37 @@ mod tests {
         let mask_when = MaskWhen::ItPays(CachePrices { write: 9.0, cached: 0.1 });
         let options = PlanOptions { mask_when, ..PlanOptions::new(TokenCount(16_000)) };
         assert!(gauge(&conversation(shape)).plan_to_wait(&options).is_some());
+    }
+
+    #[track_caller]
+    fn check_due(shape: &str, trigger: Trigger, due: Due) {
+        let options = PlanOptions { trigger, ..PlanOptions::new(TokenCount(16_000)) };
+        assert_eq!(gauge(&conversation(shape)).due(&options), due, "{shape}");
+    }
+
+    #[test]
+    fn what_is_due_is_told_by_sizes() {
+        check_due("user reply", Trigger::Automatic, Due::Nothing);
+        check_due("user reply", Trigger::Forced, Due::Compaction);
+        check_due("user*20000 reply*12000", Trigger::Automatic, Due::Compaction);
+        check_due("user call result*9600 call result*16400 reply", Trigger::Automatic, Due::Masks);
+        // At the threshold masks come first where they can be enough.
+        check_due("user call result*20000 call result*16400 reply", Trigger::Automatic, Due::Masks);
+        check_due("user*36000 call result*9600 call result*16400 reply", Trigger::Automatic, Due::Compaction);
+    }
+
+    #[test]
+    fn outputs_that_are_never_masked_are_no_reason_to_look() {
+        let mut messages = conversation("user call result*9600 call result*16400 reply");
+        for call in messages.iter_mut().flat_map(|message| &mut message.parts) {
+            if let Body::Call(call) = &mut call.body {
+                call.name = "activate_skill".into();
+            }
+            if let Body::Result(result) = &mut call.body {
+                result.name = None;
+            }
+        }
+        assert_eq!(gauge(&messages).due(&PlanOptions::new(TokenCount(16_000))), Due::Nothing);
     }
 
     proptest! {

@@ -74,7 +74,7 @@ pub use curate::{EmptyMessages, curate};
 pub use cut::{Cut, CutReason, CutSettings, InvalidFraction, plan_cut, reference_split};
 pub use estimate::{Estimate, Estimator, Meter, Weights};
 pub use extract::AnchorKind;
-pub use gauge::Gauge;
+pub use gauge::{Due, Gauge};
 pub use groups::complete_groups;
 pub use ledger::{
     CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,

@@ -14,7 +14,7 @@ const TAG: &str = "<tool_output_masked>";
 const FURTHER_REQUESTS: f64 = 20.0;
 
 /// Tools whose answers stay: what the user decided and what skills say must not fade.
-const EXEMPT: &[&str] = &[
+pub(crate) const EXEMPT: &[&str] = &[
     "activate_skill",
     "ask_user",
     "enter_plan_mode",

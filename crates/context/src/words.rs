@@ -125,13 +125,17 @@ impl Words {
 
     /// Whether the pattern fits somewhere.
     pub(crate) fn fit(&self, pattern: &str) -> bool {
-        (0..self.words.len()).any(|place| self.fit_at(pattern, place))
+        let (token, rest) = first_token(pattern);
+        (0..self.words.len()).any(|place| self.fit_tokens(token, rest, place))
     }
 
     /// Whether the pattern fits from the word at `place` on.
     pub(crate) fn fit_at(&self, pattern: &str, place: usize) -> bool {
-        let (token, rest) =
-            pattern.split_once(' ').map_or((pattern, None), |(token, rest)| (token, Some(rest)));
+        let (token, rest) = first_token(pattern);
+        self.fit_tokens(token, rest, place)
+    }
+
+    fn fit_tokens(&self, token: &str, rest: Option<&str>, place: usize) -> bool {
         if token == "~" {
             let rest = rest.unwrap_or_default();
             return (place..=place + GAP).any(|place| self.fit_at(rest, place));
@@ -146,7 +150,14 @@ impl Words {
     }
 }
 
+fn first_token(pattern: &str) -> (&str, Option<&str>) {
+    pattern.split_once(' ').map_or((pattern, None), |(token, rest)| (token, Some(rest)))
+}
+
 fn fits_token(word: &str, token: &str) -> bool {
+    if !token.starts_with('@') {
+        return token.as_bytes().split(|byte| *byte == b'|').any(|known| known == word.as_bytes());
+    }
     match token {
         "@any" => true,
         "@plural" => word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("'s"),

@@ -24,6 +24,7 @@
 //! assert_eq!(repaired.repairs.len(), 1);
 //! ```
 
+mod answer;
 mod fingerprint;
 mod fragment;
 mod ids;
@@ -42,6 +43,7 @@ mod tool_call;
 mod transcript;
 mod usage;
 
+pub use answer::Answer;
 pub use fingerprint::{Fingerprint, fingerprint_chain, fingerprint_message};
 pub use fragment::{Fragment, Place};
 pub use ids::{CallId, MessageId, Ordinal};

@@ -17,13 +17,17 @@ pub trait Model: Send + Sync {
 }
 
 /// One thing that happens while a model answers.
+///
+/// All text and reasoning arrives as deltas. Where a piece of it carries something of its vendor's, such as a
+/// signature, a [`ResponseEvent::Part`] with the whole piece follows its deltas and stands for them: who shows an
+/// answer needs only the deltas, who keeps it folds all events into an [`crate::Answer`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResponseEvent {
     /// A piece of the answer's text.
     TextDelta(String),
     /// A piece of the reasoning.
     ThoughtDelta(String),
-    /// A part is complete: a call, a signed thought, media or something opaque.
+    /// A part is complete: a call, media, something opaque, or a text or thought in place of its deltas.
     Part(Part),
     /// The provider told what the call consumed; a later one replaces an earlier one.
     Usage(Usage),
@@ -50,25 +54,47 @@ pub enum FinishReason {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// Try again, not before the time the provider gives.
-    #[error("the model is busy")]
+    #[error("the model is busy: {reason}")]
     Busy {
+        /// What the provider said.
+        reason: String,
         /// How long the provider asks to wait.
         retry_after: Option<Duration>,
+    },
+    /// Pay, wait for another day, or use another model: trying again soon is of no use.
+    #[error("{provider} allows no further requests: {reason}")]
+    Exhausted {
+        /// Who refused.
+        provider: String,
+        /// What the provider said.
+        reason: String,
     },
     /// Shorten the request.
     #[error("the request does not fit in the context window")]
     TooLong,
-    /// Give a key, or another one.
-    #[error("{provider} did not accept the key")]
+    /// Give a key.
+    #[error("there is no key for {provider}")]
+    NoKey {
+        /// Who wants a key.
+        provider: String,
+        /// Where one was looked for, such as the names of environment variables.
+        looked_at: Vec<String>,
+    },
+    /// Give another key.
+    #[error("{provider} did not accept the key{}", behind_colon(.reason))]
     Unauthorised {
         /// Who refused.
         provider: String,
+        /// What the provider said, where that helps.
+        reason: Option<String>,
     },
     /// Name another model.
     #[error("there is no model {model:?}")]
     UnknownModel {
         /// The name that was asked for.
         model: String,
+        /// Known names that are like it, the most alike first.
+        nearest: Vec<String>,
     },
     /// Mend the request: sending it again would fail again.
     #[error("the provider refused the request: {reason}")]
@@ -84,10 +110,80 @@ pub enum ModelError {
         /// What went wrong.
         reason: String,
     },
+    /// Check the endpoint: something answered, but not as a model does.
+    #[error("what answered at {host} is not a model: {reason}")]
+    NotAModel {
+        /// The host that was called.
+        host: String,
+        /// What came instead of an answer.
+        reason: String,
+    },
     /// The answer broke off; it may be asked for again.
     #[error("the answer broke off: {reason}")]
     Interrupted {
         /// What went wrong.
         reason: String,
     },
+}
+
+fn behind_colon(text: &Option<String>) -> String {
+    text.as_ref().map(|text| format!(": {text}")).unwrap_or_default()
+}
+
+impl ModelError {
+    /// What a person can do about it.
+    pub fn hint(&self) -> String {
+        match self {
+            Self::Busy { retry_after: Some(wait), .. } => {
+                format!("try again in {} s, or use another model", wait.as_secs().max(1))
+            }
+            Self::Busy { .. } => "try again in a little while, or use another model".into(),
+            Self::Exhausted { .. } => "look at the plan and its limits, or use another model".into(),
+            Self::TooLong => "compact the conversation, or use a model with a larger window".into(),
+            Self::NoKey { looked_at, .. } if looked_at.is_empty() => "set a key in settings.json".into(),
+            Self::NoKey { looked_at, .. } => format!("set {}", looked_at.join(" or ")),
+            Self::Unauthorised { .. } => {
+                "check that the key is whole, still valid and meant for this endpoint".into()
+            }
+            Self::UnknownModel { nearest, .. } if nearest.is_empty() => "check the model's name".into(),
+            Self::UnknownModel { nearest, .. } => format!("did you mean {}?", nearest.join(" or ")),
+            Self::Refused { .. } => "change the request: the same one would be refused again".into(),
+            Self::Unreachable { reason, .. } if reason.contains("certificate") => {
+                "if a proxy uses a certificate of its own, name it with --ca-file".into()
+            }
+            Self::Unreachable { .. } => "check the network, the endpoint's address and any proxy".into(),
+            Self::NotAModel { .. } => "check the endpoint's address and any proxy in between".into(),
+            Self::Interrupted { .. } => "ask again; what had arrived is kept".into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_hint(error: &ModelError, expected: &str) {
+        assert_eq!(error.hint(), expected, "{error}");
+    }
+
+    #[test]
+    fn hints_name_what_the_error_knows() {
+        let names = |names: &[&str]| names.iter().map(|name| name.to_string()).collect::<Vec<_>>();
+        let busy = |seconds| ModelError::Busy {
+            reason: "overloaded".into(),
+            retry_after: Some(Duration::from_millis(seconds)),
+        };
+        check_hint(&busy(7_000), "try again in 7 s, or use another model");
+        check_hint(&busy(200), "try again in 1 s, or use another model");
+        let no_key = |looked_at| ModelError::NoKey { provider: "Gemini".into(), looked_at };
+        check_hint(
+            &no_key(names(&["GEMINI_API_KEY", "GOOGLE_API_KEY"])),
+            "set GEMINI_API_KEY or GOOGLE_API_KEY",
+        );
+        check_hint(&no_key(Vec::new()), "set a key in settings.json");
+        let unknown = |nearest| ModelError::UnknownModel { model: "gpt5".into(), nearest };
+        check_hint(&unknown(names(&["gpt-5"])), "did you mean gpt-5?");
+        check_hint(&unknown(Vec::new()), "check the model's name");
+    }
 }

@@ -47,6 +47,7 @@ macro_rules! sample {
 const SAMPLES: &[Sample] = &[
     sample!("claude-code.jsonl", ClaudeCode, Lines, "Done."),
     sample!("gemini.jsonl", GeminiJsonl, Lines, "Deleted."),
+    sample!("longhaul.jsonl", GeminiJsonl, Lines, "Agreed."),
     sample!("gemini.json", GeminiJson, Document, "It is not there."),
     sample!("gemini-contents.json", GeminiContents, Document, "One file."),
     sample!("neutral.json", Neutral, Document, "Hello."),

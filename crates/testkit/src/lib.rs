@@ -7,6 +7,9 @@
 //! }
 //! ```
 
+#[cfg(feature = "servers")]
+pub mod fake_provider;
+
 use std::path::{Path, PathBuf};
 
 /// The folder of real sessions that `LONGHAUL_CORPUS` names. Where it is not set, prints `skipped: no corpus` so that a

@@ -5,5 +5,6 @@ pub(crate) mod compress;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod inspect;
+pub(crate) mod recall;
 pub(crate) mod sessions;
 pub(crate) mod tracked;

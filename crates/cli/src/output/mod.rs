@@ -6,7 +6,7 @@ mod page;
 mod progress;
 mod visible;
 
-use std::io::IsTerminal;
+use std::io::{IsTerminal, Write};
 
 use crate::args::Color;
 
@@ -16,6 +16,12 @@ pub(crate) use numbers::{percent, plural, span};
 pub(crate) use page::Page;
 pub(crate) use progress::with_progress;
 pub(crate) use visible::{escape_json, fit, pad, pad_left, visible, wrapped};
+
+/// Writes text to standard output.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    std::io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(())
+}
 
 /// What is known about where the output goes.
 #[derive(Clone, Copy, Debug)]

@@ -11,6 +11,7 @@ mod layers;
 mod lookup;
 mod problem;
 mod provenance;
+mod retention;
 
 pub(crate) use files::settings_files;
 pub(crate) use layers::{Loaded, Settings};

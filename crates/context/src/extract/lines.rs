@@ -145,25 +145,25 @@ pub(crate) fn count_plain_words(text: &str, most: usize) -> usize {
             continue;
         }
         let start = at;
-        let mut is_camel = false;
-        let mut last = 0;
-        loop {
-            let next = class_at(at);
-            if next & LETTER == 0 {
-                break;
-            }
-            is_camel |= next & UPPER != 0 && last & LETTER != 0 && last & UPPER == 0;
-            last = next;
+        let mut inner = 0;
+        at += 1;
+        while class_at(at) & LETTER != 0 {
+            inner |= class_at(at);
             at += 1;
         }
+        let is_camel = inner & UPPER != 0 && has_hump(&bytes[start..at]);
         let behind = class_at(at);
         let is_name = before & JOINT != 0
             || behind & NAMING != 0
             || behind & JOINT != 0 && class_at(at + 1) & (LETTER | DIGIT) != 0;
         count += usize::from(!is_camel && !is_name && at - start >= 2);
-        before = last;
     }
     count
+}
+
+/// Whether a capital stands behind a small letter.
+fn has_hump(letters: &[u8]) -> bool {
+    letters.array_windows().any(|[one, other]| one.is_ascii_lowercase() && other.is_ascii_uppercase())
 }
 
 const LETTER: u8 = 1;

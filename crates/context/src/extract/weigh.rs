@@ -4,6 +4,8 @@
 //! was named, by whom, what kind of thing it is, and how many other things the message named. What stands in a long list is
 //! seldom needed again; what the model or the user said themselves often is.
 
+use std::sync::LazyLock;
+
 use longhaul_conversation::Ordinal;
 
 use super::anchors::AnchorKind;
@@ -64,7 +66,6 @@ fn weigh(anchor: &Anchor, places: &Places, newest: Ordinal, path: f32) -> f32 {
     let crowd = places.crowd.unwrap_or(MOST_LINES as u32);
     let last = if places.last > 0 { places.last } else { anchor.last.0 };
     let age = newest.0.saturating_sub(last);
-    let log = |count: u32| (count as f32).ln_1p();
     let mut sum = -1.4 + 0.65 * log(places.lines) - 0.45 * log(age) - 0.35 * log(crowd);
     sum += 0.68 * f32::from(anchor.typed.min(2));
     if anchor.in_prose {
@@ -82,6 +83,13 @@ fn weigh(anchor: &Anchor, places: &Places, newest: Ordinal, path: f32) -> f32 {
         AnchorKind::Command | AnchorKind::Quoted => 0.5,
     };
     1.0 / (1.0 + (-sum).exp())
+}
+
+/// The logarithm of a count and one. Most counts are small, and this is asked for again and again.
+fn log(count: u32) -> f32 {
+    static SMALL: LazyLock<Vec<f32>> =
+        LazyLock::new(|| (0..1_024u16).map(|count| f32::from(count).ln_1p()).collect());
+    SMALL.get(count as usize).copied().unwrap_or_else(|| (count as f32).ln_1p())
 }
 
 #[cfg(test)]

@@ -256,10 +256,10 @@ fn says_new(told: &str) -> Option<bool> {
 
 /// A result without what hosts put around a file's content.
 fn content(text: &str) -> &str {
-    let text = match tail(text, 4000).rfind("\n\n<system-reminder>") {
-        Some(end) => &text[..text.len() - tail(text, 4000).len() + end],
-        None => text,
-    };
+    let end = tail(text, 4000);
+    let reminder = memchr::memrchr_iter(b'<', end.as_bytes())
+        .find(|at| end[..*at].ends_with("\n\n") && end[*at..].starts_with("<system-reminder>"));
+    let text = reminder.map_or(text, |at| &text[..text.len() - end.len() + at - 2]);
     let is_preamble = text.starts_with("Here's the result of running `cat -n`");
     if is_preamble { text.split_once('\n').map_or("", |(_, content)| content) } else { text }
 }

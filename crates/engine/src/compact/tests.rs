@@ -195,7 +195,7 @@ fn what_cannot_be_counted_changes_nothing_and_costs_nothing() {
     let settings = Settings { counting: Counting::Exact, ..Settings::default() };
     let trial = Trial::new(work(12, 3_000), 16_000).with(settings);
     let scripted = always(&ScriptedReply::text(ANSWER));
-    let fails = |_: &[Message]| Err(ModelError::Busy { retry_after: None });
+    let fails = |_: &[Message]| Err(ModelError::Busy { retry_after: None, reason: "overloaded".into() });
     for counter in [None, Some(&Count(fails) as &dyn crate::Counter)] {
         let outcome = trial.run_with(&by_model(&scripted), counter, None);
         assert_eq!((outcome.result.status, outcome.messages()), (Status::FailedTokenCount, None));
@@ -204,7 +204,7 @@ fn what_cannot_be_counted_changes_nothing_and_costs_nothing() {
     assert!(scripted.requests().is_empty());
     // Where only the result cannot be counted, the summary was paid for: that is a failure.
     let half = |messages: &[Message]| match messages.len() {
-        0..20 => Err(ModelError::Busy { retry_after: None }),
+        0..20 => Err(ModelError::Busy { retry_after: None, reason: "overloaded".into() }),
         _ => Ok(TokenCount(9_000)),
     };
     let outcome = trial.run_with(&by_model(&scripted), Some(&Count(half)), None);

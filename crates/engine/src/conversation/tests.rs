@@ -374,7 +374,7 @@ fn any_reply() -> impl Strategy<Value = ScriptedReply> {
         tags.prop_map(move |text| finished(text, FinishReason::Other("MYSTERY".into()))),
         tags.prop_map(|text| ScriptedReply::events([ResponseEvent::TextDelta(text)])),
         Just(ScriptedReply::error(ModelError::TooLong)),
-        Just(ScriptedReply::error(ModelError::Busy { retry_after: None })),
+        Just(ScriptedReply::error(ModelError::Busy { retry_after: None, reason: "overloaded".into() })),
         tags.prop_map(
             |text| ScriptedReply::text(text).then_error(ModelError::Interrupted { reason: "cut".into() })
         ),

@@ -33,6 +33,12 @@ pub enum LogError {
         /// Its format.
         format: Format,
     },
+    /// Nothing in the file is a session. The caller names another file.
+    #[error("{} holds no session", path.display())]
+    NoSession {
+        /// The file.
+        path: PathBuf,
+    },
     /// The id of a session says nothing that a file could be named by.
     #[error("{id:?} is no id for a session")]
     BadId {

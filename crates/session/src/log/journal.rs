@@ -121,6 +121,14 @@ impl Log {
         self.take_and_write(&record)
     }
 
+    /// Says in one sentence what the session is about.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], and then nothing has happened.
+    pub fn set_summary(&mut self, summary: &str) -> Result<(), LogError> {
+        self.take_and_write(&json!({"$set": {"summary": summary}}))
+    }
+
     /// Takes back this message and everything after it. A compaction that covers it is void.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Begins and opens logs, and mends what a crash left behind.
 
+use std::fmt;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -59,6 +60,22 @@ pub enum Recovery {
     },
 }
 
+/// For people, as a sentence without its end.
+impl fmt::Display for Recovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TornLineCut { bytes } => {
+                write!(f, "the last record had broken off and was removed ({bytes} bytes)")
+            }
+            Self::LineClosed => f.write_str("the last record was not closed; it is now"),
+            Self::EmptyFile => f.write_str("the file was empty and was begun anew"),
+            Self::Unreadable { renamed } => {
+                write!(f, "the file was no session and was renamed to {}", renamed.display())
+            }
+        }
+    }
+}
+
 impl Log {
     /// Begins a session in the folder of a project's chats.
     ///
@@ -88,11 +105,7 @@ impl Log {
     /// [`LogError::InUse`] if another process has it open, [`LogError::OtherFormat`] if it is a session of another kind,
     /// or what prevents the file from being read.
     pub fn open(path: &Path, new: &NewSession) -> Result<Self, LogError> {
-        let mut file = LogFile::open(path)?;
-        let length = file.reader()?.metadata().map_err(|cause| failed("read", path, cause))?.len();
-        let replay = Replay::read(file.reader()?).map_err(|error| unreadable(path, error))?;
-        let mut log = Self::on(path.to_path_buf(), Some(file));
-        log.replay = replay;
+        let (mut log, length) = Self::load(path)?;
         if log.replay.is_empty() {
             return log.begin_anew(length, new);
         }
@@ -100,18 +113,51 @@ impl Log {
         Ok(log)
     }
 
+    /// Opens a session to continue it, as [`Log::open`], but begins none: a file that is no session stays as it is.
+    ///
+    /// # Errors
+    /// [`LogError::NoSession`], and as [`Log::open`].
+    pub fn open_existing(path: &Path) -> Result<Self, LogError> {
+        let (mut log, length) = Self::load(path)?;
+        if log.replay.is_empty() {
+            log.refuse_other_format()?;
+            return Err(LogError::NoSession { path: path.to_path_buf() });
+        }
+        log.mend_tail(length)?;
+        Ok(log)
+    }
+
+    /// The log with everything that can be read, and the length of its file.
+    fn load(path: &Path) -> Result<(Self, u64), LogError> {
+        let mut file = LogFile::open(path)?;
+        let length = file.reader()?.metadata().map_err(|cause| failed("read", path, cause))?.len();
+        let replay = Replay::read(file.reader()?).map_err(|error| unreadable(path, error))?;
+        let mut log = Self::on(path.to_path_buf(), Some(file));
+        log.replay = replay;
+        Ok((log, length))
+    }
+
+    /// A session of another kind is not for us to continue, nor to put aside.
+    fn refuse_other_format(&mut self) -> Result<(), LogError> {
+        let path = self.path().to_path_buf();
+        let Some(file) = &mut self.file else { return Ok(()) };
+        match read_session(file.reader()?) {
+            Ok(session) if session.info.format != Format::GeminiJsonl => {
+                Err(LogError::OtherFormat { path, format: session.info.format })
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Nothing in the file is a session's.
     fn begin_anew(mut self, length: u64, new: &NewSession) -> Result<Self, LogError> {
-        let path = self.path().to_path_buf();
+        if length > 0 {
+            self.refuse_other_format()?;
+        }
         let Some(file) = &mut self.file else { return Ok(self) };
         if length == 0 {
             self.recovered.push(Recovery::EmptyFile);
         } else {
-            if let Ok(session) = read_session(file.reader()?)
-                && session.info.format != Format::GeminiJsonl
-            {
-                return Err(LogError::OtherFormat { path, format: session.info.format });
-            }
             let renamed = file.start_over(&format!(".unreadable-{}", new.at.as_millis()))?;
             self.recovered.push(Recovery::Unreadable { renamed });
         }

@@ -9,8 +9,8 @@ use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// As many characters of what a user said are kept.
-const CLIP: usize = 400;
+/// As many bytes of what a user said are kept.
+const CLIP: usize = 500;
 
 /// What a record says: a header, a message, or a change; a nested one of `$set`.
 #[derive(Debug, Default)]
@@ -120,8 +120,8 @@ impl Content {
             self.text.push(' ');
         }
         let text = if is_first { trimmed } else { text };
-        let room = CLIP.saturating_sub(self.text.chars().count());
-        self.text.extend(text.chars().take(room));
+        let room = CLIP.saturating_sub(self.text.len());
+        self.text.push_str(&text[..text.floor_char_boundary(room)]);
     }
 
     fn join(&mut self, other: &Self) {
@@ -428,6 +428,6 @@ mod tests {
         let record =
             format!(r#"{{"id":"1","type":"user","content":"{}{}"}}"#, " ".repeat(900), "日".repeat(900));
         let told = Fields::parse(record.as_bytes()).expect("JSON").into_message().expect("a message");
-        assert_eq!(told.words.expect("words").chars().count(), CLIP - 1);
+        assert_eq!(told.words.expect("words").chars().count(), CLIP / "日".len());
     }
 }

@@ -541,6 +541,26 @@ fn a_session_in_use_is_not_deleted() {
     home.store.delete(ONE).expect("released");
 }
 
+#[test]
+fn a_session_without_a_request_goes_when_it_ends() {
+    let home = Fixture::new();
+    let kept = home.session(ONE, 1, 2);
+    let startup = home.file(TWO, 1, "jsonl", &header(TWO, 1, 2));
+    let command = r#"{"id":"1","type":"user","content":"/quit"}"#;
+    let commands =
+        home.file(THREE, 1, "jsonl", &[&header(THREE, 1, 2), command].map(str::to_owned).join("\n"));
+    home.put(&format!("logs/session-{TWO}.jsonl"));
+    assert!(home.store.delete_unless_resumable(&kept).expect("looked at").is_none());
+    for name in [&startup, &commands] {
+        assert!(home.store.delete_unless_resumable(name).expect("deleted").is_some());
+        assert!(!home.chat(name).exists());
+    }
+    assert!(home.chat(&kept).exists() && !home.has(&format!("logs/session-{TWO}.jsonl")));
+    for hostile in ["", "..", "../x", "session-../x.jsonl", "notes.md", ONE] {
+        assert!(matches!(home.store.delete_unless_resumable(hostile), Err(StoreError::InvalidName { .. })));
+    }
+}
+
 // Retention.
 
 const NOW: u32 = 31;
@@ -698,6 +718,20 @@ fn what_was_used_since_the_plan_is_spared() {
     set_modified(&output, day(31));
     let pruned = home.store.run_retention(&plan);
     assert_eq!((pruned.sessions.deleted, pruned.sessions.skipped, pruned.tool_outputs.deleted), (0, 4, 0));
+}
+
+#[test]
+fn a_session_without_times_goes_by_those_of_its_file() {
+    let home = Fixture::new();
+    let text = format!("{{\"sessionId\":\"{ONE}\",\"projectHash\":\"p\"}}\n{ASK}");
+    let name = home.file(ONE, 1, "jsonl", &text);
+    set_modified(&home.chat(&name), day(1));
+    let plan = plan(&home, limits(Some(25), None), None);
+    assert_eq!(sketch(&plan), ["TooOld 1"]);
+    set_modified(&home.chat(&name), day(31));
+    assert_eq!(home.store.run_retention(&plan).sessions.skipped, 1);
+    set_modified(&home.chat(&name), day(1));
+    assert_eq!(home.store.run_retention(&plan).sessions.deleted, 1);
 }
 
 #[test]

@@ -32,7 +32,7 @@ use crate::window::Window;
 #[derive(Debug, Args)]
 pub(crate) struct CompressOptions {
     /// The session: a file of any known format, or - for standard input.
-    file: PathBuf,
+    pub(crate) file: PathBuf,
     /// The size of the context window in tokens, such as 200000, 200k or 1m; otherwise the session's model decides.
     #[arg(long, value_name = "N", value_parser = parse_tokens)]
     window: Option<TokenCount>,

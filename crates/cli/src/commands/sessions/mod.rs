@@ -1,11 +1,17 @@
-//! `longhaul sessions`: repairs recorded sessions, and writes them in other formats.
+//! `longhaul sessions`: the sessions of a project, and recorded sessions of any format.
 
+mod delete;
 mod export;
+mod import;
+mod list;
 pub(crate) mod losses;
+mod prune;
 pub(crate) mod repair;
 pub(crate) mod report;
+mod show;
+mod undo;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
@@ -14,10 +20,24 @@ use longhaul_session::{Format, Session, read_session};
 use crate::args::Color;
 use crate::destination::{Destination, Existing};
 use crate::input;
+use crate::project::session_file;
 use crate::redaction::Redaction;
+use crate::settings::Settings;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
+    /// Lists the sessions of the current folder.
+    List(list::ListOptions),
+    /// Shows what was said in a session.
+    Show(show::ShowOptions),
+    /// Makes a session of this folder from a recorded session of any format.
+    Import(import::ImportOptions),
+    /// Takes the newest compaction of a session back.
+    Undo(undo::UndoOptions),
+    /// Deletes sessions with everything that belongs to them.
+    Delete(delete::DeleteOptions),
+    /// Deletes sessions that are older, or more, than the settings keep.
+    Prune(prune::PruneOptions),
     /// Makes a session acceptable to every provider again, losing nothing, and lists each repair.
     Repair(RepairOptions),
     /// Writes a session in another format, and tells what that format cannot hold.
@@ -44,7 +64,8 @@ pub(crate) struct ExportOptions {
 
 #[derive(Debug, Args)]
 struct Files {
-    /// The session: a file of any known format, or - for standard input.
+    /// The session: a file of any known format, - for standard input, or a session of this folder: latest, its number
+    /// in `sessions list`, or its id.
     file: PathBuf,
     /// Where to write the result, - for standard output; without it nothing is written.
     #[arg(short, long = "output", value_name = "OUT")]
@@ -90,9 +111,19 @@ impl From<TargetFormat> for Format {
     }
 }
 
-/// Runs one of the commands.
-pub(crate) fn run(command: &SessionsCommand, color: Color) -> anyhow::Result<()> {
+/// Runs one of the commands. Only some need settings.
+pub(crate) fn run(
+    command: &SessionsCommand,
+    load_settings: impl FnOnce() -> anyhow::Result<Settings>,
+    color: Color,
+) -> anyhow::Result<()> {
     match command {
+        SessionsCommand::List(options) => list::run(options, color),
+        SessionsCommand::Show(options) => show::run(options, color),
+        SessionsCommand::Import(options) => import::run(options, color),
+        SessionsCommand::Undo(options) => undo::run(options, color),
+        SessionsCommand::Delete(options) => delete::run(options, color),
+        SessionsCommand::Prune(options) => prune::run(options, &load_settings()?, color),
         SessionsCommand::Repair(options) => repair::run(options, color),
         SessionsCommand::Export(options) => export::run(options, color),
     }
@@ -102,14 +133,12 @@ impl Files {
     /// Where the result goes; asked before the session is read.
     fn destination(&self) -> anyhow::Result<Destination> {
         let existing = if self.force { Existing::Replaced } else { Existing::Kept };
-        Destination::plan(self.out.as_deref(), &self.file, existing)
+        Destination::plan(self.out.as_deref(), &session_file(&self.file)?, existing)
     }
 
     /// Reads the whole session, and takes secrets out if that is asked for.
     fn load(&self) -> anyhow::Result<(Session, Option<Redaction>)> {
-        let name = input::display_name(&self.file);
-        let source = input::open(&self.file)?;
-        let mut session = read_session(source).with_context(|| format!("could not read {name}"))?;
+        let mut session = load(&self.file)?;
         let redaction = self.redact.then(|| {
             let mut redaction = Redaction::default();
             redaction.session(&mut session);
@@ -117,4 +146,11 @@ impl Files {
         });
         Ok((session, redaction))
     }
+}
+
+/// Reads a whole session: a file, or a session of this project.
+fn load(given: &Path) -> anyhow::Result<Session> {
+    let file = session_file(given)?;
+    let name = input::display_name(&file);
+    read_session(input::open(&file)?).with_context(|| format!("could not read {name}"))
 }

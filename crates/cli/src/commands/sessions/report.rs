@@ -34,6 +34,11 @@ pub(crate) fn print_json(object: &Value, destination: &Destination) -> anyhow::R
     print(&escape_json(&format!("{object:#}\n")), destination)
 }
 
+/// An object on standard output, where the result goes nowhere else.
+pub(crate) fn print_all(object: &Value) -> anyhow::Result<()> {
+    crate::output::print(&escape_json(&format!("{object:#}\n")))
+}
+
 /// What could not be read.
 pub(crate) fn warnings(session: &Session, screen: &Screen) -> String {
     if session.info.warnings == 0 {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 
 use longhaul_conversation::Timestamp;
 
@@ -117,7 +118,7 @@ impl Store {
         for file in files {
             let path = self.chats.join(file);
             match load_metadata(&path) {
-                Ok(found) if is_as_planned(item, found.as_ref()) => {}
+                Ok(found) if is_as_planned(item, found.as_ref(), &path) => {}
                 Ok(_) => return Ok(Fate::Skipped),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Fate::Skipped),
                 Err(cause) => return Err(StoreError::Failed { act: "read", path, cause }),
@@ -149,10 +150,12 @@ impl Store {
 
 /// Whether a file still deserves what was planned for it. A listing may come from the index, and time has passed: the
 /// file itself has the last word.
-fn is_as_planned(item: &DoomedItem, found: Option<&SessionMetadata>) -> bool {
+fn is_as_planned(item: &DoomedItem, found: Option<&SessionMetadata>, path: &Path) -> bool {
     match (item, found) {
         (DoomedItem::Session { id, updated, .. }, Some(found)) => {
-            found.id == *id && found.updated.or(found.started).is_none_or(|at| at <= *updated)
+            let written = || path.symlink_metadata().ok().map(|metadata| modified(&metadata));
+            let at = found.updated.or(found.started).or_else(written);
+            found.id == *id && at.is_some_and(|at| at <= *updated)
         }
         (DoomedItem::Flawed { .. }, Some(found)) => {
             found.kind == SessionRole::Subagent || !found.has_resumable_content

@@ -1,0 +1,183 @@
+//! `longhaul recall QUERY`: finds again what was said or compacted away in this project's sessions.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use longhaul_archive::{Hit, Search, SessionRef};
+use longhaul_session::{Event, read};
+use serde_json::{Value, json};
+
+use crate::commands::sessions::report::print_all;
+use crate::failure::hinted;
+use crate::output::{Page, Screen, fit, plural, thousands, visible, with_progress};
+use crate::project::{self, Project, session_file};
+use crate::told::Told;
+
+#[derive(Debug, Args)]
+pub(crate) struct RecallOptions {
+    /// What to look for: words, a "quoted phrase", a path, or a mark such as m12.
+    #[arg(required = true)]
+    query: Vec<String>,
+    /// Looks in one session only: latest, its number in `sessions list`, its id, or a file of any known format.
+    #[arg(long, value_name = "SESSION")]
+    session: Option<PathBuf>,
+    /// How many places to show.
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = limit)]
+    limit: usize,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Finds and prints.
+pub(crate) fn run(options: &RecallOptions, screen: &Screen) -> anyhow::Result<()> {
+    let query = options.query.join(" ");
+    let mut search = Search::new(&query);
+    if search.is_empty() {
+        return Err(hinted(anyhow!("there is nothing to look for in {query:?}"), "give a word or a path"));
+    }
+    let files = files(options)?;
+    let mut unread = Vec::new();
+    with_progress(
+        || "searching sessions".to_string(),
+        || {
+            for (id, path) in &files {
+                if let Err(error) = look_through(&mut search, id, path) {
+                    unread.push(format!("{}: {error:#}", path.display()));
+                }
+            }
+        },
+    );
+    if unread.len() == files.len() {
+        return Err(anyhow!("could not read {}", unread.join("; ")));
+    }
+    let hits = search.hits(options.limit);
+    if options.json {
+        return print_all(&json(&query, files.len(), &search, &hits, &unread));
+    }
+    for unread in &unread {
+        eprintln!("warning: could not read {}", visible(unread));
+    }
+    crate::output::print(&text(*screen, &query, files.len(), &search, &hits))
+}
+
+fn limit(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|limit| *limit > 0).ok_or_else(|| "expected a number of at least 1".into())
+}
+
+/// The sessions to look through, each with its id.
+fn files(options: &RecallOptions) -> anyhow::Result<Vec<(String, PathBuf)>> {
+    if let Some(given) = &options.session {
+        let path = session_file(given)?;
+        let name = path.file_stem().map_or_else(|| "session".into(), |name| name.to_string_lossy());
+        return Ok(vec![(name.into_owned(), path.clone())]);
+    }
+    let no_sessions = || project::failure(longhaul_session::StoreError::NoSessions);
+    let project = Project::find()?.ok_or_else(no_sessions)?;
+    let listing = project.store().list().context("could not list the sessions")?;
+    let mut files = Vec::new();
+    for session in listing.sessions {
+        let id = session.id().to_string();
+        let chains = project.store().chats().join(&id);
+        files.push((id.clone(), session.path));
+        files.extend(jsonl_in(&chains).into_iter().map(|path| {
+            let agent = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            (format!("{id}/{agent}"), path)
+        }));
+    }
+    if files.is_empty() { Err(no_sessions()) } else { Ok(files) }
+}
+
+fn jsonl_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        entries.filter(|path| path.extension().is_some_and(|extension| extension == "jsonl")).collect();
+    files.sort();
+    files
+}
+
+/// Looks at everything that was ever said in a session, each thing once.
+fn look_through(search: &mut Search, id: &str, path: &Path) -> anyhow::Result<()> {
+    let mut told = Told::default();
+    let session = SessionRef::new(id);
+    read(File::open(path)?, &mut |event| match event {
+        Event::Change(change) => {
+            if let Some(message) = told.news(&change) {
+                search.observe(&session, &message);
+            }
+        }
+        Event::Side { chain, message } => {
+            search.observe(&SessionRef::new(format!("{id}/{chain}")), &message);
+        }
+        Event::Warning(_) => {}
+    })?;
+    Ok(())
+}
+
+fn text(screen: Screen, query: &str, sessions: usize, search: &Search, hits: &[Hit]) -> String {
+    let mut page = Page::new(screen);
+    let searched = format!(
+        "{} in {}",
+        plural(usize::try_from(search.observed()).unwrap_or(usize::MAX), "message", "messages"),
+        plural(sessions, "session", "sessions")
+    );
+    if hits.is_empty() {
+        page.line(&format!("Nothing about {} in {searched}.", visible(query)));
+        return page.into_text();
+    }
+    for hit in hits {
+        page.gap();
+        show(&mut page, hit);
+    }
+    page.gap();
+    page.line(&format!(
+        "Searched {searched}. `longhaul sessions show SESSION --message MARK` shows one whole."
+    ));
+    page.into_text()
+}
+
+fn show(page: &mut Page, hit: &Hit) {
+    let mark = hit.mark.map(|mark| mark.to_string()).unwrap_or_default();
+    let who = hit.tool.as_deref().unwrap_or(hit.origin.as_str());
+    let mut line = format!("{} {}", page.screen.strong(&mark), visible(who));
+    if let Some(at) = hit.at {
+        line.push_str(&page.screen.faint(&format!("  {}", at.to_minute())));
+    }
+    line.push_str(&page.screen.faint(&format!("  {}", visible(hit.session.as_str()))));
+    if hit.repeats > 0 {
+        line.push_str(&page.screen.faint(&format!("  and {} more like it", thousands(hit.repeats as u64))));
+    }
+    page.line(&line);
+    for excerpt in hit.excerpt.text.lines() {
+        page.line(&format!("  {}", fit(&visible(excerpt), page.screen.width.saturating_sub(2))));
+    }
+}
+
+fn json(query: &str, sessions: usize, search: &Search, hits: &[Hit], unread: &[String]) -> Value {
+    let hits = hits.iter().map(|hit| {
+        json!({
+            "session": hit.session.as_str(),
+            "mark": hit.mark.map(|mark| mark.to_string()),
+            "message": hit.message.as_str(),
+            "role": hit.role.as_str(),
+            "origin": hit.origin.as_str(),
+            "tool": hit.tool,
+            "at": hit.at.map(|at| at.to_string()),
+            "score": hit.score,
+            "text": hit.excerpt.text,
+            "line": hit.excerpt.first_line,
+            "matches": hit.excerpt.matches.iter().map(|range| [range.start, range.end]).collect::<Vec<_>>(),
+            "repeats": hit.repeats,
+        })
+    });
+    json!({
+        "schema": 1,
+        "query": query,
+        "sessions": sessions,
+        "messages": search.observed(),
+        "hits": hits.collect::<Vec<_>>(),
+        "unread": unread,
+    })
+}

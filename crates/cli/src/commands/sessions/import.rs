@@ -1,0 +1,147 @@
+//! `longhaul sessions import FILE`: makes a session of this project from a recorded session of any format.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use clap::Args;
+use longhaul_conversation::Message;
+use longhaul_session::{
+    Entry, EntryKind, Log, LogError, LogHealth, NewSession, Session, SessionKind, Setup, SideChain,
+};
+use serde_json::json;
+use uuid::Uuid;
+
+use super::report::{self, print_all};
+use crate::args::Color;
+use crate::clock::now;
+use crate::failure::hinted;
+use crate::input::display_name;
+use crate::output::{Screen, plural, visible};
+use crate::project::{Project, log_failure};
+
+#[derive(Debug, Args)]
+pub(crate) struct ImportOptions {
+    /// The session: a file of any known format, or - for standard input.
+    file: PathBuf,
+    /// Reports in one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
+    let session = super::load(&options.file)?;
+    if session.transcript.messages().is_empty() {
+        let name = display_name(&options.file);
+        return Err(hinted(anyhow!("{name} has no messages"), "name a session in which something was said"));
+    }
+    let (project, notes) = Project::find_or_begin()?;
+    let (mut log, id) = begin(&project, &session)?;
+    let imported = fill(&mut log, &session).and_then(|()| import_side_chains(&project, &id, &session));
+    if let Err(error) = imported {
+        // Half a session is worse than none: the file it came from is still there.
+        let path = log.path().to_path_buf();
+        drop(log);
+        std::fs::remove_file(&path).ok();
+        return Err(log_failure(error));
+    }
+    if let LogHealth::Off { reason } = log.health() {
+        return Err(hinted(anyhow!("could not write the session: {reason}"), "make room on the disk"));
+    }
+    let count = session.transcript.messages().len();
+    if options.json {
+        return print_all(&json!({
+            "schema": 1,
+            "id": id,
+            "file": log.path(),
+            "format": session.info.format.as_str(),
+            "messages": count,
+            "subagents": session.side_chains.len(),
+            "warnings": session.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "notes": notes,
+        }));
+    }
+    let aside = Screen::of_stderr(color);
+    eprint!("{}", report::warnings(&session, &aside));
+    for note in notes {
+        eprintln!("{} {}", aside.faint("note:"), visible(&note));
+    }
+    let screen = Screen::of_stdout(color);
+    let mut text = format!(
+        "Imported {} from {} as session {}.\n",
+        plural(count, "message", "messages"),
+        session.info.format,
+        screen.strong(&id),
+    );
+    if !session.side_chains.is_empty() {
+        let chains = plural(session.side_chains.len(), "sub-agent came", "sub-agents came");
+        text.push_str(&format!("{chains} with it.\n"));
+    }
+    crate::output::print(&text)
+}
+
+/// Begins the log. The session keeps its id if nothing here has it already.
+fn begin(project: &Project, session: &Session) -> anyhow::Result<(Log, String)> {
+    let own = session.info.session_id.as_deref().and_then(|id| Uuid::parse_str(id).ok());
+    let listing = project.store().list()?;
+    let is_free = |id: &String| listing.sessions.iter().all(|listed| listed.id() != id);
+    let id = own.map(|id| id.to_string()).filter(is_free).unwrap_or_else(new_id);
+    let messages = session.transcript.messages();
+    let first = messages.iter().filter_map(|message| message.at).min();
+    let new = NewSession {
+        id: id.clone(),
+        project_hash: project.hash(),
+        kind: SessionKind::Main,
+        directories: vec![project.folder.display().to_string()],
+        at: session.info.started.or(first).unwrap_or_else(now),
+    };
+    match Log::create(&project.home.chats(), &new) {
+        Ok(log) => Ok((log, id)),
+        // Another session has the same beginning of its id, and began in the same minute.
+        Err(LogError::AlreadyThere { .. }) => {
+            let id = new_id();
+            let log = Log::create(&project.home.chats(), &NewSession { id: id.clone(), ..new });
+            Ok((log.map_err(log_failure)?, id))
+        }
+        Err(error) => Err(log_failure(error)),
+    }
+}
+
+fn fill(log: &mut Log, session: &Session) -> Result<(), LogError> {
+    let transcript = &session.transcript;
+    if !transcript.system.is_empty() || !transcript.tools.is_empty() {
+        let setup = Setup { system: transcript.system.clone(), tools: transcript.tools.clone() };
+        log.record(&Entry { id: new_id(), at: Some(now()), kind: EntryKind::Setup(setup) })?;
+    }
+    append(log, transcript.messages())?;
+    if let Some(title) = session.info.title.as_deref().filter(|title| !title.is_empty()) {
+        log.set_summary(title)?;
+    }
+    log.sync()
+}
+
+/// Messages are written in pieces, so that no single write is as large as the session.
+fn append(log: &mut Log, messages: &[Message]) -> Result<(), LogError> {
+    messages.chunks(64).try_for_each(|chunk| log.append_all(chunk))
+}
+
+fn import_side_chains(project: &Project, parent: &str, session: &Session) -> Result<(), LogError> {
+    for SideChain { id, messages, .. } in &session.side_chains {
+        let first = messages.iter().filter_map(|message| message.at).min();
+        let new = NewSession {
+            id: id.clone(),
+            project_hash: project.hash(),
+            kind: SessionKind::Subagent { parent: parent.to_string() },
+            directories: vec![project.folder.display().to_string()],
+            at: first.unwrap_or_else(now),
+        };
+        let mut log = Log::create(&project.home.chats(), &new)?;
+        append(&mut log, messages)?;
+        log.sync()?;
+    }
+    Ok(())
+}
+
+fn new_id() -> String {
+    // Files are named by the first eight characters, which must differ between sessions of one minute.
+    Uuid::new_v4().to_string()
+}

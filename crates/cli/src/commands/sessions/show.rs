@@ -1,0 +1,229 @@
+//! `longhaul sessions show SESSION`: what was said in a session, and what became of it.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use clap::Args;
+use longhaul_archive::parse_mark;
+use longhaul_conversation::{Body, Message, Ordinal, Part, Role, Transcript};
+use longhaul_session::{Format, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_session};
+use serde_json::{Value, json};
+
+use super::report::print_all;
+use crate::args::Color;
+use crate::failure::hinted;
+use crate::input;
+use crate::output::{Page, Screen, fit, plural, span, thousands, visible};
+use crate::project::session_file;
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    /// The session: latest, its number in `sessions list`, its id, or a file of any known format.
+    session: PathBuf,
+    /// Shows one message whole, by its mark, such as m12.
+    #[arg(long, value_name = "MARK", value_parser = mark)]
+    message: Option<Ordinal>,
+    /// Shows everything that was ever said, also what was compacted away or taken back.
+    #[arg(long)]
+    all: bool,
+    /// Shows long texts and outputs whole.
+    #[arg(long)]
+    full: bool,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+/// How many lines of a text are shown.
+const LINES: usize = 6;
+
+pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
+    let path = session_file(&options.session)?;
+    let name = input::display_name(&path);
+    let shown = Shown::read(&path).with_context(|| format!("could not read {name}"))?;
+    let mut messages: Vec<&Message> = match options {
+        ShowOptions { all: false, message: None, .. } => shown.transcript.messages().iter().collect(),
+        _ => shown.said(),
+    };
+    if let Some(mark) = options.message {
+        messages.retain(|message| message.ordinal == Some(mark));
+        if messages.is_empty() {
+            let hint = "marks count from m1; `sessions show --all` lists every message with its own";
+            return Err(hinted(anyhow!("there is no message {mark} in {name}"), hint));
+        }
+    }
+    if options.json {
+        return print_all(&json(&shown, &messages));
+    }
+    let mut page = Page::new(Screen::of_stdout(color));
+    if options.message.is_none() {
+        head(&mut page, &shown, messages.len());
+    }
+    let room = if options.full || options.message.is_some() { usize::MAX } else { LINES };
+    for message in messages {
+        show(&mut page, message, room);
+    }
+    crate::output::print(&page.into_text())
+}
+
+/// A session as it is shown.
+struct Shown {
+    info: SessionInfo,
+    /// What the model would see.
+    transcript: Transcript,
+    /// All that ever happened, where the file is a log.
+    replay: Option<Replay>,
+}
+
+impl Shown {
+    fn read(path: &Path) -> anyhow::Result<Self> {
+        let mut bytes = Vec::new();
+        input::open(path)?.read_to_end(&mut bytes)?;
+        let session = read_session(bytes.as_slice())?;
+        if session.info.format != Format::GeminiJsonl {
+            return Ok(Self { info: session.info, transcript: session.transcript, replay: None });
+        }
+        let replay = Replay::read(bytes.as_slice())?;
+        Ok(Self { info: session.info, transcript: replay.transcript(), replay: Some(replay) })
+    }
+
+    fn said(&self) -> Vec<&Message> {
+        match &self.replay {
+            Some(replay) => replay.said(),
+            None => self.transcript.messages().iter().collect(),
+        }
+    }
+
+    fn rewrites(&self) -> &[Rewrite] {
+        self.replay.as_ref().map(Replay::rewrites).unwrap_or_default()
+    }
+}
+
+fn mark(text: &str) -> Result<Ordinal, String> {
+    parse_mark(text).ok_or_else(|| "expected a mark such as m12".to_string())
+}
+
+fn head(page: &mut Page, session: &Shown, shown: usize) {
+    let info = &session.info;
+    let name = info.title.as_deref().or(info.session_id.as_deref()).unwrap_or("session");
+    page.heading(&visible(name));
+    let mut facts = vec![plural(shown, "message", "messages")];
+    let said = session.said().len();
+    if said > shown {
+        facts.push(format!("{} ever said", thousands(said as u64)));
+    }
+    facts.extend(info.model().map(visible));
+    if let (Some(started), Some(ended)) = (info.started, info.ended) {
+        facts.push(span(started, ended));
+    }
+    page.facts(&facts);
+    for rewrite in session.rewrites() {
+        page.line(&fit(&visible(&told(rewrite)), page.screen.width));
+    }
+}
+
+/// A compaction or a masking in a line.
+fn told(rewrite: &Rewrite) -> String {
+    let what = match &rewrite.kind {
+        RewriteKind::Compaction(compaction) => {
+            let tokens = compaction.report.tokens;
+            format!("compaction {}: {} tokens became {}", rewrite.id, tokens.before, tokens.after)
+        }
+        RewriteKind::Mask(masks) => {
+            format!("masking {}: {}", rewrite.id, plural(masks.len(), "tool output", "tool outputs"))
+        }
+    };
+    match rewrite.state {
+        RewriteState::Active => what,
+        RewriteState::Undone => format!("{what} (undone)"),
+        RewriteState::Inert => format!("{what} (no longer counts)"),
+    }
+}
+
+fn show(page: &mut Page, message: &Message, room: usize) {
+    page.gap();
+    let mark = message.ordinal.map(|mark| mark.to_string()).unwrap_or_default();
+    let who = match message.role {
+        Role::Model => "model",
+        Role::User if message.results().next().is_some() => "tools",
+        Role::User => message.parts.first().map_or("user", |part| part.origin.as_str()),
+    };
+    let at = message.at.map(|at| at.to_minute()).unwrap_or_default();
+    let line = format!("{} {who}  {}", page.screen.strong(&mark), page.screen.faint(&at));
+    page.line(&line);
+    for part in &message.parts {
+        let (title, text) = body(part);
+        if let Some(title) = title {
+            page.line(&fit(&visible(&format!("  {title}")), page.screen.width));
+        }
+        lines(page, &text, room);
+    }
+}
+
+fn lines(page: &mut Page, text: &str, room: usize) {
+    let count = text.trim_end().lines().count();
+    for line in text.lines().take(room.min(count)) {
+        let line = visible(line);
+        let shown = if room == usize::MAX { line } else { fit(&line, page.screen.width.saturating_sub(2)) };
+        page.line(&format!("  {shown}"));
+    }
+    if count > room {
+        let more = page.screen.faint(&format!("  … {} more", plural(count - room, "line", "lines")));
+        page.line(&more);
+    }
+}
+
+/// A part as a title, where it has one, and its text.
+fn body(part: &Part) -> (Option<String>, String) {
+    match &part.body {
+        Body::Text(text) => (None, text.clone()),
+        Body::Thought(thought) => (Some("(thought)".into()), thought.text.clone()),
+        Body::Call(call) => (Some(format!("→ {} {}", call.name, call.args)), String::new()),
+        Body::Result(result) => {
+            let name = result.name.as_deref().unwrap_or("tool");
+            (Some(format!("← {name}")), result.readable().into_owned())
+        }
+        Body::Media(media) => (Some(format!("({})", media.mime)), String::new()),
+        Body::File(file) => (Some(format!("({})", file.uri)), String::new()),
+        Body::Opaque(_) => (Some("(a vendor's item)".into()), String::new()),
+    }
+}
+
+fn json(session: &Shown, messages: &[&Message]) -> Value {
+    let info = &session.info;
+    let parts = |part: &Part| {
+        let (title, text) = body(part);
+        json!({"origin": part.origin.as_str(), "title": title, "text": text})
+    };
+    let messages = messages.iter().map(|message| {
+        json!({
+            "mark": message.ordinal.map(|mark| mark.to_string()),
+            "id": message.id.as_str(),
+            "role": message.role.as_str(),
+            "at": message.at.map(|at| at.to_string()),
+            "parts": message.parts.iter().map(parts).collect::<Vec<_>>(),
+        })
+    });
+    let rewrites = session.rewrites().iter().map(|rewrite| {
+        let (kind, report) = match &rewrite.kind {
+            RewriteKind::Compaction(compaction) => {
+                ("compaction", json!({"report": compaction.report, "snapshot": compaction.snapshot}))
+            }
+            RewriteKind::Mask(masks) => ("mask", json!({ "masks": masks })),
+        };
+        let state = match rewrite.state {
+            RewriteState::Active => "active",
+            RewriteState::Undone => "undone",
+            RewriteState::Inert => "inert",
+        };
+        json!({"id": rewrite.id, "kind": kind, "state": state, "at": rewrite.at.map(|at| at.to_string()), kind: report})
+    });
+    json!({
+        "schema": 1,
+        "session": info.session_id,
+        "title": info.title,
+        "rewrites": rewrites.collect::<Vec<_>>(),
+        "messages": messages.collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,111 @@
+//! Drives the commands that work on a project's sessions, and `longhaul recall`, as a user would.
+
+mod desk;
+
+use desk::{Desk, text};
+
+fn imported(desk: &Desk) -> String {
+    let told = desk.json(&["sessions", "import", "in.jsonl", "--json"]);
+    // What is known of the files is kept beside them.
+    desk.done(&["sessions", "list"]);
+    told["id"].as_str().expect("an id").to_string()
+}
+
+#[test]
+fn an_empty_home_has_no_sessions_and_stays_empty() {
+    let desk = Desk::new();
+    assert!(desk.done(&["sessions", "list"]).contains("no sessions yet"));
+    assert_eq!(desk.json(&["sessions", "list", "--json"])["sessions"].as_array().map(Vec::len), Some(0));
+    assert!(desk.done(&["sessions", "prune"]).contains("Nothing is old enough"));
+    desk.check_refused(&["recall", "something"], 1, &["has no sessions", "import"]);
+    desk.check_refused(&["sessions", "show", "latest"], 1, &["no session called latest", "sessions list"]);
+    assert_eq!(desk.names(), ["in.jsonl"]);
+}
+
+#[test]
+fn a_session_is_imported_listed_shown_and_deleted() {
+    let desk = Desk::new();
+    let id = imported(&desk);
+    let listing = desk.json(&["sessions", "list", "--json"]);
+    assert_eq!(listing["sessions"][0]["id"], id.as_str());
+    assert_eq!(listing["sessions"][0]["index"], 1);
+    let original = desk.json(&["sessions", "show", "in.jsonl", "--json"]);
+    for name in ["latest", "1", id.as_str()] {
+        let shown = desk.json(&["sessions", "show", name, "--json"]);
+        assert_eq!(shown["messages"].as_array().map(Vec::len), original["messages"].as_array().map(Vec::len));
+        for (shown, original) in shown["messages"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .zip(original["messages"].as_array().expect("messages"))
+        {
+            assert_eq!(shown["parts"], original["parts"]);
+        }
+    }
+    assert!(desk.done(&["sessions", "show", "1", "--message", "m1"]).starts_with("m1 user"));
+    desk.check_refused(&["sessions", "show", "1", "--message", "m9999"], 1, &["no message m9999"]);
+    // A second one gets an id of its own.
+    assert_ne!(imported(&desk), id);
+    assert!(desk.done(&["sessions", "delete", &id]).contains(&id));
+    assert_eq!(desk.json(&["sessions", "list", "--json"])["sessions"].as_array().map(Vec::len), Some(1));
+    desk.check_refused(&["sessions", "delete", "7"], 1, &["no session is called \"7\""]);
+    assert!(desk.done(&["sessions", "delete", "latest"]).contains("Deleted"));
+    assert!(desk.done(&["sessions", "list"]).contains("no sessions yet"));
+}
+
+#[test]
+fn sessions_of_this_folder_can_be_named_wherever_a_file_can() {
+    let desk = Desk::new();
+    imported(&desk);
+    assert!(desk.done(&["inspect", "latest"]).contains("tokens"));
+    assert_eq!(desk.json(&["compress", "latest", "--force", "--json"])["schema"], 1);
+    let exported = desk.done(&["sessions", "export", "latest", "--format", "neutral", "-o", "out.json"]);
+    assert!(exported.contains("out.json"), "{exported}");
+    desk.check_refused(&["inspect", "lastest"], 1, &["no file and no session called lastest"]);
+}
+
+#[test]
+fn recall_finds_what_a_tool_said_and_says_where() {
+    let desk = Desk::new();
+    let id = imported(&desk);
+    let all = desk.json(&["sessions", "show", "1", "--all", "--json"]);
+    let messages = all["messages"].as_array().expect("messages");
+    let spoken = messages.iter().find_map(|message| {
+        let words = message["parts"][0]["text"].as_str()?.split_whitespace();
+        words.filter(|word| word.len() > 7 && word.chars().all(char::is_alphabetic)).next()
+    });
+    let word = spoken.expect("a long word");
+    let found = desk.json(&["recall", word, "--json"]);
+    assert_eq!(found["hits"][0]["session"], id.as_str());
+    let excerpt = found["hits"][0]["text"].as_str().expect("an excerpt").to_lowercase();
+    assert!(excerpt.contains(&word.to_lowercase()), "{excerpt}");
+    assert!(desk.done(&["recall", word, "--limit", "1"]).contains("Searched"));
+    assert!(desk.done(&["recall", "xyzzyplugh"]).contains("Nothing about xyzzyplugh"));
+    desk.check_refused(&["recall", "..."], 1, &["nothing to look for"]);
+    let refused = desk.run(&["recall", "x", "--limit", "0"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+}
+
+#[test]
+fn undo_says_what_there_is_to_undo() {
+    let desk = Desk::new();
+    imported(&desk);
+    desk.check_refused(&["sessions", "undo", "latest"], 1, &["nothing to undo"]);
+    desk.check_refused(&["sessions", "undo", "nowhere.jsonl"], 1, &["nowhere.jsonl"]);
+    assert_eq!(desk.run(&["sessions", "undo"]).status.code(), Some(2));
+}
+
+#[test]
+fn prune_keeps_what_it_is_told_to_keep() {
+    let desk = Desk::new();
+    imported(&desk);
+    imported(&desk);
+    let planned = desk.json(&["sessions", "prune", "--max-count", "1", "--dry-run", "--json"]);
+    assert_eq!(planned["doomed"].as_array().map(Vec::len), Some(1));
+    assert_eq!(desk.json(&["sessions", "list", "--json"])["sessions"].as_array().map(Vec::len), Some(2));
+    let done = desk.json(&["sessions", "prune", "--max-count", "1", "--json"]);
+    assert_eq!(done["sessions"]["deleted"], 1);
+    assert_eq!(desk.json(&["sessions", "list", "--json"])["sessions"].as_array().map(Vec::len), Some(1));
+    let refused = desk.run(&["sessions", "prune", "--max-age", "soon"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+}

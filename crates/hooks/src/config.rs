@@ -1,0 +1,368 @@
+//! Reads hooks from settings and chooses those that run at an event.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::event::{Event, EventName};
+use crate::matcher::Matcher;
+
+/// How long a hook may run that does not say.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// Who wrote a hook. Hooks run in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    /// The project; such hooks run only in trusted folders.
+    Project,
+    /// The user.
+    User,
+    /// Whoever administers the machine.
+    System,
+    /// An extension.
+    Extension,
+}
+
+/// A command that runs at an event.
+#[derive(Clone, Debug)]
+pub struct Hook {
+    /// At which event.
+    pub event: EventName,
+    /// Who wrote it.
+    pub scope: Scope,
+    /// For which tools, or what else sets the event off.
+    pub matcher: Matcher,
+    /// Whether it waits for the hooks before it and learns what they changed.
+    pub is_sequential: bool,
+    /// The command line.
+    pub command: String,
+    /// What its author calls it.
+    pub name: Option<String>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// How long it may run.
+    pub timeout: Duration,
+    /// Its own environment variables.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Hook {
+    /// What users call it: its name, or its command.
+    pub fn label(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.command)
+    }
+
+    /// What tells it from others: `name:command`.
+    pub fn key(&self) -> String {
+        format!("{}:{}", self.name.as_deref().unwrap_or_default(), self.command)
+    }
+}
+
+/// The settings about all hooks, `hooksConfig`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HookSettings {
+    /// Whether hooks run at all.
+    pub is_enabled: bool,
+    /// Those that do not, by name, or by command if they have none.
+    pub disabled: Vec<String>,
+    /// Whether the user sees which hooks run.
+    pub shows_notifications: bool,
+}
+
+impl Default for HookSettings {
+    fn default() -> Self {
+        Self { is_enabled: true, disabled: Vec::new(), shows_notifications: true }
+    }
+}
+
+/// Reads the hooks of one settings file from what stands under `hooks` there, or in an extension's `hooks/hooks.json`.
+///
+/// Whatever is wrong costs only itself; the second value says what.
+pub fn parse_hooks(hooks: &Value, scope: Scope) -> (Vec<Hook>, Vec<String>) {
+    let mut reader = Reader { scope, hooks: Vec::new(), warnings: Vec::new() };
+    match hooks {
+        Value::Object(events) => events.iter().for_each(|(name, groups)| reader.event(name, groups)),
+        Value::Null => {}
+        _ => reader.warn("hooks must be an object with a list for each event"),
+    }
+    (reader.hooks, reader.warnings)
+}
+
+struct Reader {
+    scope: Scope,
+    hooks: Vec<Hook>,
+    warnings: Vec<String>,
+}
+
+impl Reader {
+    fn warn(&mut self, warning: impl Into<String>) {
+        self.warnings.push(warning.into());
+    }
+
+    fn event(&mut self, name: &str, groups: &Value) {
+        let Some(event) = EventName::parse(name) else {
+            return self.warn(format!("hooks.{name}: there is no such event"));
+        };
+        let Value::Array(groups) = groups else { return self.warn(format!("hooks.{name} must be a list")) };
+        for (place, group) in groups.iter().enumerate() {
+            self.group(event, &format!("hooks.{name}[{place}]"), group);
+        }
+    }
+
+    fn group(&mut self, event: EventName, at: &str, group: &Value) {
+        let Some(entries) = group.get("hooks").and_then(Value::as_array) else {
+            return self.warn(format!("{at} must be an object with a list of hooks"));
+        };
+        let matcher = match group.get("matcher") {
+            None | Some(Value::Null) => Matcher::Any,
+            Some(Value::String(text)) => Matcher::parse(text),
+            Some(_) => return self.warn(format!("{at}.matcher must be a string")),
+        };
+        let is_sequential = group.get("sequential").and_then(Value::as_bool).unwrap_or(false);
+        for (place, entry) in entries.iter().enumerate() {
+            match self.hook(event, &format!("{at}.hooks[{place}]"), entry) {
+                Ok(hook) => self.hooks.push(Hook { matcher: matcher.clone(), is_sequential, ..hook }),
+                Err(warning) => self.warn(warning),
+            }
+        }
+    }
+
+    fn hook(&mut self, event: EventName, at: &str, entry: &Value) -> Result<Hook, String> {
+        let entry = entry.as_object().ok_or_else(|| format!("{at} must be an object"))?;
+        match entry.get("type").and_then(Value::as_str) {
+            Some("command") => {}
+            Some(other) => return Err(format!("{at}.type: hooks of type {other:?} are not supported")),
+            None => return Err(format!("{at}.type must be \"command\"")),
+        }
+        let command = text(entry, "command").filter(|command| !command.trim().is_empty());
+        let timeout = match entry.get("timeout") {
+            None | Some(Value::Null) => DEFAULT_TIMEOUT,
+            Some(given) => match given.as_f64().filter(|millis| *millis >= 1.0 && *millis < 1e12) {
+                Some(millis) => Duration::from_millis(millis as u64),
+                None => {
+                    self.warn(format!(
+                        "{at}.timeout must be a number of milliseconds; the hook has 60 seconds"
+                    ));
+                    DEFAULT_TIMEOUT
+                }
+            },
+        };
+        let env = entry.get("env").and_then(Value::as_object).into_iter().flatten();
+        Ok(Hook {
+            event,
+            scope: self.scope,
+            matcher: Matcher::Any,
+            is_sequential: false,
+            command: command.ok_or_else(|| format!("{at}.command must be a command line"))?,
+            name: text(entry, "name").filter(|name| !name.is_empty()),
+            description: text(entry, "description"),
+            timeout,
+            env: env.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect(),
+        })
+    }
+}
+
+fn text(entry: &Map<String, Value>, field: &str) -> Option<String> {
+    entry.get(field).and_then(Value::as_str).map(str::to_owned)
+}
+
+/// All hooks that may run, in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Hooks {
+    hooks: Vec<Hook>,
+}
+
+/// The hooks that run at one event.
+#[derive(Clone, Debug)]
+pub struct Plan<'a> {
+    /// The hooks, in their order.
+    pub hooks: Vec<&'a Hook>,
+    /// Whether each waits for the one before. One that must wait is enough.
+    pub is_sequential: bool,
+}
+
+impl Hooks {
+    /// Orders hooks by scope and leaves out what does not run: disabled ones and, in a folder that is not trusted, those of
+    /// the project.
+    pub fn new(mut hooks: Vec<Hook>, settings: &HookSettings, is_trusted: bool) -> Self {
+        let runs = |hook: &Hook| {
+            settings.is_enabled
+                && (is_trusted || hook.scope != Scope::Project)
+                && !settings.disabled.iter().any(|disabled| disabled == hook.label())
+        };
+        hooks.retain(runs);
+        hooks.sort_by_key(|hook| hook.scope);
+        Self { hooks }
+    }
+
+    /// The hooks in their order.
+    pub fn as_slice(&self) -> &[Hook] {
+        &self.hooks
+    }
+
+    /// Whether any hook could run at this event, so that nothing need be prepared if not.
+    pub fn has(&self, event: EventName) -> bool {
+        self.hooks.iter().any(|hook| hook.event == event)
+    }
+
+    /// Chooses the hooks that run. Of two with the same name and command, the first does.
+    pub fn plan(&self, event: &Event, is_trusted: bool) -> Plan<'_> {
+        let mut seen = HashSet::new();
+        let is_meant = |hook: &&Hook| {
+            hook.event == event.name()
+                && hook.matcher.matches(event)
+                && (is_trusted || hook.scope != Scope::Project)
+        };
+        let hooks: Vec<_> =
+            self.hooks.iter().filter(is_meant).filter(|hook| seen.insert(hook.key())).collect();
+        Plan { is_sequential: hooks.iter().any(|hook| hook.is_sequential), hooks }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{CompressTrigger, ToolUse};
+    use serde_json::json;
+
+    fn read(hooks: &Value, scope: Scope) -> Vec<Hook> {
+        let (hooks, warnings) = parse_hooks(hooks, scope);
+        assert_eq!(warnings, [""; 0]);
+        hooks
+    }
+
+    #[test]
+    fn a_hook_is_read_with_all_its_fields() {
+        let hooks = read(
+            &json!({"BeforeTool": [{"matcher": "write", "sequential": true, "hooks": [
+                {"type": "command", "command": "check", "name": "n", "description": "d", "timeout": 500, "env": {"A": "1"}},
+                {"type": "command", "command": "other"}
+            ]}]}),
+            Scope::User,
+        );
+        let [first, second] = hooks.as_slice() else { panic!("{hooks:?}") };
+        assert_eq!((first.label(), first.key().as_str()), ("n", "n:check"));
+        assert_eq!((first.timeout, first.description.as_deref()), (Duration::from_millis(500), Some("d")));
+        assert_eq!(first.env.get("A").map(String::as_str), Some("1"));
+        assert!(first.is_sequential && second.is_sequential);
+        assert_eq!((second.label(), second.timeout), ("other", Duration::from_secs(60)));
+    }
+
+    #[track_caller]
+    fn check_warning(hooks: &Value, kept: usize, warning: &str) {
+        let (hooks, warnings) = parse_hooks(hooks, Scope::User);
+        assert_eq!((hooks.len(), warnings), (kept, vec![warning.to_owned()]));
+    }
+
+    #[test]
+    fn what_is_wrong_costs_itself() {
+        let good = json!({"type": "command", "command": "x"});
+        check_warning(&json!([]), 0, "hooks must be an object with a list for each event");
+        check_warning(
+            &json!({"BeforeLunch": [], "BeforeTool": [{"hooks": [good]}]}),
+            1,
+            "hooks.BeforeLunch: there is no such event",
+        );
+        check_warning(&json!({"BeforeTool": {}}), 0, "hooks.BeforeTool must be a list");
+        check_warning(
+            &json!({"BeforeTool": [7, {"hooks": [good]}]}),
+            1,
+            "hooks.BeforeTool[0] must be an object with a list of hooks",
+        );
+        check_warning(
+            &json!({"BeforeTool": [{"matcher": 1, "hooks": [good]}]}),
+            0,
+            "hooks.BeforeTool[0].matcher must be a string",
+        );
+        let entry = |entry: Value, kept: usize, warning: &str| {
+            check_warning(
+                &json!({"BeforeTool": [{"hooks": [entry, good]}]}),
+                kept,
+                &format!("hooks.BeforeTool[0].hooks[0]{warning}"),
+            );
+        };
+        entry(json!(1), 1, " must be an object");
+        entry(json!({"command": "x"}), 1, ".type must be \"command\"");
+        entry(
+            json!({"type": "plugin", "command": "x"}),
+            1,
+            ".type: hooks of type \"plugin\" are not supported",
+        );
+        entry(json!({"type": "command"}), 1, ".command must be a command line");
+        entry(json!({"type": "command", "command": " "}), 1, ".command must be a command line");
+        entry(
+            json!({"type": "command", "command": "y", "timeout": -1}),
+            2,
+            ".timeout must be a number of milliseconds; the hook has 60 seconds",
+        );
+    }
+
+    fn command(event: &str, command: &str, scope: Scope) -> Vec<Hook> {
+        read(&json!({event: [{"hooks": [{"type": "command", "command": command}]}]}), scope)
+    }
+
+    #[track_caller]
+    fn check_plan(hooks: &Hooks, is_trusted: bool, expected: &[&str]) {
+        let plan = hooks.plan(&Event::PreCompress { trigger: CompressTrigger::Auto }, is_trusted);
+        let commands: Vec<_> = plan.hooks.iter().map(|hook| hook.command.as_str()).collect();
+        assert_eq!(commands, expected);
+    }
+
+    fn one_of_each_scope() -> Vec<Hook> {
+        [("e", Scope::Extension), ("s", Scope::System), ("u", Scope::User), ("p", Scope::Project)]
+            .into_iter()
+            .flat_map(|(name, scope)| command("PreCompress", name, scope))
+            .collect()
+    }
+
+    #[test]
+    fn hooks_run_in_the_order_of_their_scopes() {
+        let hooks = Hooks::new(one_of_each_scope(), &HookSettings::default(), true);
+        check_plan(&hooks, true, &["p", "u", "s", "e"]);
+    }
+
+    #[test]
+    fn a_project_needs_trust() {
+        let hooks = Hooks::new(one_of_each_scope(), &HookSettings::default(), false);
+        check_plan(&hooks, true, &["u", "s", "e"]);
+        let hooks = Hooks::new(one_of_each_scope(), &HookSettings::default(), true);
+        check_plan(&hooks, false, &["u", "s", "e"]);
+    }
+
+    #[test]
+    fn hooks_can_be_disabled() {
+        let off = HookSettings { is_enabled: false, ..HookSettings::default() };
+        check_plan(&Hooks::new(one_of_each_scope(), &off, true), true, &[]);
+        let mut hooks = one_of_each_scope();
+        hooks[0].name = Some("named".into());
+        let some = HookSettings { disabled: vec!["named".into(), "u".into()], ..HookSettings::default() };
+        check_plan(&Hooks::new(hooks.clone(), &some, true), true, &["p", "s"]);
+        let by_command = HookSettings { disabled: vec!["e".into()], ..HookSettings::default() };
+        check_plan(&Hooks::new(hooks, &by_command, true), true, &["p", "u", "s", "e"]);
+    }
+
+    #[test]
+    fn the_same_hook_runs_once() {
+        let mut hooks = command("PreCompress", "x", Scope::User);
+        hooks.extend(command("PreCompress", "x", Scope::Project));
+        let mut named = command("PreCompress", "x", Scope::User);
+        named[0].name = Some("n".into());
+        hooks.extend(named);
+        let hooks = Hooks::new(hooks, &HookSettings::default(), true);
+        check_plan(&hooks, true, &["x", "x"]);
+    }
+
+    #[test]
+    fn one_that_waits_makes_all_wait() {
+        let group = |sequential: bool, command: &str| json!({"matcher": "glob", "sequential": sequential, "hooks": [{"type": "command", "command": command}]});
+        let hooks = read(&json!({"BeforeTool": [group(false, "a"), group(true, "b")]}), Scope::User);
+        let hooks = Hooks::new(hooks, &HookSettings::default(), true);
+        let glob = Event::BeforeTool { call: ToolUse { tool_name: "glob".into(), ..ToolUse::default() } };
+        assert!(hooks.plan(&glob, true).is_sequential);
+        assert_eq!(hooks.plan(&glob, true).hooks.len(), 2);
+        let other = Event::BeforeTool { call: ToolUse::default() };
+        assert!(hooks.plan(&other, true).hooks.is_empty());
+        assert!(hooks.has(EventName::BeforeTool) && !hooks.has(EventName::AfterTool));
+    }
+}

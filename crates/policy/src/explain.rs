@@ -1,0 +1,106 @@
+//! Shows how a decision came about: which rule decided, and why others did not.
+
+use std::fmt;
+
+use crate::decide::{Decision, Policy, Ruling, questions};
+use crate::matching::{Call, Mismatch, Situation, Wants};
+use crate::rule::Rule;
+use crate::shell::parse_line;
+
+/// How a decision came about.
+#[derive(Clone, Debug)]
+pub struct Explanation<'a> {
+    /// The decision.
+    pub ruling: Ruling<'a>,
+    /// The same for each command of a command line, or once for a call of another tool.
+    pub parts: Vec<PartExplanation<'a>>,
+}
+
+/// How one command, or a call, was decided about.
+#[derive(Clone, Debug)]
+pub struct PartExplanation<'a> {
+    /// The command, if it is one.
+    pub command: Option<String>,
+    /// What was decided about it alone.
+    pub ruling: Ruling<'a>,
+    /// The other rules about this tool, heaviest first.
+    pub others: Vec<(&'a Rule, Lost)>,
+}
+
+/// Why a rule about the tool did not decide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lost {
+    /// It matches, but another one weighs more.
+    Outweighed,
+    /// It does not match.
+    NotMatching(Mismatch),
+}
+
+impl fmt::Display for Lost {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Outweighed => "also matches, but weighs less",
+            Self::NotMatching(Mismatch::Tool) => "is about other tools",
+            Self::NotMatching(Mismatch::Server) => "is about another MCP server",
+            Self::NotMatching(Mismatch::Subagent) => "is about another agent's calls",
+            Self::NotMatching(Mismatch::Mode) => "does not count in this mode",
+            Self::NotMatching(Mismatch::Interactive(Wants::User)) => "counts only with a user to ask",
+            Self::NotMatching(Mismatch::Interactive(Wants::NoUser)) => "counts only without a user to ask",
+            Self::NotMatching(Mismatch::Annotations) => "needs a tool that describes itself otherwise",
+            Self::NotMatching(Mismatch::Arguments) => "needs other arguments",
+        })
+    }
+}
+
+impl Policy {
+    /// Decides as [`Policy::decide`] does and says why.
+    pub fn explain(&self, call: &Call<'_>, situation: Situation) -> Explanation<'_> {
+        let line = call.command().map(parse_line);
+        let parts = questions(call, situation, line.as_ref()).map(|question| {
+            let ruling = self.answer(&question);
+            let is_decider = |rule: &Rule| ruling.rule.is_some_and(|decider| std::ptr::eq(decider, rule));
+            let lost = |rule| match question.mismatch(rule) {
+                None => Some((rule, Lost::Outweighed)),
+                Some(Mismatch::Tool) => None,
+                Some(mismatch) => Some((rule, Lost::NotMatching(mismatch))),
+            };
+            let others = self.rules().iter().filter(|rule| !is_decider(rule)).filter_map(lost).collect();
+            PartExplanation { command: question.command.map(|(_, part)| part.text.clone()), ruling, others }
+        });
+        Explanation { parts: parts.collect(), ruling: self.decide(call, situation) }
+    }
+}
+
+/// A few lines for a person.
+impl fmt::Display for Explanation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{}", word(&self.ruling.decision))?;
+        for part in &self.parts {
+            if let Some(command) = part.command.as_ref().filter(|_| self.parts.len() > 1) {
+                writeln!(f, "\n{command:?}: {}", word(&part.ruling.decision))?;
+            }
+            match part.ruling.rule {
+                Some(rule) => writeln!(f, "  decided by the {rule}")?,
+                None => writeln!(f, "  no rule is about this call, so the mode decides")?,
+            }
+            if let Some(caution) = part.ruling.caution {
+                writeln!(f, "  stricter than that, because {}", caution.reason())?;
+            }
+            if let Decision::Deny { reason } = &part.ruling.decision {
+                writeln!(f, "  the model is told: {reason}")?;
+            }
+            for (rule, lost) in &part.others {
+                writeln!(f, "  the {rule} {lost}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn word(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allowed",
+        Decision::Ask => "the user is asked",
+        Decision::Deny { .. } => "denied",
+    }
+}

@@ -1,0 +1,68 @@
+//! Decides which tool calls run, which are asked for, and which are refused.
+//!
+//! Rules come from TOML files of five [`Tier`]s, from settings and from the user's answers. A [`Policy`] holds them in
+//! the order of their weight; of those that match a [`Call`] in its [`Situation`], the heaviest decides. The crate runs
+//! nothing and asks nobody: a call goes in, a [`Ruling`] with its rule comes out, and [`Policy::explain`] tells why.
+//!
+//! A command line is taken apart: it is allowed only if every command in it is, those in substitutions included, and an
+//! output into a file needs a rule that says so. This guards against surprises, not against a program that is allowed
+//! to run and then does something else.
+//!
+//! ```
+//! use longhaul_policy::{Call, Decision, Policy, Situation, Tier, default_rules, parse_rules};
+//! use serde_json::json;
+//!
+//! let mine = r#"
+//!     [[rule]]
+//!     toolName = "run_shell_command"
+//!     commandPrefix = ["git log", "ls"]
+//!     decision = "allow"
+//!     priority = 100
+//! "#;
+//! let (rules, problems) = parse_rules(mine, "mine.toml".as_ref(), Tier::User);
+//! assert!(problems.is_empty());
+//! let policy = Policy::new(default_rules().into_iter().chain(rules).collect());
+//!
+//! let decide = |command: &str| {
+//!     let args = json!({ "command": command });
+//!     policy.decide(&Call::new("run_shell_command", &args), Situation::default()).decision
+//! };
+//! assert_eq!(decide("git log | ls"), Decision::Allow);
+//! assert_eq!(decide("git log && rm -r src"), Decision::Ask);
+//! assert_eq!(decide("ls > list.txt"), Decision::Ask);
+//!
+//! let args = json!({"file_path": "notes.md"});
+//! let ruling = policy.decide(&Call::new("read_file", &args), Situation::default());
+//! assert_eq!(ruling.rule.and_then(|rule| rule.name.as_deref()), Some("reading"));
+//! ```
+
+mod decide;
+mod error;
+mod explain;
+mod load;
+mod matching;
+mod mode;
+mod parse;
+mod pattern;
+mod problem;
+mod rule;
+mod save;
+mod setting;
+mod shell;
+mod stable_json;
+mod tier;
+
+pub use decide::{Caution, Decision, Policy, Ruling};
+pub use error::PolicyError;
+pub use explain::{Explanation, Lost, PartExplanation};
+pub use load::{Loaded, PolicyPlaces, default_rules, load_policies};
+pub use matching::{AGENT_TOOL, Call, Mismatch, Situation, Wants};
+pub use mode::ApprovalMode;
+pub use parse::parse_rules;
+pub use problem::{Effect, Problem};
+pub use rule::{CommandPrefix, Condition, Rule, SHELL_TOOL, ServerPattern, Source, ToolPattern, Verdict};
+pub use save::{AllowedCalls, AlwaysAllow, Saved, save_always_allow};
+pub use setting::{Standing, rule_from_setting};
+pub use shell::suggest_prefixes;
+pub use stable_json::stable_json;
+pub use tier::{Priority, Tier};

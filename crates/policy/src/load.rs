@@ -1,0 +1,188 @@
+//! Finds the policy files of every tier and reads them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::parse::parse_rules;
+use crate::problem::{Effect, Problem};
+use crate::rule::{Rule, Source, Verdict};
+use crate::{ApprovalMode, Tier};
+
+/// The rules that come with Longhaul.
+const DEFAULTS: &str = include_str!("default.toml");
+
+/// The largest policy file that is read, in bytes.
+const MAX_FILE: u64 = 1 << 20;
+
+/// Where the policies of each tier are: files, or folders whose `.toml` files count in the order of their names.
+#[derive(Clone, Debug, Default)]
+pub struct PolicyPlaces {
+    /// Those of active extensions.
+    pub extensions: Vec<PathBuf>,
+    /// That of the workspace. The program gives it only if the workspace is trusted.
+    pub workspace: Option<PathBuf>,
+    /// The user's, or those that `--policy` names instead.
+    pub user: Vec<PathBuf>,
+    /// The folder of whoever administers the machine, see [`longhaul_workspace::system_folder`].
+    pub system: Option<PathBuf>,
+    /// Those that `--admin-policy` names, which count only if the system folder has none.
+    pub admin: Vec<PathBuf>,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Loaded {
+    /// Every rule, the built-in ones included.
+    pub rules: Vec<Rule>,
+    /// What is wrong with the files.
+    pub problems: Vec<Problem>,
+}
+
+/// The rules that come with Longhaul.
+pub fn default_rules() -> Vec<Rule> {
+    let (mut rules, problems) = parse_rules(DEFAULTS, Path::new("default.toml"), Tier::Default);
+    debug_assert!(problems.is_empty(), "{problems:?}");
+    for rule in &mut rules {
+        rule.source = Source::BuiltIn;
+    }
+    rules
+}
+
+/// Reads the policies of every tier. Whatever is wrong with them is reported and does no other harm.
+pub fn load_policies(places: &PolicyPlaces) -> Loaded {
+    let mut loaded = Loaded { rules: default_rules(), problems: Vec::new() };
+    for place in &places.extensions {
+        loaded.read(place, Tier::Extension);
+    }
+    if let Some(place) = &places.workspace {
+        loaded.read(place, Tier::Workspace);
+    }
+    for place in &places.user {
+        loaded.read(place, Tier::User);
+    }
+    let has_system = places.system.as_deref().is_some_and(|place| loaded.read_system(place));
+    for place in &places.admin {
+        if has_system {
+            let reason = "it does not count, because the system's policies do".to_owned();
+            loaded.report(place, Effect::FileSkipped, reason);
+        } else {
+            loaded.read(place, Tier::Admin);
+        }
+    }
+    loaded
+}
+
+impl Loaded {
+    fn report(&mut self, path: &Path, effect: Effect, reason: String) {
+        self.problems.push(Problem { path: path.to_path_buf(), line: None, effect, reason });
+    }
+
+    fn read(&mut self, place: &Path, tier: Tier) {
+        for path in self.files(place) {
+            self.read_file(&path, tier);
+        }
+    }
+
+    /// Reads the system's policies, unless others than the administrator could have written them. Says whether there
+    /// are any.
+    fn read_system(&mut self, place: &Path) -> bool {
+        let files = self.files(place);
+        let reason = [place].into_iter().chain(files.iter().map(PathBuf::as_path)).find_map(|path| {
+            let metadata = fs::metadata(path).ok()?;
+            insecurity(&metadata).map(|reason| (path.to_path_buf(), reason))
+        });
+        if let Some((path, reason)) = reason {
+            self.report(&path, Effect::FileSkipped, format!("it does not count, because {reason}"));
+            return false;
+        }
+        for path in &files {
+            self.read_file(path, Tier::Admin);
+        }
+        !files.is_empty()
+    }
+
+    /// The file itself, or the policy files of a folder.
+    fn files(&mut self, place: &Path) -> Vec<PathBuf> {
+        let entries = match fs::read_dir(place) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Vec::new(),
+            Err(error) if error.kind() == io::ErrorKind::NotADirectory => return vec![place.to_path_buf()],
+            Err(error) => {
+                self.report(place, Effect::FileSkipped, format!("could not read the folder: {error}"));
+                return Vec::new();
+            }
+        };
+        let is_policy = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "toml");
+        let mut files: Vec<_> = entries.flatten().map(|entry| entry.path()).filter(is_policy).collect();
+        files.sort();
+        files
+    }
+
+    fn read_file(&mut self, path: &Path, tier: Tier) {
+        let text = match read_bounded(path) {
+            Ok(text) => text,
+            Err(error) => {
+                return self.report(path, Effect::FileSkipped, format!("could not read it: {error}"));
+            }
+        };
+        let (rules, problems) = parse_rules(&text, path, tier);
+        self.problems.extend(problems);
+        for rule in rules {
+            match (tier == Tier::Extension).then(|| excess(&rule)).flatten() {
+                None => self.rules.push(rule),
+                Some(reason) => {
+                    let line = if let Source::File { line, .. } = rule.source { Some(line) } else { None };
+                    let (path, reason) = (path.to_path_buf(), reason.to_owned());
+                    self.problems.push(Problem { path, line, effect: Effect::RuleSkipped, reason });
+                }
+            }
+        }
+    }
+}
+
+fn read_bounded(path: &Path) -> io::Result<String> {
+    let metadata = fs::metadata(path)?;
+    // A pipe would keep us waiting.
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    if metadata.len() > MAX_FILE {
+        return Err(io::Error::other("it is larger than a megabyte"));
+    }
+    fs::read_to_string(path)
+}
+
+/// What an extension must not decide for the user.
+fn excess(rule: &Rule) -> Option<&'static str> {
+    if rule.verdict == Verdict::Allow {
+        Some("an extension cannot allow anything")
+    } else if rule.modes.contains(&ApprovalMode::Yolo) {
+        Some("an extension has no say in the mode yolo")
+    } else {
+        None
+    }
+}
+
+/// Why a file of the system could be someone else's.
+#[cfg(unix)]
+fn insecurity(metadata: &fs::Metadata) -> Option<&'static str> {
+    use std::os::unix::fs::MetadataExt;
+    insecure_mode(metadata.uid(), metadata.mode())
+}
+
+#[cfg(not(unix))]
+fn insecurity(_metadata: &fs::Metadata) -> Option<&'static str> {
+    None
+}
+
+#[cfg_attr(not(unix), allow(dead_code, reason = "owners and modes are a matter of Unix"))]
+fn insecure_mode(owner: u32, mode: u32) -> Option<&'static str> {
+    if owner != 0 {
+        Some("it does not belong to root")
+    } else if mode & 0o022 != 0 {
+        Some("others than its owner may write it")
+    } else {
+        None
+    }
+}

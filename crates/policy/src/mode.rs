@@ -1,0 +1,90 @@
+//! How much a user wants to be asked.
+
+use std::fmt;
+
+use crate::PolicyError;
+
+/// How much a user wants to be asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ApprovalMode {
+    /// Reading is free, writing and running are asked for.
+    #[default]
+    Default,
+    /// Edits of files are free, too.
+    AutoEdit,
+    /// Everything is free that no rule of the user, the workspace or the administrator forbids.
+    Yolo,
+    /// Only reading, for making a plan.
+    Plan,
+}
+
+impl ApprovalMode {
+    /// Every mode.
+    pub const ALL: [Self; 4] = [Self::Default, Self::AutoEdit, Self::Yolo, Self::Plan];
+
+    /// Reads a mode as rules write it (`autoEdit`) or as the command line does (`auto-edit`, `auto_edit`).
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "default" => Some(Self::Default),
+            "autoEdit" | "auto-edit" | "auto_edit" => Some(Self::AutoEdit),
+            "yolo" => Some(Self::Yolo),
+            "plan" => Some(Self::Plan),
+            _ => None,
+        }
+    }
+
+    /// The name of the mode in rules.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Default => "default",
+            Self::AutoEdit => "autoEdit",
+            Self::Yolo => "yolo",
+            Self::Plan => "plan",
+        }
+    }
+
+    /// Whether the mode lets things happen unasked that the default mode would ask for.
+    pub fn is_privileged(self) -> bool {
+        matches!(self, Self::AutoEdit | Self::Yolo)
+    }
+
+    /// The same mode, if it may be used in a folder that is trusted or not.
+    ///
+    /// # Errors
+    /// [`PolicyError::NeedsTrust`] for a privileged mode in a folder without trust.
+    pub fn in_folder(self, is_trusted: bool) -> Result<Self, PolicyError> {
+        if self.is_privileged() && !is_trusted {
+            return Err(PolicyError::NeedsTrust { mode: self });
+        }
+        Ok(self)
+    }
+}
+
+impl fmt::Display for ApprovalMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mode_is_read_as_it_is_written() {
+        for mode in ApprovalMode::ALL {
+            assert_eq!(ApprovalMode::parse(mode.name()), Some(mode));
+        }
+        assert_eq!(ApprovalMode::parse("auto-edit"), Some(ApprovalMode::AutoEdit));
+        assert_eq!(ApprovalMode::parse("YOLO"), None);
+    }
+
+    #[test]
+    fn privileged_modes_need_trust() {
+        for mode in ApprovalMode::ALL {
+            assert_eq!(mode.in_folder(true).ok(), Some(mode));
+            let is_refused = matches!(mode, ApprovalMode::AutoEdit | ApprovalMode::Yolo);
+            assert_eq!(mode.in_folder(false).is_err(), is_refused, "{mode}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! What is wrong with a policy file, with the place and the consequence.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// Something wrong with a policy file. None is fatal: what is wrong costs itself, or its file at most.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// The file or folder.
+    pub path: PathBuf,
+    /// The line, from 1, where one is to blame.
+    pub line: Option<usize>,
+    /// What does not count because of it.
+    pub effect: Effect,
+    /// What is wrong.
+    pub reason: String,
+}
+
+/// What does not count because of a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// The whole file, or folder.
+    FileSkipped,
+    /// One rule.
+    RuleSkipped,
+    /// Nothing.
+    Warning,
+}
+
+/// `rules.toml:3: "decison" is unknown (the rule is skipped)`
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}", self.reason)?;
+        match self.effect {
+            Effect::FileSkipped => f.write_str(" (the file is skipped)"),
+            Effect::RuleSkipped => f.write_str(" (the rule is skipped)"),
+            Effect::Warning => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! A rule: which calls it is about, and what becomes of them.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use crate::{ApprovalMode, Priority};
+
+/// The tool that runs command lines, the only one whose calls are taken apart.
+pub const SHELL_TOOL: &str = "run_shell_command";
+
+/// What a rule says of the calls that it matches. Later ones are stricter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Verdict {
+    /// They run.
+    Allow,
+    /// The user is asked.
+    Ask,
+    /// They do not run.
+    Deny,
+}
+
+impl Verdict {
+    /// The name of the verdict in rules.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Ask => "ask_user",
+            Self::Deny => "deny",
+        }
+    }
+
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        [Self::Allow, Self::Ask, Self::Deny].into_iter().find(|verdict| verdict.name() == text)
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// One rule. Lists in it mean "any of these": a rule of two tools and three prefixes says what six rules would.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// What its author calls it.
+    pub name: Option<String>,
+    /// The tools.
+    pub tools: Vec<ToolPattern>,
+    /// The MCP server that the tools must be of.
+    pub server: Option<ServerPattern>,
+    /// The sub-agent that the call must come from; without it, the rule is about everyone's calls.
+    pub subagent: Option<String>,
+    /// What must hold of the arguments.
+    pub condition: Condition,
+    /// What becomes of the call.
+    pub verdict: Verdict,
+    /// What the rule weighs against others.
+    pub priority: Priority,
+    /// The modes in which it counts, or none for all of them.
+    pub modes: Vec<ApprovalMode>,
+    /// Whether it counts only with a user to ask, or only without.
+    pub interactive: Option<bool>,
+    /// What the tool must say of itself.
+    pub annotations: Map<String, Value>,
+    /// Whether an allowed command may also write its output to files.
+    pub allows_redirection: bool,
+    /// What a model is told whose call the rule denies.
+    pub deny_message: Option<String>,
+    /// Where the rule is from.
+    pub source: Source,
+}
+
+impl Rule {
+    /// A rule about every call of `tools`.
+    pub fn new(tools: ToolPattern, verdict: Verdict, priority: Priority, source: Source) -> Self {
+        Self {
+            name: None,
+            tools: vec![tools],
+            server: None,
+            subagent: None,
+            condition: Condition::Always,
+            verdict,
+            priority,
+            modes: Vec::new(),
+            interactive: None,
+            annotations: Map::new(),
+            allows_redirection: false,
+            deny_message: None,
+            source,
+        }
+    }
+}
+
+/// `allow rule "my tests" (user 4.100, tests.toml:3)`
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} rule", self.verdict)?;
+        if let Some(name) = &self.name {
+            write!(f, " {name:?}")?;
+        }
+        write!(f, " ({} {}, {})", self.priority.tier(), self.priority, self.source)
+    }
+}
+
+/// Which tools a rule is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolPattern {
+    /// All of them: `*`.
+    Any,
+    /// Those of any MCP server: `mcp_*`.
+    AnyServer,
+    /// Those of one MCP server: `mcp_NAME_*`.
+    Server(String),
+    /// The one of this name.
+    Named(String),
+}
+
+impl ToolPattern {
+    /// Reads a pattern as rules write it; `None` if it is empty.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text.trim() {
+            "" => None,
+            "*" => Some(Self::Any),
+            "mcp_*" => Some(Self::AnyServer),
+            text => Some(match text.strip_prefix("mcp_").and_then(|rest| rest.strip_suffix("_*")) {
+                Some(server) => Self::Server(server.to_owned()),
+                None => Self::Named(text.to_owned()),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for ToolPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Any => f.write_str("*"),
+            Self::AnyServer => f.write_str("mcp_*"),
+            Self::Server(server) => write!(f, "mcp_{server}_*"),
+            Self::Named(name) => f.write_str(name),
+        }
+    }
+}
+
+/// Which MCP servers a rule is about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ServerPattern {
+    /// Any: `*`.
+    Any,
+    /// The one of this name.
+    Named(String),
+}
+
+impl ServerPattern {
+    pub(crate) fn matches(&self, server: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Named(name) => name == server,
+        }
+    }
+}
+
+/// What must hold of the arguments.
+#[derive(Clone, Debug)]
+pub enum Condition {
+    /// Nothing.
+    Always,
+    /// The expression is found in [`crate::stable_json`] of them.
+    Arguments(Regex),
+    /// The command begins with the words of one of these.
+    Prefixes(Vec<CommandPrefix>),
+    /// The expression matches the beginning of the command.
+    Command(Regex),
+}
+
+/// The first words of a command.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandPrefix {
+    words: Vec<String>,
+}
+
+impl CommandPrefix {
+    /// Reads `git log`.
+    ///
+    /// # Errors
+    /// The reason, if the text is not the beginning of one command.
+    pub fn parse(text: &str) -> Result<Self, &'static str> {
+        crate::shell::parse_prefix(text).map(|words| Self { words })
+    }
+
+    /// Whether a command of these words begins with the prefix, word by word: `git` does not begin `gitk`.
+    pub(crate) fn begins(&self, words: &[String]) -> bool {
+        words.starts_with(&self.words)
+    }
+
+    /// The same, where the program may also be named with its folder.
+    pub(crate) fn begins_anywhere(&self, words: &[String]) -> bool {
+        let Some((program, rest)) = words.split_first() else { return false };
+        let [first, more @ ..] = self.words.as_slice() else { return false };
+        rest.starts_with(more) && (program == first || program.rsplit('/').next() == Some(first))
+    }
+}
+
+impl fmt::Display for CommandPrefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words.join(" "))
+    }
+}
+
+/// Where a rule is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// It comes with Longhaul.
+    BuiltIn,
+    /// A file, with the line on which the rule begins.
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// A setting or an argument, by its name.
+    Setting(String),
+    /// The user's answer in this session.
+    Answer,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BuiltIn => f.write_str("built in"),
+            Self::File { path, line } => write!(f, "{}:{line}", path.display()),
+            Self::Setting(name) => f.write_str(name),
+            Self::Answer => f.write_str("your answer in this session"),
+        }
+    }
+}

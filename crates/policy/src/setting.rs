@@ -1,0 +1,84 @@
+//! Makes rules of settings and arguments that name tools or MCP servers.
+
+use crate::rule::{CommandPrefix, Condition, Rule, SHELL_TOOL, ServerPattern, Source, ToolPattern, Verdict};
+use crate::{PolicyError, Priority, Tier};
+
+/// What a setting says of the tools or servers that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// The MCP server is excluded.
+    ExcludedServer,
+    /// The tool is excluded.
+    ExcludedTool,
+    /// The tool needs the user's word.
+    ConfirmedTool,
+    /// The tool is allowed, as by `--allowed-tools`.
+    AllowedTool,
+    /// The tool is one of those chosen.
+    CoreTool,
+    /// The MCP server is trusted.
+    TrustedServer,
+    /// The MCP server is allowed.
+    AllowedServer,
+    /// A sub-agent, as a tool.
+    SubagentTool,
+}
+
+impl Standing {
+    fn priority(self) -> Priority {
+        match self {
+            Self::ExcludedServer => Priority::new(Tier::User, 900),
+            Self::ExcludedTool => Priority::new(Tier::User, 400),
+            Self::ConfirmedTool => Priority::new(Tier::User, 350),
+            Self::AllowedTool => Priority::new(Tier::User, 300),
+            Self::CoreTool => Priority::new(Tier::User, 250),
+            Self::TrustedServer => Priority::new(Tier::User, 200),
+            Self::AllowedServer => Priority::new(Tier::User, 100),
+            Self::SubagentTool => Priority::new(Tier::Default, 30),
+        }
+    }
+
+    fn verdict(self) -> Verdict {
+        match self {
+            Self::ExcludedServer | Self::ExcludedTool => Verdict::Deny,
+            Self::ConfirmedTool => Verdict::Ask,
+            _ => Verdict::Allow,
+        }
+    }
+
+    fn is_about_servers(self) -> bool {
+        matches!(self, Self::ExcludedServer | Self::TrustedServer | Self::AllowedServer)
+    }
+}
+
+/// Makes a rule of what the setting or argument `origin` says of `name`: a server, a tool, or the beginning of a command
+/// as in `run_shell_command(git log)`.
+///
+/// # Errors
+/// [`PolicyError::NoRule`] if the name is empty or the command is none.
+pub fn rule_from_setting(standing: Standing, name: &str, origin: &str) -> Result<Rule, PolicyError> {
+    let no_rule = |reason: &str| PolicyError::NoRule { text: name.to_owned(), reason: reason.to_owned() };
+    let source = Source::Setting(origin.to_owned());
+    let make = |tools| Rule::new(tools, standing.verdict(), standing.priority(), source);
+    let name_only = name.trim();
+    if name_only.is_empty() {
+        return Err(no_rule("it is empty"));
+    }
+    if standing.is_about_servers() {
+        let mut rule = make(ToolPattern::Any);
+        rule.server = Some(match name_only {
+            "*" => ServerPattern::Any,
+            server => ServerPattern::Named(server.to_owned()),
+        });
+        return Ok(rule);
+    }
+    let Some((tool, command)) = name_only.strip_suffix(')').and_then(|name| name.split_once('(')) else {
+        return ToolPattern::parse(name_only).map(make).ok_or_else(|| no_rule("it names no tool"));
+    };
+    if !matches!(tool.trim(), SHELL_TOOL | "ShellTool") {
+        return Err(no_rule("only commands can be narrowed like this"));
+    }
+    let mut rule = make(ToolPattern::Named(SHELL_TOOL.to_owned()));
+    rule.condition = Condition::Prefixes(vec![CommandPrefix::parse(command).map_err(no_rule)?]);
+    Ok(rule)
+}

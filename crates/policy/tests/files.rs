@@ -1,0 +1,364 @@
+//! Reading policy files, and what is said about bad ones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use longhaul_policy::{
+    AllowedCalls, AlwaysAllow, Call, Decision, Effect, Policy, PolicyError, PolicyPlaces, Saved, Situation,
+    Tier, default_rules, load_policies, parse_rules, save_always_allow,
+};
+use longhaul_workspace::Patience;
+use serde_json::json;
+
+const GOOD: &str = "[[rule]]\ntoolName = 'glob'\ndecision = 'deny'\npriority = 1\n";
+
+/// Checks the problems of a file, each as `line: reason (effect)`, and how many rules are left.
+#[track_caller]
+fn check(text: &str, rules: usize, expected: &[&str]) {
+    let (read, problems) = parse_rules(text, Path::new("f"), Tier::User);
+    let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems, expected);
+    assert_eq!(read.len(), rules);
+}
+
+#[track_caller]
+fn check_field(field: &str, expected: &str) {
+    let text = format!(
+        "{GOOD}\n[[rule]]\ntoolName = 'run_shell_command'\ndecision = 'allow'\npriority = 1\n{field}\n"
+    );
+    let expected: Vec<_> = expected.split('\n').filter(|line| !line.is_empty()).collect();
+    let skips_file = expected.iter().any(|problem| problem.ends_with("(the file is skipped)"));
+    let skips_rule = expected.iter().any(|problem| problem.ends_with("(the rule is skipped)"));
+    check(&text, if skips_file { 0 } else { 2 - usize::from(skips_rule) }, &expected);
+}
+
+#[test]
+fn good_files_have_no_problems() {
+    check("", 0, &[]);
+    check(GOOD, 1, &[]);
+    for field in [
+        "argsPattern = 'x'",
+        "args_pattern = 'x'",
+        "commandPrefix = 'git'",
+        "command_prefix = ['git', 'ls -l']",
+        "commandRegex = 'git.*'",
+        "modes = ['default', 'autoEdit', 'yolo', 'plan']",
+        "interactive = true",
+        "toolAnnotations = { a = 1, b = [true, 'x', 1.5], c = { d = 0x10 } }",
+        "allow_redirection = true",
+        "deny_message = 'no'",
+        "name = 'n'\nsubagent = 's'\nmcp_name = 'm'",
+    ] {
+        check_field(field, "");
+    }
+}
+
+#[test]
+fn broken_toml_costs_the_file_and_names_the_line() {
+    let (rules, problems) = parse_rules(&format!("{GOOD}\n[[rule]\n"), Path::new("f"), Tier::User);
+    assert_eq!((rules.len(), problems.len()), (0, 1));
+    assert_eq!((problems[0].line, problems[0].effect), (Some(6), Effect::FileSkipped));
+}
+
+#[test]
+fn a_wrong_form_costs_the_file() {
+    let skipped = |line: usize, reason: &str| format!("f:{line}: {reason} (the file is skipped)");
+    let check_form = |field: &str, reason: &str| check_field(field, &skipped(10, reason));
+    check_form(
+        "modes = ['fast']",
+        "modes must be a list of \"default\", \"autoEdit\", \"yolo\" and \"plan\"",
+    );
+    check_form("modes = 3", "modes must be a string or a list of strings");
+    check_form("interactive = 'yes'", "interactive must be true or false");
+    check_form("name = 1", "name must be a string");
+    check_form("argsPattern = ['x']", "argsPattern must be a string");
+    check_form("commandPrefix = []", "commandPrefix must be a string or a list of strings");
+    check_form("toolAnnotations = 3", "toolAnnotations must be a table of plain values");
+    check_form("toolAnnotations = { a = 2020-01-01 }", "toolAnnotations must be a table of plain values");
+
+    let without =
+        |lines: &str, reason: &str| check(&format!("{GOOD}[[rule]]\n{lines}"), 0, &[&skipped(5, reason)]);
+    without("decision = 'deny'\npriority = 1", "toolName must be given (\"*\" stands for every tool)");
+    without("toolName = 'glob'\npriority = 1", "decision must be \"allow\", \"deny\" or \"ask_user\"");
+    without("toolName = 'glob'\ndecision = 'deny'", "priority must be a whole number from 0 to 999");
+
+    let with = |line: &str, reason: &str| {
+        let text = GOOD.lines().filter(|good| good.split(' ').next() != line.split(' ').next());
+        let text: Vec<_> = text.chain([line]).collect();
+        check(&text.join("\n"), 0, &[&skipped(4, reason)]);
+    };
+    with("toolName = ''", "toolName must not be empty");
+    with("toolName = ['glob', '']", "toolName must not be empty");
+    for priority in ["-1", "1000", "1.5", "'1'", "99999999999999999999"] {
+        with(&format!("priority = {priority}"), "priority must be a whole number from 0 to 999");
+    }
+    with("decision = 'maybe'", "decision must be \"allow\", \"deny\" or \"ask_user\"");
+    check("rule = 3", 0, &["f:1: rules are written as [[rule]] (the file is skipped)"]);
+    check("rule = [3]", 0, &["f:1: a rule must be a table (the file is skipped)"]);
+}
+
+#[test]
+fn a_senseless_rule_costs_itself() {
+    let check_sense =
+        |field: &str, reason: &str| check_field(field, &format!("f:{reason} (the rule is skipped)"));
+    check_sense("argsPattern = '('", "10: argsPattern: unclosed group");
+    check_sense("commandRegex = 'a)('", "10: commandRegex: unopened group");
+    check_sense(
+        "commandPrefix = 'a; b'",
+        "10: commandPrefix: the prefix must be the beginning of one command",
+    );
+    check_sense("commandPrefix = ['ls', '']", "10: commandPrefix: the prefix is empty");
+    check_sense(
+        "commandPrefix = 'a'\ncommandRegex = 'b'",
+        "11: commandRegex: it cannot stand beside commandPrefix",
+    );
+    check_sense(
+        "argsPattern = 'a'\ncommandPrefix = 'b'",
+        "11: commandPrefix: it cannot stand beside argsPattern",
+    );
+    let long = format!("argsPattern = '{}'", "a".repeat(2049));
+    check_sense(&long, "10: argsPattern: the expression is longer than 2048 bytes");
+    check(
+        &format!("{GOOD}commandPrefix = 'ls'"),
+        0,
+        &["f:5: commandPrefix: it goes only with toolName = \"run_shell_command\" (the rule is skipped)"],
+    );
+}
+
+#[test]
+fn slips_are_pointed_out() {
+    check_field("denyMesage = 'x'", "f:10: \"denyMesage\" is unknown; did you mean \"denyMessage\"?");
+    check_field("something = 'x'", "f:10: \"something\" is unknown");
+    let tool = |name: &str, expected: &[&str]| check(&GOOD.replace("glob", name), 1, expected);
+    tool("read_fil", &["f:2: there is no tool \"read_fil\"; did you mean \"read_file\"?"]);
+    tool("wrtie_file", &["f:2: there is no tool \"wrtie_file\"; did you mean \"write_file\"?"]);
+    tool("something_else_entirely", &[]);
+    tool("mcp_glob", &[]);
+    tool("*", &[]);
+    check(
+        "[[safety_checker]]\ntoolName = 'x'\n",
+        0,
+        &["f:1: safety checkers are not supported; rules of decision ask_user can do without them"],
+    );
+    check("[rules]\n", 0, &["f:1: \"rules\" is unknown; rules are written as [[rule]]"]);
+}
+
+#[test]
+fn the_built_in_rules_are_sound() {
+    assert!(default_rules().len() > 5);
+    assert!(default_rules().iter().all(|rule| rule.name.is_some() && rule.source.to_string() == "built in"));
+}
+
+struct Folders {
+    root: tempfile::TempDir,
+}
+
+impl Folders {
+    fn new() -> Self {
+        Self { root: tempfile::tempdir().expect("a folder") }
+    }
+
+    fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.root.path().join(name);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(&path, text).expect("written");
+        path
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+}
+
+#[test]
+fn every_tier_is_read_and_a_bad_file_harms_no_other() {
+    let folders = Folders::new();
+    folders.write("extension/a.toml", GOOD);
+    folders.write("workspace/a.toml", GOOD);
+    folders.write("user/b.toml", GOOD);
+    folders.write("user/a.toml", "[[rule");
+    folders.write("user/notes.txt", "not a policy");
+    folders.write("user/c.toml", &"#".repeat((1 << 20) + 1));
+    let single = folders.write("admin.toml", GOOD);
+    fs::create_dir(folders.at("user/d.toml")).expect("made");
+    let loaded = load_policies(&PolicyPlaces {
+        extensions: vec![folders.at("extension")],
+        workspace: Some(folders.at("workspace")),
+        user: vec![folders.at("user"), folders.at("missing")],
+        system: Some(folders.at("missing")),
+        admin: vec![single],
+    });
+    let tiers: Vec<_> = loaded.rules.iter().map(|rule| rule.priority.tier()).collect();
+    let added = &tiers[default_rules().len()..];
+    assert_eq!(added, [Tier::Extension, Tier::Workspace, Tier::User, Tier::Admin]);
+    let problems: Vec<_> = loaded.problems.iter().map(ToString::to_string).collect();
+    assert_eq!(problems.len(), 3, "{problems:?}");
+    assert!(problems[0].contains("a.toml:1: "), "{problems:?}");
+    assert!(problems[1].ends_with("could not read it: it is larger than a megabyte (the file is skipped)"));
+    assert!(problems[2].ends_with("could not read it: it is no regular file (the file is skipped)"));
+}
+
+#[test]
+fn extensions_allow_nothing() {
+    let folders = Folders::new();
+    let text = format!(
+        "{GOOD}{}{}{}",
+        GOOD.replace("deny", "allow"),
+        GOOD.replace("deny", "ask_user"),
+        GOOD.to_owned() + "modes = ['yolo']\n"
+    );
+    let path = folders.write("e/a.toml", &text);
+    let loaded =
+        load_policies(&PolicyPlaces { extensions: vec![folders.at("e")], ..PolicyPlaces::default() });
+    let problems: Vec<_> = loaded.problems.iter().map(ToString::to_string).collect();
+    let path = path.display();
+    assert_eq!(
+        problems,
+        [
+            format!("{path}:5: an extension cannot allow anything (the rule is skipped)"),
+            format!("{path}:13: an extension has no say in the mode yolo (the rule is skipped)")
+        ]
+    );
+    assert_eq!(loaded.rules.len(), default_rules().len() + 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_system_s_policies_must_be_the_administrator_s() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let folders = Folders::new();
+    let file = folders.write("system/a.toml", GOOD);
+    let other = folders.write("other.toml", GOOD);
+    let load = || {
+        let places = PolicyPlaces {
+            system: Some(folders.at("system")),
+            admin: vec![other.clone()],
+            ..PolicyPlaces::default()
+        };
+        let loaded = load_policies(&places);
+        let from: Vec<_> =
+            loaded.rules[default_rules().len()..].iter().map(|rule| rule.source.to_string()).collect();
+        (from, loaded.problems)
+    };
+    let is_root = fs::metadata(&file).expect("there").uid() == 0;
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("changed");
+    fs::set_permissions(folders.at("system"), fs::Permissions::from_mode(0o755)).expect("changed");
+    let (from, problems) = load();
+    let expected = if is_root { &file } else { &other };
+    assert_eq!(from, [format!("{}:1", expected.display())]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).expect("changed");
+    let (from, problems) = load();
+    assert_eq!(from, [format!("{}:1", other.display())]);
+    assert!(problems[0].reason.starts_with("it does not count, because "), "{problems:?}");
+}
+
+fn choice(tool: &str, calls: AllowedCalls) -> AlwaysAllow {
+    AlwaysAllow { tool: tool.into(), server: None, calls }
+}
+
+fn commands(prefixes: &[&str]) -> AllowedCalls {
+    AllowedCalls::Commands(prefixes.iter().map(|prefix| (*prefix).to_owned()).collect())
+}
+
+#[test]
+fn a_saved_choice_counts_and_is_saved_once() {
+    let folders = Folders::new();
+    let path = folders.at("policies/auto-saved.toml");
+    let save = |choice: &AlwaysAllow| save_always_allow(&path, choice, Patience::default()).expect("saved");
+    let git = choice("run_shell_command", commands(&["git log", "ls"]));
+    assert_eq!(save(&git), Saved::Added);
+    let once = fs::read_to_string(&path).expect("there");
+    assert_eq!(save(&git), Saved::AlreadyThere);
+    assert_eq!(fs::read_to_string(&path).expect("there"), once);
+    let pattern = choice("write_file", AllowedCalls::Arguments(r#"\0"file_path":"a'b\.md"\0"#.into()));
+    assert_eq!(save(&pattern), Saved::Added);
+    let of_server = AlwaysAllow { server: Some("web".into()), ..choice("get", AllowedCalls::All) };
+    assert_eq!(save(&of_server), Saved::Added);
+
+    let loaded =
+        load_policies(&PolicyPlaces { user: vec![folders.at("policies")], ..PolicyPlaces::default() });
+    assert_eq!(loaded.problems, []);
+    let policy = Policy::new(loaded.rules);
+    let decide = |tool: &str, args: &serde_json::Value, server: Option<&str>| {
+        let call = Call { server, ..Call::new(tool, args) };
+        policy.decide(&call, Situation::default()).decision
+    };
+    assert_eq!(decide("run_shell_command", &json!({"command": "ls; git log"}), None), Decision::Allow);
+    assert_eq!(decide("run_shell_command", &json!({"command": "git push"}), None), Decision::Ask);
+    assert_eq!(decide("write_file", &json!({"file_path": "a'b.md"}), None), Decision::Allow);
+    assert_eq!(decide("write_file", &json!({"file_path": "b.md"}), None), Decision::Ask);
+    assert_eq!(decide("mcp_web_get", &json!({}), Some("web")), Decision::Allow);
+    let saved = policy.rules().iter().find(|rule| rule.priority.tier() == Tier::User).expect("a rule");
+    assert_eq!(saved.priority.to_string(), "4.950");
+    let plan = Situation { mode: longhaul_policy::ApprovalMode::Plan, ..Situation::default() };
+    let args = json!({"command": "ls"});
+    let planned = policy.decide(&Call::new("run_shell_command", &args), plan).decision;
+    assert!(matches!(planned, Decision::Deny { .. }), "a plan stays a plan");
+}
+
+#[test]
+fn an_answer_counts_at_once_below_the_user_s_rules() {
+    let rule = choice("write_file", AllowedCalls::All).to_rule().expect("a rule");
+    assert_eq!(rule.to_string(), "allow rule (workspace 3.950, your answer in this session)");
+    let policy = Policy::new(default_rules()).with(rule);
+    let args = json!({"file_path": "x"});
+    let decision = policy.decide(&Call::new("write_file", &args), Situation::default()).decision;
+    assert_eq!(decision, Decision::Allow);
+}
+
+#[test]
+fn a_choice_is_added_behind_what_is_there() {
+    let folders = Folders::new();
+    let path = folders
+        .write("auto-saved.toml", "# mine\n[[rule]]\ntoolName = 'glob'\ndecision = 'deny'\npriority = 1");
+    save_always_allow(&path, &choice("replace", AllowedCalls::All), Patience::default()).expect("saved");
+    let text = fs::read_to_string(&path).expect("there");
+    assert!(text.starts_with("# mine\n[[rule]]\ntoolName = 'glob'"), "{text}");
+    let (rules, problems) = parse_rules(&text, &path, Tier::User);
+    assert_eq!((rules.len(), problems.len()), (2, 0), "{text}");
+}
+
+#[test]
+fn a_broken_file_is_not_added_to() {
+    let folders = Folders::new();
+    let path = folders.write("auto-saved.toml", "\n[[rule]\n");
+    let error = save_always_allow(&path, &choice("replace", AllowedCalls::All), Patience::default());
+    assert!(matches!(error, Err(PolicyError::Broken { line: 2, .. })), "{error:?}");
+    assert_eq!(fs::read_to_string(&path).expect("there"), "\n[[rule]\n");
+}
+
+#[test]
+fn what_makes_no_rule_is_not_saved() {
+    let folders = Folders::new();
+    let path = folders.at("auto-saved.toml");
+    for bad in [
+        choice("", AllowedCalls::All),
+        choice("run_shell_command", commands(&[])),
+        choice("run_shell_command", commands(&["a; b"])),
+        choice("glob", commands(&["ls"])),
+        choice("glob", AllowedCalls::Arguments("(".into())),
+    ] {
+        let error = save_always_allow(&path, &bad, Patience::default());
+        assert!(matches!(error, Err(PolicyError::NoRule { .. })), "{bad:?}");
+    }
+    assert!(!path.exists());
+}
+
+#[test]
+fn choices_saved_at_once_are_all_kept() {
+    let folders = Folders::new();
+    let path = folders.at("auto-saved.toml");
+    std::thread::scope(|scope| {
+        for number in 0..8 {
+            let path = &path;
+            scope.spawn(move || {
+                let choice = choice(&format!("tool_{number}"), AllowedCalls::All);
+                save_always_allow(path, &choice, Patience::default()).expect("saved");
+            });
+        }
+    });
+    let (rules, problems) = parse_rules(&fs::read_to_string(&path).expect("there"), &path, Tier::User);
+    assert_eq!((rules.len(), problems.len()), (8, 0));
+}

@@ -1,0 +1,45 @@
+//! Measures how fast streams are taken apart: `cargo run --release -p longhaul-providers --example sse_throughput`.
+
+use std::time::Instant;
+
+use longhaul_providers::{SseDecoder, StreamDecoder, WireFormat};
+
+fn main() {
+    let text = "The folder holds three files; the second one is what you asked for. ".repeat(3);
+    let event = format!(
+        "data: {{\"candidates\":[{{\"content\":{{\"role\":\"model\",\"parts\":[{{\"text\":\"{text}\"}}]}},\"index\":0}}]}}\r\n\r\n"
+    );
+    let stream = event.repeat((64 << 20) / event.len()).into_bytes();
+    for size in [64 << 10, 16 << 10, 1 << 10, 64, 1] {
+        let rate = best_of_five(stream.len(), || {
+            let mut decoder = SseDecoder::default();
+            let mut bytes = 0;
+            for chunk in stream.chunks(size) {
+                decoder.feed(chunk, |event| bytes += event.data.len()).expect("events are short");
+            }
+            bytes
+        });
+        println!("events, in chunks of {size:>6} bytes: {rate:>7.0} MB/s");
+    }
+    let rate = best_of_five(stream.len(), || {
+        let mut decoder = StreamDecoder::new(WireFormat::Gemini, "1");
+        let mut events = Vec::new();
+        let mut count = 0;
+        for chunk in stream.chunks(16 << 10) {
+            decoder.feed(chunk, &mut events).expect("a good stream");
+            count += events.len();
+            events.clear();
+        }
+        count
+    });
+    println!("Gemini answers, in chunks of 16384 bytes: {rate:>7.0} MB/s");
+}
+
+fn best_of_five(bytes: usize, mut work: impl FnMut() -> usize) -> f64 {
+    let times = (0..5).map(|_| {
+        let start = Instant::now();
+        std::hint::black_box(work());
+        start.elapsed().as_secs_f64()
+    });
+    bytes as f64 / 1e6 / times.fold(f64::INFINITY, f64::min)
+}

@@ -1,0 +1,183 @@
+//! Reads the answer to one call, whatever it turns out to be.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use hyper::{Response, StatusCode};
+use longhaul_conversation::{ModelError, ResponseEvent};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::failure::{Callee, judge_event, page_reason};
+use crate::retry::Failure;
+use crate::wire::{Progress, StreamDecoder, StreamFault, WireFormat, is_shown, may_be_empty};
+
+/// The most that an answer in one piece may have.
+const LONGEST_WHOLE: usize = 64 << 20;
+/// How long to wait for the end of a connection's answer when its content is complete.
+const DRAIN: Duration = Duration::from_millis(100);
+
+/// An answer that is being read.
+pub(crate) struct Reading {
+    body: Incoming,
+    status: StatusCode,
+    decoder: StreamDecoder,
+    kind: Kind,
+    has_content: bool,
+}
+
+/// What has been sent. The content type does not tell: servers get it wrong.
+enum Kind {
+    Unknown,
+    /// A stream, or a text that begins like one; a comment tells for certain.
+    Stream {
+        is_certain: bool,
+    },
+    /// One JSON value, or a web page, so far.
+    Whole(Vec<u8>),
+}
+
+/// How a step of reading went.
+pub(crate) enum Next {
+    More,
+    Finished,
+}
+
+impl Reading {
+    pub(crate) fn new(response: Response<Incoming>, format: WireFormat, seed: String) -> Self {
+        Self {
+            status: response.status(),
+            body: response.into_body(),
+            decoder: StreamDecoder::new(format, seed),
+            kind: Kind::Unknown,
+            has_content: false,
+        }
+    }
+
+    /// Reads what comes next and hands on what it holds.
+    pub(crate) async fn next(
+        &mut self,
+        callee: Callee<'_>,
+        idle: Duration,
+        out: &mut Vec<ResponseEvent>,
+    ) -> Result<Next, Failure> {
+        let next = self.step(callee, idle, out).await;
+        self.has_content |= out.iter().any(is_shown);
+        if matches!(next, Ok(Next::Finished)) && !self.has_content && !out.iter().any(stopped_early) {
+            let reason = "it was empty".to_string();
+            return Err(Failure::passing(ModelError::Interrupted { reason }));
+        }
+        next
+    }
+
+    /// Reads the end of the answer, which says nothing more, so that the connection can be used again.
+    pub(crate) async fn drain(&mut self) {
+        let rest = async { while let Some(Ok(_)) = self.body.frame().await {} };
+        timeout(DRAIN, rest).await.ok();
+    }
+
+    async fn step(
+        &mut self,
+        callee: Callee<'_>,
+        idle: Duration,
+        out: &mut Vec<ResponseEvent>,
+    ) -> Result<Next, Failure> {
+        let ended = match timeout(idle, self.body.frame()).await {
+            Ok(Some(Ok(frame))) => {
+                let Ok(bytes) = frame.into_data() else { return Ok(Next::More) };
+                return self.take(&bytes, callee, out);
+            }
+            Ok(None) => None,
+            Ok(Some(Err(error))) => {
+                Some(format!("the connection was lost: {}", crate::http::innermost(&error)))
+            }
+            Err(_) => Some(format!("nothing arrived for {} s", idle.as_secs())),
+        };
+        match self.end(callee, out) {
+            // Whatever happened to the connection, the answer is complete.
+            Ok(()) => Ok(Next::Finished),
+            Err(failure) => Err(match (ended, &failure.error) {
+                (Some(reason), ModelError::Interrupted { .. }) => {
+                    Failure::passing(ModelError::Interrupted { reason })
+                }
+                _ => failure,
+            }),
+        }
+    }
+
+    fn take(
+        &mut self,
+        bytes: &Bytes,
+        callee: Callee<'_>,
+        out: &mut Vec<ResponseEvent>,
+    ) -> Result<Next, Failure> {
+        if matches!(self.kind, Kind::Unknown) {
+            let Some(first) = bytes.iter().find(|byte| !byte.is_ascii_whitespace()) else {
+                return Ok(Next::More);
+            };
+            self.kind = match first {
+                b'{' | b'[' | b'<' => Kind::Whole(Vec::new()),
+                // A comment, a field, or a byte order mark.
+                b':' | b'd' | b'e' | b'i' | b'r' | b'\xef' => Kind::Stream { is_certain: *first == b':' },
+                _ => return Err(Failure::lasting(not_a_stream(callee))),
+            };
+        }
+        if let Kind::Whole(whole) = &mut self.kind {
+            if whole.len() + bytes.len() > LONGEST_WHOLE {
+                return Err(Failure::lasting(not_a_stream(callee)));
+            }
+            whole.extend_from_slice(bytes);
+            return Ok(Next::More);
+        }
+        match self.decoder.feed(bytes, out) {
+            Ok(Progress::More) => Ok(Next::More),
+            Ok(Progress::Done) => self.end(callee, out).map(|()| Next::Finished),
+            Err(fault) => Err(judge_fault(callee, fault)),
+        }
+    }
+
+    fn end(&mut self, callee: Callee<'_>, out: &mut Vec<ResponseEvent>) -> Result<(), Failure> {
+        let result = match &self.kind {
+            Kind::Whole(bytes) if bytes.trim_ascii_start().starts_with(b"<") => {
+                let page = String::from_utf8_lossy(bytes);
+                let reason = page_reason(&page, self.status.as_u16());
+                let host = callee.provider.endpoint.host().to_string();
+                return Err(Failure::lasting(ModelError::NotAModel { host, reason }));
+            }
+            Kind::Whole(bytes) => match serde_json::from_slice::<Value>(bytes) {
+                Ok(answer) => self.decoder.take_whole(answer, out),
+                Err(_) => Err(StreamFault::CutOff),
+            },
+            Kind::Stream { .. } | Kind::Unknown => self.decoder.finish(out),
+        };
+        match result {
+            Err(StreamFault::CutOff)
+                if matches!(self.kind, Kind::Stream { is_certain: false }) && !self.decoder.has_events() =>
+            {
+                Err(Failure::lasting(not_a_stream(callee)))
+            }
+            result => result.map_err(|fault| judge_fault(callee, fault)),
+        }
+    }
+}
+
+/// Whether an answer ends for a reason that explains why there is nothing in it.
+fn stopped_early(event: &ResponseEvent) -> bool {
+    matches!(event, ResponseEvent::Finished(reason) if may_be_empty(reason))
+}
+
+fn not_a_stream(callee: Callee<'_>) -> ModelError {
+    let host = callee.provider.endpoint.host().to_string();
+    ModelError::NotAModel { host, reason: "it sent something that is no stream of events".into() }
+}
+
+fn judge_fault(callee: Callee<'_>, fault: StreamFault) -> Failure {
+    match fault {
+        StreamFault::Error(event) => judge_event(callee, &event),
+        StreamFault::Garbled(_) | StreamFault::TooLong(_) | StreamFault::CutOff => {
+            Failure::passing(ModelError::Interrupted { reason: fault.to_string() })
+        }
+    }
+}

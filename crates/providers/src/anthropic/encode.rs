@@ -1,0 +1,311 @@
+//! Writes Anthropic messages requests.
+
+use longhaul_conversation::{
+    Body, FileReference, Media, MediaData, Message, Origin, Output, Part, Request, Role, TokenCount,
+    ToolDeclaration, ToolResult, ToolStatus, Vendor,
+};
+use serde_json::Value;
+
+use crate::json::{Object, add_missing, apply_overrides, arguments_object, object, own_fields};
+use crate::prepare::{as_note, fit_nested, output_text, plain_id, prepare};
+use crate::wire::EncodeOptions;
+
+const OWN: Vendor = Vendor::Anthropic;
+const CACHE_MARK: &str = "cache_control";
+
+/// A limit is required; this is what every model since 2024 can give.
+const DEFAULT_LIMIT: TokenCount = TokenCount(8_192);
+
+/// The body of a messages call.
+pub(crate) fn encode(request: Request, options: &EncodeOptions) -> Object {
+    let extra = request.extra.clone();
+    let mut body = encode_input(request);
+    body.insert("max_tokens".into(), options.max_output.unwrap_or(DEFAULT_LIMIT).0.into());
+    if options.streams {
+        body.insert("stream".into(), true.into());
+    }
+    if options.marks_cache {
+        mark_cache(&mut body);
+    }
+    apply_overrides(&mut body, extra);
+    body
+}
+
+/// The body of a call that counts tokens.
+pub(crate) fn encode_count(request: Request) -> Object {
+    encode_input(request)
+}
+
+fn encode_input(request: Request) -> Object {
+    let mut body = object([("model", request.model.as_str().into())]);
+    let system: Vec<Value> = request
+        .system
+        .into_iter()
+        .filter(|part| part.as_text().is_some())
+        .filter_map(|part| fit(part, Role::User))
+        .map(|part| encode_block(&part))
+        .collect();
+    if !system.is_empty() {
+        body.insert("system".into(), Value::Array(system));
+    }
+    if !request.tools.is_empty() {
+        body.insert("tools".into(), Value::Array(request.tools.iter().map(encode_tool).collect()));
+    }
+    let messages = prepare(request.messages, OWN, fit);
+    body.insert("messages".into(), Value::Array(messages.iter().map(encode_message).collect()));
+    body
+}
+
+fn fit(part: Part, role: Role) -> Option<Part> {
+    match &part.body {
+        // Blank text is refused.
+        Body::Text(text) => (!text.trim().is_empty()).then_some(part),
+        Body::Thought(thought) => {
+            let is_own = thought.signature.as_ref().is_some_and(|signature| signature.vendor == OWN);
+            (is_own && role == Role::Model).then_some(part)
+        }
+        Body::Opaque(opaque) => (opaque.vendor == OWN && opaque.value.is_object()).then_some(part),
+        Body::Media(media) => {
+            if role == Role::User && takes(media) {
+                Some(part)
+            } else {
+                as_note(&part)
+            }
+        }
+        Body::File(file) => {
+            if role == Role::User && is_on_the_web(file) {
+                Some(part)
+            } else {
+                as_note(&part)
+            }
+        }
+        Body::Result(_) => {
+            let Part { origin, body, extra } = part;
+            let Body::Result(result) = body else { return None };
+            let result = fit_nested(result, |part| fit(part, Role::User));
+            Some(Part { origin, body: Body::Result(result), extra })
+        }
+        Body::Call(_) => Some(part),
+    }
+}
+
+fn takes(media: &Media) -> bool {
+    const KNOWN: [&str; 5] = ["image/png", "image/jpeg", "image/gif", "image/webp", "application/pdf"];
+    KNOWN.contains(&media.mime.as_str()) && matches!(media.data, MediaData::Base64(_))
+}
+
+fn is_on_the_web(file: &FileReference) -> bool {
+    ["https://", "http://"].iter().any(|scheme| file.uri.starts_with(scheme))
+}
+
+fn encode_tool(tool: &ToolDeclaration) -> Value {
+    let mut encoded = object([("name", tool.name.as_str().into())]);
+    if !tool.description.is_empty() {
+        encoded.insert("description".into(), tool.description.as_str().into());
+    }
+    let schema = match &tool.parameters {
+        // A schema is required, also for a tool without arguments.
+        Value::Null => Value::Object(object([("type", "object".into())])),
+        schema => schema.clone(),
+    };
+    encoded.insert("input_schema".into(), schema);
+    Value::Object(encoded)
+}
+
+fn encode_message(message: &Message) -> Value {
+    let role = match message.role {
+        Role::User => "user",
+        Role::Model => "assistant",
+    };
+    let content = message.parts.iter().map(encode_block).collect();
+    Value::Object(object([("role", role.into()), ("content", Value::Array(content))]))
+}
+
+fn encode_block(part: &Part) -> Value {
+    let mut encoded = match &part.body {
+        Body::Text(text) => object([("type", "text".into()), ("text", text.as_str().into())]),
+        Body::Thought(thought) => {
+            let signature = thought.signature.as_ref().map_or("", |signature| signature.value.as_str());
+            object([
+                ("type", "thinking".into()),
+                ("thinking", thought.text.as_str().into()),
+                ("signature", signature.into()),
+            ])
+        }
+        Body::Call(call) => object([
+            ("type", "tool_use".into()),
+            ("id", plain_id(&call.id).into()),
+            ("name", call.name.as_str().into()),
+            ("input", arguments_object(&call.args)),
+        ]),
+        Body::Result(result) => encode_result(result),
+        Body::Media(media) => {
+            let data = match &media.data {
+                MediaData::Base64(data) => data.as_str(),
+                MediaData::Omitted { .. } => "",
+            };
+            let source = object([
+                ("type", "base64".into()),
+                ("media_type", media.mime.as_str().into()),
+                ("data", data.into()),
+            ]);
+            object([("type", kind_of(Some(&media.mime)).into()), ("source", Value::Object(source))])
+        }
+        Body::File(file) => {
+            let source = object([("type", "url".into()), ("url", file.uri.as_str().into())]);
+            object([("type", kind_of(file.mime.as_deref()).into()), ("source", Value::Object(source))])
+        }
+        Body::Opaque(opaque) => return opaque.value.clone(),
+    };
+    add_missing(&mut encoded, own_fields(part, OWN));
+    Value::Object(encoded)
+}
+
+fn kind_of(mime: Option<&str>) -> &'static str {
+    if mime.is_none_or(|mime| mime.starts_with("image/")) { "image" } else { "document" }
+}
+
+fn encode_result(result: &ToolResult) -> Object {
+    let mut encoded =
+        object([("type", "tool_result".into()), ("tool_use_id", plain_id(&result.call).into())]);
+    let text = output_text(result);
+    let mut blocks: Vec<Value> = result.nested.iter().map(encode_block).collect();
+    if blocks.is_empty() {
+        if !matches!(result.output, Output::Empty) {
+            encoded.insert("content".into(), text.into());
+        }
+    } else {
+        if !text.trim().is_empty() {
+            blocks.insert(0, encode_block(&Part::text(Origin::Tool, text)));
+        }
+        encoded.insert("content".into(), Value::Array(blocks));
+    }
+    if matches!(result.status, ToolStatus::Failed | ToolStatus::Cancelled) {
+        encoded.insert("is_error".into(), true.into());
+    }
+    encoded
+}
+
+/// Marks the end of what never changes and the end of the conversation, so that the next request finds both in the
+/// cache. A request with marks of its own is left as it is.
+fn mark_cache(body: &mut Object) {
+    let is_marked = |block: &Value| block.get(CACHE_MARK).is_some();
+    let blocks_in =
+        |message: &Value| message.get("content").and_then(Value::as_array).cloned().unwrap_or_default();
+    let list =
+        |body: &Object, key: &str| body.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    let messages = list(body, "messages");
+    let has_marks = ["system", "tools"].iter().any(|key| list(body, key).iter().any(is_marked))
+        || messages.iter().any(|message| blocks_in(message).iter().any(is_marked));
+    if has_marks {
+        return;
+    }
+    let fixed = if body.contains_key("system") { "system" } else { "tools" };
+    if let Some(Value::Array(blocks)) = body.get_mut(fixed) {
+        blocks.last_mut().map(mark);
+    }
+    if let Some(Value::Array(messages)) = body.get_mut("messages")
+        && let Some(Value::Array(blocks)) = messages.last_mut().and_then(|last| last.get_mut("content"))
+    {
+        blocks.last_mut().map(mark);
+    }
+}
+
+fn mark(block: &mut Value) {
+    if let Value::Object(block) = block {
+        block.insert(CACHE_MARK.into(), Value::Object(object([("type", "ephemeral".into())])));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longhaul_conversation::{Signature, Thought, ToolCall};
+    use serde_json::json;
+
+    fn user(parts: Vec<Part>) -> Message {
+        Message::new("u", Role::User, parts)
+    }
+
+    fn model(parts: Vec<Part>) -> Message {
+        Message::new("m", Role::Model, parts)
+    }
+
+    fn request(messages: Vec<Message>) -> Request {
+        Request { model: "claude".into(), messages, ..Request::default() }
+    }
+
+    #[track_caller]
+    fn check(messages: Vec<Message>, expected: Value) {
+        assert_eq!(
+            encode(request(messages), &EncodeOptions::default()).get("messages").cloned(),
+            Some(expected)
+        );
+    }
+
+    #[test]
+    fn a_request_has_a_limit_and_marks_what_to_cache() {
+        let mut asked = request(vec![user(vec![Part::user_text("hi")])]);
+        asked.system = vec![Part::text(Origin::Hook, "be brief"), Part::text(Origin::Hook, " ")];
+        asked.tools =
+            vec![ToolDeclaration { name: "ls".into(), description: "lists".into(), parameters: Value::Null }];
+        let options = EncodeOptions { streams: true, marks_cache: true, ..EncodeOptions::default() };
+        let mark = json!({"type": "ephemeral"});
+        let expected = json!({
+            "model": "claude",
+            "system": [{"type": "text", "text": "be brief", "cache_control": mark}],
+            "tools": [{"name": "ls", "description": "lists", "input_schema": {"type": "object"}}],
+            "messages": [{"role": "user", "content": [{"type": "text", "text": "hi", "cache_control": mark}]}],
+            "max_tokens": 8192,
+            "stream": true,
+        });
+        assert_eq!(Value::Object(encode(asked.clone(), &options)), expected);
+        let fields = crate::json::into_object(json!({"cache_control": {"type": "ephemeral", "ttl": "1h"}}));
+        asked.system = vec![Part::text(Origin::Hook, "be brief").with_extra(OWN, fields)];
+        let body = encode(asked, &options);
+        assert_eq!(body["system"][0]["cache_control"]["ttl"], "1h");
+        assert_eq!(body["messages"][0]["content"][0].get("cache_control"), None);
+    }
+
+    #[test]
+    fn signed_thoughts_and_calls_go_back_as_they_came() {
+        let thought = |vendor| {
+            let signature = Some(Signature { vendor, value: "s".into() });
+            Part::thought(Thought { text: "hm".into(), signature, item: None })
+        };
+        let redacted = json!({"type": "redacted_thinking", "data": "x"});
+        let call = ToolCall::new("t1", "ls").with_args(json!({"z": 1, "a": 2}));
+        let mut result = ToolResult::text("t1", "no").with_status(ToolStatus::Failed);
+        let image = Body::Media(Media { mime: "image/png".into(), data: MediaData::Base64("AA==".into()) });
+        result.nested = vec![Part::new(Origin::Tool, image)];
+        check(
+            vec![
+                user(vec![Part::user_text("q")]),
+                model(vec![
+                    thought(Vendor::Gemini),
+                    thought(Vendor::Anthropic),
+                    Part::opaque(Origin::Model, Vendor::Anthropic, redacted.clone()),
+                    Part::call(call),
+                ]),
+                user(vec![Part::user_text("and"), Part::result(result)]),
+            ],
+            json!([
+                {"role": "user", "content": [{"type": "text", "text": "q"}]},
+                {"role": "assistant", "content": [
+                    {"type": "thinking", "thinking": "hm", "signature": "s"}, redacted,
+                    {"type": "tool_use", "id": "t1", "name": "ls", "input": {"z": 1, "a": 2}}]},
+                {"role": "user", "content": [
+                    {"type": "tool_result", "tool_use_id": "t1", "is_error": true, "content": [
+                        {"type": "text", "text": "no"},
+                        {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA=="}}]},
+                    {"type": "text", "text": "and"}]},
+            ]),
+        );
+    }
+
+    #[test]
+    fn a_count_has_no_limit() {
+        let body = encode_count(request(vec![user(vec![Part::user_text("hi")])]));
+        assert_eq!(body.keys().collect::<Vec<_>>(), ["model", "messages"]);
+    }
+}

@@ -1,0 +1,12 @@
+//! Connections: to a host, through a proxy, with or without TLS, kept open between calls.
+
+mod dial;
+mod network;
+mod proxy;
+mod tls;
+
+pub use dial::{Connection, Dial, DialError, Dialling, Io, Target};
+pub use network::{HttpClient, Network};
+pub use proxy::Proxies;
+
+pub(crate) use network::innermost;

@@ -1,0 +1,125 @@
+//! Small helpers for vendors' JSON.
+
+use longhaul_conversation::{Body, Part, TokenCount, Vendor};
+use serde_json::{Map, Value};
+
+/// A JSON object, key order kept.
+pub(crate) type Object = Map<String, Value>;
+
+/// An object of these fields.
+pub(crate) fn object<const N: usize>(fields: [(&str, Value); N]) -> Object {
+    fields.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
+}
+
+/// Takes fields out of an object, if they are of the wanted kind; others stay.
+pub(crate) trait Take {
+    fn take_string(&mut self, key: &str) -> Option<String>;
+    fn take_object(&mut self, key: &str) -> Option<Object>;
+    fn take_array(&mut self, key: &str) -> Option<Vec<Value>>;
+}
+
+impl Take for Object {
+    fn take_string(&mut self, key: &str) -> Option<String> {
+        self.get(key)?.as_str()?;
+        if let Some(Value::String(text)) = self.shift_remove(key) { Some(text) } else { None }
+    }
+
+    fn take_object(&mut self, key: &str) -> Option<Object> {
+        self.get(key)?.as_object()?;
+        if let Some(Value::Object(fields)) = self.shift_remove(key) { Some(fields) } else { None }
+    }
+
+    fn take_array(&mut self, key: &str) -> Option<Vec<Value>> {
+        self.get(key)?.as_array()?;
+        if let Some(Value::Array(items)) = self.shift_remove(key) { Some(items) } else { None }
+    }
+}
+
+/// The number of tokens under `key`.
+pub(crate) fn tokens(value: &Value, key: &str) -> Option<TokenCount> {
+    value.get(key)?.as_u64().map(TokenCount)
+}
+
+/// The object in a value; anything else is an empty one.
+pub(crate) fn into_object(value: Value) -> Object {
+    if let Value::Object(fields) = value { fields } else { Object::new() }
+}
+
+/// The arguments of a call that were sent as text; what is no JSON stays text.
+pub(crate) fn parse_arguments(text: String) -> Value {
+    if text.trim().is_empty() {
+        return Value::Object(Object::new());
+    }
+    serde_json::from_str(&text).unwrap_or(Value::String(text))
+}
+
+/// The arguments of a call as an object.
+pub(crate) fn arguments_object(args: &Value) -> Value {
+    match args {
+        Value::Object(_) => args.clone(),
+        Value::Null => Value::Object(Object::new()),
+        other => Value::Object(object([("input", other.clone())])),
+    }
+}
+
+/// The vendor's own fields of a part, to be written back; what only concerns us is left out.
+pub(crate) fn own_fields(part: &Part, vendor: Vendor) -> Object {
+    const OURS: [&str; 3] = ["detachedSignature", "detachedReasoning", "callIndex"];
+    let mut fields = match &part.extra {
+        Some(extra) if extra.vendor == vendor => extra.fields.clone(),
+        _ => Object::new(),
+    };
+    fields.retain(|key, _| !OURS.contains(&key.as_str()));
+    fields
+}
+
+/// Adds the fields that are not there yet.
+pub(crate) fn add_missing(to: &mut Object, fields: Object) {
+    for (key, value) in fields {
+        to.entry(key).or_insert(value);
+    }
+}
+
+/// Whether a part has something to say to `vendor`.
+pub(crate) fn says_something(part: &Part, vendor: Vendor) -> bool {
+    match &part.body {
+        Body::Text(text) => !text.is_empty() || !own_fields(part, vendor).is_empty(),
+        _ => !part.is_empty(),
+    }
+}
+
+/// Overrides `body` with what the caller asked for besides: a null takes a field out, objects are merged.
+pub(crate) fn apply_overrides(body: &mut Object, overrides: Object) {
+    for (key, value) in overrides {
+        match (value, body.get_mut(&key)) {
+            (Value::Null, _) => {
+                body.shift_remove(&key);
+            }
+            (Value::Object(fields), Some(Value::Object(known))) => apply_overrides(known, fields),
+            (value, _) => {
+                body.insert(key, value);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn overrides_merge_and_remove() {
+        let mut body = into_object(json!({"a": 1, "b": {"c": 2, "d": 3}, "e": 4}));
+        apply_overrides(&mut body, into_object(json!({"b": {"d": 5, "f": 6}, "e": null, "g": [7]})));
+        assert_eq!(Value::Object(body), json!({"a": 1, "b": {"c": 2, "d": 5, "f": 6}, "g": [7]}));
+    }
+
+    #[test]
+    fn arguments_that_are_no_json_stay_text() {
+        assert_eq!(parse_arguments("{\"a\": 1}".into()), json!({"a": 1}));
+        assert_eq!(parse_arguments(" ".into()), json!({}));
+        assert_eq!(parse_arguments("{\"a\": ".into()), json!("{\"a\": "));
+        assert_eq!(arguments_object(&json!("{\"a\": ")), json!({"input": "{\"a\": "}));
+    }
+}

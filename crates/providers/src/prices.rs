@@ -1,0 +1,252 @@
+//! What models cost, and what a call has cost.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+use longhaul_conversation::{TokenCount, Usage};
+
+/// An amount of money: millionths of a US dollar.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MicroDollars(pub u64);
+
+/// What a million tokens cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prices {
+    /// Of the request.
+    pub input: MicroDollars,
+    /// Of the request, where they come from a cache.
+    pub cached: Option<MicroDollars>,
+    /// Of the answer, hidden reasoning included.
+    pub output: MicroDollars,
+    /// What is charged for requests longer than this, where that is more.
+    pub long: Option<LongPrices>,
+}
+
+/// What a million tokens of a long request cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LongPrices {
+    /// Requests with more tokens than this are long.
+    pub above: TokenCount,
+    /// Of the request.
+    pub input: MicroDollars,
+    /// Of the request, where they come from a cache.
+    pub cached: Option<MicroDollars>,
+    /// Of the answer, hidden reasoning included.
+    pub output: MicroDollars,
+}
+
+/// Dollars for a million tokens: input, cached input, output.
+type Line = (&'static str, [f64; 3]);
+
+/// List prices that the vendors publish. A name also stands for its dated and numbered versions.
+const TABLE: &[Line] = &[
+    ("gemini-3-pro-preview", [2.0, 0.2, 12.0]),
+    ("gemini-3.1-pro-preview", [2.0, 0.2, 12.0]),
+    ("gemini-3-flash-preview", [0.5, 0.05, 3.0]),
+    ("gemini-2.5-pro", [1.25, 0.125, 10.0]),
+    ("gemini-2.5-flash", [0.3, 0.03, 2.5]),
+    ("gemini-2.5-flash-lite", [0.1, 0.01, 0.4]),
+    ("gemini-2.0-flash", [0.1, 0.025, 0.4]),
+    ("claude-opus-4-6", [5.0, 0.5, 25.0]),
+    ("claude-opus-4-5", [5.0, 0.5, 25.0]),
+    ("claude-opus-4-1", [15.0, 1.5, 75.0]),
+    ("claude-opus-4", [15.0, 1.5, 75.0]),
+    ("claude-sonnet-4-6", [3.0, 0.3, 15.0]),
+    ("claude-sonnet-4-5", [3.0, 0.3, 15.0]),
+    ("claude-sonnet-4", [3.0, 0.3, 15.0]),
+    ("claude-3-7-sonnet", [3.0, 0.3, 15.0]),
+    ("claude-3-5-sonnet", [3.0, 0.3, 15.0]),
+    ("claude-haiku-4-5", [1.0, 0.1, 5.0]),
+    ("claude-3-5-haiku", [0.8, 0.08, 4.0]),
+    ("claude-3-haiku", [0.25, 0.03, 1.25]),
+    ("gpt-5.2", [1.75, 0.175, 14.0]),
+    ("gpt-5.1", [1.25, 0.125, 10.0]),
+    ("gpt-5", [1.25, 0.125, 10.0]),
+    ("gpt-5-mini", [0.25, 0.025, 2.0]),
+    ("gpt-5-nano", [0.05, 0.005, 0.4]),
+    ("gpt-4.1", [2.0, 0.5, 8.0]),
+    ("gpt-4.1-mini", [0.4, 0.1, 1.6]),
+    ("gpt-4.1-nano", [0.1, 0.025, 0.4]),
+    ("gpt-4o", [2.5, 1.25, 10.0]),
+    ("gpt-4o-mini", [0.15, 0.075, 0.6]),
+    ("o3", [2.0, 0.5, 8.0]),
+    ("o4-mini", [1.1, 0.275, 4.4]),
+    ("o3-mini", [1.1, 0.55, 4.4]),
+    ("o1", [15.0, 7.5, 60.0]),
+];
+
+/// What these models charge for requests of more than 200,000 tokens.
+const LONG: &[Line] = &[
+    ("gemini-3-pro-preview", [4.0, 0.4, 18.0]),
+    ("gemini-3.1-pro-preview", [4.0, 0.4, 18.0]),
+    ("gemini-2.5-pro", [2.5, 0.25, 15.0]),
+];
+const LONG_ABOVE: TokenCount = TokenCount(200_000);
+
+/// The published prices of a model, if they are known. A provider before a slash is understood.
+///
+/// ```
+/// use longhaul_providers::{MicroDollars, known_prices};
+/// assert_eq!(known_prices("gpt-4o-mini-2024-07-18").map(|prices| prices.output), Some(MicroDollars(600_000)));
+/// assert_eq!(known_prices("my-model"), None);
+/// ```
+pub fn known_prices(model: &str) -> Option<Prices> {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    let [input, cached, output] = find(TABLE, name)?;
+    let long = find(LONG, name).map(|[input, cached, output]| LongPrices {
+        above: LONG_ABOVE,
+        input: MicroDollars::from_dollars(input),
+        cached: Some(MicroDollars::from_dollars(cached)),
+        output: MicroDollars::from_dollars(output),
+    });
+    Some(Prices {
+        input: MicroDollars::from_dollars(input),
+        cached: Some(MicroDollars::from_dollars(cached)),
+        output: MicroDollars::from_dollars(output),
+        long,
+    })
+}
+
+/// The names of the models whose prices are known.
+pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().map(|(name, _)| *name)
+}
+
+fn find(table: &[Line], name: &str) -> Option<[f64; 3]> {
+    table.iter().find(|(known, _)| is_version_of(name, known)).map(|(_, prices)| *prices)
+}
+
+/// Whether `name` is `known`, perhaps with a date or a number behind it; other words make it another model.
+fn is_version_of(name: &str, known: &str) -> bool {
+    let Some(rest) = name.strip_prefix(known) else { return false };
+    let is_version =
+        |word: &str| word == "latest" || (word.len() != 1 && word.bytes().all(|byte| byte.is_ascii_digit()));
+    rest.is_empty() || rest.strip_prefix(['-', '@']).is_some_and(|rest| rest.split('-').all(is_version))
+}
+
+/// What a call has cost, hidden reasoning included and cached tokens at their own price. What a provider charges for
+/// filling its cache is not in the figures it reports and so not in here. `None` without figures.
+pub fn cost(usage: &Usage, prices: &Prices) -> Option<MicroDollars> {
+    if usage.input.is_none() && usage.output.is_none() {
+        return None;
+    }
+    let all_input = usage.input.unwrap_or_default();
+    let (input, cached, output) = match &prices.long {
+        Some(long) if all_input > long.above => (long.input, long.cached, long.output),
+        _ => (prices.input, prices.cached, prices.output),
+    };
+    let from_cache = usage.cached.unwrap_or_default().min(all_input);
+    let fresh = all_input - from_cache + usage.tool.unwrap_or_default();
+    let answer = usage.output.unwrap_or_default() + usage.thoughts.unwrap_or_default();
+    let charges = [(fresh, input), (from_cache, cached.unwrap_or(input)), (answer, output)];
+    let total: u128 = charges.iter().map(|(tokens, price)| u128::from(tokens.0) * u128::from(price.0)).sum();
+    Some(MicroDollars(u64::try_from(total.div_ceil(1_000_000)).unwrap_or(u64::MAX)))
+}
+
+impl MicroDollars {
+    /// From dollars; what is no amount of money is nothing.
+    pub fn from_dollars(dollars: f64) -> Self {
+        // A negative or huge number stops at the end of the range.
+        Self((dollars * 1e6).round() as u64)
+    }
+
+    /// In dollars.
+    pub fn as_dollars(self) -> f64 {
+        self.0 as f64 / 1e6
+    }
+}
+
+impl Add for MicroDollars {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for MicroDollars {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for MicroDollars {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::default(), Add::add)
+    }
+}
+
+/// `$1.25`, or with more places where it is less than a cent.
+impl fmt::Display for MicroDollars {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0 => f.write_str("$0"),
+            1..10_000 => write!(f, "${:.4}", self.as_dollars().max(0.0001)),
+            _ => write!(f, "${:.2}", self.as_dollars()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn usage(input: u64, cached: u64, output: u64, thoughts: u64) -> Usage {
+        let count = |tokens| (tokens > 0).then_some(TokenCount(tokens));
+        Usage {
+            input: count(input),
+            cached: count(cached),
+            output: count(output),
+            thoughts: count(thoughts),
+            ..Usage::default()
+        }
+    }
+
+    #[track_caller]
+    fn check_cost(model: &str, usage: Usage, expected: Option<u64>) {
+        let prices = known_prices(model).expect(model);
+        assert_eq!(cost(&usage, &prices), expected.map(MicroDollars), "{model}");
+    }
+
+    #[test]
+    fn cached_and_thinking_tokens_have_their_prices() {
+        check_cost("gemini-2.5-flash", usage(1_000_000, 0, 0, 0), Some(300_000));
+        check_cost("gemini-2.5-flash", usage(1_000_000, 900_000, 0, 0), Some(30_000 + 27_000));
+        check_cost("gemini-2.5-flash", usage(0, 0, 1_000, 3_000), Some(10_000));
+        check_cost("gemini-2.5-pro", usage(100_000, 0, 0, 0), Some(125_000));
+        check_cost("gemini-2.5-pro", usage(300_000, 0, 1_000, 0), Some(750_000 + 15_000));
+        check_cost("gpt-5-nano", usage(1, 0, 0, 0), Some(1));
+        check_cost("gpt-5", Usage::default(), None);
+    }
+
+    #[track_caller]
+    fn check_input(model: &str, expected: Option<f64>) {
+        assert_eq!(known_prices(model).map(|prices| prices.input.as_dollars()), expected, "{model}");
+    }
+
+    #[test]
+    fn versions_are_known_and_other_models_are_not() {
+        check_input("claude-sonnet-4-5-20250929", Some(3.0));
+        check_input("claude-sonnet-4-20250514", Some(3.0));
+        check_input("claude-opus-4-5", Some(5.0));
+        check_input("claude-opus-4-20250514", Some(15.0));
+        check_input("claude-opus-4-9", None);
+        check_input("anthropic/claude-3-5-haiku-latest", Some(0.8));
+        check_input("gpt-5", Some(1.25));
+        check_input("gpt-5-2025-08-07", Some(1.25));
+        check_input("gpt-5-pro", None);
+        check_input("gpt-4o-audio-preview", None);
+        check_input("llama-3", None);
+    }
+
+    #[test]
+    fn money_is_shown_with_the_places_it_needs() {
+        let shown = |dollars| MicroDollars::from_dollars(dollars).to_string();
+        assert_eq!(
+            ["0", "0.00001", "0.0042", "1.256"].map(|d| shown(d.parse().expect("a number"))),
+            ["$0", "$0.0001", "$0.0042", "$1.26"]
+        );
+        assert_eq!(MicroDollars::from_dollars(-1.0), MicroDollars(0));
+        assert_eq!(MicroDollars::from_dollars(f64::NAN), MicroDollars(0));
+    }
+}

@@ -1,0 +1,267 @@
+//! What must be known of a provider to call it. Whoever reads settings and environment fills these in.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use hyper::Uri;
+use longhaul_conversation::{TokenCount, context_window};
+use secrecy::SecretString;
+
+use crate::http::Target;
+use crate::prices::Prices;
+use crate::wire::WireFormat;
+
+/// A provider: where it is, how to speak to it and with which key.
+#[derive(Clone, Debug)]
+pub struct ProviderSettings {
+    /// The name before the slash in `provider/model`, and in messages.
+    pub name: String,
+    /// How it wants to be spoken to.
+    pub format: WireFormat,
+    /// Where it is.
+    pub endpoint: Endpoint,
+    /// The key to give.
+    pub key: Key,
+    /// What the user states of its models, by name; this wins over the tables.
+    pub models: BTreeMap<String, ModelSettings>,
+    /// Whether Anthropic is told what to cache where the request does not say.
+    pub marks_cache: bool,
+}
+
+/// A key, or why there is none.
+#[derive(Clone)]
+pub enum Key {
+    /// This one.
+    Given(SecretString),
+    /// The provider wants none.
+    NotNeeded,
+    /// There should be one.
+    Missing {
+        /// Where one was looked for.
+        looked_at: Vec<String>,
+    },
+}
+
+/// What the user states of a model.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ModelSettings {
+    /// Its context window.
+    pub window: Option<TokenCount>,
+    /// How much of the window an answer may take.
+    pub output_reserve: Option<TokenCount>,
+    /// What it costs.
+    pub prices: Option<Prices>,
+}
+
+/// The address that a provider's paths are added to.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    base: Uri,
+}
+
+/// Text that is no address of an endpoint.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{text:?} is no address: {reason}")]
+pub struct EndpointError {
+    /// The text, without anything that might be a password.
+    pub text: String,
+    /// What is wrong with it.
+    pub reason: &'static str,
+}
+
+/// How long to wait for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timeouts {
+    /// For a connection.
+    pub connect: Duration,
+    /// For the next bytes, and for the first ones.
+    pub idle: Duration,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        Self { connect: Duration::from_secs(15), idle: Duration::from_secs(180) }
+    }
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Given(_) => f.write_str("Given(..)"),
+            Self::NotNeeded => f.write_str("NotNeeded"),
+            Self::Missing { looked_at } => f.debug_struct("Missing").field("looked_at", looked_at).finish(),
+        }
+    }
+}
+
+impl ProviderSettings {
+    /// A provider at its usual address, under its usual name.
+    pub fn usual(format: WireFormat, key: Key) -> Self {
+        let name = match format {
+            WireFormat::Gemini => "gemini",
+            WireFormat::OpenAi => "openai",
+            WireFormat::Anthropic => "anthropic",
+        };
+        Self::at(name, format, Endpoint::usual(format), key)
+    }
+
+    /// A provider at another address.
+    pub fn at(name: impl Into<String>, format: WireFormat, endpoint: Endpoint, key: Key) -> Self {
+        Self { name: name.into(), format, endpoint, key, models: BTreeMap::new(), marks_cache: true }
+    }
+
+    /// A model's context window: what the user states, else the table's.
+    pub fn window(&self, model: &str) -> TokenCount {
+        context_window(Some(model), self.models.get(model).and_then(|model| model.window)).0
+    }
+
+    /// A model's prices: what the user states, else the table's, if either knows.
+    pub fn prices(&self, model: &str) -> Option<Prices> {
+        let stated = self.models.get(model).and_then(|model| model.prices);
+        stated.or_else(|| crate::prices::known_prices(model))
+    }
+}
+
+impl Endpoint {
+    /// Reads an address such as `https://api.openai.com/v1`.
+    pub fn parse(text: &str) -> Result<Self, EndpointError> {
+        let fail = |reason| EndpointError { text: without_userinfo(text), reason };
+        let trimmed = text.trim().trim_end_matches('/');
+        let base: Uri = trimmed.parse().map_err(|_| fail("it cannot be read"))?;
+        match base.scheme_str() {
+            Some("http" | "https") => {}
+            _ => return Err(fail("it must begin with https:// or http://")),
+        }
+        let authority = base.authority().map_or("", |authority| authority.as_str());
+        if authority.contains('@') {
+            return Err(fail("a name or password does not belong into it"));
+        }
+        if base.query().is_some() {
+            return Err(fail("it must not have a query"));
+        }
+        if base.host().is_none_or(str::is_empty) {
+            return Err(fail("it names no host"));
+        }
+        Ok(Self { base })
+    }
+
+    /// Where a provider of this format usually is.
+    pub fn usual(format: WireFormat) -> Self {
+        let base = match format {
+            WireFormat::Gemini => Uri::from_static("https://generativelanguage.googleapis.com"),
+            WireFormat::OpenAi => Uri::from_static("https://api.openai.com/v1"),
+            WireFormat::Anthropic => Uri::from_static("https://api.anthropic.com"),
+        };
+        Self { base }
+    }
+
+    /// The host, with its port where that is not the usual one.
+    pub fn host(&self) -> &str {
+        self.base.authority().map_or("", |authority| authority.as_str())
+    }
+
+    /// Where to connect to.
+    pub(crate) fn target(&self) -> Option<Target> {
+        Target::of(&self.base)
+    }
+
+    /// Whether it is on this machine; such an endpoint needs no key.
+    pub fn is_local(&self) -> bool {
+        let host = self.base.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']');
+        let is_loopback = host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback() || ip.is_unspecified());
+        is_loopback || host == "localhost" || host.ends_with(".localhost")
+    }
+
+    /// The address with `path` behind it. A version at the beginning of `path` is left out where the base ends with one.
+    pub(crate) fn join(&self, path: &str) -> Option<Uri> {
+        let base = self.base.to_string();
+        let base = base.trim_end_matches('/');
+        let last = base.rsplit('/').next().unwrap_or_default();
+        let has_version =
+            last.strip_prefix('v').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let path = match path.split_once('/') {
+            Some((version, rest)) if has_version && version.starts_with("v1") => rest,
+            _ => path,
+        };
+        format!("{base}/{path}").parse().ok()
+    }
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.base.to_string().trim_end_matches('/'))
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Endpoint({self})")
+    }
+}
+
+fn without_userinfo(text: &str) -> String {
+    match (text.find("://"), text.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => format!("{}…{}", &text[..scheme + 3], &text[at..]),
+        _ => text.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_join(base: &str, path: &str, expected: &str) {
+        let endpoint = Endpoint::parse(base).expect("an address");
+        assert_eq!(endpoint.join(path).expect("an address").to_string(), expected);
+    }
+
+    #[test]
+    fn paths_are_added_once() {
+        check_join(
+            "https://x.test",
+            "v1beta/models/m:generateContent",
+            "https://x.test/v1beta/models/m:generateContent",
+        );
+        check_join("https://x.test/v1beta/", "v1beta/models/m", "https://x.test/v1beta/models/m");
+        check_join("https://x.test/proxy", "v1/messages", "https://x.test/proxy/v1/messages");
+        check_join("https://x.test/v1", "v1/messages", "https://x.test/v1/messages");
+        check_join(
+            "http://localhost:11434/v1",
+            "chat/completions",
+            "http://localhost:11434/v1/chat/completions",
+        );
+    }
+
+    #[test]
+    fn only_addresses_are_taken() {
+        for text in
+            ["", "api.openai.com", "ftp://x", "https://", "https://x?key=1", "https://me:secret@x.test/v1"]
+        {
+            let error = Endpoint::parse(text).expect_err(text);
+            assert!(!error.to_string().contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn local_endpoints_are_known() {
+        for (text, local) in [
+            ("http://localhost:1/v1", true),
+            ("http://127.0.0.1:1", true),
+            ("http://[::1]:1", true),
+            ("http://a.localhost", true),
+            ("https://api.openai.com/v1", false),
+            ("http://localhost.example.com", false),
+        ] {
+            assert_eq!(Endpoint::parse(text).expect(text).is_local(), local, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_key_does_not_print_itself() {
+        let settings = ProviderSettings::usual(WireFormat::OpenAi, Key::Given("sk-secret".into()));
+        assert!(!format!("{settings:?}").contains("secret"));
+    }
+}

@@ -1,0 +1,7 @@
+//! Calls to fake providers: good answers, bad networks, and every kind of refusal.
+
+mod answers;
+mod failures;
+mod patience;
+mod round_trips;
+mod support;

@@ -1,0 +1,21 @@
+//! Servers that answer as providers do, well or badly, from a script.
+//!
+//! A script is a list of [`Reply`]s, one for each request. Where the time of something matters, a reply waits for a
+//! [`Signal`] instead of sleeping. What was asked is kept for the test to look at.
+//!
+//! ```
+//! use longhaul_testkit::fake_provider::{FakeProvider, gemini};
+//!
+//! let provider = FakeProvider::start([gemini::text("hello")]);
+//! assert!(provider.url().starts_with("http://127.0.0.1:"));
+//! assert!(provider.requests().is_empty());
+//! ```
+
+pub mod anthropic;
+pub mod gemini;
+pub mod openai;
+mod reply;
+mod server;
+
+pub use reply::{Reply, Signal, Step};
+pub use server::{FakeProvider, LoggedRequest};
