@@ -486,7 +486,7 @@ mod tests {
 
     #[test]
     fn short_quotations_are_found_with_what_is_in_them() {
-        check("run `cargo test --lib` now", &[(Quoted, "cargo test --lib"), (Command, "cargo test")]);
+        check("run `cargo test --lib` now", &[(Command, "cargo test"), (Quoted, "cargo test --lib")]);
         check("the `Busy` variant of `upload()`", &[(Quoted, "upload()")]);
     }
 
