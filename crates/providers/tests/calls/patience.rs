@@ -1,9 +1,10 @@
 //! What is tried again, when, and for how long. Time is paused: it passes only while everyone waits.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use longhaul_conversation::{FinishReason, Model, ModelError};
-use longhaul_providers::{RetrySettings, Timeouts, WireFormat};
+use longhaul_providers::{RetrySettings, WireFormat};
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, Step, anthropic, gemini, openai};
 use serde_json::json;
 use tokio::time::Instant;
@@ -96,10 +97,9 @@ async fn patience_ends() {
 #[tokio::test(start_paused = true)]
 async fn a_stalled_stream_times_out() {
     for format in FORMATS {
-        let timeouts = Timeouts { idle: Duration::from_secs(40), ..Timeouts::default() };
         let place = if format == WireFormat::Anthropic { 4 } else { 1 };
         let server = FakeProvider::in_memory([texts(format, &["first", "second"]).only(place, Step::Stall)]);
-        let model = model_in_memory(&server, format).with_timeouts(timeouts);
+        let model = model_in_memory(&server, format).with_idle_timeout(Duration::from_secs(40));
         let start = Instant::now();
         let (answer, error) = ask(&model, question(format)).await;
         let stalled = ModelError::Interrupted { reason: "nothing arrived for 40 s".into() };
@@ -113,10 +113,9 @@ async fn a_stalled_stream_times_out() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_stalls_before_it_shows_anything_is_tried_again() {
     for format in FORMATS {
-        let timeouts = Timeouts { idle: Duration::from_secs(40), ..Timeouts::default() };
         let stalls = texts(format, &["x"]).only(0, Step::Stall);
         let server = FakeProvider::in_memory([stalls, texts(format, &["fine"])]);
-        let model = model_in_memory(&server, format).with_timeouts(timeouts);
+        let model = model_in_memory(&server, format).with_idle_timeout(Duration::from_secs(40));
         assert_eq!(text_of(ask(&model, question(format)).await.0), "fine");
     }
 }
@@ -131,6 +130,20 @@ async fn waiting_can_be_cancelled() {
     drop(stream);
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!((server.requests().len(), server.replies_left()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_are_told_before_they_begin() {
+    let server = FakeProvider::in_memory([openai::rate_limited("7"), openai::text("fine")]);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listener = told.clone();
+    let model = model_in_memory(&server, WireFormat::OpenAi).on_wait(move |waiting| {
+        let line = format!("{}: {} s", waiting.error, waiting.wait.as_secs());
+        listener.lock().expect("nobody panicked").push(line);
+    });
+    assert_eq!(ask(&model, question(WireFormat::OpenAi)).await.1, None);
+    let told = told.lock().expect("nobody panicked");
+    assert_eq!(*told, ["the model is busy: Rate limit reached for requests (429): 7 s"]);
 }
 
 #[tokio::test(start_paused = true)]
