@@ -2,6 +2,7 @@
 //!
 //! A hand-written scanner: one pass over the bytes of a line, no allocation.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::packed::{self, Searcher};
@@ -31,7 +32,16 @@ pub enum AnchorKind {
 
 /// Finds the anchors of one line, commands first and then the others, each in order; the same may come more than once.
 pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
-    scan_commands(line, found);
+    for program in find_programs(line) {
+        if let Some(command) = command_at(line, program.start, program.end) {
+            found(AnchorKind::Command, command);
+        }
+    }
+    scan_names(line, found);
+}
+
+/// Finds the anchors of one line that can be told by how they are written: all but commands.
+pub(crate) fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
     let bytes = line.as_bytes();
     let class = |at: usize| bytes.get(at).map_or(0, |byte| CLASS[*byte as usize]);
     let mut at = 0;
@@ -123,17 +133,13 @@ static PROGRAM_SEARCH: LazyLock<Searcher> = LazyLock::new(|| {
     patterns.build().expect("a few short words can be looked for")
 });
 
-/// Finds the commands that a line speaks of, in order.
-fn scan_commands<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
-    for program in PROGRAM_SEARCH.find_iter(line) {
-        if let Some(command) = command_at(line, program.start(), program.end() - 1) {
-            found(AnchorKind::Command, command);
-        }
-    }
+/// Where programs are named before a space; the space is not part of it.
+pub(crate) fn find_programs(text: &str) -> impl Iterator<Item = Range<usize>> {
+    PROGRAM_SEARCH.find_iter(text).map(|program| program.start()..program.end() - 1)
 }
 
 /// The program at `start..end` with the word behind the space, if that can be its first argument: `git add`, `mkdir -p`.
-fn command_at(line: &str, start: usize, end: usize) -> Option<&str> {
+pub(crate) fn command_at(line: &str, start: usize, end: usize) -> Option<&str> {
     let bytes = line.as_bytes();
     let is_part = |byte: u8| CLASS[byte as usize] & INSIDE != 0 || byte == b'\\';
     if start > 0 && is_part(bytes[start - 1]) {
