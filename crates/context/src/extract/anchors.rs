@@ -120,10 +120,12 @@ const fn is_telling(byte: u8) -> bool {
 }
 
 /// Programs whose names are hardly used for anything else, so that a command is spoken of where one stands before a space.
-const PROGRAMS: [&str; 31] = [
-    "gh ", "uv ", "rg ", "git ", "npm ", "npx ", "pip ", "bun ", "tsc ", "mvn ", "pnpm ", "yarn ", "curl ",
-    "grep ", "mise ", "deno ", "ruff ", "mypy ", "cargo ", "mkdir ", "cmake ", "chmod ", "bazel ", "docker ",
-    "pytest ", "python ", "poetry ", "gradle ", "rustup ", "dotnet ", "kubectl ",
+/// All have four bytes at least, which the search is fast by: of the shortest names, what stands before them is a part.
+const PROGRAMS: [&str; 34] = [
+    " gh ", "`gh ", " uv ", "`uv ", " rg ", "`rg ", "git ", "npm ", "npx ", "pip ", "bun ", "tsc ", "mvn ",
+    "pnpm ", "yarn ", "curl ", "grep ", "mise ", "deno ", "ruff ", "mypy ", "cargo ", "mkdir ", "cmake ",
+    "chmod ", "bazel ", "docker ", "pytest ", "python ", "poetry ", "gradle ", "rustup ", "dotnet ",
+    "kubectl ",
 ];
 
 /// Looks for all of [`PROGRAMS`] at once.
@@ -135,7 +137,11 @@ static PROGRAM_SEARCH: LazyLock<Searcher> = LazyLock::new(|| {
 
 /// Where programs are named before a space; the space is not part of it.
 pub(crate) fn find_programs(text: &str) -> impl Iterator<Item = Range<usize>> {
-    PROGRAM_SEARCH.find_iter(text).map(|program| program.start()..program.end() - 1)
+    PROGRAM_SEARCH.find_iter(text).map(|program| {
+        let end = program.end() - 1;
+        let is_led_in = matches!(text.as_bytes()[program.start()], b' ' | b'`');
+        program.start() + usize::from(is_led_in)..end
+    })
 }
 
 /// The program at `start..end` with the word behind the space, if that can be its first argument: `git add`, `mkdir -p`.
