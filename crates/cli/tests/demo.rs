@@ -18,9 +18,10 @@ fn the_demo_tells_its_story_and_leaves_nothing_behind() {
     assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 0);
     let wide = text.lines().find(|line| line.chars().count() > 80);
     assert_eq!(wide, None);
+    let words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for told in [
         "The work",
-        "the scripted model wrote",
+        "it had left out 2 of 2 rules",
         "the offline summariser takes over",
         "2 of 2 rules kept",
         "Always keep amounts as integer cents.",
@@ -31,7 +32,7 @@ fn the_demo_tells_its_story_and_leaves_nothing_behind() {
         "idempotency ttl 17 minutes",
         "the same as the file says",
     ] {
-        assert!(text.contains(told), "{told:?} is missing in:\n{text}");
+        assert!(words.contains(told), "{told:?} is missing in:\n{text}");
     }
     assert!(!text.contains('\u{1b}'));
 }

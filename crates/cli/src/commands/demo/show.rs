@@ -69,6 +69,7 @@ impl Show {
         pass: usize,
         outcome: &Outcome,
         events: &[Event],
+        forgotten: usize,
     ) -> anyhow::Result<()> {
         let mut page = Page::new(self.screen);
         let report = &outcome.result.report;
@@ -85,6 +86,14 @@ impl Show {
                     page.line(&format!("    {line}"));
                 }
             }
+        }
+        let is_by_model =
+            |event: &Event| matches!(event, Event::Summarised { by: SummariserKind::Model, .. });
+        if events.iter().any(is_by_model) {
+            let rules = plural(report.pins, "rule", "rules");
+            page.line(&format!(
+                "    it had left out {forgotten} of {rules}; they were put back word for word"
+            ));
         }
         let mut kept = format!("{} of {} kept", report.pins_kept, plural(report.pins, "rule", "rules"));
         if let Some(coverage) = report.coverage {
@@ -238,7 +247,7 @@ impl Show {
 fn told(event: &Event) -> Option<String> {
     Some(match event {
         Event::Summarised { by: SummariserKind::Model, tokens, spend, .. } => format!(
-            "the scripted model wrote {tokens} tokens; read and written {}, ${:.4}",
+            "by the scripted model, completed from the record: {tokens} tokens; it read and wrote {}, ${:.4}",
             spend.tokens, spend.money
         ),
         Event::Summarised { by: SummariserKind::Offline, tokens, duration, .. } => {
