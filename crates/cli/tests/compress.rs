@@ -278,7 +278,7 @@ fn wrong_usage_is_refused() {
         1,
         &["not available yet", "hint: "],
     );
-    desk.check_refused(&["compress", "nowhere"], 1, &["there is no file nowhere"]);
+    desk.check_refused(&["compress", "nowhere"], 1, &["there is no file and no session called nowhere"]);
 }
 
 #[test]
