@@ -9,7 +9,7 @@ use crate::TokenCount;
 pub struct Usage {
     /// Tokens of the request, cached ones included.
     pub input: Option<TokenCount>,
-    /// Tokens of the answer.
+    /// Tokens of the answer, without hidden reasoning where the provider tells it apart.
     pub output: Option<TokenCount>,
     /// Tokens of the request that came from a cache.
     pub cached: Option<TokenCount>,

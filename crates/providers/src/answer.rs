@@ -66,8 +66,7 @@ impl Reading {
         let next = self.step(callee, idle, out).await;
         self.has_content |= out.iter().any(is_shown);
         if matches!(next, Ok(Next::Finished)) && !self.has_content && !out.iter().any(stopped_early) {
-            let reason = "it was empty".to_string();
-            return Err(Failure::passing(ModelError::Interrupted { reason }));
+            return Err(Failure::passing(empty()));
         }
         next
     }
@@ -158,6 +157,9 @@ impl Reading {
             {
                 Err(Failure::lasting(not_a_stream(callee)))
             }
+            Err(StreamFault::CutOff) if matches!(self.kind, Kind::Unknown) || !self.decoder.has_events() => {
+                Err(Failure::passing(empty()))
+            }
             result => result.map_err(|fault| judge_fault(callee, fault)),
         }
     }
@@ -166,6 +168,10 @@ impl Reading {
 /// Whether an answer ends for a reason that explains why there is nothing in it.
 fn stopped_early(event: &ResponseEvent) -> bool {
     matches!(event, ResponseEvent::Finished(reason) if may_be_empty(reason))
+}
+
+fn empty() -> ModelError {
+    ModelError::Interrupted { reason: "it was empty".into() }
 }
 
 fn not_a_stream(callee: Callee<'_>) -> ModelError {

@@ -1,6 +1,7 @@
 //! A model behind an HTTP endpoint.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -18,11 +19,14 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::answer::{Next, Reading};
 use crate::failure::{Callee, judge_answer};
 use crate::http::{DialError, HttpClient, Target};
-use crate::retry::{Failure, Patience, RetrySettings, Surroundings};
-use crate::settings::{Key, ProviderSettings, Timeouts};
+use crate::retry::{Again, Failure, Patience, RetrySettings, Surroundings};
+use crate::settings::{Key, ProviderSettings};
 use crate::wire::{
     EncodeOptions, LimitName, WireFormat, decode_count, encode_count, encode_request, is_shown,
 };
+
+/// How long to wait for the next bytes.
+const IDLE: Duration = Duration::from_secs(180);
 
 /// The most of an error's body that is read.
 const LONGEST_ERROR: usize = 64 << 10;
@@ -33,14 +37,14 @@ pub struct HttpModel {
     provider: ProviderSettings,
     http: HttpClient,
     retry: RetrySettings,
-    timeouts: Timeouts,
+    idle: Duration,
     surroundings: Surroundings,
 }
 
 impl HttpModel {
     /// Speaks to `provider` through `http`.
     pub fn new(provider: ProviderSettings, http: HttpClient, surroundings: Surroundings) -> Self {
-        Self { provider, http, retry: RetrySettings::default(), timeouts: Timeouts::default(), surroundings }
+        Self { provider, http, retry: RetrySettings::default(), idle: IDLE, surroundings }
     }
 
     /// The same with another patience.
@@ -49,10 +53,11 @@ impl HttpModel {
         Self { retry, ..self }
     }
 
-    /// The same with other times to wait.
+    /// The same, but giving up when nothing has arrived for this long; 3 minutes are usual, as models may think before
+    /// they say anything.
     #[must_use]
-    pub fn with_timeouts(self, timeouts: Timeouts) -> Self {
-        Self { timeouts, ..self }
+    pub fn with_idle_timeout(self, idle: Duration) -> Self {
+        Self { idle, ..self }
     }
 
     /// The provider.
@@ -99,10 +104,9 @@ impl HttpModel {
 
     fn post(&self, request: Request) -> Result<Post, ModelError> {
         let model = request.model.clone();
-        let stated = self.provider.models.get(&model);
         let options = EncodeOptions {
             streams: true,
-            max_output: stated.and_then(|model| model.output_reserve),
+            max_output: self.provider.output_reserve(&model),
             limit_name: limit_name(&self.provider, &model),
             marks_cache: self.provider.marks_cache,
         };
@@ -205,7 +209,7 @@ impl Post {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.headers.clone();
-        let answer = timeout(http.timeouts.idle, http.http.client.request(request)).await;
+        let answer = timeout(http.idle, http.http.client.request(request)).await;
         let response = match answer {
             Err(_) => return Err(Failure::passing(stalled(http))),
             Ok(Err(error)) => return Err(judge_connection(&error, host(), http)),
@@ -265,13 +269,13 @@ fn key_header(provider: &ProviderSettings) -> Result<Option<(HeaderName, HeaderV
 }
 
 fn stalled(http: &HttpModel) -> ModelError {
-    ModelError::Interrupted { reason: format!("nothing arrived for {} s", http.timeouts.idle.as_secs()) }
+    ModelError::Interrupted { reason: format!("nothing arrived for {} s", http.idle.as_secs()) }
 }
 
 /// Reads a body to its end, or as much of it as is of use.
 async fn read_some(mut body: Incoming, http: &HttpModel) -> Vec<u8> {
     let mut bytes = Vec::new();
-    while let Ok(Some(Ok(frame))) = timeout(http.timeouts.idle, body.frame()).await {
+    while let Ok(Some(Ok(frame))) = timeout(http.idle, body.frame()).await {
         bytes.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
         if bytes.len() > LONGEST_ERROR {
             break;
@@ -287,7 +291,8 @@ fn judge_connection(error: &hyper_util::client::legacy::Error, host: String, htt
             let error = ModelError::Unreachable { host, reason: reason.clone() };
             // What runs on this machine does not come and go with the network.
             let is_lasting = *is_lasting || http.provider.endpoint.is_local();
-            return if is_lasting { Failure::lasting(error) } else { Failure::passing(error) };
+            let again = if is_lasting { Again::Never } else { Again::Briefly };
+            return Failure { error, again };
         }
         cause = found.source();
     }
@@ -333,7 +338,7 @@ impl Call<'_> {
                 },
                 State::Reading(post, mut reading) => {
                     let mut events = Vec::new();
-                    let idle = self.model.timeouts.idle;
+                    let idle = self.model.idle;
                     let next = reading.next(post.callee(self.model), idle, &mut events).await;
                     self.ready.extend(events);
                     match next {

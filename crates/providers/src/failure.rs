@@ -207,12 +207,7 @@ impl Told {
         status == 402
             || self.has("insufficient_quota")
             || (status == 429 && self.daily)
-            || ((400..500).contains(&status)
-                && self.says(&[
-                    "credit balance is too low",
-                    "exceeded your current quota, please check your plan",
-                ])
-                && self.retry_after.is_none())
+            || ((400..500).contains(&status) && self.says(&["credit balance is too low"]))
     }
 
     fn is_about_the_model(&self, model: &str) -> bool {
@@ -279,7 +274,7 @@ mod tests {
         let kind = kind.split([' ', '(']).next().unwrap_or_default();
         let again = match again {
             Again::Never => "never".to_string(),
-            Again::Soon => "soon".to_string(),
+            Again::Soon | Again::Briefly => "soon".to_string(),
             Again::After(wait) => format!("{} s", wait.as_secs_f64()),
         };
         assert_eq!(format!("{kind}, {again}"), expected, "{error}");

@@ -51,6 +51,6 @@ pub use http::{Connection, Dial, DialError, Dialling, HttpClient, Io, Network, P
 pub use names::{Choice, choose, compressor_for, nearest_models, resolve_alias};
 pub use prices::{LongPrices, MicroDollars, Prices, cost, known_prices};
 pub use retry::{RetrySettings, Surroundings};
-pub use settings::{Endpoint, EndpointError, Key, ModelSettings, ProviderSettings, Timeouts};
+pub use settings::{Endpoint, EndpointError, Key, ModelSettings, ProviderSettings};
 pub use sse::{SseDecoder, SseEvent, SseTooLong};
 pub use wire::{EncodeOptions, LimitName, Progress, StreamDecoder, StreamFault, WireFormat, encode_request};

@@ -40,6 +40,8 @@ pub(crate) struct Failure {
 pub(crate) enum Again {
     Never,
     Soon,
+    /// A few times only: a network that is down seldom comes back while someone waits.
+    Briefly,
     /// Not before this time has passed.
     After(Duration),
 }
@@ -117,15 +119,16 @@ impl Patience {
     /// wait that the provider asks for is kept, with a little more.
     pub(crate) fn next_wait(&mut self, again: Again, elapsed: Duration, random: u64) -> Option<Duration> {
         let RetrySettings { attempts, base, longest, budget } = self.settings;
+        const BRIEFLY: u32 = 3;
         self.failures += 1;
-        if self.failures >= attempts {
+        if self.failures >= attempts || (again == Again::Briefly && self.failures >= BRIEFLY) {
             return None;
         }
         let bound = base.saturating_mul(1 << (self.failures - 1).min(20)).min(longest);
         let share = random as f64 / u64::MAX as f64;
         let wait = match again {
             Again::Never => return None,
-            Again::Soon => bound.mul_f64(share),
+            Again::Soon | Again::Briefly => bound.mul_f64(share),
             Again::After(asked) => asked.saturating_add(base.mul_f64(share)),
         };
         (elapsed.saturating_add(wait) <= budget).then_some(wait)
@@ -187,6 +190,7 @@ mod tests {
         check_waits(settings, Again::Soon, 0, &[0.0; 5]);
         let short = RetrySettings { longest: 3 * SECOND, ..settings };
         check_waits(short, Again::Soon, u64::MAX, &[1.0, 2.0, 3.0, 3.0, 3.0]);
+        check_waits(settings, Again::Briefly, u64::MAX, &[1.0, 2.0]);
         check_waits(settings, Again::Never, u64::MAX, &[]);
     }
 

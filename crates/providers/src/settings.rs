@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
-use std::time::Duration;
 
 use hyper::Uri;
 use longhaul_conversation::{TokenCount, context_window};
 use secrecy::SecretString;
 
+use crate::anthropic::default_limit;
 use crate::http::Target;
 use crate::prices::Prices;
 use crate::wire::WireFormat;
@@ -71,21 +71,6 @@ pub struct EndpointError {
     pub reason: &'static str,
 }
 
-/// How long to wait for what.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// For a connection.
-    pub connect: Duration,
-    /// For the next bytes, and for the first ones.
-    pub idle: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self { connect: Duration::from_secs(15), idle: Duration::from_secs(180) }
-    }
-}
-
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -115,6 +100,13 @@ impl ProviderSettings {
     /// A model's context window: what the user states, else the table's.
     pub fn window(&self, model: &str) -> TokenCount {
         context_window(Some(model), self.models.get(model).and_then(|model| model.window)).0
+    }
+
+    /// How much of the window an answer may take: what the user states, else, where the provider must be told, what is
+    /// usual for the model.
+    pub fn output_reserve(&self, model: &str) -> Option<TokenCount> {
+        let stated = self.models.get(model).and_then(|model| model.output_reserve);
+        stated.or_else(|| (self.format == WireFormat::Anthropic).then(|| default_limit(model)))
     }
 
     /// A model's prices: what the user states, else the table's, if either knows.

@@ -23,7 +23,7 @@ pub enum WireFormat {
 pub struct EncodeOptions {
     /// Whether the answer is to come in pieces. Gemini says this in the address instead.
     pub streams: bool,
-    /// The most the answer may have; Anthropic, which wants a limit, gets its own default without one.
+    /// The most the answer may have; Anthropic, which wants a limit, is told the usual one without one.
     pub max_output: Option<TokenCount>,
     /// What the server calls that limit; only OpenAI's format has two names.
     pub limit_name: LimitName,

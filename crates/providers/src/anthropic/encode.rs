@@ -13,14 +13,22 @@ use crate::wire::EncodeOptions;
 const OWN: Vendor = Vendor::Anthropic;
 const CACHE_MARK: &str = "cache_control";
 
-/// A limit is required; this is what every model since 2024 can give.
-const DEFAULT_LIMIT: TokenCount = TokenCount(8_192);
+/// The limit of an answer where none is stated: Anthropic wants one, and older models refuse more than they can give.
+pub(crate) fn default_limit(model: &str) -> TokenCount {
+    let name = model.rsplit('/').next().unwrap_or(model);
+    match name.strip_prefix("claude-3-") {
+        Some(rest) if rest.starts_with("5-") => TokenCount(8_192),
+        Some(rest) if !rest.starts_with("7-") => TokenCount(4_096),
+        _ => TokenCount(32_000),
+    }
+}
 
 /// The body of a messages call.
 pub(crate) fn encode(request: Request, options: &EncodeOptions) -> Object {
     let extra = request.extra.clone();
+    let limit = options.max_output.unwrap_or_else(|| default_limit(&request.model));
     let mut body = encode_input(request);
-    body.insert("max_tokens".into(), options.max_output.unwrap_or(DEFAULT_LIMIT).0.into());
+    body.insert("max_tokens".into(), limit.0.into());
     if options.streams {
         body.insert("stream".into(), true.into());
     }
@@ -256,7 +264,7 @@ mod tests {
             "system": [{"type": "text", "text": "be brief", "cache_control": mark}],
             "tools": [{"name": "ls", "description": "lists", "input_schema": {"type": "object"}}],
             "messages": [{"role": "user", "content": [{"type": "text", "text": "hi", "cache_control": mark}]}],
-            "max_tokens": 8192,
+            "max_tokens": 32000,
             "stream": true,
         });
         assert_eq!(Value::Object(encode(asked.clone(), &options)), expected);
@@ -301,6 +309,18 @@ mod tests {
                     {"type": "text", "text": "and"}]},
             ]),
         );
+    }
+
+    #[test]
+    fn limits_are_what_the_model_can_give() {
+        for (model, limit) in [
+            ("claude-3-haiku-20240307", 4_096),
+            ("claude-3-5-sonnet-latest", 8_192),
+            ("claude-3-7-sonnet-latest", 32_000),
+            ("anthropic/claude-opus-4-5", 32_000),
+        ] {
+            assert_eq!(default_limit(model), TokenCount(limit), "{model}");
+        }
     }
 
     #[test]

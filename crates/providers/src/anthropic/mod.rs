@@ -4,4 +4,4 @@ mod decode;
 mod encode;
 
 pub(crate) use decode::Decoder;
-pub(crate) use encode::{encode, encode_count};
+pub(crate) use encode::{default_limit, encode, encode_count};

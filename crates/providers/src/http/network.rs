@@ -31,14 +31,20 @@ pub struct HttpClient {
 }
 
 /// How to reach the network.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Network {
     /// The proxies to go through.
     pub proxies: Proxies,
     /// A file of certificates to trust besides the system's.
     pub ca_file: Option<PathBuf>,
-    /// How long to wait for a connection; the default is 15 seconds.
-    pub connect_timeout: Option<Duration>,
+    /// How long to wait for a connection.
+    pub connect_timeout: Duration,
+}
+
+impl Default for Network {
+    fn default() -> Self {
+        Self { proxies: Proxies::default(), ca_file: None, connect_timeout: Duration::from_secs(15) }
+    }
 }
 
 impl HttpClient {
@@ -48,7 +54,7 @@ impl HttpClient {
         let mut tcp = HttpConnector::new();
         tcp.set_nodelay(true);
         tcp.enforce_http(false);
-        tcp.set_connect_timeout(Some(network.connect_timeout.unwrap_or(Duration::from_secs(15))));
+        tcp.set_connect_timeout(Some(network.connect_timeout));
         let tls = Tls::new(network.ca_file);
         Self {
             proxies: proxies.clone(),

@@ -3,5 +3,6 @@
 mod answers;
 mod failures;
 mod patience;
+mod proxies;
 mod round_trips;
 mod support;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longhaul_conversation::{FinishReason, Model, ModelError};
-use longhaul_providers::{RetrySettings, Timeouts, WireFormat};
+use longhaul_providers::{RetrySettings, WireFormat};
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, Step, anthropic, gemini, openai};
 use serde_json::json;
 use tokio::time::Instant;
@@ -96,10 +96,9 @@ async fn patience_ends() {
 #[tokio::test(start_paused = true)]
 async fn a_stalled_stream_times_out() {
     for format in FORMATS {
-        let timeouts = Timeouts { idle: Duration::from_secs(40), ..Timeouts::default() };
         let place = if format == WireFormat::Anthropic { 4 } else { 1 };
         let server = FakeProvider::in_memory([texts(format, &["first", "second"]).only(place, Step::Stall)]);
-        let model = model_in_memory(&server, format).with_timeouts(timeouts);
+        let model = model_in_memory(&server, format).with_idle_timeout(Duration::from_secs(40));
         let start = Instant::now();
         let (answer, error) = ask(&model, question(format)).await;
         let stalled = ModelError::Interrupted { reason: "nothing arrived for 40 s".into() };
@@ -113,10 +112,9 @@ async fn a_stalled_stream_times_out() {
 #[tokio::test(start_paused = true)]
 async fn a_stream_that_stalls_before_it_shows_anything_is_tried_again() {
     for format in FORMATS {
-        let timeouts = Timeouts { idle: Duration::from_secs(40), ..Timeouts::default() };
         let stalls = texts(format, &["x"]).only(0, Step::Stall);
         let server = FakeProvider::in_memory([stalls, texts(format, &["fine"])]);
-        let model = model_in_memory(&server, format).with_timeouts(timeouts);
+        let model = model_in_memory(&server, format).with_idle_timeout(Duration::from_secs(40));
         assert_eq!(text_of(ask(&model, question(format)).await.0), "fine");
     }
 }
