@@ -269,6 +269,10 @@ impl Agent {
             }
         };
         let (usage, finish) = (answer.usage, answer.finish.clone());
+        // Some providers count anew with every piece; the last count is that of the whole call.
+        if let Some(usage) = usage {
+            (host.events)(Event::Usage(usage));
+        }
         if let Some(input) = usage.and_then(|usage| usage.input) {
             self.counted = Some(Counted { tokens: input, messages });
             self.learn(&sent, input, host);
@@ -429,7 +433,6 @@ fn tell(event: &ResponseEvent, host: &Host<'_>) {
     match event {
         ResponseEvent::TextDelta(text) => (host.events)(Event::TextDelta(text.clone())),
         ResponseEvent::ThoughtDelta(text) => (host.events)(Event::ThoughtDelta(text.clone())),
-        ResponseEvent::Usage(usage) => (host.events)(Event::Usage(*usage)),
-        ResponseEvent::Part(_) | ResponseEvent::Finished(_) => {}
+        ResponseEvent::Part(_) | ResponseEvent::Usage(_) | ResponseEvent::Finished(_) => {}
     }
 }

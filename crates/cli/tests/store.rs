@@ -71,8 +71,8 @@ fn recall_finds_what_a_tool_said_and_says_where() {
     let all = desk.json(&["sessions", "show", "1", "--all", "--json"]);
     let messages = all["messages"].as_array().expect("messages");
     let spoken = messages.iter().find_map(|message| {
-        let words = message["parts"][0]["text"].as_str()?.split_whitespace();
-        words.filter(|word| word.len() > 7 && word.chars().all(char::is_alphabetic)).next()
+        let mut words = message["parts"][0]["text"].as_str()?.split_whitespace();
+        words.find(|word| word.len() > 7 && word.chars().all(char::is_alphabetic))
     });
     let word = spoken.expect("a long word");
     let found = desk.json(&["recall", word, "--json"]);
