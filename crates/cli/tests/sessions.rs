@@ -255,7 +255,7 @@ fn wrong_input_and_usage_are_told() {
     fs::write(desk.path("broken"), r#"{"contents": [{"role"#).expect("written");
     fs::write(desk.path("other"), r#"{"a": 1}"#).expect("written");
     for (file, reason) in [
-        ("missing", "there is no file missing"),
+        ("missing", "there is no file and no session called missing"),
         ("empty", "the input is empty"),
         ("broken", "broken"),
         ("other", "no session format that Longhaul knows"),
