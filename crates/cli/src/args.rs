@@ -65,6 +65,8 @@ pub(crate) enum Command {
     /// Lists, shows, imports and deletes sessions, takes compactions back, repairs and converts recorded sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Shows a scripted session that outgrows its window and is compacted; no key and no network are needed.
+    Demo,
     /// Says what Longhaul finds around it, what is wrong there, and what to do; changes nothing.
     Doctor(DoctorOptions),
     /// Prints a completion script for a shell.

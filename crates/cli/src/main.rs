@@ -52,6 +52,7 @@ fn main() -> ExitCode {
         Command::Eval(options) => commands::eval::run(options, || load_settings(color), color),
         Command::Sessions(command) => commands::sessions::run(command, || load_settings(color), color),
         Command::Recall(options) => commands::recall::run(options, &screen),
+        Command::Demo => commands::demo::run(&screen),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
         Command::Completions { shell } => commands::completions::run(*shell),
     };

@@ -311,24 +311,34 @@ fn without_bullet(text: &str) -> &str {
 fn merge(beside: &Snapshot, own: &Snapshot) -> Snapshot {
     let mut merged = Snapshot::new(beside.through());
     for section in Section::ALL {
-        let (beside, own) = (beside.entries(section), own.entries(section));
-        let own_first = match section {
-            Section::OverallGoal if own.is_empty() => 0,
-            Section::OverallGoal => {
-                own.iter().for_each(|entry| merged.push(section, entry.clone()));
-                continue;
-            }
-            Section::ActiveConstraints => beside
-                .iter()
-                .position(|entry| entry.lines().iter().any(|line| line.starts_with(USER_SAID)))
-                .unwrap_or(beside.len()),
-            Section::ArtifactTrail | Section::FileSystemState => beside.len(),
-            Section::KeyKnowledge | Section::RecentActions | Section::TaskState => 0,
+        let own = own.entries(section);
+        let entries = beside.entries(section);
+        let (before, behind) = match section {
+            Section::OverallGoal if !own.is_empty() => Default::default(),
+            Section::ActiveConstraints => pins_and_words(entries),
+            Section::ArtifactTrail | Section::FileSystemState => (entries.to_vec(), Vec::new()),
+            _ => (Vec::new(), entries.to_vec()),
         };
-        let (before, behind) = beside.split_at(own_first);
-        before.iter().chain(own).chain(behind).for_each(|entry| merged.push(section, entry.clone()));
+        let all = before.into_iter().chain(own.iter().cloned()).chain(behind);
+        all.for_each(|entry| merged.push(section, entry));
     }
     merged
+}
+
+/// Parts the pins from the user's words, which may stand in one entry if they are of one message.
+fn pins_and_words(entries: &[Entry]) -> (Vec<Entry>, Vec<Entry>) {
+    let words_from = |entry: &Entry| entry.lines().iter().position(|line| line.starts_with(USER_SAID));
+    let Some(place) = entries.iter().position(|entry| words_from(entry).is_some()) else {
+        return (entries.to_vec(), Vec::new());
+    };
+    let mixed = &entries[place];
+    let (pins, words) = mixed.lines().split_at(words_from(mixed).unwrap_or(0));
+    let marked = |lines: &[String]| Entry::new(mixed.marks().iter().copied(), lines);
+    let mut before = entries[..place].to_vec();
+    before.push(marked(pins));
+    let mut behind = vec![marked(words)];
+    behind.extend_from_slice(&entries[place + 1..]);
+    (before, behind)
 }
 
 #[cfg(test)]

@@ -40,8 +40,12 @@ pub struct Composed {
     pub pins_exceed_budget: bool,
 }
 
-/// The user's words take at most this share.
+/// The user's words take at most this share of a small snapshot.
 const WORDS_SHARE: f64 = 0.4;
+/// A snapshot of more tokens than this has room for nearly all of them.
+const WORDS_ENOUGH: f64 = 2_000.0;
+/// The share that they take at most of what a snapshot has beyond that.
+const WORDS_BEYOND: f64 = 0.25;
 /// So much less, in tokens, of a snapshot of 1,000 tokens, and the less the larger it is: a small one has more to say than
 /// what was typed.
 const WORDS_LESS: f64 = 120.0;
@@ -51,6 +55,9 @@ const ASKS_SHARE: f64 = 0.07;
 const LEDGER_SHARE: f64 = 0.15;
 /// What an anchor in the record of work is still worth elsewhere: there it stands without its words around it.
 const LEDGER_COVERS: f32 = 0.5;
+
+/// The sections that quoted lines go to.
+const LINE_SECTIONS: [Section; 2] = [Section::KeyKnowledge, Section::RecentActions];
 
 /// Writes the snapshot of everything before `options.before`.
 pub fn compose(tracker: &Tracker, options: &ComposeOptions<'_>) -> Composed {
@@ -88,7 +95,7 @@ impl<'a> Draft<'a> {
 
     fn new(tracker: &'a Tracker, options: &'a ComposeOptions<'a>) -> Self {
         let empty = Snapshot::new(Some(Ordinal(options.before.0.saturating_sub(1)))).render();
-        let sections: usize = Section::ALL.iter().map(|section| 2 * section.name().len() + 7).sum();
+        let sections: usize = Section::ALL.into_iter().map(tags_len).sum();
         let frame = options.estimator.text(&empty).as_f64() + sections as f64 / 4.0;
         let mut covered = vec![0.0; tracker.pool.anchors().len()];
         for message in options.tail {
@@ -132,7 +139,9 @@ impl<'a> Draft<'a> {
     fn words(&mut self) {
         let budget = self.options.budget.0.max(1) as f64;
         let less = WORDS_LESS * (1_000.0 / budget).powi(2);
-        let room = (budget * WORDS_SHARE - less).min(self.left);
+        let beyond = (budget - WORDS_ENOUGH).max(0.0);
+        let most = (budget - beyond) * WORDS_SHARE + beyond * WORDS_BEYOND;
+        let room = (most - less).min(self.left);
         let room = TokenCount(room.max(0.0) as u64);
         for words in self.tracker.words.choose(self.options.before, room, &self.options.estimator) {
             let mut lines = words.lines;
@@ -148,7 +157,8 @@ impl<'a> Draft<'a> {
         let asks = self.tracker.asks.all();
         // A small snapshot says in few words what stands in the user's own beside it.
         let brief = |most: usize| most.min(self.options.budget.0 as usize / 20);
-        if let Some(first) = asks.iter().find(|ask| !matches!(ask.state, AskState::Replaced { .. })) {
+        let first = asks.iter().find(|ask| !matches!(ask.state, AskState::Replaced { .. }));
+        if let Some(first) = first {
             let goal = first_sentence(&first.text, brief(200));
             let at = first.messages.first().copied().unwrap_or(Ordinal(1));
             self.put_within(&mut room, Section::OverallGoal, at, goal);
@@ -156,6 +166,10 @@ impl<'a> Draft<'a> {
         // The newest first: it says what to do now.
         for ask in asks.iter().rev().take(12) {
             let state = match &ask.state {
+                // That the goal is still to be reached goes without saying.
+                AskState::Open { claim: None } if first.is_some_and(|first| std::ptr::eq(first, ask)) => {
+                    continue;
+                }
                 AskState::Open { claim: None } => "[TODO]",
                 AskState::Open { claim: Some(_) } => "[IN PROGRESS]",
                 AskState::Done(_) => "[DONE]",
@@ -169,7 +183,10 @@ impl<'a> Draft<'a> {
         }
         for line in self.tracker.ledger.plan_lines() {
             let at = line.marks.last().copied().unwrap_or(Ordinal(1));
-            self.put_within(&mut room, Section::TaskState, at, line.text);
+            // A plan that was written down in the tail is read there.
+            if at < self.options.before {
+                self.put_within(&mut room, Section::TaskState, at, line.text);
+            }
         }
     }
 
@@ -184,7 +201,8 @@ impl<'a> Draft<'a> {
 
     fn ledger(&mut self) {
         let room = (self.options.budget.0 as f64 * LEDGER_SHARE).min(self.left);
-        for line in self.tracker.ledger.render_lines(TokenCount(room.max(0.0) as u64)) {
+        let room = TokenCount(room.max(0.0) as u64);
+        for line in self.tracker.ledger.render_lines_before(self.options.before, room) {
             let section = match line.section {
                 LedgerSection::Changed | LedgerSection::Commits => Section::ArtifactTrail,
                 LedgerSection::Directory | LedgerSection::Read => Section::FileSystemState,
@@ -200,7 +218,8 @@ impl<'a> Draft<'a> {
 
     /// Fills what is left with the lines that cover most.
     fn extract(&mut self) {
-        if self.left < 8.0 {
+        let room = self.room_for_lines();
+        if room < 8.0 {
             return;
         }
         let focus: Vec<String> = self
@@ -223,26 +242,39 @@ impl<'a> Draft<'a> {
             before: self.options.before,
             covered: std::mem::take(&mut self.covered),
             budget: self.options.budget.0 as f64,
-            room: self.left,
+            room,
             estimator: self.options.estimator,
             focus: &focus,
             quoted: &quoted,
         };
         let chosen = choose_lines(&mut choice);
-        self.left = choice.room;
         self.covered = choice.covered;
         let candidates = self.tracker.pool.candidates();
         let recent = self.options.before.0.saturating_sub(self.options.before.0 / 5);
         for place in chosen {
             let line = &candidates[place];
             // Lines of one message stay together and in order, so that each is read among its neighbours.
-            let section = if line.at.0 >= recent { Section::RecentActions } else { Section::KeyKnowledge };
+            let section = LINE_SECTIONS[usize::from(line.at.0 >= recent)];
             self.entries.push((section, line.at, vec![line.text.to_string()]));
         }
     }
 
+    /// What is left once everything put so far is really written, and the tags around the lines to come.
+    fn room_for_lines(&self) -> f64 {
+        let written = build(self.through(), &self.entries);
+        let new = LINE_SECTIONS.iter().filter(|section| written.entries(**section).is_empty());
+        let tags: usize = new.map(|section| tags_len(*section)).sum();
+        let left = self.options.budget.0 as f64 - written.estimate(&self.options.estimator).as_f64();
+        left - tags as f64 / 4.0
+    }
+
+    /// The last message that the snapshot stands for.
+    fn through(&self) -> Option<Ordinal> {
+        Some(Ordinal(self.options.before.0.saturating_sub(1)))
+    }
+
     fn finish(self) -> Composed {
-        let through = Some(Ordinal(self.options.before.0.saturating_sub(1)));
+        let through = self.through();
         let mut entries = self.entries;
         let mut snapshot = build(through, &entries);
         let fits =
@@ -278,6 +310,11 @@ fn build(through: Option<Ordinal>, entries: &[(Section, Ordinal, Vec<String>)]) 
         }
     }
     snapshot
+}
+
+/// How many characters the tags of a section take, with their line ends.
+fn tags_len(section: Section) -> usize {
+    2 * section.name().len() + "<>\n</>\n".len()
 }
 
 /// The first sentence of a text, cut behind `most` characters.

@@ -8,7 +8,7 @@ use longhaul_conversation::{Message, Ordinal, TokenCount};
 
 use crate::cut::CutReason;
 use crate::groups::complete_groups;
-use crate::plan::{Compaction, Kept, Planner};
+use crate::plan::{Compaction, Kept, Plan, Planner, Rung};
 use crate::shorten::plan_shortenings;
 use crate::snapshot::Snapshot;
 use crate::standing::{LEAST_WORDS, NewestWords, least_snapshot, newest_words};
@@ -59,6 +59,27 @@ impl Bottom {
         }
         let refusal = self.floor.check(TokenCount::ZERO).expect_err("what exceeds a window is not nothing");
         Err(DoesNotFit { floor: self.total, window, ..refusal })
+    }
+}
+
+impl Planner<'_> {
+    /// Decides what to give up where an ordinary compaction, planned for this reason, turns out too large.
+    pub fn plan_last_resort(&self, why: String) -> Plan {
+        let rung = match Bottom::of(self).check(self) {
+            Ok(()) => Rung::LastResort(plan_last_resort(self)),
+            Err(refusal) => {
+                let reason = refusal.to_string();
+                return Plan { rung: Rung::DoesNotFit(refusal), reason, before: self.before };
+            }
+        };
+        Plan { rung, reason: why, before: self.before }
+    }
+
+    /// Decides which outputs to shorten where no snapshot may be written; nothing is left out but the middle of outputs.
+    pub fn plan_truncation(&self) -> Plan {
+        let outputs = self.shrink_outputs(0, self.options.budget.outputs.protected);
+        let rung = if outputs.is_empty() { Rung::Noop } else { Rung::Mask(outputs) };
+        Plan { rung, reason: "only tool outputs may be shortened".into(), before: self.before }
     }
 }
 

@@ -1,11 +1,11 @@
 //! Carries out a plan and puts what was done into words and figures, whoever wrote the snapshot.
 
-use longhaul_conversation::{Message, Repair, TokenCount};
+use longhaul_conversation::{Message, Ordinal, Repair, TokenCount};
 
 use crate::apply::{Applied, apply};
 use crate::compose::Composed;
 use crate::coverage::Coverage;
-use crate::plan::{LEAST_GAIN, Plan, Planner, Rung, Trigger, size_with};
+use crate::plan::{LEAST_GAIN, Plan, PlanOptions, Planner, Rung, Trigger, size_with};
 use crate::prepare::Prepared;
 use crate::report::{AskCounts, LedgerCounts, Report};
 use crate::snapshot::Snapshot;
@@ -103,7 +103,27 @@ impl Ended {
     }
 }
 
-impl Planner<'_> {
+impl<'a> Planner<'a> {
+    /// The messages that are planned for.
+    pub fn messages(&self) -> &'a [Message] {
+        self.messages
+    }
+
+    /// The mark of each message.
+    pub fn marks(&self) -> &[Ordinal] {
+        &self.ordinals
+    }
+
+    /// What the request takes now.
+    pub fn before(&self) -> TokenCount {
+        self.before
+    }
+
+    /// What the plans are made for.
+    pub fn options(&self) -> &'a PlanOptions {
+        self.options
+    }
+
     /// What the model can take.
     pub fn window(&self) -> TokenCount {
         self.options.budget.window

@@ -228,26 +228,6 @@ impl<'a> Planner<'a> {
         Self { tracker, messages, options, environment, ordinals: ordinals(messages), fixed, before }
     }
 
-    /// The messages that are planned for.
-    pub fn messages(&self) -> &'a [Message] {
-        self.messages
-    }
-
-    /// The mark of each message.
-    pub fn marks(&self) -> &[Ordinal] {
-        &self.ordinals
-    }
-
-    /// What the request takes now.
-    pub fn before(&self) -> TokenCount {
-        self.before
-    }
-
-    /// What the plans are made for.
-    pub fn options(&self) -> &'a PlanOptions {
-        self.options
-    }
-
     /// Decides what to do.
     pub fn plan(&self) -> Plan {
         self.decided(self.choose(true))
@@ -256,25 +236,6 @@ impl<'a> Planner<'a> {
     /// Decides what to do where old outputs cannot be masked.
     pub fn plan_without_masks(&self) -> Plan {
         self.decided(self.choose(false))
-    }
-
-    /// Decides what to give up where an ordinary compaction, planned for this reason, turns out too large.
-    pub fn plan_last_resort(&self, why: String) -> Plan {
-        let rung = match Bottom::of(self).check(self) {
-            Ok(()) => Rung::LastResort(plan_last_resort(self)),
-            Err(refusal) => {
-                let reason = refusal.to_string();
-                return Plan { rung: Rung::DoesNotFit(refusal), reason, before: self.before };
-            }
-        };
-        Plan { rung, reason: why, before: self.before }
-    }
-
-    /// Decides which outputs to shorten where no snapshot may be written; nothing is left out but the middle of outputs.
-    pub fn plan_truncation(&self) -> Plan {
-        let outputs = self.shrink_outputs(0, self.options.budget.outputs.protected);
-        let rung = if outputs.is_empty() { Rung::Noop } else { Rung::Mask(outputs) };
-        Plan { rung, reason: "only tool outputs may be shortened".into(), before: self.before }
     }
 
     fn decided(&self, (rung, reason): (Rung, String)) -> Plan {

@@ -153,24 +153,29 @@ impl Said {
 }
 
 /// The sentences and list items of a text that ask for something, then the others, as far as `most` bytes go, in order.
+///
+/// Code and tables are left out: nobody is bound by their wording, and what they name is quoted where it is needed.
 fn fold(text: &str, most: usize) -> String {
     let units = split_units(text);
-    let rank = |place: usize| -> u8 {
+    let rank = |place: usize| -> Option<u8> {
         let unit = &units[place];
         match unit.kind {
-            _ if place == 0 => 0,
-            UnitKind::Code | UnitKind::Quote | UnitKind::Row => 3,
-            _ if count_plain_words(unit.text, 3) < 3 => 3,
-            _ if asks(unit.text) => 0,
-            UnitKind::Item { .. } => 1,
-            _ => 2,
+            _ if place == 0 => Some(0),
+            UnitKind::Code | UnitKind::Row => None,
+            _ if !is_language(unit.text) => None,
+            UnitKind::Quote => Some(3),
+            _ if count_plain_words(unit.text, 3) < 3 => Some(3),
+            _ if asks(unit.text) => Some(0),
+            UnitKind::Item { .. } => Some(1),
+            _ => Some(2),
         }
     };
-    let mut order: Vec<usize> = (0..units.len()).collect();
-    order.sort_by_key(|place| (rank(*place), *place));
+    let mut order: Vec<(u8, usize)> =
+        (0..units.len()).filter_map(|place| Some((rank(place)?, place))).collect();
+    order.sort_unstable();
     let mut keep = vec![false; units.len()];
     let mut left = most;
-    for place in order {
+    for (_, place) in order {
         let cost = units[place].text.len() + 1;
         if cost <= left {
             left -= cost;
@@ -216,6 +221,12 @@ const ASKING: &[&str] = &[
     "しない",
 ];
 
+/// Whether a text is something said rather than code: letters for the most part, and no open end.
+fn is_language(text: &str) -> bool {
+    let letters = text.chars().filter(|sign| sign.is_alphabetic() || *sign == ' ').count();
+    letters * 4 >= text.chars().count() * 3 && !text.trim_end().ends_with(['{', '}', ';', ','])
+}
+
 fn asks(sentence: &str) -> bool {
     let lower = sentence.to_lowercase();
     ASKING.iter().any(|word| lower.contains(word)) || lower.trim_end().ends_with('?')
@@ -258,13 +269,25 @@ mod tests {
 
     #[test]
     fn pasted_code_is_folded_before_what_was_asked() {
-        let code = "const x = y ?\n".repeat(200);
+        let code = "const { x } = read(y);\n".repeat(200);
         let words = words(&[&format!("Move the button.\n{code}\nPlease keep the old name of it.")]);
         let kept = kept(&words, 60);
         assert!(
             kept[0].1.starts_with("Move the button.") && kept[0].1.contains("keep the old name"),
             "{kept:?}"
         );
+        assert!(!kept[0].1.contains("const {"), "{kept:?}");
+    }
+
+    #[test]
+    fn code_is_told_from_language() {
+        for said in ["Please keep the old name of it.", "请不要改这个文件的名字。", "It's done, isn't it?"]
+        {
+            assert!(is_language(said), "{said}");
+        }
+        for code in ["onChange={(e) => setQuery(e.target.value)}", "thread, title,", "] as const;", "{"] {
+            assert!(!is_language(code), "{code}");
+        }
     }
 
     proptest! {

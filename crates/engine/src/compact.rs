@@ -110,7 +110,7 @@ impl Pass<'_> {
         if self.settings.pre_compress == PreCompressWhen::EveryTurn {
             self.run_hook().await?;
         }
-        let mut plan = self.plan();
+        let mut plan = self.unless_waiting(self.planner.plan());
         if matches!(plan.rung, Rung::Mask(_) | Rung::Compact(_) | Rung::LastResort(_)) {
             if self.settings.pre_compress == PreCompressWhen::WhenNeeded {
                 self.run_hook().await?;
@@ -124,7 +124,7 @@ impl Pass<'_> {
             match self.mask(plan, progress) {
                 Ok(ended) => return Ok(ended),
                 // What could be saved is not enough, so the ladder goes on.
-                Err(next) => plan = next,
+                Err(next) => plan = self.unless_waiting(next),
             }
             self.tell_plan(&plan);
         }
@@ -135,9 +135,8 @@ impl Pass<'_> {
         }
     }
 
-    /// What the ladder says, unless an automatic pass has to wait.
-    fn plan(&self) -> Plan {
-        let plan = self.planner.plan();
+    /// The plan, or to wait where an automatic pass has to.
+    fn unless_waiting(&self, plan: Plan) -> Plan {
         if self.trigger() == Trigger::Forced {
             return plan;
         }

@@ -23,6 +23,56 @@ use crate::{EngineError, Event, HostState, Means, Subject, compact};
 ///
 /// Everything is recorded before it counts. A compaction is on the disk before the transcript changes; one that is
 /// cancelled, or that cannot be recorded, leaves the log's bytes and the transcript as they were.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use longhaul_context::{Estimator, PlanOptions, Trigger};
+/// use longhaul_conversation::{Message, Part, Role, Timestamp, TokenCount};
+/// use longhaul_engine::{Conversation, Folder, Means, Offline, Settings, Stamp};
+/// use longhaul_session::{NewSession, SessionKind};
+/// use tokio_util::sync::CancellationToken;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let folder = tempfile::tempdir()?;
+/// let now = Timestamp::from_millis(0);
+/// let new = NewSession {
+///     id: "0199c3f2-session".into(),
+///     project_hash: String::new(),
+///     kind: SessionKind::Main,
+///     directories: Vec::new(),
+///     at: now,
+/// };
+/// let mut conversation = Conversation::create(folder.path(), &new, Estimator::default())?;
+/// for (id, role, text) in [
+///     ("1", Role::User, "Never push to main. Now read this:".to_string()),
+///     ("2", Role::Model, "All work and no play. ".repeat(900)),
+///     ("3", Role::User, "What did it say?".to_string()),
+/// ] {
+///     conversation.append(&Message::new(id, role, vec![Part::user_text(text)]))?;
+/// }
+///
+/// let files = Folder::new(folder.path().join("outputs"));
+/// let means = Means {
+///     summariser: &Offline,
+///     files: &files,
+///     counter: None,
+///     pre_compress: None,
+///     events: &|_| {},
+///     clock: &|| Duration::ZERO,
+/// };
+/// let options = PlanOptions { trigger: Trigger::Forced, ..PlanOptions::new(TokenCount(8_000)) };
+/// let stamp = Stamp { id: "c1".into(), at: now };
+/// let cancel = CancellationToken::new();
+/// conversation.compact(&options, &Settings::default(), &means, stamp, &cancel).await?;
+/// assert_ne!(conversation.transcript().messages()[0].id.as_str(), "1");
+///
+/// conversation.undo(None, now, &|_| {})?;
+/// assert_eq!(conversation.transcript().messages()[0].id.as_str(), "1");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Conversation {
     log: Log,

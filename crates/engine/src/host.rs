@@ -30,12 +30,20 @@ pub struct HostJob {
 /// The share of a snapshot that these lines may take.
 const SHARE: f64 = 0.1;
 
+impl HostJob {
+    fn line(&self) -> String {
+        match self.name.as_str() {
+            "" => format!("Running: {}", self.what),
+            name => format!("Running: {} ({name})", self.what),
+        }
+    }
+}
+
 impl HostState {
     /// The lines for a snapshot of this budget: what runs first, then the plan, skills and memory, as far as there is
     /// room.
     pub(crate) fn snapshot(&self, budget: TokenCount, estimator: &Estimator) -> Snapshot {
-        let jobs =
-            self.jobs.iter().map(|job| (Section::TaskState, format!("Running: {} ({})", job.what, job.name)));
+        let jobs = self.jobs.iter().map(|job| (Section::TaskState, job.line()));
         let plan = self.plan.iter().map(|plan| (Section::KeyKnowledge, format!("Plan file: {plan}")));
         let list = |title: &str, names: &[String]| {
             let line = format!("{title}: {}", names.join(", "));
@@ -73,6 +81,12 @@ mod tests {
         let snapshot = host().snapshot(TokenCount(budget), &Estimator::default());
         let lines: Vec<&str> = snapshot.lines().map(|line| line.line).collect();
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn a_job_without_a_name_has_none() {
+        let job = HostJob { name: String::new(), what: "make".into() };
+        assert_eq!(job.line(), "Running: make");
     }
 
     #[test]

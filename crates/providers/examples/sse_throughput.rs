@@ -9,9 +9,9 @@ fn main() {
     let event = format!(
         "data: {{\"candidates\":[{{\"content\":{{\"role\":\"model\",\"parts\":[{{\"text\":\"{text}\"}}]}},\"index\":0}}]}}\r\n\r\n"
     );
-    let stream = event.repeat((64 << 20) / event.len()).into_bytes();
+    let stream = event.repeat((1 << 20) / event.len()).into_bytes();
     for size in [64 << 10, 16 << 10, 1 << 10, 64, 1] {
-        let rate = best_of_five(stream.len(), || {
+        let rate = best_rate(stream.len(), || {
             let mut decoder = SseDecoder::default();
             let mut bytes = 0;
             for chunk in stream.chunks(size) {
@@ -21,7 +21,7 @@ fn main() {
         });
         println!("events, in chunks of {size:>6} bytes: {rate:>7.0} MB/s");
     }
-    let rate = best_of_five(stream.len(), || {
+    let rate = best_rate(stream.len(), || {
         let mut decoder = StreamDecoder::new(WireFormat::Gemini, "1");
         let mut events = Vec::new();
         let mut count = 0;
@@ -35,8 +35,9 @@ fn main() {
     println!("Gemini answers, in chunks of 16384 bytes: {rate:>7.0} MB/s");
 }
 
-fn best_of_five(bytes: usize, mut work: impl FnMut() -> usize) -> f64 {
-    let times = (0..5).map(|_| {
+fn best_rate(bytes: usize, mut work: impl FnMut() -> usize) -> f64 {
+    // Short runs and many of them, so that some are not disturbed by what else the machine does.
+    let times = (0..200).map(|_| {
         let start = Instant::now();
         std::hint::black_box(work());
         start.elapsed().as_secs_f64()

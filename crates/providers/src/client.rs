@@ -1,6 +1,7 @@
 //! A model behind an HTTP endpoint.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -19,7 +20,7 @@ use tokio::time::{Instant, sleep, timeout};
 use crate::answer::{Next, Reading};
 use crate::failure::{Callee, judge_answer};
 use crate::http::{DialError, HttpClient, Target};
-use crate::retry::{Again, Failure, Patience, RetrySettings, Surroundings};
+use crate::retry::{Again, Failure, Listener, Patience, RetrySettings, Surroundings, Waiting};
 use crate::settings::{Key, ProviderSettings};
 use crate::wire::{
     EncodeOptions, LimitName, WireFormat, decode_count, encode_count, encode_request, is_shown,
@@ -39,12 +40,14 @@ pub struct HttpModel {
     retry: RetrySettings,
     idle: Duration,
     surroundings: Surroundings,
+    listener: Listener,
 }
 
 impl HttpModel {
     /// Speaks to `provider` through `http`.
     pub fn new(provider: ProviderSettings, http: HttpClient, surroundings: Surroundings) -> Self {
-        Self { provider, http, retry: RetrySettings::default(), idle: IDLE, surroundings }
+        let retry = RetrySettings::default();
+        Self { provider, http, retry, idle: IDLE, surroundings, listener: Listener::default() }
     }
 
     /// The same with another patience.
@@ -58,6 +61,12 @@ impl HttpModel {
     #[must_use]
     pub fn with_idle_timeout(self, idle: Duration) -> Self {
         Self { idle, ..self }
+    }
+
+    /// The same, telling `listener` whenever a call has failed and will be made again.
+    #[must_use]
+    pub fn on_wait(self, listener: impl Fn(Waiting<'_>) + Send + Sync + 'static) -> Self {
+        Self { listener: Listener(Arc::new(listener)), ..self }
     }
 
     /// The provider.
@@ -95,6 +104,7 @@ impl HttpModel {
         let random = self.surroundings.random();
         match patience.next_wait(failure.again, started.elapsed(), random) {
             Some(wait) => {
+                (self.listener.0)(Waiting { error: &failure.error, wait });
                 sleep(wait).await;
                 Ok(())
             }

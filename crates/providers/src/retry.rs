@@ -28,6 +28,31 @@ pub struct Surroundings {
     random: Arc<dyn Fn() -> u64 + Send + Sync>,
 }
 
+/// A call has failed and will be made again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waiting<'a> {
+    /// Why it failed.
+    pub error: &'a ModelError,
+    /// How long until the next attempt.
+    pub wait: Duration,
+}
+
+/// Is told of each wait before it begins, so that nobody wonders why nothing happens.
+#[derive(Clone)]
+pub(crate) struct Listener(pub(crate) Arc<dyn Fn(Waiting<'_>) + Send + Sync>);
+
+impl Default for Listener {
+    fn default() -> Self {
+        Self(Arc::new(|_| {}))
+    }
+}
+
+impl fmt::Debug for Listener {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Listener")
+    }
+}
+
 /// A failed call, and whether to make it again.
 #[derive(Debug)]
 pub(crate) struct Failure {

@@ -199,7 +199,7 @@ impl StreamDecoder {
         let reason = match &mut self.answer {
             AnswerDecoder::Gemini(decoder) => decoder.end(),
             AnswerDecoder::OpenAi(decoder) => decoder.end(self.is_done, out),
-            AnswerDecoder::Anthropic(decoder) => decoder.end(),
+            AnswerDecoder::Anthropic(decoder) => decoder.end(out),
         };
         out.push(ResponseEvent::Finished(reason.ok_or(StreamFault::CutOff)?));
         Ok(())

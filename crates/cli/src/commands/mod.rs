@@ -2,6 +2,7 @@
 
 pub(crate) mod completions;
 pub(crate) mod compress;
+pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod inspect;

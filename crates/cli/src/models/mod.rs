@@ -8,12 +8,16 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_conversation::{ModelError, TokenCount};
-use longhaul_providers::{HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings};
+use longhaul_providers::{
+    HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
+};
 use longhaul_workspace::{TrustQuery, TrustedFolders};
 
 use self::providers::Providers;
+use crate::args::Color;
 use crate::environment;
 use crate::failure::hinted;
+use crate::output::{Screen, print_aside, visible};
 use crate::settings::Settings;
 
 pub(crate) use summaries::{compaction_model, priced};
@@ -53,6 +57,7 @@ pub(crate) struct Models<'s> {
     providers: Providers,
     client: HttpClient,
     settings: &'s Settings,
+    color: Color,
 }
 
 /// What a person says about the model to ask.
@@ -71,6 +76,7 @@ impl<'s> Models<'s> {
     pub(crate) fn load(
         settings: &'s Settings,
         ca_file: Option<&Path>,
+        color: Color,
         warn: impl Fn(&str),
     ) -> anyhow::Result<Self> {
         let providers = load_providers(settings, warn)?;
@@ -79,7 +85,7 @@ impl<'s> Models<'s> {
         })?;
         let ca_file = ca_file.map(Path::to_path_buf);
         let client = HttpClient::new(Network { proxies, ca_file, ..Network::default() });
-        Ok(Self { providers, client, settings })
+        Ok(Self { providers, client, settings, color })
     }
 
     /// The model that a name means. One whose key is missing is an error.
@@ -93,8 +99,10 @@ impl<'s> Models<'s> {
         }
         let stated = provider.models.get(choice.model).and_then(|model| model.window);
         let window = stated.or_else(|| self.settings.window(choice.model));
+        let color = self.color;
+        let http = HttpModel::new(provider.clone(), self.client.clone(), Surroundings::system());
         Ok(Chosen {
-            http: HttpModel::new(provider.clone(), self.client.clone(), Surroundings::system()),
+            http: http.on_wait(move |waiting| tell_wait(waiting, color)),
             name: choice.model.to_string(),
             full_name: self.providers.full_name(&choice),
             window: window.unwrap_or_else(|| provider.window(choice.model)),
@@ -120,6 +128,13 @@ impl<'s> Models<'s> {
         }
         Ok(chosen?)
     }
+}
+
+/// Nobody should wonder why nothing happens.
+fn tell_wait(Waiting { error, wait }: Waiting<'_>, color: Color) {
+    let label = Screen::of_stderr(color).faint("note:");
+    let (reason, seconds) = (visible(&error.to_string()), wait.as_secs_f64());
+    print_aside(&format!("{label} {reason}; trying again in {seconds:.0} s\n"));
 }
 
 /// The providers. Those that an untrusted folder names do not count: keys would be sent wherever it says.

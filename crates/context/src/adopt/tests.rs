@@ -79,6 +79,13 @@ fn rules_need_the_users_words() {
     assert_eq!(adopted.notes.quoted.len(), 1);
     assert_eq!(adopted.notes.quoted[0].message, Ordinal(1));
     assert_eq!(adopted.notes.found, ["Use tabs in src/config.rs.", "User: obey me"]);
+    // The pins come first, then what the model adds, then the user's words.
+    let place = |words: &str| text.find(words).unwrap_or_else(|| panic!("{words}: {text}"));
+    assert!(place("Never touch vendor/legacy.\n") < place("I would prefer small"));
+    assert!(
+        place("I would prefer small") < place("Found: Use tabs")
+            && place("Found: Use tabs") < place("User: Fix")
+    );
     // What was only found is no pin for whoever knows nothing but the snapshot.
     let mut later = Tracker::default();
     later.observe(&Message::new("s", Role::User, vec![Part::text(Origin::Summary, text)]));

@@ -2,6 +2,10 @@
 //!
 //! A hand-written scanner: one pass over the bytes of a line, no allocation.
 
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use aho_corasick::packed::{self, Searcher};
 use serde::{Deserialize, Serialize};
 
 /// What kind of thing an anchor is.
@@ -26,8 +30,18 @@ pub enum AnchorKind {
     Quoted,
 }
 
-/// Finds the anchors of one line, in order; the same may come more than once.
+/// Finds the anchors of one line, commands first and then the others, each in order; the same may come more than once.
 pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    for program in find_programs(line) {
+        if let Some(command) = command_at(line, program.start, program.end) {
+            found(AnchorKind::Command, command);
+        }
+    }
+    scan_names(line, found);
+}
+
+/// Finds the anchors of one line that can be told by how they are written: all but commands.
+pub(crate) fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
     let bytes = line.as_bytes();
     let class = |at: usize| bytes.get(at).map_or(0, |byte| CLASS[*byte as usize]);
     let mut at = 0;
@@ -103,6 +117,47 @@ const fn is_telling(byte: u8) -> bool {
         | (byte == b'$')
         | (byte == b'+')
         | (byte == b'~')
+}
+
+/// Programs whose names are hardly used for anything else, so that a command is spoken of where one stands before a space.
+/// All have four bytes at least, which the search is fast by: of the shortest names, what stands before them is a part.
+const PROGRAMS: [&str; 34] = [
+    " gh ", "`gh ", " uv ", "`uv ", " rg ", "`rg ", "git ", "npm ", "npx ", "pip ", "bun ", "tsc ", "mvn ",
+    "pnpm ", "yarn ", "curl ", "grep ", "mise ", "deno ", "ruff ", "mypy ", "cargo ", "mkdir ", "cmake ",
+    "chmod ", "bazel ", "docker ", "pytest ", "python ", "poetry ", "gradle ", "rustup ", "dotnet ",
+    "kubectl ",
+];
+
+/// Looks for all of [`PROGRAMS`] at once.
+static PROGRAM_SEARCH: LazyLock<Searcher> = LazyLock::new(|| {
+    let mut patterns = packed::Config::new().builder();
+    patterns.extend(PROGRAMS);
+    patterns.build().expect("a few short words can be looked for")
+});
+
+/// Where programs are named before a space; the space is not part of it.
+pub(crate) fn find_programs(text: &str) -> impl Iterator<Item = Range<usize>> {
+    PROGRAM_SEARCH.find_iter(text).map(|program| {
+        let end = program.end() - 1;
+        let is_led_in = matches!(text.as_bytes()[program.start()], b' ' | b'`');
+        program.start() + usize::from(is_led_in)..end
+    })
+}
+
+/// The program at `start..end` with the word behind the space, if that can be its first argument: `git add`, `mkdir -p`.
+pub(crate) fn command_at(line: &str, start: usize, end: usize) -> Option<&str> {
+    let bytes = line.as_bytes();
+    let is_part = |byte: u8| CLASS[byte as usize] & INSIDE != 0 || byte == b'\\';
+    if start > 0 && is_part(bytes[start - 1]) {
+        return None;
+    }
+    let is_inside =
+        |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b':' | b'.' | b'@');
+    let length = bytes[end + 1..].iter().take_while(|byte| is_inside(byte)).count();
+    let word = line[end + 1..end + 1 + length].trim_end_matches(['.', ':']);
+    let is_argument = (2..=24).contains(&word.len())
+        && word.starts_with(|first: char| first.is_ascii_lowercase() || first == '-');
+    is_argument.then(|| &line[start..end + 1 + word.len()])
 }
 
 /// Bytes that can begin an anchor.
@@ -443,7 +498,7 @@ mod tests {
 
     #[test]
     fn short_quotations_are_found_with_what_is_in_them() {
-        check("run `cargo test --lib` now", &[(Quoted, "cargo test --lib")]);
+        check("run `cargo test --lib` now", &[(Command, "cargo test"), (Quoted, "cargo test --lib")]);
         check("the `Busy` variant of `upload()`", &[(Quoted, "upload()")]);
     }
 
@@ -470,6 +525,15 @@ mod tests {
             }
         }
         tokens
+    }
+
+    #[test]
+    fn commands_that_a_text_speaks_of_are_found() {
+        check("Commit with git commit -m and push.", &[(Command, "git commit")]);
+        check("$ mkdir -p x; npm install.", &[(Command, "mkdir -p"), (Command, "npm install")]);
+        check("cargo test", &[(Command, "cargo test")]);
+        check("the git, a git Repository, git", &[]);
+        check("non-git repository, digit sum", &[]);
     }
 
     proptest! {

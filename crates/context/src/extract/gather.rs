@@ -6,7 +6,7 @@ use longhaul_conversation::{Body, Message, Origin, Part, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::anchors::{AnchorKind, scan_anchors};
+use super::anchors::{AnchorKind, command_at, find_programs, scan_names};
 use super::lines::{output_lines, prose_lines};
 use super::table::hash_text;
 use crate::ledger::programs_of;
@@ -102,13 +102,26 @@ impl Gathered {
         let Self { text, lines, .. } = self;
         // Tool outputs name something about every forty characters.
         let mut mentions = Vec::with_capacity(text.len() / 32);
+        // Looking through all lines at once costs less than one by one.
+        let mut programs = find_programs(text).peekable();
         for nth in 0..lines.len() {
             let end = lines.get(nth + 1).map_or(text.len(), |next| next.start);
-            scan_anchors(&text[lines[nth].start..end], &mut |kind, anchor| {
+            let start = lines[nth].start;
+            let line = &text[start..end];
+            let mut found = |kind, anchor| {
                 let anchor = seen_from(root, anchor);
                 let start = anchor.as_ptr().addr() - text.as_ptr().addr();
                 mentions.push(Mention { kind, hash: hash_text(anchor), place: start..start + anchor.len() });
-            });
+            };
+            while let Some(program) = programs.next_if(|program| program.start < end) {
+                let is_whole = program.start >= start && program.end < end;
+                if is_whole
+                    && let Some(command) = command_at(line, program.start - start, program.end - start)
+                {
+                    found(AnchorKind::Command, command);
+                }
+            }
+            scan_names(line, &mut found);
             lines[nth].mentions = mentions.len();
         }
         self.mentions = Some(mentions);

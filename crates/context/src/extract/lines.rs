@@ -218,7 +218,7 @@ pub(crate) fn strip_line_number(line: &str) -> &str {
         return line;
     }
     let behind = &rest[digits..];
-    for separator in ["→", "\t", ": ", "| ", "|"] {
+    for separator in ["→", "\t", ": ", ":\t", "| ", "|"] {
         if let Some(text) = behind.strip_prefix(separator) {
             return text;
         }
@@ -280,6 +280,7 @@ mod tests {
             ("   12→let x", "let x"),
             ("12\tlet x", "let x"),
             ("12: let x", "let x"),
+            ("12:\tlet x", "let x"),
             ("12| let x", "let x"),
             ("12 apples", "12 apples"),
             ("2026-01-02 log", "2026-01-02 log"),

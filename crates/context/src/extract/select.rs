@@ -30,13 +30,15 @@ pub(crate) struct Choice<'a> {
     pub(crate) quoted: &'a HashSet<&'a str>,
 }
 
-/// What a line costs beside its characters: the line break, and a share of the mark.
-const LINE_COST: f64 = 0.5;
-/// What naming a further message costs.
-const MARK_COST: f64 = 1.5;
+/// What a line costs beside its characters: the line break.
+const LINE_COST: f64 = 0.25;
+/// What a line's share of the mark is taken to cost before it is known which lines stand beside it.
+const MARK_SHARE: f64 = 1.0;
 
-/// How much less an anchor is worth that is covered already.
-const FAMILIAR: f32 = 0.98;
+/// The share that an anchor is still worth when it is quoted again, in a snapshot of at most [`AGAIN_UP_TO`] tokens.
+const AGAIN: f64 = 0.02;
+/// A larger snapshot quotes most things more than once anyway, so there it is worth less, by the square.
+const AGAIN_UP_TO: f64 = 2_000.0;
 /// What a character is worth beside the anchors: where room is left, it is filled.
 const PLAIN: f32 = 0.00002;
 
@@ -72,7 +74,7 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
             }
             continue;
         }
-        let mark = if messages.contains(&line.at) { 0.0 } else { MARK_COST };
+        let mark = if messages.contains(&line.at) { 0.0 } else { mark_cost(line.at) };
         let cost = choice.estimator.text(&line.text).as_f64() + LINE_COST + mark;
         if cost > choice.room || !texts.insert(&line.text) {
             continue;
@@ -91,10 +93,11 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
 impl Choice<'_> {
     /// What a line adds for what it costs.
     fn score(&self, line: &Candidate, weights: &[f32]) -> f32 {
+        let familiar = 1.0 - self.worth_again();
         let gain: f32 = line
             .anchors
             .iter()
-            .map(|number| weights[*number as usize] * (1.0 - self.covered[*number as usize] * FAMILIAR))
+            .map(|number| weights[*number as usize] * (1.0 - self.covered[*number as usize] * familiar))
             .sum::<f32>()
             + PLAIN * line.text.len().min(160) as f32;
         let said_by = match line.source {
@@ -104,7 +107,7 @@ impl Choice<'_> {
             Source::Output => 1.0,
             Source::Thought => 0.9,
         };
-        let cost = self.estimator.text(&line.text).as_f64() + LINE_COST + MARK_COST / 2.0;
+        let cost = self.estimator.text(&line.text).as_f64() + LINE_COST + MARK_SHARE;
         let mut score = gain * said_by * readable(&line.text) / cost as f32;
         if !self.focus.is_empty() {
             let lower = line.text.to_lowercase();
@@ -113,6 +116,18 @@ impl Choice<'_> {
         }
         score
     }
+
+    /// The share that an anchor is still worth when it is quoted again.
+    fn worth_again(&self) -> f32 {
+        let smallness = (AGAIN_UP_TO / self.budget.max(1.0)).min(1.0);
+        (AGAIN * smallness * smallness) as f32
+    }
+}
+
+/// What naming a further message costs: `[m12] `.
+fn mark_cost(at: Ordinal) -> f64 {
+    let digits = at.0.checked_ilog10().unwrap_or(0) + 1;
+    f64::from("[m] ".len() as u32 + digits) / 4.0
 }
 
 /// What a line looks like without its numbers: rows of a table and cases of a test are much alike.

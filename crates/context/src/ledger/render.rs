@@ -59,8 +59,15 @@ const SHOWN: usize = 160;
 impl Ledger {
     /// The lines that say most about the work and fit in `budget`, at four characters for a token.
     pub fn render_lines(&self, budget: TokenCount) -> Vec<LedgerLine> {
+        self.render_lines_before(Ordinal(u32::MAX), budget)
+    }
+
+    /// As [`Self::render_lines`], without the lines whose newest message is `before` or a later one: where those messages
+    /// are at hand, they say it themselves.
+    pub fn render_lines_before(&self, before: Ordinal, budget: TokenCount) -> Vec<LedgerLine> {
         let mut room = Room {
             left: usize::try_from(budget.0.saturating_mul(4)).unwrap_or(usize::MAX),
+            before,
             lines: Vec::new(),
         };
         let whole = room.left;
@@ -161,13 +168,19 @@ impl Ledger {
 /// What is left of a budget, in characters.
 struct Room {
     left: usize,
+    /// What is known from this message or a later one is not told.
+    before: Ordinal,
     lines: Vec<LedgerLine>,
 }
 
 impl Room {
+    fn tells(&self, line: &LedgerLine) -> bool {
+        line.marks.last().is_none_or(|last| *last < self.before)
+    }
+
     /// Takes the line if it fits whole.
     fn put(&mut self, line: Option<LedgerLine>) {
-        if let Some(line) = line {
+        if let Some(line) = line.filter(|line| self.tells(line)) {
             let cost = cost(&line);
             if cost <= self.left {
                 self.left -= cost;
@@ -178,6 +191,7 @@ impl Room {
 
     /// Takes the files within `share`: the newest one by one, the others folder by folder.
     fn put_files(&mut self, mut files: Vec<(&str, &FileEntry)>, share: usize, section: LedgerSection) {
+        files.retain(|(path, file)| self.tells(&file_line(path, file, section)));
         files.sort_by_key(|(path, file)| (is_passing(path, file), std::cmp::Reverse((file.last, *path))));
         let mut lines: Vec<LedgerLine> =
             files.iter().map(|(path, file)| file_line(path, file, section)).collect();

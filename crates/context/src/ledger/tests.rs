@@ -449,6 +449,23 @@ fn many_files_fold_into_folders() {
 }
 
 #[test]
+fn what_later_messages_tell_themselves_is_left_out() {
+    let ledger = ledger_of(&[
+        ("write", json!({"path": "src/old.rs", "content": "x"}), "ok"),
+        ("read", json!({"path": "src/seen.rs"}), "x"),
+        ("Bash", json!({"command": "cargo test"}), "!exit code 1"),
+        ("write", json!({"path": "src/new.rs", "content": "x"}), "ok"),
+    ]);
+    let told = |before: u32| {
+        let lines = ledger.render_lines_before(Ordinal(before), TokenCount(1_000));
+        lines.into_iter().map(|line| line.text).collect::<Vec<_>>()
+    };
+    assert_eq!(told(5), ["src/old.rs created (+1)", "src/seen.rs read"]);
+    assert_eq!(told(1), Vec::<String>::new());
+    assert_eq!(told(u32::MAX).len(), 4, "{:?}", told(u32::MAX));
+}
+
+#[test]
 fn the_summary_prints_as_json() {
     let ledger = ledger_of(&[("Bash", json!({"command": "mv a b"}), "")]);
     let value = serde_json::to_value(ledger.summary()).expect("a summary has only string keys");

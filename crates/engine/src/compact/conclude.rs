@@ -22,6 +22,8 @@ impl Pass<'_> {
         }
         let mut result = self.planner.conclude(ended, self.prepared, self.subject.messages.len());
         result.warnings.extend(warnings(&account));
+        result.files.retain(|file| account.not_saved.iter().all(|failed| failed.file != file.file));
+        result.report.files_saved = result.files.len();
         result.report.duration = Some((self.means.clock)().saturating_sub(self.started));
         let pass = PassEnd {
             status: result.status,

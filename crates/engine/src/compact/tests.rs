@@ -386,6 +386,7 @@ fn what_cannot_be_saved_stays_and_counts() {
     check_sound(&broken, &last);
     let text = format!("{:?}", last.messages());
     assert!(text.contains("not saved") && !text.contains("tool-outputs/"), "no pointer leads nowhere");
+    assert_eq!((last.result.files.len(), last.result.report.files_saved), (0, 0));
 }
 
 #[test]

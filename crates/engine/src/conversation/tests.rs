@@ -289,6 +289,22 @@ fn cancelling_at_any_moment_leaves_the_log_as_it_was() {
 }
 
 #[test]
+fn a_pass_may_run_on_any_thread() {
+    fn check<T: Send>(_: T) {}
+    let mut desk = Desk::new(12_000);
+    let stamp = desk.stamp();
+    let means = Means {
+        summariser: &Offline,
+        files: &desk.files,
+        counter: None,
+        pre_compress: None,
+        events: &|_| {},
+        clock: &|| Duration::ZERO,
+    };
+    check(desk.conversation.compact(&desk.options, &desk.settings, &means, stamp, &desk.cancel));
+}
+
+#[test]
 fn a_pass_that_is_dropped_never_happened() {
     let mut desk = Desk::new(12_000);
     desk.work(16);

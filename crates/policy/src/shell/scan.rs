@@ -165,9 +165,14 @@ impl<'a> Scanner<'a> {
             if UNFOLLOWED.contains(&first.text.as_str()) {
                 self.unclear();
             }
-            // What the loop goes over runs nothing by itself; substitutions in it are parts of their own.
-            if first.text == "for" && !redirects {
-                return;
+            // What the loop goes over runs nothing by itself; substitutions in it are parts of their own. Without `in`, the
+            // loop's commands can begin on the same line.
+            if first.text == "for" {
+                match words.get(2) {
+                    Some(third) if third.text != "in" => self.unclear(),
+                    _ if redirects => {}
+                    _ => return,
+                }
             }
         }
         if words.is_empty() && !redirects {
@@ -266,7 +271,13 @@ impl<'a> Scanner<'a> {
             rest if rest.starts_with("$(") => self.nested(2, word),
             rest if rest.starts_with("${") => self.braced(word),
             rest if rest.starts_with('`') => self.backticks(word),
-            _ => word.extend(self.advance()),
+            rest => {
+                // The shell would join what stands on both sides of the line end.
+                if rest.starts_with("$\\\n") {
+                    self.unclear();
+                }
+                word.extend(self.advance());
+            }
         }
     }
 
@@ -308,6 +319,7 @@ impl<'a> Scanner<'a> {
                     self.advance();
                 }
                 '$' | '`' => self.expansion(&mut inner),
+                '<' | '>' if self.rest()[1..].starts_with('(') => self.nested(2, &mut inner),
                 _ => drop(self.advance()),
             }
         }
@@ -329,6 +341,10 @@ impl<'a> Scanner<'a> {
                 Some('\\') => match self.advance() {
                     Some(escaped @ ('`' | '\\' | '$')) => inner.push(escaped),
                     other => {
+                        // Whether the backslash stays depends on the quotes around the backticks.
+                        if other == Some('"') {
+                            self.unclear();
+                        }
                         inner.push('\\');
                         inner.extend(other);
                     }
@@ -414,6 +430,10 @@ impl<'a> Scanner<'a> {
                 }
             };
             if !document.is_literal {
+                // The shell joins such lines first, and then may find the end where we do not.
+                if body.contains("\\\n") {
+                    self.unclear();
+                }
                 self.inside(body, |scanner| scanner.expansions());
             }
         }

@@ -29,6 +29,7 @@ fn operators_part_commands() {
     check("(a; b) && { c; }", &["a", "b", "c"]);
     check("if a; then ! b; else c; fi", &["a", "b", "c"]);
     check("for f in *.rs $(ls); do wc -l $f; done", &["ls", "wc|-l|$f"]);
+    check("for f\ndo rm $f; done", &["rm|$f"]);
     check("while read x; do echo $x; done", &["read|x", "echo|$x"]);
 }
 
@@ -55,6 +56,7 @@ fn substitutions_are_parts() {
     check("echo $(a $(b `c`))", &["c", "b|`c`", "a|$(b `c`)", "echo|$(a $(b `c`))"]);
     check("echo `a \\`b\\``", &["b", "a|`b`", "echo|`a \\`b\\``"]);
     check("diff <(a) >(b)", &["a", "b", "diff|<(a)|>(b)"]);
+    check("echo ${x:-<(rm y)}", &["rm|y", "echo|${x:-<(rm y)}"]);
     check("echo ${x:-$(rm y)}", &["rm|y", "echo|${x:-$(rm y)}"]);
     check("echo ${x%.rs} $HOME $", &["echo|${x%.rs}|$HOME|$"]);
     check("echo $(a) > $(b)", &["a", "b", "echo|$(a)>"]);
@@ -143,6 +145,10 @@ fn what_cannot_be_followed_is_unclear() {
         "a \\",
         "a\0b",
         "echo $'a",
+        "for x do rm y; done",
+        "echo \"$\\\n(rm x)\"",
+        "echo \"`echo \\\"'\\\" ; rm x ; echo \\\"'\\\"`\"",
+        "cat <<EOF\nEO\\\nF\nrm x\nEOF",
     ] {
         check_unclear(line);
     }

@@ -1,7 +1,5 @@
 //! Reads Anthropic answers, whole or in pieces.
 
-use std::collections::BTreeMap;
-
 use longhaul_conversation::{
     CallId, FinishReason, Origin, Part, ResponseEvent, Signature, Thought, TokenCount, ToolCall, Usage,
     Vendor,
@@ -16,7 +14,8 @@ const OWN: Vendor = Vendor::Anthropic;
 /// Reads the events of one answer; a whole answer is one event of the type `message`.
 #[derive(Debug, Default)]
 pub(crate) struct Decoder {
-    blocks: BTreeMap<u64, Block>,
+    /// The block that is arriving, with its index: one follows the other.
+    open: Option<(u64, Block)>,
     /// The figures so far: the last event only tells what has changed.
     usage: Object,
     finish: Option<FinishReason>,
@@ -61,20 +60,19 @@ impl Decoder {
                 self.add_usage(message.take_object("usage"), out);
             }
             "content_block_start" => {
+                self.close(out);
                 let block = Block::begin(event.take_object("content_block").unwrap_or_default(), out);
-                self.blocks.insert(index, block);
+                self.open = Some((index, block));
             }
             "content_block_delta" => {
                 let delta = event.take_object("delta").unwrap_or_default();
-                if let Some(block) = self.blocks.get_mut(&index) {
+                if let Some((open, block)) = &mut self.open
+                    && *open == index
+                {
                     block.delta(delta, out);
                 }
             }
-            "content_block_stop" => {
-                if let Some(block) = self.blocks.remove(&index) {
-                    out.extend(block.into_part().map(ResponseEvent::Part));
-                }
-            }
+            "content_block_stop" => self.close(out),
             "message_delta" => {
                 let mut delta = event.take_object("delta").unwrap_or_default();
                 if let Some(reason) = delta.take_string("stop_reason") {
@@ -91,8 +89,15 @@ impl Decoder {
     }
 
     /// Why the model stopped, if the answer is complete.
-    pub(crate) fn end(&mut self) -> Option<FinishReason> {
+    pub(crate) fn end(&mut self, out: &mut Vec<ResponseEvent>) -> Option<FinishReason> {
+        self.close(out);
         self.finish.take()
+    }
+
+    fn close(&mut self, out: &mut Vec<ResponseEvent>) {
+        if let Some((_, block)) = self.open.take() {
+            out.extend(block.into_part().map(ResponseEvent::Part));
+        }
     }
 
     fn whole(&mut self, mut message: Object, out: &mut Vec<ResponseEvent>) {
@@ -241,9 +246,10 @@ mod tests {
         for event in events {
             decoder.event(event.clone(), &mut out).expect("no error inside");
         }
+        let finish = decoder.end(&mut out);
         let mut answer = Answer::default();
         out.into_iter().for_each(|event| answer.add(event));
-        (answer, decoder.end())
+        (answer, finish)
     }
 
     /// The part that a block with these deltas amounts to.
@@ -303,6 +309,15 @@ mod tests {
             &[text("a"), json!({"type": "citations_delta", "citation": {"c": 1}})],
             &[Part::model_text("a").with_extra(OWN, into_object(json!({"citations": [{"c": 1}]})))],
         );
+    }
+
+    #[test]
+    fn a_block_that_is_never_closed_ends_where_the_next_begins() {
+        let start = json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "a"}});
+        let delta =
+            json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "b"}});
+        let (answer, _) = decode(&[start.clone(), start, delta]);
+        assert_eq!(answer.into_message("a").parts, [Part::model_text("a"), Part::model_text("ab")]);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What is tried again, when, and for how long. Time is paused: it passes only while everyone waits.
 
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use longhaul_conversation::{FinishReason, Model, ModelError};
@@ -129,6 +130,20 @@ async fn waiting_can_be_cancelled() {
     drop(stream);
     tokio::time::sleep(Duration::from_secs(600)).await;
     assert_eq!((server.requests().len(), server.replies_left()), (1, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn waits_are_told_before_they_begin() {
+    let server = FakeProvider::in_memory([openai::rate_limited("7"), openai::text("fine")]);
+    let told = Arc::new(Mutex::new(Vec::new()));
+    let listener = told.clone();
+    let model = model_in_memory(&server, WireFormat::OpenAi).on_wait(move |waiting| {
+        let line = format!("{}: {} s", waiting.error, waiting.wait.as_secs());
+        listener.lock().expect("nobody panicked").push(line);
+    });
+    assert_eq!(ask(&model, question(WireFormat::OpenAi)).await.1, None);
+    let told = told.lock().expect("nobody panicked");
+    assert_eq!(*told, ["the model is busy: Rate limit reached for requests (429): 7 s"]);
 }
 
 #[tokio::test(start_paused = true)]

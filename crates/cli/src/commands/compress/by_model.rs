@@ -32,7 +32,7 @@ pub(super) fn compact(
     let tell = |label: String, text: &str| print_aside(&format!("{label} {}\n", visible(text)));
     let warn = |text: &str| tell(screen.warning("warning:"), text);
     let note = |text: &str| tell(screen.faint("note:"), text);
-    let models = Models::load(settings, options.ca_file.as_deref(), warn)?;
+    let models = Models::load(settings, options.ca_file.as_deref(), color, warn)?;
     let own = subject.session.info.model();
     let chosen = compaction_model(&models, options.model.as_deref(), own)?;
     let summariser = priced(&chosen);

@@ -59,13 +59,18 @@ const MODULES: [(&str, &str); 36] = [
     ("tests/money.rs", "checks rounding"),
 ];
 
+/// When the story begins.
+pub(super) fn begin() -> Timestamp {
+    Timestamp::parse(BEGIN).expect("a time")
+}
+
 /// The whole story, in order.
 pub(super) fn story() -> Vec<Message> {
     let mut story = Story::default();
     story.user(
-        "Make the nightly invoice export survive a flaky carrier: retry what may be retried, and never send an \
-         invoice twice. Amounts stay integer cents everywhere; no floats. Do not touch anything under legacy/ \
-         without asking me first.",
+        "Make the nightly invoice export survive a flaky carrier: retry what may be retried, so that no invoice is \
+         lost or sent twice. Always keep amounts as integer cents. Do not touch anything under legacy/ without \
+         asking me first.",
     );
     story.say("I will look at how invoices are sent now, before I change anything.");
     story.tool("list_directory", json!({"path": "."}), listing(&MODULES.map(|(path, _)| path)));
@@ -130,8 +135,7 @@ impl Story {
 
     fn push(&mut self, role: Role, parts: Vec<Part>) {
         let place = self.messages.len();
-        let begin = Timestamp::parse(BEGIN).expect("a time").as_millis();
-        let at = Some(Timestamp::from_millis(begin + place as i64 * PACE_MS));
+        let at = Some(Timestamp::from_millis(begin().as_millis() + place as i64 * PACE_MS));
         let is_answer = parts.iter().any(|part| part.as_result().is_some());
         // The answers to a message are recorded with it.
         let id = if is_answer {

@@ -44,7 +44,7 @@ impl Asked {
             let label = Screen::of_stderr(color).warning("warning:");
             print_aside(&format!("{label} {}\n", visible(text)));
         };
-        let models = Models::load(settings, options.ca_file.as_deref(), warn)?;
+        let models = Models::load(settings, options.ca_file.as_deref(), color, warn)?;
         let chosen = compaction_model(&models, options.model.as_deref(), None)?;
         let (runtime, cancel) = (runtime()?, CancellationToken::new());
         {

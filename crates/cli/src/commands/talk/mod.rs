@@ -98,7 +98,8 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let started = Instant::now();
     let surroundings = environment::of_process();
     let home = Home::resolve(&surroundings)?;
-    let models = Models::load(settings, options.ca_file.as_deref(), |text| reporter.warn(text))?;
+    let models =
+        Models::load(settings, options.ca_file.as_deref(), reporter.color(), |text| reporter.warn(text))?;
     let opened = options.resume.as_deref().map(|given| open::resume(given, reporter)).transpose()?;
     let session_model = opened.as_ref().and_then(|opened| opened.model.clone());
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;

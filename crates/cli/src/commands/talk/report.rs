@@ -53,6 +53,11 @@ impl Reporter {
         Self { format, color, on_terminal, heard: Mutex::default() }
     }
 
+    /// When colours are used.
+    pub(super) fn color(&self) -> Color {
+        self.color
+    }
+
     /// The id of the session.
     pub(super) fn session(&self) -> String {
         self.heard().session.as_str().unwrap_or_default().to_string()
