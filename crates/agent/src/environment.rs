@@ -77,7 +77,8 @@ pub fn folder_tree(root: &Path) -> String {
     let mut left = MOST_ENTRIES;
     let mut folders = VecDeque::from([(root.to_path_buf(), None, 0)]);
     while let Some((folder, parent, depth)) = folders.pop_front() {
-        let (entries, is_cut) = entries_of(&folder);
+        // Where no more fits, it is enough to know whether there is more.
+        let (entries, is_cut) = entries_of(&folder, if left == 0 { 1 } else { MOST_IN_FOLDER });
         let fitting = entries.len().min(left);
         for (name, is_folder) in entries.iter().take(fitting) {
             let is_skipped = *is_folder && SKIPPED.contains(&name.as_str());
@@ -114,12 +115,12 @@ fn write_children(lines: &[Line], parent: Option<usize>, text: &mut String) {
 }
 
 /// The entries of a folder by name, each with whether it is a folder, and whether there are more.
-fn entries_of(folder: &Path) -> (Vec<(String, bool)>, bool) {
+fn entries_of(folder: &Path, most: usize) -> (Vec<(String, bool)>, bool) {
     // What cannot be read is not shown: the tree is a help and no inventory.
     let mut listed = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut entries: Vec<(String, bool)> = listed
         .by_ref()
-        .take(MOST_IN_FOLDER)
+        .take(most)
         .map(|entry| {
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
             (entry.file_name().to_string_lossy().into_owned(), is_folder)

@@ -126,7 +126,14 @@ impl<'s> Models<'s> {
             let hint = format!("name a model of {other} with -m, or {}", error.hint());
             return Err(hinted(anyhow!(error.clone()).context("no model is named"), hint));
         }
-        Ok(chosen?)
+        chosen.map_err(|error| match asked {
+            Some(_) => error.into(),
+            // Whoever named no model may not know which one this is.
+            None => {
+                let hint = format!("{}, or name another model with -m", error.hint().trim_end_matches('?'));
+                hinted(error, hint)
+            }
+        })
     }
 }
 

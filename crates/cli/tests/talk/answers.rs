@@ -177,3 +177,13 @@ fn an_untrusted_folder_does_not_say_where_keys_go() {
     desk.set("GEMINI_CLI_TRUST_WORKSPACE", "true");
     desk.check_fails(&["-p", "hi"], &["could not reach 127.0.0.1:9"]);
 }
+
+#[test]
+fn a_busy_model_is_asked_again_and_that_is_told() {
+    let desk = Desk::gemini([gemini::rate_limited("0.01s"), gemini::text("Yes.")]);
+    let output = desk.say(&["-p", "hi"]);
+    assert_eq!(text(&output.stdout), "Yes.\n");
+    assert!(
+        text(&output.stderr).contains("the model is busy") && text(&output.stderr).contains("trying again")
+    );
+}

@@ -127,3 +127,17 @@ fn codexs_sessions_are_imported() {
     .concat();
     check_imported("rollout.jsonl", &file, &["Why is the sky blue?", "Rayleigh scattering."]);
 }
+
+#[test]
+fn a_session_whose_model_cannot_be_asked_is_not_imported() {
+    let mut desk = Desk::gemini([gemini::text("Fine.")]);
+    desk.set("ANTHROPIC_API_KEY", "");
+    desk.set("ANTHROPIC_BASE_URL", "");
+    let record = json!({"type": "assistant", "uuid": "a1", "parentUuid": null, "sessionId": "s1",
+        "timestamp": "2026-01-02T03:04:06Z", "message": {"id": "msg_1", "type": "message", "role": "assistant",
+            "model": "claude-opus-4-5", "content": [{"type": "text", "text": "Good day."}]}});
+    desk.write("work/claude.jsonl", &format!("{record}\n"));
+    let said = text(&desk.run(&["--resume", "claude.jsonl", "-p", "Go on."]).stderr);
+    assert!(said.contains("no key for anthropic") && said.contains("another model with -m"), "{said}");
+    assert!(desk.sessions().is_empty());
+}

@@ -42,7 +42,7 @@ pub(crate) struct Brought {
 }
 
 pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
-    let Brought { log, id, session, notes, .. } = bring_in(&options.file)?;
+    let Brought { log, id, session, notes, .. } = bring_in(read(&options.file)?)?;
     let count = session.transcript.messages().len();
     if options.json {
         return print_all(&json!({
@@ -75,13 +75,18 @@ pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
     crate::output::print(&text)
 }
 
-/// Makes a session of this project from a file of any format.
-pub(crate) fn bring_in(file: &Path) -> anyhow::Result<Brought> {
+/// Reads a session in which something was said, of any format.
+pub(crate) fn read(file: &Path) -> anyhow::Result<Session> {
     let session = super::load(file)?;
     if session.transcript.messages().is_empty() {
         let name = display_name(file);
         return Err(hinted(anyhow!("{name} has no messages"), "name a session in which something was said"));
     }
+    Ok(session)
+}
+
+/// Makes a session of this project from one of any format.
+pub(crate) fn bring_in(session: Session) -> anyhow::Result<Brought> {
     let (project, notes) = Project::find_or_begin()?;
     let (mut log, id) = begin(&project, &session)?;
     let imported = fill(&mut log, &session).and_then(|()| import_side_chains(&project, &id, &session));

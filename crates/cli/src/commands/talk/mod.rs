@@ -11,7 +11,9 @@ use std::time::Instant;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use longhaul_agent::{Agent, AgentError, Host, ModelProfile, Settings as AgentSettings, TurnEnd};
+use longhaul_agent::{
+    Agent, AgentError, Host, ModelProfile, Settings as AgentSettings, Surroundings, TurnEnd,
+};
 use longhaul_context::{BudgetSettings, Estimator};
 use longhaul_conversation::FinishReason;
 use longhaul_engine::{CalibrationFile, EngineError, Folder, Offline, Summariser};
@@ -28,7 +30,9 @@ use crate::running::{Interrupted, until_interrupted};
 use crate::settings::Settings;
 use crate::{environment, output};
 
+use self::open::Found;
 use self::report::Reporter;
+use self::words::Silence;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct TalkOptions {
@@ -74,7 +78,8 @@ impl TalkOptions {
 
     /// What to say to the model: standard input, then the prompt; nothing if both are empty.
     pub(crate) fn words(&self) -> anyhow::Result<Option<String>> {
-        words::compose(self.prompt.as_deref())
+        let silence = if self.is_empty() { Silence::IsTheEnd } else { Silence::IsWaitedFor };
+        words::compose(self.prompt.as_deref(), silence)
     }
 }
 
@@ -100,32 +105,20 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let home = Home::resolve(&surroundings)?;
     let models =
         Models::load(settings, options.ca_file.as_deref(), reporter.color(), |text| reporter.warn(text))?;
-    let opened = options.resume.as_deref().map(|given| open::resume(given, reporter)).transpose()?;
-    let session_model = opened.as_ref().and_then(|opened| opened.model.clone());
+    let found = options.resume.as_deref().map(open::find).transpose()?;
+    let session_model = found.as_ref().and_then(Found::model);
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
     let compressor = compressor(&models, settings, &chosen, reporter);
     let system = system::prompt(|name| std::env::var(name).ok(), surroundings.user_home.as_deref())?;
-    let opened = opened.map_or_else(|| open::begin(reporter), Ok)?;
-    let calibration = CalibrationFile::at(home.root().join("longhaul").join("calibration.json"));
-    let agent_settings = AgentSettings {
-        model: ModelProfile {
-            name: chosen.name.clone(),
-            recorded_as: chosen.full_name.clone(),
-            window: chosen.window,
-            output_reserve: chosen.output_reserve,
-        },
-        system,
-        surroundings: open::surroundings(&opened.project, settings),
-        budget: BudgetSettings {
-            threshold: settings.threshold(Some(&chosen.full_name)).map(|(threshold, _)| threshold),
-            target: settings.target(),
-            snapshot: settings.snapshot_budget(),
-            ..BudgetSettings::default()
-        },
-        keep: settings.keep(),
-        compaction: settings.engine(),
-        estimator: estimator(settings, &calibration, &chosen),
+    // From here on there is a session: whatever can be wrong with arguments and settings was found before.
+    let opened = match found {
+        Some(found) => found.open(reporter)?,
+        None => open::begin(reporter)?,
     };
+    let calibration = CalibrationFile::at(home.root().join("longhaul").join("calibration.json"));
+    let estimator = estimator(settings, &calibration, &chosen);
+    let place = open::surroundings(&opened.project, settings);
+    let agent_settings = agent_settings(settings, &chosen, system, place, estimator);
     let files = Folder::new(opened.project.home.root());
     reporter.begin(&opened, &chosen)?;
     let mut agent = Agent::on(opened.log, agent_settings);
@@ -152,6 +145,35 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     })?;
     reporter.conclude(&end, &chosen, started.elapsed())?;
     into_result(end, &reporter.session())
+}
+
+/// How the agent works.
+fn agent_settings(
+    settings: &Settings,
+    chosen: &Chosen,
+    system: String,
+    surroundings: Surroundings,
+    estimator: Estimator,
+) -> AgentSettings {
+    AgentSettings {
+        model: ModelProfile {
+            name: chosen.name.clone(),
+            recorded_as: chosen.full_name.clone(),
+            window: chosen.window,
+            output_reserve: chosen.output_reserve,
+        },
+        system,
+        surroundings,
+        budget: BudgetSettings {
+            threshold: settings.threshold(Some(&chosen.full_name)).map(|(threshold, _)| threshold),
+            target: settings.target(),
+            snapshot: settings.snapshot_budget(),
+            ..BudgetSettings::default()
+        },
+        keep: settings.keep(),
+        compaction: settings.engine(),
+        estimator,
+    }
 }
 
 /// The model that writes snapshots; none where Longhaul does so itself.

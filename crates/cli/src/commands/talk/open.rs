@@ -3,13 +3,12 @@
 use std::path::Path;
 
 use longhaul_agent::{Surroundings, folder_tree};
-use longhaul_conversation::Message;
-use longhaul_session::{Log, LogError, NewSession, SessionKind};
+use longhaul_session::{Log, LogError, NewSession, Session, SessionKind};
 use uuid::Uuid;
 
 use super::report::Reporter;
 use crate::clock::now;
-use crate::commands::sessions::import::bring_in;
+use crate::commands::sessions::import::{self, Brought, bring_in};
 use crate::output::plural;
 use crate::project::{Project, log_failure, session_file};
 use crate::settings::Settings;
@@ -19,8 +18,14 @@ pub(super) struct Opened {
     pub(super) project: Project,
     pub(super) log: Log,
     pub(super) id: String,
-    /// The model that answered last.
-    pub(super) model: Option<String>,
+}
+
+/// A session to go on with. Nothing was changed yet.
+pub(super) enum Found {
+    /// One of Longhaul's or Gemini CLI's, which goes on in its place.
+    Ours(Box<Log>),
+    /// Any other, which goes on as a copy of our own.
+    Theirs(Box<Session>),
 }
 
 /// Begins a session.
@@ -35,37 +40,53 @@ pub(super) fn begin(reporter: &Reporter) -> anyhow::Result<Opened> {
         at: now(),
     };
     let log = Log::create(&project.home.chats(), &new).map_err(log_failure)?;
-    Ok(Opened { project, log, id, model: None })
+    Ok(Opened { project, log, id })
 }
 
-/// Opens a session to go on with it: one of Longhaul's or Gemini CLI's in its place, any other as a copy of our own.
-pub(super) fn resume(given: &Path, reporter: &Reporter) -> anyhow::Result<Opened> {
+/// Finds the session that the user means.
+pub(super) fn find(given: &Path) -> anyhow::Result<Found> {
     let path = session_file(given)?;
     // A missing file is named before anything could be made in its place.
     drop(crate::input::open(&path)?);
-    let (project, log) = match Log::open_existing(&path) {
-        Ok(log) => (find_project(reporter)?, log),
-        Err(LogError::OtherFormat { .. }) => import(&path, reporter)?,
-        Err(error) => return Err(log_failure(error)),
-    };
-    for recovery in log.recovered() {
-        reporter.warn(&recovery.to_string());
+    match Log::open_existing(&path) {
+        Ok(log) => Ok(Found::Ours(Box::new(log))),
+        Err(LogError::OtherFormat { .. }) => Ok(Found::Theirs(Box::new(import::read(&path)?))),
+        Err(error) => Err(log_failure(error)),
     }
-    let info = log.replay().info();
-    let id = info.session_id.clone().unwrap_or_default();
-    let models = log.replay().messages().iter().rev().filter_map(|message: &Message| message.model.clone());
-    // Some agents write a name of their own under what no model wrote.
-    let model = models.into_iter().find(|model| !model.is_empty() && !model.starts_with('<'));
-    Ok(Opened { project, id, model, log })
 }
 
-fn import(path: &Path, reporter: &Reporter) -> anyhow::Result<(Project, Log)> {
-    let brought = bring_in(path)?;
-    brought.notes.iter().for_each(|note| reporter.note(note));
-    let count = plural(brought.session.transcript.messages().len(), "message", "messages");
-    let (format, id) = (brought.session.info.format, &brought.id);
-    reporter.note(&format!("imported {count} from {format}; go on with --resume {id}"));
-    Ok((brought.project, brought.log))
+impl Found {
+    /// The model that answered last.
+    pub(super) fn model(&self) -> Option<String> {
+        let messages = match self {
+            Self::Ours(log) => log.replay().messages(),
+            Self::Theirs(session) => session.transcript.messages(),
+        };
+        // Some agents write a name of their own under what no model wrote.
+        let is_name = |model: &&String| !model.is_empty() && !model.starts_with('<');
+        messages.iter().rev().filter_map(|message| message.model.as_ref()).find(is_name).cloned()
+    }
+
+    /// Goes on with it.
+    pub(super) fn open(self, reporter: &Reporter) -> anyhow::Result<Opened> {
+        match self {
+            Self::Ours(log) => {
+                for recovery in log.recovered() {
+                    reporter.warn(&recovery.to_string());
+                }
+                let id = log.replay().info().session_id.clone().unwrap_or_default();
+                Ok(Opened { project: find_project(reporter)?, log: *log, id })
+            }
+            Self::Theirs(session) => {
+                let Brought { project, log, id, session, notes } = bring_in(*session)?;
+                notes.iter().for_each(|note| reporter.note(note));
+                let count = plural(session.transcript.messages().len(), "message", "messages");
+                let format = session.info.format;
+                reporter.note(&format!("imported {count} from {format}; go on with --resume {id}"));
+                Ok(Opened { project, log, id })
+            }
+        }
+    }
 }
 
 fn find_project(reporter: &Reporter) -> anyhow::Result<Project> {

@@ -162,8 +162,14 @@ impl Reporter {
 
     /// The turn is over.
     pub(super) fn conclude(&self, end: &TurnEnd, chosen: &Chosen, took: Duration) -> io::Result<()> {
-        if *end == TurnEnd::Finished(FinishReason::Length) {
-            self.warn("the answer was cut off at the model's limit");
+        match end {
+            TurnEnd::Finished(FinishReason::Length) => {
+                self.warn("the answer was cut off at the model's limit");
+            }
+            TurnEnd::Finished(FinishReason::ToolCalls) => {
+                self.warn("the model asked for tools, of which this conversation has none");
+            }
+            _ => {}
         }
         let mut heard = self.heard();
         if self.format == OutputFormat::Text {

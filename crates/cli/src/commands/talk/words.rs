@@ -8,17 +8,27 @@ use std::time::Duration;
 use anyhow::{Context, anyhow};
 
 use crate::failure::hinted;
+use crate::output::print_aside;
 
-/// Some programs leave standard input open and say nothing. Longer than this nobody waits for its first byte.
+/// How long standard input may say nothing before anything is done about that.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// No message is longer than this.
 const LONGEST: u64 = 64 << 20;
 
+/// What to do where standard input is open and says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Silence {
+    /// Wait: whatever writes to it may take its time. The user is told.
+    IsWaitedFor,
+    /// Take it for empty: nobody asked for anything to be read.
+    IsTheEnd,
+}
+
 /// The words for the model; none where nothing is said.
-pub(super) fn compose(prompt: Option<&str>) -> anyhow::Result<Option<String>> {
+pub(super) fn compose(prompt: Option<&str>, silence: Silence) -> anyhow::Result<Option<String>> {
     let stdin = io::stdin();
-    let piped = if stdin.is_terminal() { Vec::new() } else { read(io::stdin(), PATIENCE)? };
+    let piped = if stdin.is_terminal() { Vec::new() } else { read(stdin, silence)? };
     if piped.len() as u64 > LONGEST {
         let error = anyhow!("standard input is longer than {} MB", LONGEST >> 20);
         return Err(hinted(error, "name the file in the prompt, or send a part of it"));
@@ -37,14 +47,15 @@ fn joined(piped: &str, prompt: &str) -> Option<String> {
     }
 }
 
-/// All that comes, unless nothing at all comes for a while.
-fn read(mut source: impl Read + Send + 'static, patience: Duration) -> anyhow::Result<Vec<u8>> {
+/// All that comes.
+fn read(mut source: impl Read + Send + 'static, silence: Silence) -> anyhow::Result<Vec<u8>> {
+    let (begun, beginning) = mpsc::channel();
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = vec![0; 8 << 10];
         let first = source.read(&mut bytes);
         // Whoever has given up listening is gone, and so is the program soon.
-        sender.send(Ok(Vec::new())).ok();
+        begun.send(()).ok();
         let rest = first.and_then(|count| {
             bytes.truncate(count);
             source.take(LONGEST).read_to_end(&mut bytes)
@@ -52,11 +63,13 @@ fn read(mut source: impl Read + Send + 'static, patience: Duration) -> anyhow::R
         sender.send(rest.map(|_| bytes)).ok();
     });
     let failed = "could not read standard input";
-    match receiver.recv_timeout(patience) {
-        Ok(_) => receiver.recv().context(failed)?.context(failed),
-        Err(RecvTimeoutError::Timeout) => Ok(Vec::new()),
-        Err(error @ RecvTimeoutError::Disconnected) => Err(error).context(failed),
+    if beginning.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+        if silence == Silence::IsTheEnd {
+            return Ok(Vec::new());
+        }
+        print_aside("note: waiting for standard input; < /dev/null leaves it out\n");
     }
+    receiver.recv().context(failed)?.context(failed)
 }
 
 #[cfg(test)]
@@ -77,26 +90,22 @@ mod tests {
         check("\u{feff}log\n", "What is this?", Some("log\n\nWhat is this?"));
     }
 
-    /// Says something after a while, or never.
-    struct Slow(Option<&'static [u8]>);
+    /// Says nothing until its time has come.
+    struct Slow(Duration);
 
     impl Read for Slow {
         fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-            match self.0.take() {
-                Some(bytes) => {
-                    buffer[..bytes.len()].copy_from_slice(bytes);
-                    Ok(bytes.len())
-                }
-                None => loop {
-                    thread::park();
-                },
-            }
+            thread::sleep(std::mem::take(&mut self.0));
+            buffer[0] = b'x';
+            Ok(1)
         }
     }
 
     #[test]
-    fn nobody_waits_for_a_pipe_that_says_nothing() {
-        assert_eq!(read(Slow(None), Duration::from_millis(1)).expect("no failure"), b"");
-        assert_eq!(read(&b"all of it"[..], Duration::from_secs(60)).expect("it reads"), b"all of it");
+    fn silence_is_waited_for_only_where_something_was_asked_for() {
+        let slow = || Slow(PATIENCE + Duration::from_millis(200)).take(1);
+        assert_eq!(read(slow(), Silence::IsTheEnd).expect("no failure"), b"");
+        assert_eq!(read(slow(), Silence::IsWaitedFor).expect("no failure"), b"x");
+        assert_eq!(read(&b"all of it"[..], Silence::IsTheEnd).expect("no failure"), b"all of it");
     }
 }
