@@ -43,6 +43,6 @@ pub struct Overflow {
     pub request: TokenCount,
     /// What is left for it beside everything else.
     pub remaining: TokenCount,
-    /// What the model can take in all.
+    /// What a request may take in all: the model's window without what is kept for the answer.
     pub window: TokenCount,
 }

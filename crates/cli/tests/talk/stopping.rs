@@ -82,3 +82,20 @@ fn a_compaction_under_way_leaves_nothing_behind() {
     let left = longhaul_testkit::files_below(&desk.path("work"));
     assert_eq!(left, [desk.path("work/in.json")]);
 }
+
+#[test]
+fn a_session_has_one_writer_and_survives_its_sudden_end() {
+    let stalls = gemini::texts(&["Hel\n", "lo."]).only(1, Step::Stall);
+    let desk = Desk::gemini([stalls, gemini::text("Yes.")]);
+    let mut child = desk.start(&["-p", "hi"]);
+    wait_for_request(&desk.server);
+    desk.check_fails(&["--resume", "-p", "Me too."], &["is in use", "end the program that writes it"]);
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    assert_eq!(desk.answer(&["--resume", "-p", "Are you there?"]), "Yes.\n");
+    let said = desk.last_said().concat();
+    assert!(
+        said.starts_with("hi") && said.ends_with("Are you there?") && !said.contains("Me too."),
+        "{said}"
+    );
+}
