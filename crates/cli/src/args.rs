@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::builder::styling::{AnsiColor, Styles};
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::error::ErrorKind;
+use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
 use longhaul_context::Threshold;
 use longhaul_context::parse_token_count;
 use longhaul_conversation::TokenCount;
@@ -13,19 +14,22 @@ use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
 use crate::commands::recall::RecallOptions;
 use crate::commands::sessions::SessionsCommand;
+use crate::commands::talk::TalkOptions;
 
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
 
 /// Keeps long conversations with coding agents inside the context window.
 #[derive(Debug, Parser)]
-#[command(name = "longhaul", version, styles = STYLES, arg_required_else_help = true)]
+#[command(name = "longhaul", version, styles = STYLES)]
 pub(crate) struct Args {
     /// When to use colours.
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto")]
     pub(crate) color: Color,
+    #[command(flatten)]
+    pub(crate) talk: TalkOptions,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 /// When to use colours.
@@ -37,6 +41,15 @@ pub(crate) enum Color {
     Always,
     /// Never.
     Never,
+}
+
+/// Who writes snapshots.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Summariser {
+    /// Longhaul itself: no key, no network, always the same result.
+    Offline,
+    /// A model.
+    Model,
 }
 
 #[derive(Debug, Subcommand)]
@@ -78,6 +91,30 @@ pub(crate) struct InspectOptions {
     pub(crate) json: bool,
 }
 
+impl Args {
+    /// The error for options that mean nothing to the command they stand before.
+    pub(crate) fn misplaced(&self) -> Option<clap::Error> {
+        let is_misplaced = self.command.is_some() && !self.talk.is_empty();
+        is_misplaced.then(|| {
+            let message = "-p, -m, --resume, --output-format and --ca-file do not go before a command; \
+                           options of the command stand behind it";
+            Self::command().error(ErrorKind::ArgumentConflict, message)
+        })
+    }
+
+    /// The error where a model is to be talked to and nothing is said.
+    pub(crate) fn nothing_said() -> clap::Error {
+        let message = "there is nothing to say: give a prompt with -p, or on standard input";
+        Self::command().error(ErrorKind::MissingRequiredArgument, message)
+    }
+
+    /// The help, as it is printed where nothing is asked for.
+    pub(crate) fn help() -> clap::Error {
+        let help = Self::command().render_help();
+        Self::command().error(ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, help)
+    }
+}
+
 /// Reads a part of a whole, such as 0.3 or 30%.
 pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
     match Threshold::parse(text) {
@@ -97,7 +134,6 @@ pub(crate) fn parse_tokens(text: &str) -> Result<TokenCount, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_arguments_are_consistent() {

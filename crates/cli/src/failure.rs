@@ -3,10 +3,12 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use longhaul_conversation::ModelError;
 use longhaul_session::{Format, ReadError};
 use longhaul_workspace::WorkspaceError;
 
 use crate::output::{Screen, visible};
+use crate::running::{INTERRUPTED, Interrupted};
 use crate::settings::SettingsError;
 
 /// What to do about an error; put around it with [`anyhow::Error::context`].
@@ -49,6 +51,10 @@ pub(crate) fn report(error: &anyhow::Error, screen: &Screen) -> ExitCode {
         // Whoever read our output has seen enough.
         return ExitCode::SUCCESS;
     }
+    if error.is::<Interrupted>() {
+        io::stderr().lock().write_all(format!("{}\n", screen.faint("cancelled")).as_bytes()).ok();
+        return ExitCode::from(INTERRUPTED);
+    }
     let mut text = format!("{} {}\n", screen.error("error:"), visible(&error.to_string()));
     for cause in error.chain().skip(1) {
         text.push_str(&format!("{} {}\n", screen.faint("caused by:"), visible(&cause.to_string())));
@@ -83,9 +89,13 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
 }
 
-fn hint_for(error: &anyhow::Error) -> Option<String> {
+/// What to do about an error.
+pub(crate) fn hint_for(error: &anyhow::Error) -> Option<String> {
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
         return Some(hinted.hint.to_string());
+    }
+    if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref::<ModelError>()) {
+        return Some(error.hint());
     }
     if let Some(error) = error.downcast_ref::<SettingsError>() {
         return Some(error.hint());

@@ -11,9 +11,11 @@ mod destination;
 mod environment;
 mod failure;
 mod input;
+mod models;
 mod output;
 mod project;
 mod redaction;
+mod running;
 mod settings;
 mod told;
 mod window;
@@ -25,6 +27,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use crate::args::{Args, Color, Command};
+use crate::commands::talk::TalkOptions;
 use crate::output::{Screen, thousands, visible};
 use crate::settings::{Loaded, Settings};
 
@@ -33,25 +36,44 @@ const MOST_WARNINGS: usize = 20;
 
 fn main() -> ExitCode {
     let mut args = Args::try_parse().unwrap_or_else(|error| failure::exit_for_usage(&error));
+    if let Some(error) = args.misplaced() {
+        failure::exit_for_usage(&error);
+    }
     let screen = Screen::of_stdout(args.color);
     let color = args.color;
-    let done = match &mut args.command {
+    let Some(command) = &mut args.command else { return talk(&args.talk, color) };
+    let done = match command {
         Command::Inspect(options) => find_session(&mut options.file)
             .and_then(|()| load_settings(color))
             .and_then(|settings| commands::inspect::run(options, &settings, &screen)),
         Command::Compress(options) => find_session(&mut options.file)
             .and_then(|()| load_settings(color))
             .and_then(|settings| commands::compress::run(options, &settings, color)),
-        Command::Eval(options) => commands::eval::run(options, &screen),
+        Command::Eval(options) => commands::eval::run(options, || load_settings(color), color),
         Command::Sessions(command) => commands::sessions::run(command, || load_settings(color), color),
         Command::Recall(options) => commands::recall::run(options, &screen),
         Command::Demo => commands::demo::run(&screen),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
         Command::Completions { shell } => commands::completions::run(*shell),
     };
+    ended(&done, color)
+}
+
+/// Talks to a model, or prints the help where nothing is said.
+fn talk(options: &TalkOptions, color: Color) -> ExitCode {
+    let done = match options.words() {
+        Ok(Some(words)) => commands::talk::run(options, &words, || load_settings(color), color),
+        Ok(None) if options.is_empty() => failure::exit_for_usage(&Args::help()),
+        Ok(None) => failure::exit_for_usage(&Args::nothing_said()),
+        Err(error) => Err(error),
+    };
+    ended(&done, color)
+}
+
+fn ended(done: &anyhow::Result<()>, color: Color) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => failure::report(&error, &Screen::of_stderr(color)),
+        Err(error) => failure::report(error, &Screen::of_stderr(color)),
     }
 }
 

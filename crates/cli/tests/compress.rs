@@ -276,7 +276,7 @@ fn wrong_usage_is_refused() {
     desk.check_refused(
         &["compress", "long.json", "--summariser", "model"],
         1,
-        &["not available yet", "hint: "],
+        &["there is no key for gemini", "hint: "],
     );
     desk.check_refused(&["compress", "nowhere"], 1, &["there is no file and no session called nowhere"]);
 }

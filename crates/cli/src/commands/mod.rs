@@ -8,4 +8,5 @@ pub(crate) mod eval;
 pub(crate) mod inspect;
 pub(crate) mod recall;
 pub(crate) mod sessions;
+pub(crate) mod talk;
 pub(crate) mod tracked;

@@ -15,12 +15,17 @@ pub(crate) use longhaul_conversation::grouped as thousands;
 pub(crate) use numbers::{percent, plural, span};
 pub(crate) use page::Page;
 pub(crate) use progress::with_progress;
-pub(crate) use visible::{escape_json, fit, pad, pad_left, visible, wrapped};
+pub(crate) use visible::{escape_json, fit, pad, pad_left, visible, visible_text, wrapped};
 
 /// Writes text to standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
+}
+
+/// Writes text to standard error. If that is gone there is nobody left to tell.
+pub(crate) fn print_aside(text: &str) {
+    std::io::stderr().lock().write_all(text.as_bytes()).ok();
 }
 
 /// What is known about where the output goes.

@@ -8,6 +8,14 @@ pub(crate) fn visible(text: &str) -> String {
     text.chars().flat_map(shown).collect()
 }
 
+/// The same for text of several lines: line ends and tabs stay, and so do the marks that join letters and pictures.
+pub(crate) fn visible_text(text: &str) -> String {
+    let stays = |character| matches!(character, '\n' | '\t' | '\u{200c}' | '\u{200d}');
+    text.chars()
+        .flat_map(|character| if stays(character) { vec![character] } else { shown(character) })
+        .collect()
+}
+
 /// JSON text in which everything that could act on a terminal is escaped; it stands for the same value.
 pub(crate) fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
@@ -127,6 +135,11 @@ mod tests {
         assert_eq!(visible("\x1b[31mred\x07\r\n"), "␛[31mred␇␍␊");
         assert_eq!(visible("a\u{9b}31m\u{202e}b\x7f"), "a<U+009B>31m<U+202E>b␡");
         assert_eq!(visible("plain, 日本語, 😀"), "plain, 日本語, 😀");
+    }
+
+    #[test]
+    fn lines_stay_lines() {
+        assert_eq!(visible_text("a\tb\r\n\x1b[2J👨\u{200d}👩\u{202e}"), "a\tb␍\n␛[2J👨\u{200d}👩<U+202E>");
     }
 
     #[track_caller]

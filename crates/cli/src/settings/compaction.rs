@@ -2,6 +2,7 @@
 
 use longhaul_context::Threshold;
 use longhaul_conversation::TokenCount;
+use longhaul_engine::{Fallback, Verify};
 use serde_json::Value;
 
 use super::document::Content;
@@ -50,6 +51,27 @@ impl Settings {
     /// What a compaction may add beside the tail.
     pub(crate) fn snapshot_budget(&self) -> Option<TokenCount> {
         kind::tokens(self.value(&["longhaul", "compaction", "snapshotBudget"])?)
+    }
+
+    /// Whether models write snapshots while one is talked to.
+    pub(crate) fn is_compacted_by_model(&self) -> bool {
+        self.value(&["longhaul", "compaction", "summariser"]).and_then(Value::as_str) != Some("offline")
+    }
+
+    /// The model that writes snapshots.
+    pub(crate) fn compaction_model(&self) -> Option<&str> {
+        self.text(&["longhaul", "compaction", "model"])
+    }
+
+    /// How compactions are carried out.
+    pub(crate) fn engine(&self) -> longhaul_engine::Settings {
+        let word = |name| self.value(&["longhaul", "compaction", name]).and_then(Value::as_str);
+        let fallback = match word("fallback") {
+            Some("off") => Fallback::Off,
+            _ => Fallback::Offline,
+        };
+        let verify = word("verify").and_then(Verify::from_word).unwrap_or_default();
+        longhaul_engine::Settings { fallback, verify, ..longhaul_engine::Settings::default() }
     }
 
     /// What a compaction should get below.

@@ -37,6 +37,8 @@ pub(crate) enum Kind {
     ThresholdsByModel,
     /// A number above 0 and up to 10.
     Weight,
+    /// An amount of dollars, of at least 0.
+    Price,
 }
 
 impl Kind {
@@ -60,6 +62,7 @@ impl Kind {
                 r#"an object with a share, a number of tokens or "off" for each model, such as {"gemini-*": 0.7}"#
             }
             Self::Weight => "a number above 0 and up to 10",
+            Self::Price => "a number of dollars (2.5)",
         };
         words.to_string()
     }
@@ -80,6 +83,7 @@ impl Kind {
             Self::TokensByName => r#"{"my-model": "128k"}"#,
             Self::ThresholdsByModel => r#"{"gemini-*": 0.7}"#,
             Self::Weight => "1.3",
+            Self::Price => "2.5",
         };
         example.to_string()
     }
@@ -102,6 +106,7 @@ impl Kind {
             Self::Share => share(value).is_some(),
             Self::Tokens => tokens(value).is_some(),
             Self::Weight => weight(value).is_some(),
+            Self::Price => price(value).is_some(),
         }
     }
 }
@@ -154,6 +159,11 @@ pub(super) fn tokens(value: &Value) -> Option<TokenCount> {
         }
     };
     (tokens >= TokenCount(1)).then_some(tokens)
+}
+
+/// Reads an amount of dollars.
+pub(super) fn price(value: &Value) -> Option<f64> {
+    value.as_f64().filter(|dollars| (0.0..=1e6).contains(dollars))
 }
 
 /// Reads the weight of a character.
@@ -219,6 +229,7 @@ mod tests {
             &json!([0, -1, 0.5, 1e300, "0", "4 k?", "-4"]),
         );
         check(Kind::Weight, &json!([1.3, 10]), &json!([0, -1, 11, "1.3"]));
+        check(Kind::Price, &json!([0, 0.05, 12]), &json!([-0.1, 1e9, "$2", true]));
     }
 
     #[test]
@@ -236,6 +247,7 @@ mod tests {
             Kind::Share,
             Kind::Tokens,
             Kind::Weight,
+            Kind::Price,
         ];
         for kind in kinds {
             let example: Value = serde_json::from_str(&kind.example()).unwrap();

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use longhaul_context::{Estimator, Weights};
@@ -75,6 +75,36 @@ impl Settings {
         let non_ascii = self.value(&["longhaul", "estimate", "nonAscii"]).and_then(kind::weight);
         let standard = Weights::default();
         Estimator { weights: Weights { non_ascii: non_ascii.unwrap_or(standard.non_ascii), ..standard } }
+    }
+
+    /// The model to talk to.
+    pub(crate) fn model(&self) -> Option<&str> {
+        self.text(&["model", "name"])
+    }
+
+    /// Whether the model is shown what is in the workspace.
+    pub(crate) fn shows_tree(&self) -> bool {
+        self.value(&["context", "includeDirectoryTree"]).and_then(Value::as_bool).unwrap_or(true)
+    }
+
+    /// More folders that belong to the workspace.
+    pub(crate) fn include_directories(&self) -> Vec<PathBuf> {
+        let folders = self.value(&["context", "includeDirectories"]).and_then(Value::as_array);
+        folders.into_iter().flatten().filter_map(Value::as_str).map(PathBuf::from).collect()
+    }
+
+    /// The same without what any file but this one says.
+    pub(crate) fn only(&self, file: &Path) -> Self {
+        let is_kept = |layer: &&Layer| match &layer.source {
+            Source::File(own) => own.as_ref() == file,
+            Source::Flag(_) => true,
+        };
+        Self { layers: self.layers.iter().filter(is_kept).cloned().collect() }
+    }
+
+    /// The text that counts for a key, unless it is empty.
+    pub(super) fn text(&self, steps: &[&str]) -> Option<&str> {
+        self.value(steps)?.as_str().map(str::trim).filter(|text| !text.is_empty())
     }
 
     /// The value that counts for a key.

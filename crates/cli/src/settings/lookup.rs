@@ -2,6 +2,9 @@
 
 use super::keys::{Key, OPEN, RENAMED, UNREAD, table};
 
+/// The step of a path that stands for any name.
+const ANY: &str = "*";
+
 /// A longer name is no slip of the pen, and measuring it would take long.
 const LONGEST_NAME: usize = 60;
 
@@ -22,7 +25,7 @@ pub(super) enum Known {
 
 /// What is known about the key that these steps lead to.
 pub(super) fn look_up(steps: &[&str]) -> Known {
-    let names = |path: &str| path.split('.').eq(steps.iter().copied());
+    let names = |path: &str| path.split('.').count() == steps.len() && begins_with(path, steps);
     if let Some(key) = table().find(|key| names(key.path)) {
         return Known::Key(key);
     }
@@ -40,7 +43,8 @@ pub(super) fn look_up(steps: &[&str]) -> Known {
 /// The first key of the table below a section, with the rest of its path.
 pub(super) fn first_below(section: &[&str]) -> Option<(&'static Key, Vec<&'static str>)> {
     let key = table().find(|key| leads_beyond(key.path, section))?;
-    Some((key, key.path.split('.').skip(section.len()).collect()))
+    let name = |step| if step == ANY { "name" } else { step };
+    Some((key, key.path.split('.').skip(section.len()).map(name).collect()))
 }
 
 /// The known key that was probably meant by one that nobody knows: its new name, a neighbour spelt almost alike, or one of
@@ -83,8 +87,13 @@ fn same_name_elsewhere(section: &[&str], name: &str) -> Option<String> {
 
 /// Whether the path begins with these steps and goes on.
 fn leads_beyond(path: &str, steps: &[&str]) -> bool {
+    path.split('.').count() > steps.len() && begins_with(path, steps)
+}
+
+/// Whether the path begins with these steps.
+fn begins_with(path: &str, steps: &[&str]) -> bool {
     let mut parts = path.split('.');
-    steps.iter().all(|step| parts.next() == Some(step)) && parts.next().is_some()
+    steps.iter().all(|step| parts.next().is_some_and(|part| part == ANY || part == *step))
 }
 
 /// Every known path.
@@ -114,6 +123,16 @@ mod tests {
         {
             check_known(path, |known| known == Known::Section);
         }
+        for (path, known) in [
+            ("longhaul.providers.ollama.endpoint", "longhaul.providers.*.endpoint"),
+            ("longhaul.providers.x.models.m-1.prices.input", "longhaul.providers.*.models.*.prices.input"),
+        ] {
+            check_known(path, |found| matches!(found, Known::Key(key) if key.path == known));
+        }
+        for path in ["longhaul.providers", "longhaul.providers.ollama", "longhaul.providers.x.models.m"] {
+            check_known(path, |known| known == Known::Section);
+        }
+        check_known("longhaul.providers.ollama.key", |known| known == Known::No);
         for path in ["ui", "mcpServers", "$schema", "tools.sandbox"] {
             check_known(path, |known| known == Known::Unread);
         }
@@ -144,6 +163,8 @@ mod tests {
         check_nearest("context.filename", Some("context.fileName"));
         check_nearest("mcpServer", Some("mcpServers"));
         check_nearest("tools.sandbx", Some("tools.sandbox"));
+        check_nearest("longhaul.providers.x.endpont", Some("longhaul.providers.x.endpoint"));
+        check_nearest("longhaul.providers.x.window", Some("longhaul.providers.*.models.*.window"));
     }
 
     #[test]

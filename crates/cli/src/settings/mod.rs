@@ -11,9 +11,11 @@ mod layers;
 mod lookup;
 mod problem;
 mod provenance;
+mod providers;
 mod retention;
 
 pub(crate) use files::settings_files;
 pub(crate) use layers::{Loaded, Settings};
 pub(crate) use problem::SettingsError;
 pub(crate) use provenance::Provenance;
+pub(crate) use providers::{StatedModel, StatedProvider};

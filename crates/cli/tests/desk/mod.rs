@@ -46,6 +46,9 @@ impl Desk {
         let mut command = Command::new(env!("CARGO_BIN_EXE_longhaul"));
         command.args(arguments).current_dir(self.0.path()).env("NO_COLOR", "1").stdin(Stdio::null());
         command.env("LONGHAUL_HOME", self.path("home"));
+        for key in ["GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"] {
+            command.env_remove(key);
+        }
         command
     }
 

@@ -120,7 +120,6 @@ impl Log {
     pub fn open_existing(path: &Path) -> Result<Self, LogError> {
         let (mut log, length) = Self::load(path)?;
         if log.replay.is_empty() {
-            log.refuse_other_format()?;
             return Err(LogError::NoSession { path: path.to_path_buf() });
         }
         log.mend_tail(length)?;
@@ -134,6 +133,10 @@ impl Log {
         let replay = Replay::read(file.reader()?).map_err(|error| unreadable(path, error))?;
         let mut log = Self::on(path.to_path_buf(), Some(file));
         log.replay = replay;
+        // Other agents name their sessions in the same way, but what is said in them cannot be read here.
+        if length > 0 && log.replay.said().is_empty() {
+            log.refuse_other_format()?;
+        }
         Ok((log, length))
     }
 
@@ -151,9 +154,6 @@ impl Log {
 
     /// Nothing in the file is a session's.
     fn begin_anew(mut self, length: u64, new: &NewSession) -> Result<Self, LogError> {
-        if length > 0 {
-            self.refuse_other_format()?;
-        }
         let Some(file) = &mut self.file else { return Ok(self) };
         if length == 0 {
             self.recovered.push(Recovery::EmptyFile);

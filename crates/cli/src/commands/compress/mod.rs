@@ -1,5 +1,6 @@
 //! `longhaul compress FILE`: a smaller session that an agent can go on from.
 
+mod by_model;
 mod json;
 mod load;
 mod report;
@@ -9,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::anyhow;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use longhaul_context::{
     Budget, BudgetSettings, Estimate, Estimator, Fixed, InvalidThreshold, MaskWhen, Outcome, PlanOptions,
     Rung, Threshold, Tracker, Trigger, compact_offline, prepare,
@@ -18,12 +19,13 @@ use longhaul_conversation::TokenCount;
 use longhaul_session::{Session, SessionInfo, WrittenSession, write_session};
 use serde_json::json;
 
-use crate::args::{Color, parse_share, parse_tokens};
+use crate::args::{Color, Summariser, parse_share, parse_tokens};
 use crate::commands::sessions::repair::is_own_answer;
 use crate::commands::sessions::report::{print, print_json, screen};
 use crate::destination::{Destination, Existing};
 use crate::failure::hinted;
 use crate::input::display_name;
+use crate::models::ModelOptions;
 use crate::output::with_progress;
 use crate::redaction::Redaction;
 use crate::settings::{Provenance, Settings};
@@ -51,6 +53,8 @@ pub(crate) struct CompressOptions {
     /// Who writes the snapshot.
     #[arg(long, value_name = "WHO", default_value = "offline")]
     summariser: Summariser,
+    #[command(flatten)]
+    model: ModelOptions,
     /// What the snapshot should dwell on.
     #[arg(long, value_name = "TEXT")]
     focus: Option<String>,
@@ -66,15 +70,6 @@ pub(crate) struct CompressOptions {
     /// Prints one JSON object instead, as docs/json.md describes it.
     #[arg(long)]
     json: bool,
-}
-
-/// Who writes the snapshot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Summariser {
-    /// Longhaul itself: no key, no network, always the same result.
-    Offline,
-    /// A model.
-    Model,
 }
 
 /// Everything that is told about a compaction, whatever the form.
@@ -99,15 +94,11 @@ struct Compression {
 
 /// Reads a session, makes it smaller, writes it where it was asked for, and tells.
 pub(crate) fn run(options: &CompressOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    if options.summariser == Summariser::Model {
-        let error = anyhow!("snapshots written by a model are not available yet");
-        return Err(hinted(error, "use --summariser offline, which needs no model"));
-    }
     let out = options.out.as_deref().filter(|_| !options.dry_run);
     let destination = Destination::plan(out, &options.file, Existing::Replaced)?;
     let settings = with_flags(settings.clone(), options)?;
     let started = Instant::now();
-    let mut compression = compress(options, &settings, destination)?;
+    let mut compression = compress(options, &settings, destination, color)?;
     compression.outcome.report.duration = Some(started.elapsed());
     save::write(&mut compression, &options.file)?;
     let destination = &compression.destination;
@@ -145,6 +136,7 @@ fn compress(
     options: &CompressOptions,
     settings: &Settings,
     destination: Destination,
+    color: Color,
 ) -> anyhow::Result<Compression> {
     let name = display_name(&options.file);
     let mut redaction = options.redact.then(Redaction::default);
@@ -152,10 +144,17 @@ fn compress(
     let window = Window::find(options.window, settings, &session.info);
     let plan_options = plan_options(options, settings, &session, window);
     let set_by = set_by(settings, session.info.model());
-    let mut outcome = with_progress(
-        || "compacting".to_string(),
-        || compact_offline(&tracker, session.transcript.messages(), &plan_options),
-    );
+    // A dry run costs nothing.
+    let mut outcome = match options.summariser {
+        Summariser::Model if !options.dry_run => {
+            let subject = by_model::Subject { session: &session, tracker: &tracker, options: &plan_options };
+            by_model::compact(subject, &options.model, settings, color)?
+        }
+        _ => with_progress(
+            || "compacting".to_string(),
+            || compact_offline(&tracker, session.transcript.messages(), &plan_options),
+        ),
+    };
     let messages = outcome
         .messages
         .take()

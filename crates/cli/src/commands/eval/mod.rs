@@ -1,5 +1,6 @@
 //! `longhaul eval FILE...`: what a compaction keeps of what the rest of each session needed, beside simpler ways.
 
+mod by_model;
 mod find;
 mod report;
 
@@ -14,9 +15,11 @@ use longhaul_eval::{Class, Method, SessionReport, Settings, Subject, baselines, 
 use longhaul_session::read_session;
 use serde_json::{Value, json};
 
-use crate::args::parse_tokens;
+use self::by_model::Asked;
+use crate::args::{Color, Summariser, parse_tokens};
 use crate::failure::hinted;
 use crate::input;
+use crate::models::ModelOptions;
 use crate::output::{Screen, escape_json, thousands, with_progress};
 
 #[derive(Debug, Args)]
@@ -27,6 +30,11 @@ pub(crate) struct EvalOptions {
     /// What a compaction may add, in tokens; several with commas between them [default: 1k,2k,4k,8k].
     #[arg(long, value_name = "N", value_delimiter = ',', value_parser = parse_tokens)]
     budget: Vec<TokenCount>,
+    /// Who writes snapshots; a model is measured beside Longhaul itself, and with --budget 4k unless others are given.
+    #[arg(long, value_name = "WHO", default_value = "offline")]
+    summariser: Summariser,
+    #[command(flatten)]
+    model: ModelOptions,
     /// Evaluates Longhaul's own compaction only, without the baselines.
     #[arg(long)]
     only: bool,
@@ -56,8 +64,20 @@ struct Skipped {
 }
 
 /// Evaluates the sessions and prints what was measured.
-pub(crate) fn run(options: &EvalOptions, screen: &Screen) -> anyhow::Result<()> {
-    let evaluation = evaluate_all(options);
+pub(crate) fn run(
+    options: &EvalOptions,
+    load_settings: impl FnOnce() -> anyhow::Result<crate::settings::Settings>,
+    color: Color,
+) -> anyhow::Result<()> {
+    let asked = match options.summariser {
+        Summariser::Offline => None,
+        Summariser::Model => Some(Asked::new(&options.model, &load_settings()?, color)?),
+    };
+    let evaluation = evaluate_all(options, asked.as_ref());
+    if let Some(asked) = &asked {
+        asked.conclude()?;
+    }
+    let screen = &Screen::of_stdout(color);
     if evaluation.reports.is_empty() {
         return Err(nothing_evaluated(&evaluation.skipped));
     }
@@ -69,14 +89,19 @@ pub(crate) fn run(options: &EvalOptions, screen: &Screen) -> anyhow::Result<()> 
     std::io::stdout().lock().write_all(text.as_bytes()).context("could not write the output")
 }
 
-fn evaluate_all(options: &EvalOptions) -> Evaluation {
+fn evaluate_all(options: &EvalOptions, asked: Option<&Asked>) -> Evaluation {
     let mut settings = Settings::default();
+    if asked.is_some() {
+        // Each budget costs dozens of calls.
+        settings.budgets = vec![TokenCount(4_000)];
+    }
     if !options.budget.is_empty() {
         settings.budgets.clone_from(&options.budget);
         settings.budgets.sort();
         settings.budgets.dedup();
     }
     let mut methods = vec![offline()];
+    methods.extend(asked.map(Asked::method));
     if !options.only {
         methods.extend(baselines());
     }
@@ -84,9 +109,12 @@ fn evaluate_all(options: &EvalOptions) -> Evaluation {
     let (files, unreadable) = find::session_files(&options.files);
     evaluation.skipped.extend(unreadable.iter().map(|(path, error)| Skipped::new(path, error)));
     let done = AtomicUsize::new(0);
-    let line = || format!("evaluating: {} of {} sessions done", done.load(Ordering::Relaxed), files.len());
+    let line = || {
+        let spent = asked.map(|asked| format!(", {}", asked.spent())).unwrap_or_default();
+        format!("evaluating: {} of {} sessions done{spent}", done.load(Ordering::Relaxed), files.len())
+    };
     with_progress(line, || {
-        for file in &files {
+        for file in files.iter().take_while(|_| asked.is_none_or(|asked| !asked.is_cancelled())) {
             match evaluate_file(file, &methods, &settings, options.small) {
                 Ok(report) => evaluation.reports.push(report),
                 Err(error) => evaluation.skipped.push(Skipped::new(file, &error)),

@@ -1,6 +1,6 @@
 //! `longhaul sessions import FILE`: makes a session of this project from a recorded session of any format.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
@@ -28,25 +28,21 @@ pub(crate) struct ImportOptions {
     json: bool,
 }
 
+/// A session that is now one of this project.
+pub(crate) struct Brought {
+    pub(crate) project: Project,
+    /// Its log, open to go on with.
+    pub(crate) log: Log,
+    /// Its id here.
+    pub(crate) id: String,
+    /// What was read.
+    pub(crate) session: Session,
+    /// What is worth telling about the project.
+    pub(crate) notes: Vec<String>,
+}
+
 pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
-    let session = super::load(&options.file)?;
-    if session.transcript.messages().is_empty() {
-        let name = display_name(&options.file);
-        return Err(hinted(anyhow!("{name} has no messages"), "name a session in which something was said"));
-    }
-    let (project, notes) = Project::find_or_begin()?;
-    let (mut log, id) = begin(&project, &session)?;
-    let imported = fill(&mut log, &session).and_then(|()| import_side_chains(&project, &id, &session));
-    if let Err(error) = imported {
-        // Half a session is worse than none: the file it came from is still there.
-        let path = log.path().to_path_buf();
-        drop(log);
-        std::fs::remove_file(&path).ok();
-        return Err(log_failure(error));
-    }
-    if let LogHealth::Off { reason } = log.health() {
-        return Err(hinted(anyhow!("could not write the session: {reason}"), "make room on the disk"));
-    }
+    let Brought { log, id, session, notes, .. } = bring_in(read(&options.file)?)?;
     let count = session.transcript.messages().len();
     if options.json {
         return print_all(&json!({
@@ -77,6 +73,34 @@ pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
         text.push_str(&format!("{chains} with it.\n"));
     }
     crate::output::print(&text)
+}
+
+/// Reads a session in which something was said, of any format.
+pub(crate) fn read(file: &Path) -> anyhow::Result<Session> {
+    let session = super::load(file)?;
+    if session.transcript.messages().is_empty() {
+        let name = display_name(file);
+        return Err(hinted(anyhow!("{name} has no messages"), "name a session in which something was said"));
+    }
+    Ok(session)
+}
+
+/// Makes a session of this project from one of any format.
+pub(crate) fn bring_in(session: Session) -> anyhow::Result<Brought> {
+    let (project, notes) = Project::find_or_begin()?;
+    let (mut log, id) = begin(&project, &session)?;
+    let imported = fill(&mut log, &session).and_then(|()| import_side_chains(&project, &id, &session));
+    if let Err(error) = imported {
+        // Half a session is worse than none: the file it came from is still there.
+        let path = log.path().to_path_buf();
+        drop(log);
+        std::fs::remove_file(&path).ok();
+        return Err(log_failure(error));
+    }
+    if let LogHealth::Off { reason } = log.health() {
+        return Err(hinted(anyhow!("could not write the session: {reason}"), "make room on the disk"));
+    }
+    Ok(Brought { project, log, id, session, notes })
 }
 
 /// Begins the log. The session keeps its id if nothing here has it already.

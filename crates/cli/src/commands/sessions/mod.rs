@@ -2,7 +2,7 @@
 
 mod delete;
 mod export;
-mod import;
+pub(crate) mod import;
 mod list;
 pub(crate) mod losses;
 mod prune;

@@ -1,0 +1,24 @@
+//! What keeps a turn from being carried out at all.
+
+use longhaul_engine::EngineError;
+use longhaul_session::LogError;
+
+/// Why a turn could not be carried out. What a model or the network does wrong is no such reason but an end of the turn.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// The session could not be recorded. Nothing was sent that is not on the disk.
+    #[error("could not record the session")]
+    Session(#[source] EngineError),
+}
+
+impl From<EngineError> for AgentError {
+    fn from(error: EngineError) -> Self {
+        Self::Session(error)
+    }
+}
+
+impl From<LogError> for AgentError {
+    fn from(error: LogError) -> Self {
+        Self::Session(error.into())
+    }
+}

@@ -1,0 +1,126 @@
+//! The system prompt: sections of our own, each of which can be left out, or a text of the user's in their place.
+
+/// A section of the built-in prompt, in the order in which they stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Section {
+    /// Who the model is.
+    Preamble,
+    /// What always holds.
+    CoreMandates,
+    /// How to go about a task.
+    PrimaryWorkflows,
+    /// How to answer.
+    OperationalGuidelines,
+}
+
+/// What the system prompt is made of.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PromptOptions {
+    /// A text that takes the place of all built-in sections.
+    pub replacement: Option<String>,
+    /// Built-in sections that are left out.
+    pub hidden: Vec<Section>,
+}
+
+impl Section {
+    /// Every section, in order.
+    pub const ALL: [Self; 4] =
+        [Self::Preamble, Self::CoreMandates, Self::PrimaryWorkflows, Self::OperationalGuidelines];
+
+    /// The word that switches name it by.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Preamble => "PREAMBLE",
+            Self::CoreMandates => "COREMANDATES",
+            Self::PrimaryWorkflows => "PRIMARYWORKFLOWS",
+            Self::OperationalGuidelines => "OPERATIONALGUIDELINES",
+        }
+    }
+
+    fn text(self) -> String {
+        let own = match self {
+            Self::Preamble => include_str!("prompts/preamble.md"),
+            Self::CoreMandates => include_str!("prompts/core_mandates.md"),
+            Self::PrimaryWorkflows => {
+                let steps = include_str!("prompts/primary_workflows.md");
+                return format!("{steps}\n{}", include_str!("prompts/no_tools.md"));
+            }
+            Self::OperationalGuidelines => include_str!("prompts/operational_guidelines.md"),
+        };
+        own.to_string()
+    }
+}
+
+/// The system prompt. The same options give the same bytes.
+///
+/// ```
+/// use longhaul_agent::{PromptOptions, Section, render_prompt};
+///
+/// let whole = render_prompt(&PromptOptions::default());
+/// let options = PromptOptions { hidden: vec![Section::CoreMandates], ..PromptOptions::default() };
+/// assert!(render_prompt(&options).len() < whole.len());
+/// ```
+pub fn render_prompt(options: &PromptOptions) -> String {
+    let text = match &options.replacement {
+        Some(text) => substitute(text),
+        None => {
+            let shown = Section::ALL.into_iter().filter(|section| !options.hidden.contains(section));
+            shown.map(Section::text).collect::<Vec<_>>().join("\n\n")
+        }
+    };
+    collapse(text.trim())
+}
+
+/// Fills the places that a text of the user's may have for what only the program knows. There are no tools, skills or
+/// sub-agents to name yet.
+fn substitute(text: &str) -> String {
+    const NO_TOOLS: &str = "There are no tools in this conversation.";
+    text.replace("${AgentSkills}", "").replace("${SubAgents}", "").replace("${AvailableTools}", NO_TOOLS)
+}
+
+/// Line ends are plain, and no more than one line is empty at a time.
+fn collapse(text: &str) -> String {
+    let mut lines: Vec<&str> = Vec::new();
+    for line in text.lines() {
+        let repeats = line.is_empty() && lines.last().is_some_and(|last| last.is_empty());
+        if !repeats {
+            lines.push(line);
+        }
+    }
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hidden(sections: &[Section]) -> String {
+        render_prompt(&PromptOptions { hidden: sections.to_vec(), ..PromptOptions::default() })
+    }
+
+    #[test]
+    fn sections_stand_in_order_and_can_be_left_out() {
+        let whole = hidden(&[]);
+        let places = ["You are Longhaul", "# What always holds", "# How to work", "# How to answer"];
+        let places = places.map(|start| whole.find(start).unwrap_or_else(|| panic!("no {start:?}")));
+        assert!(places.is_sorted());
+        assert!(!whole.contains("\n\n\n"));
+        let less = hidden(&[Section::Preamble, Section::PrimaryWorkflows]);
+        assert!(less.starts_with("# What always holds") && !less.contains("# How to work"));
+        assert_eq!(hidden(&Section::ALL), "");
+    }
+
+    #[track_caller]
+    fn check_replacement(text: &str, expected: &str) {
+        let options = PromptOptions { replacement: Some(text.into()), hidden: Section::ALL.to_vec() };
+        assert_eq!(render_prompt(&options), expected);
+    }
+
+    #[test]
+    fn a_text_of_the_users_takes_the_place_of_all_sections() {
+        check_replacement("Be kind.\r\n\n\n\nAlways.\n", "Be kind.\n\nAlways.");
+        check_replacement("A${AgentSkills}B${SubAgents}C", "ABC");
+        check_replacement("Tools: ${AvailableTools}", "Tools: There are no tools in this conversation.");
+        check_replacement("${other}", "${other}");
+    }
+}

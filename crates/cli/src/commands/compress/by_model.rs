@@ -1,0 +1,88 @@
+//! Has a model write the snapshot. Until the result is written, nothing is.
+
+use std::time::Instant;
+
+use longhaul_context::{Outcome, PlanOptions, Status, Tracker};
+use longhaul_engine::{Event, Files, HostState, Means, State, compact as run_compaction};
+use longhaul_session::Session;
+use longhaul_workspace::WorkspaceError;
+
+use crate::args::Color;
+use crate::models::{ModelOptions, Models, compaction_model, priced};
+use crate::output::{Screen, plural, print_aside, thousands, visible};
+use crate::running::{Interrupted, until_interrupted};
+use crate::settings::Settings;
+
+/// What is to be compacted.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) session: &'a Session,
+    pub(super) tracker: &'a Tracker,
+    pub(super) options: &'a PlanOptions,
+}
+
+/// Compacts with a model, and tells on standard error how it goes and what it costs.
+pub(super) fn compact(
+    subject: Subject<'_>,
+    options: &ModelOptions,
+    settings: &Settings,
+    color: Color,
+) -> anyhow::Result<Outcome> {
+    let screen = Screen::of_stderr(color);
+    let tell = |label: String, text: &str| print_aside(&format!("{label} {}\n", visible(text)));
+    let warn = |text: &str| tell(screen.warning("warning:"), text);
+    let note = |text: &str| tell(screen.faint("note:"), text);
+    let models = Models::load(settings, options.ca_file.as_deref(), color, warn)?;
+    let own = subject.session.info.model();
+    let chosen = compaction_model(&models, options.model.as_deref(), own)?;
+    let summariser = priced(&chosen);
+    let started = Instant::now();
+    let host = HostState::default();
+    let means = Means {
+        summariser: &summariser,
+        files: &Later,
+        counter: None,
+        pre_compress: None,
+        events: &|event| match event {
+            Event::Summarising { by } if by.as_str() == "model" => {
+                note(&format!("asking {}", chosen.full_name));
+            }
+            Event::FellBack { reason, .. } => warn(&format!("Longhaul writes the snapshot itself: {reason}")),
+            _ => {}
+        },
+        clock: &|| started.elapsed(),
+    };
+    let subject = longhaul_engine::Subject {
+        messages: subject.session.transcript.messages(),
+        tracker: subject.tracker,
+        host: &host,
+        options: subject.options,
+    };
+    let outcome = until_interrupted(async |cancel| {
+        run_compaction(subject, &settings.engine(), &State::default(), &means, cancel).await
+    })?;
+    let spend = outcome.account.spend;
+    if spend.calls > 0 {
+        let calls = plural(spend.calls as usize, "call", "calls");
+        let money = match chosen.prices {
+            Some(_) => format!("${:.4}", spend.money),
+            None => "price unknown".into(),
+        };
+        note(&format!("{}: {calls}, {} tokens, {money}", chosen.full_name, thousands(spend.tokens.0)));
+    }
+    match outcome.result.status {
+        Status::Cancelled => Err(Interrupted.into()),
+        _ => Ok(outcome.result),
+    }
+}
+
+/// Nothing is saved yet: what belongs in files is written with the result.
+struct Later;
+
+impl Files for Later {
+    fn save(&self, _: &str, _: &str) -> Result<bool, WorkspaceError> {
+        Ok(true)
+    }
+
+    fn remove(&self, _: &str) {}
+}

@@ -1,0 +1,175 @@
+//! Compaction by a model, measured like any other method.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use longhaul_context::{
+    Compaction, CutReason, Estimator, Plan, PlanOptions, Planner, Rung, Tracker, Weights,
+};
+use longhaul_conversation::{Message, Origin, Part, Role, TokenCount};
+use longhaul_engine::{Answered, HostState, Spend, SpendCaps, Summariser, Task as Writing, Verify};
+use longhaul_eval::{Compactor, Method, Task, offline};
+use tokio::runtime::Runtime;
+use tokio_util::sync::CancellationToken;
+
+use crate::args::Color;
+use crate::models::{Chosen, ModelOptions, Models, compaction_model, priced};
+use crate::output::{Screen, plural, print_aside, thousands, visible};
+use crate::running::{Interrupted, runtime, watch};
+use crate::settings::Settings;
+
+/// A model that is asked again and again, and what that costs.
+pub(super) struct Asked(Arc<Shared>);
+
+struct Shared {
+    runtime: Runtime,
+    chosen: Chosen,
+    verify: Verify,
+    cancel: CancellationToken,
+    account: Mutex<Account>,
+    color: Color,
+}
+
+/// What came of asking.
+#[derive(Default)]
+struct Account {
+    spend: Spend,
+    /// How often there was no summary, and why the last time.
+    failures: usize,
+    reason: String,
+}
+
+impl Asked {
+    pub(super) fn new(options: &ModelOptions, settings: &Settings, color: Color) -> anyhow::Result<Self> {
+        let warn = |text: &str| {
+            let label = Screen::of_stderr(color).warning("warning:");
+            print_aside(&format!("{label} {}\n", visible(text)));
+        };
+        let models = Models::load(settings, options.ca_file.as_deref(), color, warn)?;
+        let chosen = compaction_model(&models, options.model.as_deref(), None)?;
+        let (runtime, cancel) = (runtime()?, CancellationToken::new());
+        {
+            let _within = runtime.enter();
+            watch(&cancel)?;
+        }
+        let account = Mutex::default();
+        let verify = settings.engine().verify;
+        Ok(Self(Arc::new(Shared { runtime, chosen, verify, cancel, account, color })))
+    }
+
+    /// The method under test.
+    pub(super) fn method(&self) -> Method {
+        let shared = self.0.clone();
+        Method::new("longhaul-model", move || ByModel {
+            shared: shared.clone(),
+            tracker: Tracker::default(),
+            offline: offline().open(),
+        })
+    }
+
+    pub(super) fn is_cancelled(&self) -> bool {
+        self.0.cancel.is_cancelled()
+    }
+
+    /// What was spent so far, in a few words.
+    pub(super) fn spent(&self) -> String {
+        let Account { spend, .. } = *self.0.account();
+        let calls = plural(spend.calls as usize, "call", "calls");
+        let money =
+            if self.0.chosen.prices.is_some() { format!(", ${:.4}", spend.money) } else { String::new() };
+        format!("{calls}, {} tokens{money}", thousands(spend.tokens.0))
+    }
+
+    /// Tells what it cost and what failed. Where the user stopped it there is nothing more to show.
+    pub(super) fn conclude(&self) -> anyhow::Result<()> {
+        let screen = Screen::of_stderr(self.0.color);
+        let name = &self.0.chosen.full_name;
+        print_aside(&format!("{} {}: {}\n", screen.faint("note:"), visible(name), self.spent()));
+        if self.is_cancelled() {
+            return Err(Interrupted.into());
+        }
+        let account = self.0.account();
+        if account.failures > 0 {
+            let times = plural(account.failures, "snapshot was", "snapshots were");
+            let reason = visible(&account.reason);
+            print_aside(&format!("{} {times} written offline: {reason}\n", screen.warning("warning:")));
+        }
+        Ok(())
+    }
+}
+
+impl Shared {
+    fn account(&self) -> MutexGuard<'_, Account> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Follows one session.
+struct ByModel {
+    shared: Arc<Shared>,
+    tracker: Tracker,
+    /// Takes over where the model fails.
+    offline: Box<dyn Compactor>,
+}
+
+/// What the model answers to a snapshot where the tail goes on with the user.
+const ACKNOWLEDGED: &str = "Understood; I will go on from this state.";
+
+impl Compactor for ByModel {
+    fn observe(&mut self, message: &Message) {
+        self.tracker.observe(message);
+        self.offline.observe(message);
+    }
+
+    fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+        let Some(snapshot) = self.snapshot(task) else { return self.offline.compact(task) };
+        let tail = task.tail();
+        let mut messages =
+            vec![Message::new("snapshot", Role::User, vec![Part::text(Origin::Summary, snapshot)])];
+        if tail.first().is_some_and(|first| first.role == Role::User) {
+            messages.push(Message::new("acknowledged", Role::Model, vec![Part::model_text(ACKNOWLEDGED)]));
+        }
+        messages.extend_from_slice(tail);
+        messages
+    }
+}
+
+impl ByModel {
+    /// What the model writes, if it does.
+    fn snapshot(&self, task: &Task<'_>) -> Option<String> {
+        let shared = &*self.shared;
+        // Tokens are characters / 4 here, whatever the characters are.
+        let estimator = Estimator { weights: Weights { chars_per_token: 4.0, non_ascii: 0.25 } };
+        let options = PlanOptions { estimator, ..PlanOptions::new(shared.chosen.window) };
+        let planner = Planner::new(&self.tracker, task.context, &options);
+        let compaction = Compaction {
+            tail_from: task.tail_from,
+            cut: CutReason::GroupBoundary,
+            snapshot_budget: task.budget - TokenCount(12),
+            tail: TokenCount::ZERO,
+            replacements: Vec::new(),
+            shortenings: Vec::new(),
+        };
+        let plan = Plan { rung: Rung::Compact(compaction), reason: String::new(), before: planner.before() };
+        let writing = Writing {
+            planner: &planner,
+            plan: &plan,
+            host: &HostState::default(),
+            verify: shared.verify,
+            left: SpendCaps::default(),
+            events: &|_| {},
+        };
+        let summariser = priced(&shared.chosen);
+        let summarised = shared.cancel.run_until_cancelled(summariser.summarise(&writing));
+        let Answered { result, spend } = shared.runtime.block_on(summarised)?;
+        let mut account = shared.account();
+        account.spend = account.spend.plus(spend);
+        match result {
+            Ok(summary) => Some(summary.composed.snapshot.render()),
+            Err(fault) => {
+                account.failures += 1;
+                account.reason = fault.to_string();
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The events of a turn as JSON; docs/json.md describes them.
+
+use longhaul_agent::{Overflow, TurnEnd};
+use longhaul_conversation::FinishReason;
+use longhaul_engine::Event;
+use serde_json::{Value, json};
+
+/// An object with its type in front.
+pub(super) fn typed(kind: &str, fields: Value) -> Value {
+    let mut object = serde_json::Map::from_iter([("type".to_string(), Value::from(kind))]);
+    if let Value::Object(fields) = fields {
+        object.extend(fields);
+    }
+    Value::Object(object)
+}
+
+/// A request that would not fit.
+pub(super) fn overflow(overflow: &Overflow) -> Value {
+    json!({
+        "request_tokens": overflow.request,
+        "remaining_tokens": overflow.remaining,
+        "window": overflow.window,
+    })
+}
+
+/// Why the model stopped, where it did.
+pub(super) fn finish_reason(end: &TurnEnd) -> Value {
+    let TurnEnd::Finished(reason) = end else { return Value::Null };
+    match reason {
+        FinishReason::Stop => "stop",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::Length => "length",
+        FinishReason::Filtered => "filtered",
+        FinishReason::Other(word) => word,
+    }
+    .into()
+}
+
+/// One thing that happened during a compaction.
+pub(super) fn compaction(event: &Event) -> Value {
+    let ms = |duration: &std::time::Duration| duration.as_millis() as u64;
+    match event {
+        Event::Started { trigger, before, messages } => {
+            json!({"phase": "started", "trigger": trigger, "before_tokens": before, "messages": messages})
+        }
+        Event::Planned { rung, reason, files } => {
+            json!({"phase": "planned", "rung": rung, "reason": reason, "files": files})
+        }
+        Event::Summarising { by } => json!({"phase": "summarising", "by": by.as_str()}),
+        Event::Reviewed { is_improved } => json!({"phase": "reviewed", "improved": is_improved}),
+        Event::Summarised { by, tokens, duration, spend } => json!({
+            "phase": "summarised", "by": by.as_str(), "tokens": tokens, "milliseconds": ms(duration), "spend": spend,
+        }),
+        Event::Verified { coverage, unsourced, cut } => {
+            json!({"phase": "verified", "coverage": coverage, "unsourced": unsourced, "cut": cut})
+        }
+        Event::FellBack { reason, spend } => {
+            json!({"phase": "fell_back", "reason": reason, "spend": spend})
+        }
+        Event::NotSaved { file, reason } => json!({"phase": "not_saved", "file": file, "reason": reason}),
+        Event::Masked { outputs, before, after, duration } => json!({
+            "phase": "masked", "outputs": outputs, "before_tokens": before, "after_tokens": after,
+            "milliseconds": ms(duration),
+        }),
+        Event::Applied { status, before, after, messages, duration, spend } => json!({
+            "phase": "applied", "status": status, "before_tokens": before, "after_tokens": after,
+            "messages": messages, "milliseconds": ms(duration), "spend": spend,
+        }),
+        Event::Refused { status, reason, duration, spend } => json!({
+            "phase": "refused", "status": status, "reason": reason, "milliseconds": ms(duration), "spend": spend,
+        }),
+        Event::Cancelled { duration } => json!({"phase": "cancelled", "milliseconds": ms(duration)}),
+        Event::Undone { compaction, messages } => {
+            json!({"phase": "undone", "compaction": compaction, "messages": messages})
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! `longhaul -p PROMPT`: one turn of a conversation with a model, recorded and resumable.
+
+mod json;
+mod open;
+mod report;
+mod system;
+mod words;
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use longhaul_agent::{
+    Agent, AgentError, Host, ModelProfile, Settings as AgentSettings, Surroundings, TurnEnd,
+};
+use longhaul_context::{BudgetSettings, Estimator};
+use longhaul_conversation::FinishReason;
+use longhaul_engine::{CalibrationFile, EngineError, Folder, Offline, Summariser};
+use longhaul_workspace::Home;
+use uuid::Uuid;
+
+use crate::args::Color;
+use crate::clock::now;
+use crate::failure::hinted;
+use crate::models::{Chosen, Models, compaction_model, priced};
+use crate::output::{Screen, thousands, visible};
+use crate::project::log_failure;
+use crate::running::{Interrupted, until_interrupted};
+use crate::settings::Settings;
+use crate::{environment, output};
+
+use self::open::Found;
+use self::report::Reporter;
+use self::words::Silence;
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct TalkOptions {
+    /// Asks a model this and prints its answer; what comes on standard input stands before it.
+    #[arg(short, long, value_name = "PROMPT")]
+    prompt: Option<String>,
+    /// The model to talk to: a name, provider/name, or auto, pro, flash or flash-lite.
+    #[arg(short, long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Goes on with a session of this folder: latest, its number in `sessions list`, its id; or with one in a file.
+    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
+    resume: Option<PathBuf>,
+    /// How the answer is printed [default: text].
+    #[arg(long, value_name = "FORMAT")]
+    output_format: Option<OutputFormat>,
+    /// A file of certificates to trust beside the system's.
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// The text, as it arrives.
+    #[default]
+    Text,
+    /// One JSON object when everything is over.
+    Json,
+    /// One JSON object a line, as things happen.
+    StreamJson,
+}
+
+impl TalkOptions {
+    /// Whether nothing of all this was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { prompt, model, resume, output_format, ca_file } = self;
+        prompt.is_none()
+            && model.is_none()
+            && resume.is_none()
+            && output_format.is_none()
+            && ca_file.is_none()
+    }
+
+    /// What to say to the model: standard input, then the prompt; nothing if both are empty.
+    pub(crate) fn words(&self) -> anyhow::Result<Option<String>> {
+        let silence = if self.is_empty() { Silence::IsTheEnd } else { Silence::IsWaitedFor };
+        words::compose(self.prompt.as_deref(), silence)
+    }
+}
+
+/// Says something to a model and prints what it answers.
+pub(crate) fn run(
+    options: &TalkOptions,
+    words: &str,
+    load_settings: impl FnOnce() -> anyhow::Result<Settings>,
+    color: Color,
+) -> anyhow::Result<()> {
+    let reporter = Reporter::new(options.output_format.unwrap_or_default(), color);
+    let talked = load_settings().and_then(|settings| talk(options, words, &settings, &reporter));
+    // Whoever reads JSON reads there, too, what went wrong before anything could begin.
+    if let Err(error) = &talked {
+        reporter.conclude_failed(error);
+    }
+    talked
+}
+
+fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Reporter) -> anyhow::Result<()> {
+    let started = Instant::now();
+    let surroundings = environment::of_process();
+    let home = Home::resolve(&surroundings)?;
+    let models =
+        Models::load(settings, options.ca_file.as_deref(), reporter.color(), |text| reporter.warn(text))?;
+    let found = options.resume.as_deref().map(open::find).transpose()?;
+    let session_model = found.as_ref().and_then(Found::model);
+    let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    let compressor = compressor(&models, settings, &chosen, reporter);
+    let system = system::prompt(|name| std::env::var(name).ok(), surroundings.user_home.as_deref())?;
+    // From here on there is a session: whatever can be wrong with arguments and settings was found before.
+    let opened = match found {
+        Some(found) => found.open(reporter)?,
+        None => open::begin(reporter)?,
+    };
+    let calibration = CalibrationFile::at(home.root().join("longhaul").join("calibration.json"));
+    let estimator = estimator(settings, &calibration, &chosen);
+    let place = open::surroundings(&opened.project, settings);
+    let agent_settings = agent_settings(settings, &chosen, system, place, estimator);
+    let files = Folder::new(opened.project.home.root());
+    reporter.begin(&opened, &chosen)?;
+    let mut agent = Agent::on(opened.log, agent_settings);
+    let summariser: Box<dyn Summariser + '_> = match &compressor {
+        Some(compressor) => Box::new(priced(compressor)),
+        None => Box::new(Offline),
+    };
+    let end = until_interrupted(async |cancel| {
+        reporter.stop_with(cancel);
+        let host = Host {
+            model: &chosen.http,
+            summariser: summariser.as_ref(),
+            files: &files,
+            calibration: Some(&calibration),
+            events: &|event| reporter.hear(event),
+            now: &now,
+            new_id: &|| Uuid::new_v4().to_string(),
+        };
+        agent.run_turn(words, &host, cancel).await
+    })?;
+    let end = end.map_err(|AgentError::Session(error)| match error {
+        EngineError::Log(error) => log_failure(error),
+        other => other.into(),
+    })?;
+    reporter.conclude(&end, &chosen, started.elapsed())?;
+    into_result(end, &reporter.session())
+}
+
+/// How the agent works.
+fn agent_settings(
+    settings: &Settings,
+    chosen: &Chosen,
+    system: String,
+    surroundings: Surroundings,
+    estimator: Estimator,
+) -> AgentSettings {
+    AgentSettings {
+        model: ModelProfile {
+            name: chosen.name.clone(),
+            recorded_as: chosen.full_name.clone(),
+            window: chosen.window,
+            output_reserve: chosen.output_reserve,
+        },
+        system,
+        surroundings,
+        budget: BudgetSettings {
+            threshold: settings.threshold(Some(&chosen.full_name)).map(|(threshold, _)| threshold),
+            target: settings.target(),
+            snapshot: settings.snapshot_budget(),
+            ..BudgetSettings::default()
+        },
+        keep: settings.keep(),
+        compaction: settings.engine(),
+        estimator,
+    }
+}
+
+/// The model that writes snapshots; none where Longhaul does so itself.
+fn compressor(
+    models: &Models<'_>,
+    settings: &Settings,
+    chosen: &Chosen,
+    reporter: &Reporter,
+) -> Option<Chosen> {
+    if !settings.is_compacted_by_model() {
+        return None;
+    }
+    match compaction_model(models, None, Some(&chosen.full_name)) {
+        Ok(compressor) => Some(compressor),
+        Err(error) => {
+            reporter.warn(&format!("snapshots are written offline: {error:#}"));
+            None
+        }
+    }
+}
+
+/// What was learned about the model, else what the settings say.
+fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Chosen) -> Estimator {
+    match calibration.load() {
+        Ok(known) if known.knows(&chosen.name) => known.estimator(&chosen.name),
+        _ => settings.estimator(),
+    }
+}
+
+/// Whether the program succeeds.
+fn into_result(end: TurnEnd, session: &str) -> anyhow::Result<()> {
+    match end {
+        TurnEnd::Finished(FinishReason::Filtered) => {
+            let error = anyhow!("the provider withheld the answer");
+            Err(hinted(error, "ask in other words, or another model"))
+        }
+        TurnEnd::Finished(_) => Ok(()),
+        TurnEnd::Overflow(overflow) => {
+            let error = anyhow!(
+                "the message does not fit: it takes about {} tokens, and {} of {} are left",
+                thousands(overflow.request.0),
+                thousands(overflow.remaining.0),
+                thousands(overflow.window.0),
+            );
+            let hint = format!(
+                "shorten it, or use a model with a larger window; it is kept in session {}",
+                visible(session)
+            );
+            Err(hinted(error, hint))
+        }
+        TurnEnd::Failed(error) => Err(error.into()),
+        TurnEnd::Cancelled => Err(Interrupted.into()),
+    }
+}
+
+/// A note on standard error.
+fn note(text: &str, color: Color) {
+    let label = Screen::of_stderr(color).faint("note:");
+    output::print_aside(&format!("{label} {}\n", visible(text)));
+}

@@ -1,0 +1,109 @@
+//! Begins the session that a conversation is recorded in, or goes on with another.
+
+use std::path::Path;
+
+use longhaul_agent::{Surroundings, folder_tree};
+use longhaul_session::{Log, LogError, NewSession, Session, SessionKind};
+use uuid::Uuid;
+
+use super::report::Reporter;
+use crate::clock::now;
+use crate::commands::sessions::import::{self, Brought, bring_in};
+use crate::output::plural;
+use crate::project::{Project, log_failure, session_file};
+use crate::settings::Settings;
+
+/// A session that can go on.
+pub(super) struct Opened {
+    pub(super) project: Project,
+    pub(super) log: Log,
+    pub(super) id: String,
+}
+
+/// A session to go on with. Nothing was changed yet.
+pub(super) enum Found {
+    /// One of Longhaul's or Gemini CLI's, which goes on in its place.
+    Ours(Box<Log>),
+    /// Any other, which goes on as a copy of our own.
+    Theirs(Box<Session>),
+}
+
+/// Begins a session.
+pub(super) fn begin(reporter: &Reporter) -> anyhow::Result<Opened> {
+    let project = find_project(reporter)?;
+    let id = Uuid::new_v4().to_string();
+    let new = NewSession {
+        id: id.clone(),
+        project_hash: project.hash(),
+        kind: SessionKind::Main,
+        directories: vec![project.folder.display().to_string()],
+        at: now(),
+    };
+    let log = Log::create(&project.home.chats(), &new).map_err(log_failure)?;
+    Ok(Opened { project, log, id })
+}
+
+/// Finds the session that the user means.
+pub(super) fn find(given: &Path) -> anyhow::Result<Found> {
+    let path = session_file(given)?;
+    // A missing file is named before anything could be made in its place.
+    drop(crate::input::open(&path)?);
+    match Log::open_existing(&path) {
+        Ok(log) => Ok(Found::Ours(Box::new(log))),
+        Err(LogError::OtherFormat { .. }) => Ok(Found::Theirs(Box::new(import::read(&path)?))),
+        Err(error) => Err(log_failure(error)),
+    }
+}
+
+impl Found {
+    /// The model that answered last.
+    pub(super) fn model(&self) -> Option<String> {
+        let messages = match self {
+            Self::Ours(log) => log.replay().messages(),
+            Self::Theirs(session) => session.transcript.messages(),
+        };
+        // Some agents write a name of their own under what no model wrote.
+        let is_name = |model: &&String| !model.is_empty() && !model.starts_with('<');
+        messages.iter().rev().filter_map(|message| message.model.as_ref()).find(is_name).cloned()
+    }
+
+    /// Goes on with it.
+    pub(super) fn open(self, reporter: &Reporter) -> anyhow::Result<Opened> {
+        match self {
+            Self::Ours(log) => {
+                for recovery in log.recovered() {
+                    reporter.warn(&recovery.to_string());
+                }
+                let id = log.replay().info().session_id.clone().unwrap_or_default();
+                Ok(Opened { project: find_project(reporter)?, log: *log, id })
+            }
+            Self::Theirs(session) => {
+                let Brought { project, log, id, session, notes } = bring_in(*session)?;
+                notes.iter().for_each(|note| reporter.note(note));
+                let count = plural(session.transcript.messages().len(), "message", "messages");
+                let format = session.info.format;
+                reporter.note(&format!("imported {count} from {format}; go on with --resume {id}"));
+                Ok(Opened { project, log, id })
+            }
+        }
+    }
+}
+
+fn find_project(reporter: &Reporter) -> anyhow::Result<Project> {
+    let (project, notes) = Project::find_or_begin()?;
+    notes.iter().for_each(|note| reporter.note(note));
+    Ok(project)
+}
+
+/// Where the session takes place.
+pub(super) fn surroundings(project: &Project, settings: &Settings) -> Surroundings {
+    let directory = std::env::current_dir().unwrap_or_else(|_| project.folder.clone());
+    let more = settings.include_directories().into_iter().map(|folder| directory.join(folder));
+    Surroundings {
+        at: now(),
+        system: format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH),
+        workspace: std::iter::once(project.folder.clone()).chain(more).collect(),
+        tree: settings.shows_tree().then(|| folder_tree(&project.folder)),
+        directory,
+    }
+}

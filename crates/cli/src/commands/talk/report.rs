@@ -1,0 +1,292 @@
+//! Tells of a turn as it goes: the answer on standard output, everything else on standard error.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use longhaul_agent::{Event, TurnEnd};
+use longhaul_conversation::{FinishReason, Usage};
+use longhaul_engine::Event as Compacting;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::open::Opened;
+use super::{OutputFormat, json, note};
+use crate::args::Color;
+use crate::failure;
+use crate::models::Chosen;
+use crate::output::{Screen, escape_json, print_aside, thousands, visible, visible_text};
+
+/// Tells of a turn in one of three forms.
+#[derive(Debug)]
+pub(super) struct Reporter {
+    format: OutputFormat,
+    color: Color,
+    /// Whether the answer is shown on a terminal, which some characters would act on.
+    on_terminal: bool,
+    heard: Mutex<Heard>,
+}
+
+/// What was heard so far.
+#[derive(Debug, Default)]
+struct Heard {
+    session: Value,
+    file: Value,
+    provider: Value,
+    model: Value,
+    text: String,
+    usage: Option<Usage>,
+    compactions: Vec<Value>,
+    /// What compactions cost, in dollars.
+    compaction_cost: f64,
+    overflow: Value,
+    warnings: Vec<String>,
+    is_concluded: bool,
+    /// Why nothing more can be printed.
+    broken: Option<io::Error>,
+    cancel: Option<CancellationToken>,
+}
+
+impl Reporter {
+    pub(super) fn new(format: OutputFormat, color: Color) -> Self {
+        let on_terminal = io::stdout().is_terminal();
+        Self { format, color, on_terminal, heard: Mutex::default() }
+    }
+
+    /// When colours are used.
+    pub(super) fn color(&self) -> Color {
+        self.color
+    }
+
+    /// The id of the session.
+    pub(super) fn session(&self) -> String {
+        self.heard().session.as_str().unwrap_or_default().to_string()
+    }
+
+    /// Where nobody reads any more, nothing more need be said.
+    pub(super) fn stop_with(&self, cancel: &CancellationToken) {
+        self.heard().cancel = Some(cancel.clone());
+    }
+
+    /// A note on standard error.
+    pub(super) fn note(&self, text: &str) {
+        note(text, self.color);
+    }
+
+    /// A warning on standard error, and in the JSON.
+    pub(super) fn warn(&self, text: &str) {
+        let label = Screen::of_stderr(self.color).warning("warning:");
+        print_aside(&format!("{label} {}\n", visible(text)));
+        let mut heard = self.heard();
+        heard.warnings.push(text.to_string());
+        self.line(&mut heard, &json!({"type": "warning", "message": text}));
+    }
+
+    /// The session and the model are known.
+    pub(super) fn begin(&self, opened: &Opened, chosen: &Chosen) -> io::Result<()> {
+        let mut heard = self.heard();
+        heard.session = opened.id.as_str().into();
+        heard.file = opened.log.path().display().to_string().into();
+        heard.provider = chosen.provider().into();
+        heard.model = chosen.name.as_str().into();
+        let line = json!({
+            "type": "init",
+            "schema": 1,
+            "session_id": heard.session,
+            "file": heard.file,
+            "provider": heard.provider,
+            "model": heard.model,
+            "window": chosen.window,
+        });
+        self.line(&mut heard, &line);
+        heard.broken.take().map_or(Ok(()), Err)
+    }
+
+    /// One thing happened.
+    pub(super) fn hear(&self, event: Event) {
+        match event {
+            Event::Warning(text) => return self.warn(&text),
+            Event::Compaction(event) => return self.hear_compaction(&event),
+            _ => {}
+        }
+        let mut heard = self.heard();
+        match event {
+            Event::TextDelta(text) => {
+                if self.format == OutputFormat::Text {
+                    match self.on_terminal {
+                        true => heard.print(&visible_text(&text)),
+                        false => heard.print(&text),
+                    }
+                }
+                self.line(&mut heard, &json!({"type": "text", "text": text}));
+                heard.text.push_str(&text);
+            }
+            Event::ThoughtDelta(text) => self.line(&mut heard, &json!({"type": "thought", "text": text})),
+            Event::Overflow(overflow) => {
+                heard.overflow = json::overflow(&overflow);
+                let line = json::typed("overflow", heard.overflow.clone());
+                self.line(&mut heard, &line);
+            }
+            Event::AskedAgain => {
+                self.note("the request was too long for the model; asking again with less");
+                self.line(&mut heard, &json!({"type": "asked_again"}));
+            }
+            Event::Usage(usage) => {
+                heard.usage = Some(usage);
+                self.line(&mut heard, &json::typed("usage", json!(usage)));
+            }
+            Event::Ended(_) | Event::Warning(_) | Event::Compaction(_) => {}
+        }
+    }
+
+    fn hear_compaction(&self, event: &Compacting) {
+        if let Some(text) = in_words(event) {
+            self.note(&text);
+        }
+        let mut heard = self.heard();
+        let told = json::compaction(event);
+        if let Compacting::Applied { spend, .. } | Compacting::Refused { spend, .. } = event {
+            heard.compaction_cost += spend.money;
+        }
+        if matches!(
+            event,
+            Compacting::Applied { .. }
+                | Compacting::Masked { .. }
+                | Compacting::Refused { .. }
+                | Compacting::Cancelled { .. }
+        ) {
+            heard.compactions.push(told.clone());
+        }
+        self.line(&mut heard, &json::typed("compaction", told));
+    }
+
+    /// The turn is over.
+    pub(super) fn conclude(&self, end: &TurnEnd, chosen: &Chosen, took: Duration) -> io::Result<()> {
+        match end {
+            TurnEnd::Finished(FinishReason::Length) => {
+                self.warn("the answer was cut off at the model's limit");
+            }
+            TurnEnd::Finished(FinishReason::ToolCalls) => {
+                self.warn("the model asked for tools, of which this conversation has none");
+            }
+            _ => {}
+        }
+        let mut heard = self.heard();
+        if self.format == OutputFormat::Text {
+            let is_open = !heard.text.is_empty() && !heard.text.ends_with('\n');
+            heard.print(if is_open { "\n" } else { "" });
+        } else {
+            let cost = heard.usage.and_then(|usage| chosen.cost(&usage));
+            let mut result = self.result(&heard, end_word(end), took);
+            result["finish_reason"] = json::finish_reason(end);
+            result["cost"] = json!({"answer": cost, "compactions": heard.compaction_cost});
+            if let TurnEnd::Failed(error) = end {
+                result["error"] = json!({"message": error.to_string(), "hint": error.hint()});
+            }
+            self.print_result(&mut heard, result);
+        }
+        heard.is_concluded = true;
+        heard.broken.take().map_or(Ok(()), Err)
+    }
+
+    /// Nothing could begin, or the session could not be recorded.
+    pub(super) fn conclude_failed(&self, error: &anyhow::Error) {
+        let mut heard = self.heard();
+        if heard.is_concluded || self.format == OutputFormat::Text {
+            return;
+        }
+        let mut result = self.result(&heard, "failed", Duration::ZERO);
+        result["error"] = json!({"message": format!("{error:#}"), "hint": failure::hint_for(error)});
+        self.print_result(&mut heard, result);
+        heard.is_concluded = true;
+    }
+
+    fn result(&self, heard: &Heard, status: &str, took: Duration) -> Value {
+        json!({
+            "schema": 1,
+            "status": status,
+            "session_id": heard.session,
+            "file": heard.file,
+            "provider": heard.provider,
+            "model": heard.model,
+            "finish_reason": null,
+            "text": heard.text,
+            "usage": heard.usage,
+            "cost": {"answer": null, "compactions": 0.0},
+            "compactions": heard.compactions,
+            "overflow": heard.overflow,
+            "error": null,
+            "warnings": heard.warnings,
+            "milliseconds": took.as_millis() as u64,
+        })
+    }
+
+    fn print_result(&self, heard: &mut Heard, result: Value) {
+        match self.format {
+            OutputFormat::Text => {}
+            OutputFormat::Json => {
+                let text = serde_json::to_string_pretty(&result).expect("JSON values can be written");
+                heard.print(&(escape_json(&text) + "\n"));
+            }
+            OutputFormat::StreamJson => self.line(heard, &json::typed("result", result)),
+        }
+    }
+
+    /// A line of the stream, if there is one.
+    fn line(&self, heard: &mut Heard, value: &Value) {
+        if self.format == OutputFormat::StreamJson {
+            heard.print(&(escape_json(&value.to_string()) + "\n"));
+        }
+    }
+
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Heard {
+    /// Prints at once; the first failure is kept and ends the turn.
+    fn print(&mut self, text: &str) {
+        if self.broken.is_some() {
+            return;
+        }
+        let mut out = io::stdout().lock();
+        if let Err(error) = out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+            self.broken = Some(error);
+            self.cancel.iter().for_each(CancellationToken::cancel);
+        }
+    }
+}
+
+/// The stable word for how a turn ended.
+fn end_word(end: &TurnEnd) -> &'static str {
+    match end {
+        TurnEnd::Finished(_) => "finished",
+        TurnEnd::Overflow(_) => "overflow",
+        TurnEnd::Failed(_) => "failed",
+        TurnEnd::Cancelled => "cancelled",
+    }
+}
+
+/// What a person wants to know of a compaction.
+fn in_words(event: &Compacting) -> Option<String> {
+    Some(match event {
+        Compacting::Started { before, .. } => {
+            format!("making room: the conversation takes about {} tokens", thousands(before.0))
+        }
+        Compacting::Masked { outputs, before, after, .. } => format!(
+            "{} old outputs masked: {} tokens, now {}",
+            thousands(*outputs as u64),
+            thousands(before.0),
+            thousands(after.0)
+        ),
+        Compacting::Applied { before, after, spend, .. } => {
+            let cost = if spend.money > 0.0 { format!(", ${:.4}", spend.money) } else { String::new() };
+            format!("compacted: {} tokens, now {}{cost}", thousands(before.0), thousands(after.0))
+        }
+        Compacting::FellBack { reason, .. } => format!("Longhaul writes the snapshot itself: {reason}"),
+        Compacting::Refused { reason, .. } => format!("not compacted: {reason}"),
+        Compacting::NotSaved { file, reason } => format!("{file} could not be saved: {reason}"),
+        _ => return None,
+    })
+}

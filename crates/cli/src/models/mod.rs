@@ -1,0 +1,163 @@
+//! The models that can be talked to: what settings and environment say of providers, and the one that a name means.
+
+mod providers;
+mod summaries;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use longhaul_conversation::{ModelError, TokenCount};
+use longhaul_providers::{
+    HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
+};
+use longhaul_workspace::{TrustQuery, TrustedFolders};
+
+use self::providers::Providers;
+use crate::args::Color;
+use crate::environment;
+use crate::failure::hinted;
+use crate::output::{Screen, print_aside, visible};
+use crate::settings::Settings;
+
+pub(crate) use summaries::{compaction_model, priced};
+
+/// A model, ready to be asked.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    /// Its provider.
+    pub(crate) http: HttpModel,
+    /// Its name, as its provider knows it.
+    pub(crate) name: String,
+    /// The name by which it is found again.
+    pub(crate) full_name: String,
+    /// What it can take.
+    pub(crate) window: TokenCount,
+    /// How much of that must be left for the answer.
+    pub(crate) output_reserve: Option<TokenCount>,
+    /// What it costs, where known.
+    pub(crate) prices: Option<Prices>,
+}
+
+impl Chosen {
+    /// The name of its provider.
+    pub(crate) fn provider(&self) -> &str {
+        &self.http.provider().name
+    }
+
+    /// What a call has cost, in dollars.
+    pub(crate) fn cost(&self, usage: &longhaul_conversation::Usage) -> Option<f64> {
+        longhaul_providers::cost(usage, self.prices.as_ref()?).map(MicroDollars::as_dollars)
+    }
+}
+
+/// Ways to reach models.
+#[derive(Debug)]
+pub(crate) struct Models<'s> {
+    providers: Providers,
+    client: HttpClient,
+    settings: &'s Settings,
+    color: Color,
+}
+
+/// What a person says about the model to ask.
+#[derive(Debug, Default, Args)]
+pub(crate) struct ModelOptions {
+    /// The model that writes the snapshot, with --summariser model: a name, or provider/name.
+    #[arg(short, long, value_name = "MODEL")]
+    pub(crate) model: Option<String>,
+    /// A file of certificates to trust beside the system's.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ca_file: Option<PathBuf>,
+}
+
+impl<'s> Models<'s> {
+    /// The models that settings and environment offer. Nothing is connected yet. `warn` hears what does not count.
+    pub(crate) fn load(
+        settings: &'s Settings,
+        ca_file: Option<&Path>,
+        color: Color,
+        warn: impl Fn(&str),
+    ) -> anyhow::Result<Self> {
+        let providers = load_providers(settings, warn)?;
+        let proxies = Proxies::from_variables(|name| std::env::var(name).ok()).map_err(|reason| {
+            hinted(anyhow!("the proxy cannot be used: {reason}"), "correct or unset that variable")
+        })?;
+        let ca_file = ca_file.map(Path::to_path_buf);
+        let client = HttpClient::new(Network { proxies, ca_file, ..Network::default() });
+        Ok(Self { providers, client, settings, color })
+    }
+
+    /// The model that a name means. One whose key is missing is an error.
+    pub(crate) fn choose(&self, name: &str) -> Result<Chosen, ModelError> {
+        let choice = self.providers.choose(name)?;
+        let provider = choice.provider;
+        if let Key::Missing { looked_at } = &provider.key
+            && !provider.endpoint.is_local()
+        {
+            return Err(ModelError::NoKey { provider: provider.name.clone(), looked_at: looked_at.clone() });
+        }
+        let stated = provider.models.get(choice.model).and_then(|model| model.window);
+        let window = stated.or_else(|| self.settings.window(choice.model));
+        let color = self.color;
+        let http = HttpModel::new(provider.clone(), self.client.clone(), Surroundings::system());
+        Ok(Chosen {
+            http: http.on_wait(move |waiting| tell_wait(waiting, color)),
+            name: choice.model.to_string(),
+            full_name: self.providers.full_name(&choice),
+            window: window.unwrap_or_else(|| provider.window(choice.model)),
+            output_reserve: provider.output_reserve(choice.model),
+            prices: provider.prices(choice.model),
+        })
+    }
+
+    /// The model to talk to: what was asked for, else that of the session, else that of the settings, else Gemini's.
+    pub(crate) fn choose_for_talk(
+        &self,
+        asked: Option<&str>,
+        session: Option<&str>,
+    ) -> anyhow::Result<Chosen> {
+        const USUAL: &str = "auto";
+        let named = asked.or(session).or(self.settings.model());
+        let chosen = self.choose(named.unwrap_or(USUAL));
+        if let (None, Err(error @ ModelError::NoKey { .. })) = (named, &chosen)
+            && let Some(other) = self.providers.one_with_key()
+        {
+            let hint = format!("name a model of {other} with -m, or {}", error.hint());
+            return Err(hinted(anyhow!(error.clone()).context("no model is named"), hint));
+        }
+        chosen.map_err(|error| match asked {
+            Some(_) => error.into(),
+            // Whoever named no model may not know which one this is.
+            None => {
+                let hint = format!("{}, or name another model with -m", error.hint().trim_end_matches('?'));
+                hinted(error, hint)
+            }
+        })
+    }
+}
+
+/// Nobody should wonder why nothing happens.
+fn tell_wait(Waiting { error, wait }: Waiting<'_>, color: Color) {
+    let label = Screen::of_stderr(color).faint("note:");
+    let (reason, seconds) = (visible(&error.to_string()), wait.as_secs_f64());
+    print_aside(&format!("{label} {reason}; trying again in {seconds:.0} s\n"));
+}
+
+/// The providers. Those that an untrusted folder names do not count: keys would be sent wherever it says.
+fn load_providers(settings: &Settings, warn: impl Fn(&str)) -> anyhow::Result<Providers> {
+    let environment = environment::of_process();
+    let mut stated = settings.providers();
+    if let Some(home) = environment::home(&environment)? {
+        let users = settings.only(&home.settings());
+        let cwd = std::env::current_dir().unwrap_or_default();
+        let query = TrustQuery { is_enabled: users.needs_trust(), ..TrustQuery::about(&cwd) };
+        let rules = TrustedFolders::at(home.trusted_folders());
+        let is_users = stated == users.providers();
+        if !is_users && !rules.decide(&query.in_environment(&environment))?.is_trusted() {
+            warn("the providers in this folder's settings do not count, as it is not trusted");
+            stated = users.providers();
+        }
+    }
+    Providers::new(&stated, |name| std::env::var(name).ok())
+}

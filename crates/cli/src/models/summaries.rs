@@ -1,0 +1,37 @@
+//! The model that writes snapshots.
+
+use longhaul_engine::ByModel;
+use longhaul_providers::{Prices, WireFormat, compressor_for};
+
+use super::{Chosen, Models};
+
+/// The model for snapshots: what was asked for, else that of the settings, else the one of the conversation; Gemini's
+/// models have others that compress for them.
+pub(crate) fn compaction_model(
+    models: &Models<'_>,
+    asked: Option<&str>,
+    session: Option<&str>,
+) -> anyhow::Result<Chosen> {
+    if let Some(named) = asked.or(models.settings.compaction_model()) {
+        return Ok(models.choose(named)?);
+    }
+    let own = models.choose_for_talk(None, session)?;
+    if own.http.provider().format != WireFormat::Gemini {
+        return Ok(own);
+    }
+    let (_, compressor) = compressor_for(&own.name);
+    if compressor == own.name {
+        return Ok(own);
+    }
+    Ok(models.choose(&format!("{}/{compressor}", own.provider()))?)
+}
+
+/// A summariser that asks this model and knows what it costs.
+pub(crate) fn priced(chosen: &Chosen) -> ByModel<'_> {
+    let prices = chosen.prices.map(|Prices { input, cached, output, .. }| longhaul_engine::Prices {
+        input: input.as_dollars(),
+        cached: cached.unwrap_or(input).as_dollars(),
+        output: output.as_dollars(),
+    });
+    ByModel { prices, ..ByModel::new(&chosen.http, &chosen.name, chosen.window) }
+}

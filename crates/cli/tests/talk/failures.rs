@@ -1,0 +1,127 @@
+//! Each failure is one sentence with a hint, whatever the provider does.
+
+use std::net::TcpListener;
+
+use longhaul_testkit::fake_provider::{Reply, Step, anthropic, gemini, openai};
+use serde_json::{Value, json};
+
+use crate::support::{Desk, KEY, Wire, lines, text};
+
+#[test]
+fn without_a_key_the_variables_are_named() {
+    for (wire, variables) in [
+        (Wire::Gemini, "set GEMINI_API_KEY or GOOGLE_API_KEY"),
+        (Wire::OpenAi, "set OPENAI_API_KEY"),
+        (Wire::Anthropic, "set ANTHROPIC_API_KEY"),
+    ] {
+        let mut desk = Desk::new(wire, []);
+        for name in [
+            "GEMINI_API_KEY",
+            "OPENAI_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "GOOGLE_GEMINI_BASE_URL",
+            "OPENAI_BASE_URL",
+            "ANTHROPIC_BASE_URL",
+        ] {
+            desk.set(name, "");
+        }
+        desk.check_fails(&["-p", "hi"], &["there is no key", variables]);
+        assert!(desk.sessions().is_empty(), "nothing is begun that cannot go on");
+    }
+}
+
+#[test]
+fn with_the_key_of_another_a_model_must_be_named() {
+    let mut desk = Desk::gemini([]);
+    desk.set("GEMINI_API_KEY", "");
+    desk.set("GOOGLE_GEMINI_BASE_URL", "");
+    let said = text(&desk.run(&["-p", "hi"]).stderr);
+    assert!(said.contains("no model is named") && said.contains("of openai with -m"), "{said}");
+}
+
+#[test]
+fn refusals_are_explained() {
+    let refused = |reply: Reply| Desk::gemini([reply]);
+    let message = format!("Incorrect API key provided: {KEY}");
+    let desk = Desk::new(Wire::OpenAi, [openai::error(401, "x", "invalid_api_key", &message)]);
+    desk.check_fails(&["-p", "hi"], &["openai did not accept the key", "check that the key is whole"]);
+    let missing = gemini::error(404, "NOT_FOUND", "models/gemini-2.5-flsh is not found", &json!([]));
+    let desk = refused(missing);
+    let output = desk.run(&["-m", "gemini-2.5-flsh", "-p", "hi"]);
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("there is no model \"gemini-2.5-flsh\"")
+            && said.contains("did you mean gemini-2.5-flash"),
+        "{said}"
+    );
+    refused(Reply::html(200, "Please sign in"))
+        .check_fails(&["-p", "hi"], &["is not a model", "Please sign in", "check the endpoint's address"]);
+    refused(Reply::new(200, "text/plain", "hello")).check_fails(&["-p", "hi"], &["is not a model"]);
+    let quota = openai::error(429, "insufficient_quota", "insufficient_quota", "You exceeded your quota");
+    Desk::new(Wire::OpenAi, [quota]).check_fails(&["-p", "hi"], &["allows no further requests"]);
+    let odd = anthropic::error(400, "invalid_request_error", "messages: odd");
+    Desk::new(Wire::Anthropic, [odd]).check_fails(&["-p", "hi"], &["refused the request: messages: odd"]);
+}
+
+#[test]
+fn an_unknown_model_is_not_asked_for() {
+    let mut desk = Desk::gemini([]);
+    desk.set("OPENAI_BASE_URL", "");
+    let output = desk.run(&["-m", "zzz", "-p", "hi"]);
+    assert!(text(&output.stderr).contains("there is no model \"zzz\""), "{}", text(&output.stderr));
+    assert!(desk.sessions().is_empty());
+}
+
+#[test]
+fn a_host_that_is_not_there_is_named() {
+    let mut desk = Desk::gemini([]);
+    let port = TcpListener::bind(("127.0.0.1", 0)).and_then(|free| free.local_addr()).expect("a port").port();
+    desk.set("GOOGLE_GEMINI_BASE_URL", &format!("http://127.0.0.1:{port}"));
+    let host = format!("could not reach 127.0.0.1:{port}");
+    desk.check_fails(&["-p", "hi"], &[&host, "check the network"]);
+    // What was typed is not lost.
+    assert!(desk.session().contains("\"hi\""), "{}", desk.session());
+    desk.set("GOOGLE_GEMINI_BASE_URL", "localhost:1234");
+    desk.check_fails(&["-p", "hi"], &["GOOGLE_GEMINI_BASE_URL", "it must begin with https://"]);
+}
+
+#[test]
+fn an_answer_that_breaks_off_is_kept() {
+    let cut = gemini::texts(&["Hel", "lo."]).only(1, Step::Cut);
+    let desk = Desk::gemini([cut]);
+    let output = desk.say(&["-p", "hi"]);
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), "Hel\n".to_string()));
+    assert!(text(&output.stderr).contains("the answer broke off"), "{}", text(&output.stderr));
+    assert!(desk.session().contains("Hel"));
+}
+
+#[test]
+fn failures_are_told_in_json_too() {
+    let reply = || gemini::error(401, "UNAUTHENTICATED", "no", &json!([]));
+    let desk = Desk::gemini([reply(), reply()]);
+    let output = desk.say(&["-p", "hi", "--output-format", "json"]);
+    let result: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!((output.status.code(), &result["status"]), (Some(1), &json!("failed")));
+    assert!(result["error"]["message"].as_str().is_some_and(|text| text.contains("did not accept the key")));
+    let stream = lines(&text(&desk.say(&["-p", "hi", "--output-format", "stream-json"]).stdout));
+    assert_eq!(stream.last().expect("a result")["status"], "failed");
+    // Also what fails before anything begins.
+    let output = desk.run(&["-p", "hi", "-m", "nobody/knows", "--resume", "77", "--output-format", "json"]);
+    let result: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert_eq!(
+        (&result["status"], &result["session_id"].is_string()),
+        (&json!("failed"), &false),
+        "{result}"
+    );
+}
+
+#[test]
+fn a_withheld_answer_is_a_failure_and_a_short_one_a_warning() {
+    let finish =
+        |reason: &str| Reply::events([gemini::event(&gemini::chunk(&json!([{"text": "So"}]), Some(reason)))]);
+    let desk = Desk::gemini([finish("SAFETY"), finish("MAX_TOKENS")]);
+    desk.check_fails(&["-p", "hi"], &["withheld the answer"]);
+    let output = desk.say(&["-p", "hi"]);
+    assert!(output.status.success());
+    assert!(text(&output.stderr).contains("cut off at the model's limit"), "{}", text(&output.stderr));
+}

@@ -1,0 +1,143 @@
+//! Sessions go on where they ended, whoever began them.
+
+use longhaul_testkit::fake_provider::gemini;
+use serde_json::json;
+
+use crate::support::{Desk, Wire, text};
+
+#[test]
+fn a_session_goes_on() {
+    for wire in Wire::ALL {
+        let desk = Desk::new(wire, ["One.", "Two.", "Three.", "Four."].map(|answer| wire.texts(&[answer])));
+        desk.answer(&["-p", "first"]);
+        desk.answer(&["--resume", "-p", "second"]);
+        assert_eq!(desk.last_said(), ["first", "One.", "second"], "{wire:?}");
+        desk.answer(&["-p", "third", "--resume", "latest"]);
+        let session = desk.session();
+        let id = serde_json::from_str::<serde_json::Value>(session.lines().next().expect("a header"))
+            .expect("JSON");
+        desk.answer(&["-p", "fourth", "--resume", id["sessionId"].as_str().expect("an id")]);
+        let all = ["first", "One.", "second", "Two.", "third", "Three.", "fourth"];
+        assert_eq!(desk.last_said(), all, "{wire:?}");
+        // What was sent before is sent again byte for byte, so that caches keep working.
+        let requests = desk.server.requests();
+        let bodies: Vec<String> = requests.iter().map(|request| request.body.to_string()).collect();
+        let context = |body: &str| {
+            body.split("<session_context>")
+                .nth(1)
+                .and_then(|rest| rest.split("</session_context>").next())
+                .map(str::to_string)
+        };
+        assert_eq!(context(&bodies[0]), context(&bodies[3]));
+    }
+}
+
+#[test]
+fn unknown_sessions_are_not_guessed() {
+    let desk = Desk::gemini([gemini::text("One.")]);
+    desk.check_fails(&["-p", "hi", "--resume"], &["no session"]);
+    desk.answer(&["-p", "first"]);
+    desk.check_fails(&["-p", "hi", "--resume", "7"], &["no file and no session called 7"]);
+    desk.check_fails(&["-p", "hi", "--resume", "no/such.jsonl"], &["there is no file"]);
+    assert_eq!(desk.sessions().len(), 1);
+}
+
+#[test]
+fn gemini_clis_sessions_go_on_in_their_place() {
+    let desk = Desk::gemini([gemini::text("Blue.")]);
+    let records = [
+        json!({"sessionId": "0f3c9a7e-11d2", "projectHash": "4e1f", "startTime": "2026-01-02T03:04:05Z",
+            "lastUpdated": "2026-01-02T03:04:05Z", "kind": "main"}),
+        json!({"id": "1", "timestamp": "2026-01-02T03:04:06Z", "type": "user",
+            "content": [{"text": "<session_context>\nIt is here.\n</session_context>"}]}),
+        json!({"id": "2", "timestamp": "2026-01-02T03:04:07Z", "type": "user", "content": "Choose a colour."}),
+        json!({"id": "3", "timestamp": "2026-01-02T03:04:08Z", "type": "gemini", "content": "Red.",
+            "model": "gemini-2.5-flash"}),
+    ];
+    let text: String = records.iter().map(|record| format!("{record}\n")).collect();
+    desk.write("work/theirs.jsonl", &text);
+    let output = desk.run(&["--resume", "theirs.jsonl", "-p", "Another."]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(desk.last_said(), ["Choose a colour.", "Red.", "Another."]);
+    assert!(desk.server.requests()[0].target.contains("gemini-2.5-flash"));
+    let now = std::fs::read_to_string(desk.path("work/theirs.jsonl")).expect("it is there");
+    assert!(now.starts_with(&text) && now.contains("Blue."), "{now}");
+    assert!(desk.sessions().is_empty());
+}
+
+fn check_imported(name: &str, file: &str, said: &[&str]) {
+    let desk = Desk::gemini([gemini::text("Fine."), gemini::text("Good.")]);
+    desk.write(&format!("work/{name}"), file);
+    let output = desk.say(&["--resume", name, "-p", "Go on."]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let last = desk.server.requests().last().expect("a request").body["contents"].to_string();
+    let mut from = 0;
+    for words in said.iter().chain(&["Go on."]) {
+        from += last[from..].find(words).unwrap_or_else(|| panic!("no {words:?} behind {from} in {last}"));
+    }
+    assert_eq!(std::fs::read_to_string(desk.path(&format!("work/{name}"))).expect("it is there"), file);
+    assert!(text(&output.stderr).contains("imported"), "{}", text(&output.stderr));
+    desk.answer(&["--resume", "-p", "And on."]);
+    let last = desk.server.requests().last().expect("a request").body["contents"].to_string();
+    assert!(last.contains("Fine.") && last.contains("And on."), "{last}");
+}
+
+#[test]
+fn claude_codes_sessions_are_imported() {
+    let common = json!({"isSidechain": false, "userType": "external", "cwd": "/app", "version": "2.0.0",
+        "sessionId": "8b3c1e9a-7c55-4f3e-9d0c-5a7f0a7e1b11"});
+    let record = |own: serde_json::Value| {
+        let mut record = common.as_object().expect("an object").clone();
+        record.extend(own.as_object().expect("an object").clone());
+        format!("{}\n", serde_json::Value::Object(record))
+    };
+    let file = [
+        record(json!({"parentUuid": null, "type": "user", "uuid": "u1", "timestamp": "2026-01-02T03:04:05Z",
+            "message": {"role": "user", "content": "Why is the sky blue?"}})),
+        record(
+            json!({"parentUuid": "u1", "type": "assistant", "uuid": "a1", "timestamp": "2026-01-02T03:04:06Z",
+            "message": {"id": "msg_1", "type": "message", "role": "assistant", "model": "claude-opus-4-5",
+                "content": [{"type": "text", "text": "Rayleigh scattering."}]}}),
+        ),
+    ]
+    .concat();
+    check_imported("claude.jsonl", &file, &["Why is the sky blue?", "Rayleigh scattering."]);
+}
+
+#[test]
+fn codexs_sessions_are_imported() {
+    let line = |kind: &str, payload: serde_json::Value| {
+        format!("{}\n", json!({"timestamp": "2026-01-02T03:04:05.000Z", "type": kind, "payload": payload}))
+    };
+    let message = |role: &str, kind: &str, text: &str| {
+        line(
+            "response_item",
+            json!({"type": "message", "role": role, "content": [{"type": kind, "text": text}]}),
+        )
+    };
+    let file = [
+        line(
+            "session_meta",
+            json!({"id": "019a1b2c-0000-7000-8000-000000000001", "timestamp": "2026-01-02T03:04:05.000Z",
+            "cwd": "/app", "originator": "codex_cli_rs", "cli_version": "0.50.0"}),
+        ),
+        message("user", "input_text", "Why is the sky blue?"),
+        message("assistant", "output_text", "Rayleigh scattering."),
+    ]
+    .concat();
+    check_imported("rollout.jsonl", &file, &["Why is the sky blue?", "Rayleigh scattering."]);
+}
+
+#[test]
+fn a_session_whose_model_cannot_be_asked_is_not_imported() {
+    let mut desk = Desk::gemini([gemini::text("Fine.")]);
+    desk.set("ANTHROPIC_API_KEY", "");
+    desk.set("ANTHROPIC_BASE_URL", "");
+    let record = json!({"type": "assistant", "uuid": "a1", "parentUuid": null, "sessionId": "s1",
+        "timestamp": "2026-01-02T03:04:06Z", "message": {"id": "msg_1", "type": "message", "role": "assistant",
+            "model": "claude-opus-4-5", "content": [{"type": "text", "text": "Good day."}]}});
+    desk.write("work/claude.jsonl", &format!("{record}\n"));
+    let said = text(&desk.run(&["--resume", "claude.jsonl", "-p", "Go on."]).stderr);
+    assert!(said.contains("no key for anthropic") && said.contains("another model with -m"), "{said}");
+    assert!(desk.sessions().is_empty());
+}

@@ -1,0 +1,126 @@
+//! Conversations fit, or it is said why they do not.
+
+use longhaul_testkit::fake_provider::{Reply, gemini, openai};
+use serde_json::{Value, json};
+
+use crate::support::{Desk, Wire, lines, text, types, words};
+
+const OFFLINE: &str = r#""compaction": {"summariser": "offline"}"#;
+
+fn desk_with_window(window: u64, compaction: &str, replies: impl IntoIterator<Item = Reply>) -> Desk {
+    let desk = Desk::gemini(replies);
+    desk.settings(&format!(
+        r#"{{"longhaul": {{"windows": {{"gemini-2.5-flash": {window}}}, {compaction}}}}}"#
+    ));
+    desk
+}
+
+#[test]
+fn a_message_that_does_not_fit_is_not_sent_but_kept() {
+    let desk = desk_with_window(4_000, OFFLINE, []);
+    let long = words(3_000);
+    desk.check_fails(&["-p", &long], &["the message does not fit", "of 4,000 are left", "shorten it"]);
+    assert!(desk.server.requests().is_empty());
+    assert!(desk.session().contains("word2999"));
+    let output = desk.say(&["-p", &long, "--output-format", "stream-json"]);
+    let lines = lines(&text(&output.stdout));
+    assert_eq!(types(&lines), ["init", "overflow", "result"]);
+    let overflow = &lines[1];
+    assert!(overflow["request_tokens"].as_u64() > overflow["remaining_tokens"].as_u64(), "{overflow}");
+    let result = &lines[2];
+    assert_eq!((&result["status"], &result["overflow"]["window"]), (&json!("overflow"), &json!(4_000)));
+}
+
+#[test]
+fn a_small_window_is_enough_for_a_long_conversation() {
+    let answers = (0..8).map(|turn| gemini::text(&format!("Answer {turn}. {}", words(250))));
+    let desk = desk_with_window(6_000, OFFLINE, answers);
+    desk.answer(&["-p", &format!("Never push to main. {}", words(100))]);
+    let mut compacted = 0;
+    for turn in 1..8 {
+        let prompt = format!("Question {turn}. {}", words(100));
+        let output = desk.say(&["-p", &prompt, "--resume", "--output-format", "stream-json"]);
+        assert!(output.status.success(), "turn {turn}: {}", text(&output.stderr));
+        let lines = lines(&text(&output.stdout));
+        let is_applied = |line: &&Value| line["type"] == "compaction" && line["phase"] == "applied";
+        let applied = lines.iter().filter(is_applied).count();
+        assert_eq!(lines.last().expect("a result")["compactions"].as_array().map(Vec::len), Some(applied));
+        assert_eq!(applied > 0, text(&output.stderr).contains("compacted:"), "{}", text(&output.stderr));
+        compacted += applied;
+    }
+    assert!(compacted > 0);
+    let last = desk.server.requests().last().expect("a request").body["contents"].to_string();
+    assert!(last.contains("Never push to main.") && last.contains("<state_snapshot"), "{last}");
+    assert!(last.len() / 4 < 6_000, "{}", last.len());
+}
+
+#[test]
+fn a_model_writes_the_snapshot_unless_told_otherwise() {
+    let snapshot = "<state_snapshot><overall_goal>Talk about word0001.</overall_goal></state_snapshot>";
+    let replies = [gemini::text(&words(900)), gemini::text(snapshot), gemini::text("Fine.")];
+    let desk = desk_with_window(6_000, r#""compaction": {"model": "flash"}"#, replies);
+    desk.answer(&["-p", "Recite."]);
+    let output = desk.say(&["-p", &words(400), "--resume", "--output-format", "json"]);
+    let result: Value =
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", text(&output.stderr)));
+    assert_eq!(result["text"], "Fine.", "{}", text(&output.stderr));
+    assert!(result["cost"]["compactions"].as_f64().is_some_and(|cost| cost > 0.0), "{result}");
+    let requests = desk.server.requests();
+    assert!(requests[1].target.contains("gemini-3-flash-preview"), "{}", requests[1].target);
+    assert!(desk.last_said().concat().contains("Talk about word0001."));
+}
+
+#[test]
+fn a_refused_length_leads_to_one_more_try() {
+    let replies = [openai::text(&words(3_000)), openai::too_long(), openai::text("Fine.")];
+    let desk = Desk::new(Wire::OpenAi, replies);
+    desk.settings(&format!(r#"{{"longhaul": {{{OFFLINE}}}}}"#));
+    desk.answer(&["-p", "Recite."]);
+    let output = desk.say(&["-p", "Again.", "--resume"]);
+    assert_eq!(text(&output.stdout), "Fine.\n", "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("asking again with less"), "{}", text(&output.stderr));
+    let lengths: Vec<usize> =
+        desk.server.requests().iter().map(|request| request.body.to_string().len()).collect();
+    assert!(lengths[2] < lengths[1], "{lengths:?}");
+    let desk = Desk::new(Wire::OpenAi, (0..9).map(|_| openai::too_long()));
+    desk.check_fails(&["-p", "hi"], &["does not fit in the context window"]);
+    assert!(desk.server.requests().len() <= 2);
+}
+
+#[test]
+fn compress_and_eval_ask_a_model() {
+    let snapshot = "<state_snapshot><overall_goal>Fix every module.</overall_goal></state_snapshot>";
+    let desk = Desk::gemini((0..200).map(|_| gemini::text(snapshot)));
+    let contents: Vec<Value> = (0..40)
+        .flat_map(|turn| {
+            let asked = json!({"role": "user", "parts": [{"text": format!("Fix module_{turn}. {}", words(60))}]});
+            let answered = json!({"role": "model", "parts": [{"text": format!("Fixed src/module_{turn}.rs. {}", words(60))}]});
+            [asked, answered]
+        })
+        .collect();
+    desk.write("work/in.json", &json!({"contents": contents}).to_string());
+    let arguments = [
+        "compress",
+        "in.json",
+        "--force",
+        "--summariser",
+        "model",
+        "-m",
+        "flash",
+        "--json",
+        "-o",
+        "out.json",
+    ];
+    let output = desk.run(&arguments);
+    let said = text(&output.stderr);
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
+    assert_eq!((&result["status"], &result["report"]["summariser"]), (&json!("compressed"), &json!("model")));
+    assert!(result["snapshot"].as_str().is_some_and(|snapshot| snapshot.contains("Fix every module.")));
+    assert!(said.contains("1 call") && said.contains('$'), "{said}");
+    assert!(desk.path("work/out.json").exists());
+    let output = desk.run(&["eval", "in.json", "--small", "--only", "--summariser", "model", "-m", "flash"]);
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(text(&output.stdout).contains("longhaul-model"), "{}", text(&output.stdout));
+    assert!(said.contains("calls") && said.contains('$'), "{said}");
+}

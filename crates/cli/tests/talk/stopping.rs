@@ -1,0 +1,101 @@
+//! Ctrl-C stops, and leaves everything in order.
+#![cfg(unix)]
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command};
+
+use longhaul_testkit::fake_provider::{FakeProvider, Step, gemini};
+use serde_json::json;
+
+use crate::support::{Desk, lines, text, words};
+
+/// Presses Ctrl-C.
+fn interrupt(child: &Child) {
+    let done = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(done.success());
+}
+
+fn wait_for_request(server: &FakeProvider) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(server.request_arrived());
+}
+
+#[test]
+fn an_answer_under_way_is_cut_short_and_kept() {
+    let stalls = gemini::texts(&["Hel\n", "lo."]).only(1, Step::Stall);
+    let desk = Desk::gemini([stalls, gemini::text("Hello to you.")]);
+    let mut child = desk.start(&["-p", "hi"]);
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    let mut first = String::new();
+    stdout.read_line(&mut first).expect("it prints");
+    assert_eq!(first, "Hel\n");
+    interrupt(&child);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert_eq!(text(&output.stderr), "cancelled\n");
+    desk.check_no_key(&output);
+    assert_eq!(desk.answer(&["--resume", "-p", "Go on."]), "Hello to you.\n");
+    assert_eq!(desk.last_said(), ["hi", "Hel\n", "Go on."]);
+}
+
+#[test]
+fn a_model_that_says_nothing_can_be_stopped() {
+    let desk = Desk::gemini([gemini::text("").only(0, Step::Stall), gemini::text("Yes.")]);
+    let mut child = desk.start(&["-p", "hi", "--output-format", "stream-json"]);
+    wait_for_request(&desk.server);
+    interrupt(&child);
+    let mut printed = String::new();
+    child.stdout.take().expect("piped").read_to_string(&mut printed).expect("text");
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let lines = lines(&printed);
+    assert_eq!(lines.last().expect("a result")["status"], "cancelled");
+    assert_eq!(desk.answer(&["--resume", "-p", "Are you there?"]), "Yes.\n");
+    // Neighbouring messages of the user's stand side by side.
+    assert!(desk.last_said().concat().ends_with("hiAre you there?"), "{:?}", desk.last_said());
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let stalls = gemini::texts(&["one\n", "two\n"]).only(2, Step::Stall);
+    let desk = Desk::gemini([stalls]);
+    let mut child = desk.start(&["-p", "hi"]);
+    drop(child.stdout.take());
+    // The second piece finds nobody, which ends the call although the server stalls.
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_compaction_under_way_leaves_nothing_behind() {
+    let desk = Desk::gemini([gemini::text("").only(0, Step::Stall)]);
+    let contents: Vec<_> = (0..20)
+        .map(|turn| json!({"role": if turn % 2 == 0 { "user" } else { "model" }, "parts": [{"text": words(200)}]}))
+        .collect();
+    desk.write("work/in.json", &json!({"contents": contents}).to_string());
+    let arguments =
+        ["compress", "in.json", "--force", "--summariser", "model", "-m", "flash", "-o", "out.json"];
+    let child = desk.command(&arguments).spawn().expect("it runs");
+    wait_for_request(&desk.server);
+    interrupt(&child);
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    let left = longhaul_testkit::files_below(&desk.path("work"));
+    assert_eq!(left, [desk.path("work/in.json")]);
+}
+
+#[test]
+fn a_session_has_one_writer_and_survives_its_sudden_end() {
+    let stalls = gemini::texts(&["Hel\n", "lo."]).only(1, Step::Stall);
+    let desk = Desk::gemini([stalls, gemini::text("Yes.")]);
+    let mut child = desk.start(&["-p", "hi"]);
+    wait_for_request(&desk.server);
+    desk.check_fails(&["--resume", "-p", "Me too."], &["is in use", "end the program that writes it"]);
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    assert_eq!(desk.answer(&["--resume", "-p", "Are you there?"]), "Yes.\n");
+    let said = desk.last_said().concat();
+    assert!(
+        said.starts_with("hi") && said.ends_with("Are you there?") && !said.contains("Me too."),
+        "{said}"
+    );
+}
