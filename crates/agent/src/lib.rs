@@ -51,6 +51,8 @@
 //!     model: &model,
 //!     summariser: &Offline,
 //!     files: &Folder::new(folder.path()),
+//!     counter: None,
+//!     telemetry: None,
 //!     calibration: None,
 //!     events: &|event| if let Event::TextDelta(text) = event { print!("{text}") },
 //!     now: &|| at,

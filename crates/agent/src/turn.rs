@@ -4,6 +4,7 @@
 mod tests;
 
 use std::future::poll_fn;
+use std::path::Path;
 use std::time::Duration;
 
 use longhaul_context::{
@@ -15,7 +16,8 @@ use longhaul_conversation::{
     Timestamp, TokenCount,
 };
 use longhaul_engine::{
-    CalibrationFile, Conversation, EngineError, Files, Means, Outcome, Stamp, Summariser, observe_request,
+    CalibrationFile, Conversation, Counter, EngineError, Files, Means, Outcome, Stamp, Summariser,
+    append_telemetry, observe_request, telemetry_records,
 };
 use longhaul_session::{FragmentContent, Log, RecordedFragment};
 use longhaul_workspace::{Patience, WorkspaceError};
@@ -65,6 +67,10 @@ pub struct Host<'a> {
     pub summariser: &'a dyn Summariser,
     /// Saves texts that compactions leave out.
     pub files: &'a dyn Files,
+    /// Counts exactly, where a setting asks for it.
+    pub counter: Option<&'a dyn Counter>,
+    /// Where a line is written for each compaction, with figures and no text.
+    pub telemetry: Option<&'a Path>,
     /// Keeps what is learned about the model's way of counting.
     pub calibration: Option<&'a CalibrationFile>,
     /// Hears of what happens.
@@ -243,6 +249,11 @@ impl Agent {
         for warning in &outcome.result.warnings {
             (host.events)(Event::Warning(warning.clone()));
         }
+        if let Some(path) = host.telemetry
+            && let Err(error) = append_telemetry(path, &telemetry_records(outcome, (host.now)()))
+        {
+            (host.events)(Event::Warning(error.to_string()));
+        }
         self.warn(host);
         outcome.result.status
     }
@@ -400,7 +411,14 @@ fn means<'a>(
     events: &'a (dyn Fn(longhaul_engine::Event) + Send + Sync),
     clock: &'a (dyn Fn() -> Duration + Send + Sync),
 ) -> Means<'a> {
-    Means { summariser: host.summariser, files: host.files, counter: None, pre_compress: None, events, clock }
+    Means {
+        summariser: host.summariser,
+        files: host.files,
+        counter: host.counter,
+        pre_compress: None,
+        events,
+        clock,
+    }
 }
 
 fn end_with(overflow: Overflow, host: &Host<'_>) -> TurnEnd {

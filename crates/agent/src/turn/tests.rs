@@ -86,6 +86,8 @@ impl Trial {
             model,
             summariser: &Offline,
             files: &files,
+            counter: None,
+            telemetry: Some(&folder.path().join("telemetry.jsonl")),
             calibration: None,
             events: &hear,
             now: &|| Timestamp::from_millis(AT),
@@ -249,6 +251,8 @@ fn what_is_said_is_on_the_disk_before_it_is_sent() {
         model: &model,
         summariser: &Offline,
         files: &files,
+        counter: None,
+        telemetry: None,
         calibration: None,
         events: &|_| {},
         now: &|| Timestamp::from_millis(AT),
@@ -415,6 +419,8 @@ fn what_is_learned_is_kept() {
         model: &model,
         summariser: &Offline,
         files: &Folder::new(trial.folder.path()),
+        counter: None,
+        telemetry: None,
         calibration: Some(&file),
         events: &|_| {},
         now: &|| Timestamp::from_millis(AT),
@@ -424,4 +430,21 @@ fn what_is_learned_is_kept() {
     assert!(file.load().expect("it was written").multiplier("m") > 1.0);
     trial.agent.settings.model.name = "other".into();
     assert!(!file.load().expect("it is there").knows("other"));
+}
+
+#[test]
+fn compactions_leave_figures_and_no_words() {
+    let mut trial = Trial::new(8_000);
+    let replies: Vec<ScriptedReply> = (0..12).map(|_| ScriptedReply::text(words(900))).collect();
+    let model = ScriptedModel::new(replies);
+    for _ in 0..12 {
+        trial.run("Tell me of the secretword again.", &model);
+    }
+    let text = fs::read_to_string(trial.folder.path().join("telemetry.jsonl")).expect("it was written");
+    let records: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("one object a line")).collect();
+    let first = records.first().expect("a compaction");
+    assert_eq!(first["event"], "chat_compression");
+    assert!(first["tokens_after"].as_u64() < first["tokens_before"].as_u64(), "{first}");
+    assert!(!text.contains("secretword"));
 }

@@ -1,8 +1,10 @@
 //! What the settings say about compaction.
 
+use std::path::{Path, PathBuf};
+
 use longhaul_context::Threshold;
 use longhaul_conversation::TokenCount;
-use longhaul_engine::{Fallback, Verify};
+use longhaul_engine::{Counting, Fallback, PreCompressWhen, SpendCaps, Verify};
 use serde_json::Value;
 
 use super::document::Content;
@@ -71,7 +73,26 @@ impl Settings {
             _ => Fallback::Offline,
         };
         let verify = word("verify").and_then(Verify::from_word).unwrap_or_default();
-        longhaul_engine::Settings { fallback, verify, ..longhaul_engine::Settings::default() }
+        let counting = match word("count") {
+            Some("exact") => Counting::Exact,
+            _ => Counting::Estimated,
+        };
+        let pre_compress = match self.value(&["longhaul", "hooks", "preCompress"]).and_then(Value::as_str) {
+            Some("when-needed") => PreCompressWhen::WhenNeeded,
+            _ => PreCompressWhen::EveryTurn,
+        };
+        let caps = SpendCaps {
+            tokens: self.value(&["longhaul", "compaction", "maxTokens"]).and_then(kind::tokens),
+            money: self.value(&["longhaul", "compaction", "maxCost"]).and_then(Value::as_f64),
+        };
+        let defaults = longhaul_engine::Settings::default();
+        longhaul_engine::Settings { fallback, verify, counting, pre_compress, caps, ..defaults }
+    }
+
+    /// The file for figures about compactions; one without a folder lies in the home.
+    pub(crate) fn telemetry_file(&self, home: &Path) -> Option<PathBuf> {
+        let file = self.text(&["longhaul", "telemetry", "file"])?;
+        (!file.is_empty()).then(|| home.join(file))
     }
 
     /// What a compaction should get below.

@@ -64,6 +64,25 @@ pub(crate) const OURS: &[Key] = &[
         "How a model's summary is checked: by measuring what it kept, by a second call, both, or not at all.",
     ),
     key(
+        "longhaul.compaction.count",
+        Kind::OneOf(&["estimated", "exact"]),
+        "`\"estimated\"`",
+        "How sizes are measured before and after: by estimate, or by the provider; where it cannot, nothing is changed.",
+    ),
+    key(
+        "longhaul.compaction.maxTokens",
+        Kind::Tokens,
+        "none",
+        "What models may be asked for snapshots in one session, in tokens read and written; then they are written offline.",
+    ),
+    key("longhaul.compaction.maxCost", Kind::Price, "none", "The same in dollars, where prices are known."),
+    key(
+        "longhaul.telemetry.file",
+        Kind::Text,
+        "none",
+        "A file that gets a line of JSON for each compaction and each shortened output: figures, never text.",
+    ),
+    key(
         "longhaul.compaction.summariser",
         Kind::OneOf(&["model", "offline"]),
         "`\"model\"`",

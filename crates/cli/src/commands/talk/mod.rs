@@ -15,8 +15,9 @@ use longhaul_agent::{
     Agent, AgentError, Host, ModelProfile, Settings as AgentSettings, Surroundings, TurnEnd,
 };
 use longhaul_context::{BudgetSettings, Estimator};
-use longhaul_conversation::FinishReason;
-use longhaul_engine::{CalibrationFile, EngineError, Folder, Offline, Summariser};
+use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCount};
+use longhaul_engine::{BoxFuture, CalibrationFile, Counter, EngineError, Folder, Offline, Summariser};
+use longhaul_providers::HttpModel;
 use longhaul_workspace::Home;
 use uuid::Uuid;
 
@@ -126,12 +127,16 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         Some(compressor) => Box::new(priced(compressor)),
         None => Box::new(Offline),
     };
+    let counter = ProviderCounter { http: &chosen.http, model: &chosen.name };
+    let telemetry = settings.telemetry_file(home.root());
     let end = until_interrupted(async |cancel| {
         reporter.stop_with(cancel);
         let host = Host {
             model: &chosen.http,
             summariser: summariser.as_ref(),
             files: &files,
+            counter: Some(&counter),
+            telemetry: telemetry.as_deref(),
             calibration: Some(&calibration),
             events: &|event| reporter.hear(event),
             now: &now,
@@ -233,4 +238,21 @@ fn into_result(end: TurnEnd, session: &str) -> anyhow::Result<()> {
 fn note(text: &str, color: Color) {
     let label = Screen::of_stderr(color).faint("note:");
     output::print_aside(&format!("{label} {}\n", visible(text)));
+}
+
+/// Counts a conversation as its provider does.
+struct ProviderCounter<'a> {
+    http: &'a HttpModel,
+    model: &'a str,
+}
+
+impl Counter for ProviderCounter<'_> {
+    fn count<'a>(&'a self, messages: &'a [Message]) -> BoxFuture<'a, Result<TokenCount, ModelError>> {
+        let request =
+            Request { model: self.model.to_string(), messages: messages.to_vec(), ..Request::default() };
+        Box::pin(async move {
+            let reason = "this provider has no way to count".to_string();
+            self.http.count(request).await?.ok_or(ModelError::Refused { reason })
+        })
+    }
 }
