@@ -19,6 +19,16 @@ pub(crate) struct Out<'s> {
     /// The number in the last id that was made up.
     made_up: Cell<usize>,
     wants_changes: bool,
+    memory: Memory,
+}
+
+/// How much a reader may keep of what it has handed over already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Memory {
+    /// Everything: whoever listens keeps it too.
+    Whole,
+    /// A bounded part, so that sessions of any size can be read.
+    Bounded,
 }
 
 /// What outlives an [`Out`], so that a reading that was put aside can go on.
@@ -40,10 +50,28 @@ impl<'s> Out<'s> {
         Self { wants_changes: true, ..Self::resume(Kept::new(format), sink) }
     }
 
+    /// The same for a reader that may keep so much.
+    pub(crate) fn with_memory(self, memory: Memory) -> Self {
+        Self { memory, ..self }
+    }
+
+    /// Whether a reader may keep only a part of what it has handed over.
+    pub(crate) fn is_bounded(&self) -> bool {
+        self.memory == Memory::Bounded
+    }
+
     /// Goes on where another left off. The reader itself keeps the messages; `sink` is told of warnings only.
     pub(crate) fn resume(kept: Kept, sink: &'s mut dyn FnMut(Event)) -> Self {
         let Kept { info, ordinals, made_up } = kept;
-        Self { info, sink, line: None, ordinals, made_up: Cell::new(made_up), wants_changes: false }
+        Self {
+            info,
+            sink,
+            line: None,
+            ordinals,
+            made_up: Cell::new(made_up),
+            wants_changes: false,
+            memory: Memory::Whole,
+        }
     }
 
     /// Puts the reading aside.

@@ -8,8 +8,8 @@ use longhaul_conversation::{
     Transcript,
 };
 use longhaul_session::{
-    Compaction, CompactionReport, Entry, EntryKind, HostRecord, Log, LogError, Mask, Masking, NewSession,
-    PinChange, Recovery, Replay, RewriteState, SessionKind, Setup, read_session, response_id,
+    Compaction, CompactionReport, Entry, EntryKind, Event, HostRecord, Log, LogError, Mask, Masking,
+    NewSession, PinChange, Recovery, Replay, RewriteState, SessionKind, Setup, read_session, response_id,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -362,4 +362,41 @@ fn a_session_of_another_agent_is_left_alone_however_it_is_named() {
     assert!(matches!(Log::open(&path, &session("fresh")), Err(LogError::OtherFormat { .. })));
     assert!(matches!(Log::open_existing(&path), Err(LogError::OtherFormat { .. })));
     assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
+}
+
+/// What the pieces of a log give when they are folded as they come, and how many warnings there are.
+fn fold(log: &Log) -> (Transcript, usize) {
+    let (mut transcript, mut warnings) = (Transcript::default(), 0);
+    let file = fs::File::open(log.path()).expect("a file");
+    longhaul_session::read(file, &mut |event| match event {
+        Event::Change(change) => transcript.apply(change),
+        Event::Warning(_) => warnings += 1,
+        Event::Side { .. } => {}
+    })
+    .expect("readable");
+    (transcript, warnings)
+}
+
+#[test]
+fn reading_piece_by_piece_needs_no_more_than_the_newest_messages() {
+    let (_root, mut log) = new_log();
+    for round in 0..300 {
+        let part = Part::user_text(format!("round {round} ").repeat(10_000));
+        let long = Message::new(format!("long{round}"), Role::User, vec![part]);
+        log.append(&long).expect("appended");
+    }
+    appended(&mut log, "u1 a1 u2");
+    compact(&mut log, "k", "u1 a1 u2");
+    // Folded as they come, the pieces give what the whole session is.
+    let (folded, warnings) = fold(&log);
+    assert!(same(&folded, &log.replay().transcript()));
+    assert_eq!(warnings, 0);
+    // What was forgotten is not shown again, and that is said; a whole reading has it all.
+    log.undo(None, None).expect("undone");
+    let (folded, warnings) = fold(&log);
+    let count = folded.messages().len();
+    assert!(count < 303 && warnings == 1, "{count} {warnings}");
+    let whole = read_session(fs::File::open(log.path()).expect("a file")).expect("readable");
+    assert!(same(&whole.transcript, &log.replay().transcript()));
+    assert_eq!(whole.transcript.messages().len(), 303);
 }

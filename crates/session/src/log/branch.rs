@@ -119,6 +119,19 @@ impl Branch {
         said
     }
 
+    /// Forgets what a message said; it keeps its place.
+    pub(crate) fn forget(&mut self, id: &MessageId) {
+        if let Some(message) = self.messages.get_mut(id) {
+            *message =
+                Message { ordinal: message.ordinal, ..Message::new(id.clone(), message.role, Vec::new()) };
+        }
+    }
+
+    /// Forgets what was taken back, or left behind by another program.
+    pub(crate) fn forget_left(&mut self) {
+        self.left.clear();
+    }
+
     /// Carries out a change to what was said.
     pub(crate) fn apply(&mut self, change: Change) -> Effect {
         match change {

@@ -9,8 +9,8 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_conversation::{
-    Body, CallId, Change, Extra, Message, MessageId, Origin, Output, Part, Role, Thought, TokenCount,
-    ToolCall, ToolResult, ToolStatus, Usage, Vendor,
+    Body, CallId, Change, Extra, MediaData, Message, MessageId, Origin, Output, Part, Role, Thought,
+    TokenCount, ToolCall, ToolResult, ToolStatus, Usage, Vendor,
 };
 use serde_json::{Map, Value};
 
@@ -44,6 +44,32 @@ pub(super) const JSON: Known = Known {
     unread: &[],
 };
 
+/// Messages are written again within so many others, when their results arrive.
+const REPEATS: usize = 64;
+
+/// About how much memory a part takes.
+fn size_of_part(part: &Part) -> usize {
+    let body = match &part.body {
+        Body::Text(text) => text.len(),
+        Body::Thought(thought) => thought.text.len(),
+        Body::Call(call) => call.args.to_string().len(),
+        Body::Result(result) => {
+            let structured = match &result.output {
+                Output::Text(text) => text.len(),
+                Output::Structured(value) => value.to_string().len(),
+                Output::Empty => 0,
+            };
+            structured + result.nested.iter().map(size_of_part).sum::<usize>()
+        }
+        Body::Media(media) => match &media.data {
+            MediaData::Base64(data) => data.len(),
+            MediaData::Omitted { .. } => 0,
+        },
+        Body::File(_) | Body::Opaque(_) => 64,
+    };
+    body + 64
+}
+
 fn is_record(record: &Object<'_>) -> bool {
     let is_header = record.has("sessionId") && record.has("projectHash");
     let is_mark = ["$set", "$rewindTo", "$longhaul"].iter().any(|key| record.has(key));
@@ -65,7 +91,20 @@ pub(crate) struct Gemini {
     pub(crate) pins: Vec<PinChange>,
     pub(crate) fragments: Vec<RecordedFragment>,
     pub(crate) host: Option<HostRecord>,
+    held: Held,
 }
+
+/// The messages that a reader with bounded memory still has, the oldest first.
+#[derive(Clone, Debug, Default)]
+struct Held {
+    messages: VecDeque<(MessageId, usize)>,
+    bytes: usize,
+    forgotten: HashSet<MessageId>,
+}
+
+/// A reader with bounded memory keeps about so many bytes of messages: far more than any window holds, so that what a
+/// compaction keeps is always among them.
+const MOST_HELD: usize = 24_000_000;
 
 impl Reader for Gemini {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
@@ -157,16 +196,52 @@ impl Gemini {
             self.branch.apply(change);
             return;
         }
+        if out.is_bounded() {
+            self.hold(&change);
+        }
         match self.branch.apply(change.clone()) {
             Effect::Same => out.change(change),
             Effect::Anew => self.show_anew(out),
         }
     }
 
+    /// Forgets the oldest messages as far as new ones need the room.
+    fn hold(&mut self, change: &Change) {
+        self.branch.forget_left();
+        let (Change::Put(message) | Change::PutAfter { message, .. }) = change else { return };
+        let size = message.parts.iter().map(size_of_part).sum();
+        self.held.forgotten.remove(&message.id);
+        self.held.messages.push_back((message.id.clone(), size));
+        self.held.bytes += size;
+        while self.held.bytes > MOST_HELD
+            && let Some((id, size)) = self.held.messages.pop_front()
+        {
+            self.held.bytes -= size;
+            // A message that was written again stands further behind once more.
+            if self.held.messages.iter().rev().take(REPEATS).all(|(later, _)| *later != id) {
+                self.branch.forget(&id);
+                self.held.forgotten.insert(id);
+            }
+        }
+    }
+
     fn show_anew(&self, out: &mut Out<'_>) {
-        if out.wants_changes() {
-            out.change(Change::Restart);
-            self.branch.visible().into_iter().for_each(|message| out.change(Change::Put(message)));
+        if !out.wants_changes() {
+            return;
+        }
+        out.change(Change::Restart);
+        let mut missing = 0;
+        for message in self.branch.visible() {
+            if self.held.forgotten.contains(&message.id) {
+                missing += 1;
+            } else {
+                out.change(Change::Put(message));
+            }
+        }
+        if missing > 0 {
+            out.warn(format!(
+                "{missing} messages that come back are too far behind to be read again; they are left out here"
+            ));
         }
     }
 

@@ -30,7 +30,7 @@ use longhaul_conversation::{Change, Message, Transcript};
 use crate::detect::{Found, find_format};
 use crate::json::{Json, Object};
 use crate::lines::{Line, Lines, explain, mend, text_of};
-use crate::out::Out;
+use crate::out::{Memory, Out};
 use crate::{Event, Format, ReadError, SessionInfo, Warning};
 
 /// Reads one format, record by record.
@@ -109,11 +109,22 @@ pub struct SideChain {
 }
 
 /// Reads a session of any known format and hands each piece to `sink` as it is found.
+///
+/// Memory stays bounded, whatever the size of the session. There is one price: where a log undoes a compaction of more
+/// than that, the messages from before cannot be handed over a second time, and a warning says so.
 pub fn read(input: impl Read, sink: &mut dyn FnMut(Event)) -> Result<SessionInfo, ReadError> {
+    read_with(input, Memory::Bounded, sink)
+}
+
+fn read_with(
+    input: impl Read,
+    memory: Memory,
+    sink: &mut dyn FnMut(Event),
+) -> Result<SessionInfo, ReadError> {
     let (found, rest) = find_format(Lines::new(input))?;
     match found {
         Found::Lines { known, head } => {
-            let mut out = Out::new(known.format, sink);
+            let mut out = Out::new(known.format, sink).with_memory(memory);
             let mut reader = (known.open)();
             for line in head {
                 read_line(known, reader.as_mut(), &line.as_line(), &mut out);
@@ -128,7 +139,7 @@ pub fn read(input: impl Read, sink: &mut dyn FnMut(Event)) -> Result<SessionInfo
             Ok(out.info)
         }
         Found::Document { known, text, lossy, mended } => {
-            let mut out = Out::new(known.format, sink);
+            let mut out = Out::new(known.format, sink).with_memory(memory);
             warn_about_text(lossy, mended, &mut out);
             let document =
                 Json::parse(&text).map_err(|error| ReadError::BrokenJson { reason: error.to_string() })?;
@@ -138,7 +149,7 @@ pub fn read(input: impl Read, sink: &mut dyn FnMut(Event)) -> Result<SessionInfo
             Ok(out.info)
         }
         Found::Text { known, text, lossy } => {
-            let mut out = Out::new(known.format, sink);
+            let mut out = Out::new(known.format, sink).with_memory(memory);
             warn_about_text(lossy, false, &mut out);
             (known.read)(&text, &mut out);
             Ok(out.info)
@@ -191,7 +202,7 @@ pub fn read_session_watched(
     let mut side_chains: Vec<SideChain> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut warnings = Vec::new();
-    let info = read(input, &mut |event| match event {
+    let info = read_with(input, Memory::Whole, &mut |event| match event {
         Event::Change(mut change) => {
             watch(&mut change);
             transcript.apply(change);

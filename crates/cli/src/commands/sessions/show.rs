@@ -1,12 +1,13 @@
 //! `longhaul sessions show SESSION`: what was said in a session, and what became of it.
 
+use std::collections::HashMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use longhaul_archive::parse_mark;
-use longhaul_conversation::{Body, Message, Ordinal, Part, Role, Transcript};
+use longhaul_conversation::{Body, CallId, Message, Ordinal, Part, Role, Transcript};
 use longhaul_session::{Format, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_session};
 use serde_json::{Value, json};
 
@@ -60,12 +61,16 @@ pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
     if options.message.is_none() {
         head(&mut page, &shown, messages.len());
     }
+    let names = shown.tool_names();
     let room = if options.full || options.message.is_some() { usize::MAX } else { LINES };
     for message in messages {
-        show(&mut page, message, room);
+        show(&mut page, message, &names, room);
     }
     crate::output::print(&page.into_text())
 }
+
+/// Which tool each call was for.
+type Names = HashMap<CallId, String>;
 
 /// A session as it is shown.
 struct Shown {
@@ -93,6 +98,11 @@ impl Shown {
             Some(replay) => replay.said(),
             None => self.transcript.messages().iter().collect(),
         }
+    }
+
+    fn tool_names(&self) -> Names {
+        let calls = self.said().into_iter().flat_map(Message::calls);
+        calls.map(|call| (call.id.clone(), call.name.clone())).collect()
     }
 
     fn rewrites(&self) -> &[Rewrite] {
@@ -141,7 +151,7 @@ fn told(rewrite: &Rewrite) -> String {
     }
 }
 
-fn show(page: &mut Page, message: &Message, room: usize) {
+fn show(page: &mut Page, message: &Message, names: &Names, room: usize) {
     page.gap();
     let mark = message.ordinal.map(|mark| mark.to_string()).unwrap_or_default();
     let who = match message.role {
@@ -153,7 +163,7 @@ fn show(page: &mut Page, message: &Message, room: usize) {
     let line = format!("{} {who}  {}", page.screen.strong(&mark), page.screen.faint(&at));
     page.line(&line);
     for part in &message.parts {
-        let (title, text) = body(part);
+        let (title, text) = body(part, names);
         if let Some(title) = title {
             page.line(&fit(&visible(&format!("  {title}")), page.screen.width));
         }
@@ -175,13 +185,14 @@ fn lines(page: &mut Page, text: &str, room: usize) {
 }
 
 /// A part as a title, where it has one, and its text.
-fn body(part: &Part) -> (Option<String>, String) {
+fn body(part: &Part, names: &Names) -> (Option<String>, String) {
     match &part.body {
         Body::Text(text) => (None, text.clone()),
         Body::Thought(thought) => (Some("(thought)".into()), thought.text.clone()),
         Body::Call(call) => (Some(format!("→ {} {}", call.name, call.args)), String::new()),
         Body::Result(result) => {
-            let name = result.name.as_deref().unwrap_or("tool");
+            let name = result.name.as_ref().or_else(|| names.get(&result.call));
+            let name = name.map_or("tool", String::as_str);
             (Some(format!("← {name}")), result.readable().into_owned())
         }
         Body::Media(media) => (Some(format!("({})", media.mime)), String::new()),
@@ -192,8 +203,9 @@ fn body(part: &Part) -> (Option<String>, String) {
 
 fn json(session: &Shown, messages: &[&Message]) -> Value {
     let info = &session.info;
+    let names = session.tool_names();
     let parts = |part: &Part| {
-        let (title, text) = body(part);
+        let (title, text) = body(part, &names);
         json!({"origin": part.origin.as_str(), "title": title, "text": text})
     };
     let messages = messages.iter().map(|message| {
