@@ -9,14 +9,15 @@ use std::path::Path;
 use longhaul_context::{Estimator, Gauge, PinId, PlanOptions, Tracker, Trigger};
 use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, Transcript};
 use longhaul_session::{
-    Entry, EntryKind, Log, LogError, NewSession, PinChange, RecordedFragment, RewriteState,
+    Entry, EntryKind, Log, LogError, NewSession, PinChange, RecordedFragment, Rewrite, RewriteKind,
+    RewriteState,
 };
 use tokio_util::sync::CancellationToken;
 
 use self::record::{compaction_entry, host_record, read_host};
 use crate::outcome::Outcome;
 use crate::settings::{PreCompressWhen, Settings};
-use crate::state::State;
+use crate::state::{State, Wait};
 use crate::{EngineError, Event, HostState, Means, Subject, compact};
 
 /// A session that is open: its log, the transcript that follows from it, and what was learned from all that was said.
@@ -84,6 +85,19 @@ pub struct Conversation {
     host: HostState,
 }
 
+/// What the next automatic pass waits for when a session goes on: the same as if it had never been closed.
+fn wait_after(rewrites: &[Rewrite]) -> Wait {
+    if rewrites.last().is_some_and(|last| last.state == RewriteState::Undone) {
+        return Wait::Overflow;
+    }
+    let active = rewrites.iter().filter(|rewrite| rewrite.state == RewriteState::Active);
+    let mut compactions = active.filter_map(|rewrite| match &rewrite.kind {
+        RewriteKind::Compaction(compaction) => Some(compaction.report.tokens.after),
+        RewriteKind::Mask(_) => None,
+    });
+    compactions.next_back().map_or(Wait::Nothing, |since| Wait::Growth { since })
+}
+
 /// Names a record and tells when it was made. Ids and clocks are the host's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
@@ -113,9 +127,7 @@ impl Conversation {
     /// A conversation on a log that is open.
     pub fn on(log: Log, estimator: Estimator) -> Self {
         let host = log.replay().host().map(read_host).unwrap_or_default();
-        let was_undone =
-            log.replay().rewrites().last().is_some_and(|last| last.state == RewriteState::Undone);
-        let state = if was_undone { State::default().after_undo() } else { State::default() };
+        let state = State { wait: wait_after(log.replay().rewrites()), ..State::default() };
         let mut conversation = Self {
             log,
             transcript: Transcript::default(),

@@ -351,6 +351,19 @@ fn a_file_that_is_no_session_is_put_aside() {
     assert!(matches!(Log::open(&path, &session("fresh")), Err(LogError::OtherFormat { .. })));
 }
 
+#[test]
+fn a_session_of_another_agent_is_left_alone_however_it_is_named() {
+    let root = tempfile::tempdir().expect("a folder");
+    let path = root.path().join("claude.jsonl");
+    let record = json!({"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-01-02T03:04:05Z",
+        "message": {"role": "user", "content": "Hello"}});
+    let text = format!("{record}\n");
+    fs::write(&path, &text).expect("written");
+    assert!(matches!(Log::open(&path, &session("fresh")), Err(LogError::OtherFormat { .. })));
+    assert!(matches!(Log::open_existing(&path), Err(LogError::OtherFormat { .. })));
+    assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
+}
+
 /// What the pieces of a log give when they are folded as they come, and how many warnings there are.
 fn fold(log: &Log) -> (Transcript, usize) {
     let (mut transcript, mut warnings) = (Transcript::default(), 0);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use longhaul_conversation::{ModelError, TokenCount};
+use longhaul_conversation::{ModelError, TokenCount, WindowSource, context_window};
 use longhaul_providers::{
     HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
 };
@@ -33,6 +33,8 @@ pub(crate) struct Chosen {
     pub(crate) full_name: String,
     /// What it can take.
     pub(crate) window: TokenCount,
+    /// Whether that is assumed, because nobody knows or states it.
+    pub(crate) is_window_assumed: bool,
     /// How much of that must be left for the answer.
     pub(crate) output_reserve: Option<TokenCount>,
     /// What it costs, where known.
@@ -98,14 +100,16 @@ impl<'s> Models<'s> {
             return Err(ModelError::NoKey { provider: provider.name.clone(), looked_at: looked_at.clone() });
         }
         let stated = provider.models.get(choice.model).and_then(|model| model.window);
-        let window = stated.or_else(|| self.settings.window(choice.model));
+        let stated = stated.or_else(|| self.settings.window(choice.model));
+        let (window, source) = context_window(Some(choice.model), stated);
         let color = self.color;
         let http = HttpModel::new(provider.clone(), self.client.clone(), Surroundings::system());
         Ok(Chosen {
             http: http.on_wait(move |waiting| tell_wait(waiting, color)),
             name: choice.model.to_string(),
             full_name: self.providers.full_name(&choice),
-            window: window.unwrap_or_else(|| provider.window(choice.model)),
+            window,
+            is_window_assumed: source == WindowSource::Fallback,
             output_reserve: provider.output_reserve(choice.model),
             prices: provider.prices(choice.model),
         })

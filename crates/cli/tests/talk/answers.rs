@@ -187,3 +187,22 @@ fn a_busy_model_is_asked_again_and_that_is_told() {
         text(&output.stderr).contains("the model is busy") && text(&output.stderr).contains("trying again")
     );
 }
+
+#[test]
+fn a_window_that_nobody_knows_is_told() {
+    let desk = Desk::new(Wire::OpenAi, (0..2).map(|_| Wire::OpenAi.texts(&["Yes."])));
+    let said = text(&desk.run(&["-m", "llama99", "-p", "hi"]).stderr);
+    assert!(said.contains("the window of llama99 is not known, 1,048,576 tokens are assumed"), "{said}");
+    desk.settings(r#"{"longhaul": {"windows": {"llama99": "8k"}}}"#);
+    assert_eq!(text(&desk.run(&["-m", "llama99", "-p", "hi"]).stderr), "");
+}
+
+#[test]
+fn json_cannot_touch_the_terminal_and_a_pipe_gets_what_was_said() {
+    let odd = "\u{1b}[31mred\u{1b}[0m\r\n";
+    let desk = Desk::gemini((0..2).map(|_| gemini::text(odd)));
+    assert_eq!(desk.answer(&["-p", "hi"]), odd);
+    let printed = desk.answer(&["-p", "hi", "--output-format", "stream-json"]);
+    assert!(!printed.contains('\u{1b}'), "{printed}");
+    assert_eq!(lines(&printed).last().expect("a result")["text"], odd);
+}

@@ -204,6 +204,21 @@ fn a_session_goes_on_where_it_was() {
 }
 
 #[test]
+fn a_session_that_goes_on_waits_for_what_it_waited_for() {
+    let mut desk = Desk::new(12_000);
+    desk.work(16);
+    desk.compact(Trigger::Forced);
+    let wait = desk.conversation.state().wait;
+    assert!(matches!(wait, Wait::Growth { since } if since > TokenCount::ZERO), "{wait:?}");
+    let path = desk.conversation.log().path().to_path_buf();
+    let Desk { _folder: folder, conversation, .. } = desk;
+    drop(conversation);
+    let opened = Conversation::open(&path, &new_session(), Estimator::default()).expect("it opens");
+    assert_eq!(opened.state().wait, wait);
+    drop(folder);
+}
+
+#[test]
 fn what_a_model_recognised_as_a_rule_is_one_from_then_on() {
     let mut desk = Desk::new(12_000);
     desk.work(16);

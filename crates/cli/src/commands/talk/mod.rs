@@ -109,6 +109,12 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let found = options.resume.as_deref().map(open::find).transpose()?;
     let session_model = found.as_ref().and_then(Found::model);
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    if chosen.is_window_assumed {
+        let (name, window) = (&chosen.name, thousands(chosen.window.0));
+        reporter.warn(&format!(
+            "the window of {name} is not known, {window} tokens are assumed; state it in longhaul.windows"
+        ));
+    }
     let compressor = compressor(&models, settings, &chosen, reporter);
     let system = system::prompt(|name| std::env::var(name).ok(), surroundings.user_home.as_deref())?;
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
