@@ -400,16 +400,3 @@ fn reading_piece_by_piece_needs_no_more_than_the_newest_messages() {
     assert!(same(&whole.transcript, &log.replay().transcript()));
     assert_eq!(whole.transcript.messages().len(), 303);
 }
-
-#[test]
-fn a_session_of_another_agent_is_left_alone_however_it_is_named() {
-    let root = tempfile::tempdir().expect("a folder");
-    let path = root.path().join("claude.jsonl");
-    let record = json!({"type": "user", "uuid": "u1", "sessionId": "s1", "timestamp": "2026-01-02T03:04:05Z",
-        "message": {"role": "user", "content": "Hello"}});
-    let text = format!("{record}\n");
-    fs::write(&path, &text).expect("written");
-    assert!(matches!(Log::open(&path, &session("fresh")), Err(LogError::OtherFormat { .. })));
-    assert!(matches!(Log::open_existing(&path), Err(LogError::OtherFormat { .. })));
-    assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
-}
