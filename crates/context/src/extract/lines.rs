@@ -133,30 +133,25 @@ fn says_enough(text: &str, words: usize) -> bool {
 /// The counting ends at `most`: few are many enough.
 pub(crate) fn count_plain_words(text: &str, most: usize) -> usize {
     let bytes = text.as_bytes();
+    let is_letter = |byte: &u8| CLASS[*byte as usize] & LETTER != 0;
     let class_at = |at: usize| bytes.get(at).map_or(0, |byte| CLASS[*byte as usize]);
     let mut count = 0;
-    let mut before = 0;
     let mut at = 0;
-    while at < bytes.len() && count < most {
-        let class = class_at(at);
-        if class & LETTER == 0 {
-            before = class;
-            at += 1;
+    while count < most
+        && let Some(gap) = bytes[at..].iter().position(is_letter)
+    {
+        let start = at + gap;
+        let length = bytes[start..].iter().position(|byte| !is_letter(byte));
+        at = length.map_or(bytes.len(), |length| start + length);
+        if at - start < 2 {
             continue;
         }
-        let start = at;
-        let mut inner = 0;
-        at += 1;
-        while class_at(at) & LETTER != 0 {
-            inner |= class_at(at);
-            at += 1;
-        }
-        let is_camel = inner & UPPER != 0 && has_hump(&bytes[start..at]);
+        let before = start.checked_sub(1).map_or(0, class_at);
         let behind = class_at(at);
         let is_name = before & JOINT != 0
             || behind & NAMING != 0
             || behind & JOINT != 0 && class_at(at + 1) & (LETTER | DIGIT) != 0;
-        count += usize::from(!is_camel && !is_name && at - start >= 2);
+        count += usize::from(!is_name && !has_hump(&bytes[start..at]));
     }
     count
 }
@@ -167,7 +162,6 @@ fn has_hump(letters: &[u8]) -> bool {
 }
 
 const LETTER: u8 = 1;
-const UPPER: u8 = 2;
 const DIGIT: u8 = 4;
 /// What joins the pieces of a name.
 const JOINT: u8 = 8;
@@ -180,7 +174,7 @@ static CLASS: [u8; 256] = {
     while byte < 128 {
         table[byte as usize] = match byte {
             b'a'..=b'z' => LETTER | JOINT,
-            b'A'..=b'Z' => LETTER | JOINT | UPPER,
+            b'A'..=b'Z' => LETTER | JOINT,
             b'0'..=b'9' => DIGIT | JOINT | NAMING,
             b'_' => JOINT | NAMING,
             b'.' | b'/' | b'\\' | b':' => JOINT,
