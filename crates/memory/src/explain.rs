@@ -1,0 +1,144 @@
+//! Explains which memory files apply when something is touched, and why others do not.
+
+use std::path::{Path, PathBuf};
+
+use longhaul_conversation::TokenCount;
+
+use crate::imports::{Import, ImportOutcome};
+use crate::jit::JustInTime;
+use crate::load::load_memory;
+use crate::settings::MemorySettings;
+use crate::tiers::{MemoryFile, Notice, Places, SkipReason, Skipped, Tier};
+
+/// The answer for a path.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The files that apply, in the order in which a model reads them.
+    pub applies: Vec<Applied>,
+    /// The files that do not, and why.
+    pub skipped: Vec<Skipped>,
+    /// Imports that brought nothing in.
+    pub not_imported: Vec<NotImported>,
+    /// What there is to know about the search.
+    pub notices: Vec<Notice>,
+}
+
+/// A file that applies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Where it belongs.
+    pub tier: Tier,
+    /// When its text comes in.
+    pub when: When,
+    /// The files that import it, the outermost first; none for a memory file itself.
+    pub through: Vec<PathBuf>,
+    /// How many tokens come in with it, those of its imports included.
+    pub tokens: TokenCount,
+}
+
+/// When the text of a file comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// At the start of a session.
+    AtStart,
+    /// When a tool touches the path.
+    JustInTime,
+}
+
+/// An import that brought nothing in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotImported {
+    /// The file that it stands in.
+    pub file: PathBuf,
+    /// The line there, from 1.
+    pub line: usize,
+    /// The path as it is written.
+    pub written: String,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// Which memory files apply when a tool touches this path, which need not exist.
+pub fn explain(path: &Path, places: &Places, settings: &MemorySettings) -> Explanation {
+    let memory = load_memory(places, settings);
+    let discovered = JustInTime::new(places, settings, &memory).look_up(path);
+    let mut explanation = Explanation {
+        applies: Vec::new(),
+        skipped: memory.skipped,
+        not_imported: Vec::new(),
+        notices: memory.notices,
+    };
+    for (files, when) in [(&memory.files, When::AtStart), (&discovered.files, When::JustInTime)] {
+        for file in files {
+            // What a scan found in another folder is not about this path.
+            if file.tier != Tier::SubDirectory || path.starts_with(crate::discover::owner(&file.path)) {
+                explanation.add(file, when);
+            }
+        }
+    }
+    explanation.skipped.extend(discovered.skipped);
+    if places.folders.iter().any(|folder| !folder.is_trusted && path.starts_with(&folder.path)) {
+        explanation.add_untrusted(path, places, settings);
+    }
+    explanation
+}
+
+impl Explanation {
+    fn add(&mut self, file: &MemoryFile, when: When) {
+        let applied = Applied {
+            path: file.path.clone(),
+            tier: file.tier,
+            when,
+            through: Vec::new(),
+            tokens: file.tokens(),
+        };
+        self.applies.push(applied);
+        self.add_imports(&file.imports, &[file.path.clone()], file.tier, when);
+    }
+
+    fn add_imports(&mut self, imports: &[Import], through: &[PathBuf], tier: Tier, when: When) {
+        for import in imports {
+            let reason = match &import.outcome {
+                ImportOutcome::Included { path, imports, tokens } => {
+                    let applied = Applied {
+                        path: path.clone(),
+                        tier,
+                        when,
+                        through: through.to_vec(),
+                        tokens: *tokens,
+                    };
+                    self.applies.push(applied);
+                    let inner = [through, std::slice::from_ref(path)].concat();
+                    self.add_imports(imports, &inner, tier, when);
+                    continue;
+                }
+                ImportOutcome::AlreadyProcessed { .. } => "its text is there already".to_owned(),
+                ImportOutcome::TooDeep => "it is more imports deep than are followed".to_owned(),
+                ImportOutcome::Failed { reason } => reason.clone(),
+            };
+            let file = through.last().cloned().unwrap_or_default();
+            self.not_imported.push(NotImported {
+                file,
+                line: import.line,
+                written: import.written.clone(),
+                reason,
+            });
+        }
+    }
+
+    /// The files that would come in if the folder were trusted.
+    fn add_untrusted(&mut self, path: &Path, places: &Places, settings: &MemorySettings) {
+        let mut trusted = places.clone();
+        trusted.folders.iter_mut().for_each(|folder| folder.is_trusted = true);
+        let memory = load_memory(&trusted, settings);
+        let discovered = JustInTime::new(&trusted, settings, &memory).look_up(path);
+        for file in discovered.files {
+            let skipped = Skipped { path: file.path, tier: file.tier, reason: SkipReason::Untrusted };
+            if !self.skipped.contains(&skipped) {
+                self.skipped.push(skipped);
+            }
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Memory as models read it.
