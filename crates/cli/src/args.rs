@@ -11,8 +11,10 @@ use longhaul_conversation::TokenCount;
 use crate::commands::compress::CompressOptions;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
+use crate::commands::memory::MemoryArgs;
 use crate::commands::recall::RecallOptions;
 use crate::commands::sessions::SessionsCommand;
+use crate::commands::trust::TrustCommand;
 
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
@@ -52,6 +54,11 @@ pub(crate) enum Command {
     /// Lists, shows, imports and deletes sessions, takes compactions back, repairs and converts recorded sessions.
     #[command(subcommand)]
     Sessions(SessionsCommand),
+    /// Shows which memory files hold here and why, and adds facts to them; alone it is `memory show`.
+    Memory(MemoryArgs),
+    /// Says which folders are trusted, so that their own settings and memory count.
+    #[command(subcommand)]
+    Trust(TrustCommand),
     /// Says what Longhaul finds around it, what is wrong there, and what to do; changes nothing.
     Doctor(DoctorOptions),
     /// Prints a completion script for a shell.

@@ -82,14 +82,7 @@ mod tests {
         let file = |(number, size): (usize, &usize)| MemoryFile {
             path: format!("/w/{number}.md").into(),
             tier: Tier::Project,
-            text: "x"
-                .repeat(39)
-                .to_owned()
-                .split_terminator('|')
-                .cycle()
-                .take(size / 10)
-                .collect::<Vec<_>>()
-                .join("\n"),
+            text: vec!["x".repeat(39); size / 10].join("\n"),
             imports: Vec::new(),
             sources: Vec::new(),
         };

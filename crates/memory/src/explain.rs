@@ -95,7 +95,7 @@ impl Explanation {
             tokens: file.tokens(),
         };
         self.applies.push(applied);
-        self.add_imports(&file.imports, &[file.path.clone()], file.tier, when);
+        self.add_imports(&file.imports, std::slice::from_ref(&file.path), file.tier, when);
     }
 
     fn add_imports(&mut self, imports: &[Import], through: &[PathBuf], tier: Tier, when: When) {

@@ -90,8 +90,8 @@ fn read_json(path: &Path) -> Result<Option<Value>, String> {
 fn is_enabled(enablement: &Value, name: &str, workspace: &Path) -> bool {
     let rules = enablement.get(name).and_then(|rules| rules.get("overrides")).and_then(Value::as_array);
     let rules = rules.into_iter().flatten().filter_map(Value::as_str);
-    let matching = rules.filter(|rule| covers(rule.trim_start_matches('!'), workspace));
-    matching.last().is_none_or(|rule| !rule.starts_with('!'))
+    let mut matching = rules.filter(|rule| covers(rule.trim_start_matches('!'), workspace));
+    matching.next_back().is_none_or(|rule| !rule.starts_with('!'))
 }
 
 fn covers(rule: &str, workspace: &Path) -> bool {

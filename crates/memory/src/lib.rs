@@ -3,6 +3,7 @@
 //! - [`load_memory`] finds the files of every [`Tier`] and reads each once, with its [imports](Import);
 //! - [`render_system`] and [`render_first_message`] lay them out for a model, within budgets, and say what was left out;
 //! - [`JustInTime`] brings in the files of a folder when a tool touches something in it;
+//! - [`save_fact`] adds a fact, unless it is there already or a secret;
 //! - [`explain`] says which files apply to a path, and why others do not.
 //!
 //! Nothing here reads the environment, asks for the time or prints: [`Places`] and [`MemorySettings`] say all.
@@ -24,7 +25,9 @@
 //! ```
 
 mod budget;
+mod diff;
 mod discover;
+mod duplicates;
 mod error;
 mod estimate;
 mod event;
@@ -38,11 +41,13 @@ mod load;
 mod neutralise;
 mod read;
 mod render;
+mod save;
 mod scan;
 mod settings;
 mod tiers;
 
 pub use discover::find_root;
+pub use duplicates::Remembered;
 pub use error::MemoryError;
 pub use estimate::estimate_tokens;
 pub use event::MemoryEvent;
@@ -55,6 +60,10 @@ pub use read::Source;
 pub use render::{
     LeftOut, RenderOptions, Rendered, SAVE_GUIDANCE, flatten, opening_mark, render_block,
     render_first_message, render_system,
+};
+pub use save::{
+    Change, Fact, Proposal, SAVE_TOOL, SaveCall, Saved, Scope, parse_save_call, save_fact, save_failure,
+    save_schema, save_target,
 };
 pub use settings::{
     Budgets, ContextNames, DEFAULT_NAME, Discovery, Ignoring, ImportFormat, ImportRules, Labels,

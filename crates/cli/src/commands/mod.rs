@@ -5,6 +5,8 @@ pub(crate) mod compress;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod inspect;
+pub(crate) mod memory;
 pub(crate) mod recall;
 pub(crate) mod sessions;
 pub(crate) mod tracked;
+pub(crate) mod trust;

@@ -9,11 +9,12 @@ mod keys;
 mod kind;
 mod layers;
 mod lookup;
+mod memory;
 mod problem;
 mod provenance;
 mod retention;
 
-pub(crate) use files::settings_files;
+pub(crate) use files::{SettingsFiles, settings_files};
 pub(crate) use layers::{Loaded, Settings};
 pub(crate) use problem::SettingsError;
 pub(crate) use provenance::Provenance;
