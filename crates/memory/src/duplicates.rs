@@ -63,7 +63,8 @@ const ALIKE: f64 = 0.7;
 
 /// Looks for a fact in the lines of a text.
 pub(crate) fn compare(fact: &str, text: &str) -> Likeness {
-    let fact = Statement::parse(fact);
+    let exactly = fact.trim();
+    let fact = Statement::parse(exactly);
     let lines = text.lines().enumerate().filter_map(|(number, line)| {
         let said = plain(line);
         let is_sentence = !said.is_empty() && !line.trim_start().starts_with(['#', '`', '|']);
@@ -71,7 +72,8 @@ pub(crate) fn compare(fact: &str, text: &str) -> Likeness {
     });
     let mut likeness = Likeness::None;
     for (line, known) in lines {
-        if fact.is_same(&known) {
+        // Signs alone are no words, and still can be told apart.
+        if line.text == exactly || fact.is_same(&known) {
             return Likeness::Same(line);
         }
         match likeness {
@@ -87,7 +89,9 @@ pub(crate) fn compare(fact: &str, text: &str) -> Likeness {
 
 /// A line without list mark, comments and white space around it.
 fn plain(line: &str) -> String {
-    let mut said = line.trim().trim_start_matches(['-', '*', '+']).trim().to_owned();
+    let line = line.trim();
+    let item = ["- ", "* ", "+ "].iter().find_map(|mark| line.strip_prefix(mark));
+    let mut said = item.unwrap_or(line).to_owned();
     while let Some(start) = said.find("<!--") {
         let end = said[start..].find("-->").map_or(said.len(), |end| start + end + 3);
         said.replace_range(start..end, "");

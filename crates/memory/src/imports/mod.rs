@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::TokenCount;
 
-use crate::discover::ceiling;
 use crate::identity::Seen;
 use crate::neutralise::neutralise;
 use crate::read::{ReadFile, Source, read_file, reason};
@@ -84,7 +83,7 @@ pub fn load_with_imports(path: &Path, settings: &MemorySettings) -> std::io::Res
 pub(crate) fn expand(path: &Path, file: ReadFile, settings: &MemorySettings, seen: &mut Seen) -> Imported {
     let folder = path.parent().unwrap_or(Path::new("/"));
     let mut import = Importing {
-        root: Root::of(ceiling(folder, &settings.markers)),
+        root: Root::above(folder, &settings.markers),
         settings,
         seen,
         sources: vec![file.source],
@@ -98,7 +97,7 @@ pub(crate) fn expand(path: &Path, file: ReadFile, settings: &MemorySettings, see
 
 /// What holds while a file and everything that it imports is read.
 struct Importing<'a> {
-    root: Root,
+    root: Root<'a>,
     settings: &'a MemorySettings,
     seen: &'a mut Seen,
     sources: Vec<Source>,

@@ -1,14 +1,20 @@
 //! Finds the file that an import means, and only below its root.
 
+use std::cell::OnceCell;
 use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use crate::discover::ceiling;
+
 /// The folder that imports must stay in. Nothing outside of it is ever read.
 #[derive(Clone, Debug)]
-pub(super) struct Root {
-    /// Without any links; none if the folder is gone, and then nothing can be imported.
-    canonical: Option<PathBuf>,
+pub(super) struct Root<'a> {
+    /// The folder of the file that begins, and what marks the root above it.
+    folder: &'a Path,
+    markers: &'a [String],
+    /// The root without any links, looked for when it is first needed; none if it is gone, and then nothing can be imported.
+    canonical: OnceCell<Option<PathBuf>>,
 }
 
 /// Why no file is meant.
@@ -22,10 +28,15 @@ pub(super) enum Refusal {
     NoPath,
 }
 
-impl Root {
-    /// The root that this folder is.
-    pub(super) fn of(folder: &Path) -> Self {
-        Self { canonical: folder.canonicalize().ok() }
+impl<'a> Root<'a> {
+    /// The root of files in this folder: the nearest one from there upwards with a marker, else the folder itself.
+    pub(super) fn above(folder: &'a Path, markers: &'a [String]) -> Self {
+        Self { folder, markers, canonical: OnceCell::new() }
+    }
+
+    fn canonical(&self) -> Option<&Path> {
+        let find = || ceiling(self.folder, self.markers).canonicalize().ok();
+        self.canonical.get_or_init(find).as_deref()
     }
 
     /// The file that is meant in a file of this folder, by its path without links.
@@ -39,6 +50,10 @@ impl Root {
         if is_alias(written) {
             return Err(Refusal::NoPath);
         }
+        // Most words that look like imports are none, and then the first folder or file of their path is not there.
+        if begins_nowhere(written, folder) {
+            return Err(Refusal::Missing);
+        }
         let plain = self.resolve_plain(written, folder);
         let Some(decoded) = decode(written).filter(|decoded| !decoded.contains('\0')) else { return plain };
         // What is written in percent signs must stay inside, too, even where a file has that very name.
@@ -50,7 +65,7 @@ impl Root {
     }
 
     fn resolve_plain(&self, written: &str, folder: &Path) -> Result<PathBuf, Refusal> {
-        let root = self.canonical.as_deref().ok_or(Refusal::Outside)?;
+        let root = self.canonical().ok_or(Refusal::Outside)?;
         let path = folder.join(written);
         let end = follow(&path).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => Refusal::NoPath,
@@ -78,6 +93,9 @@ fn follow(path: &Path) -> io::Result<End> {
         // Loops of links, and folders that may not be entered.
         Err(error) => return Err(error),
     }
+    if let Some(end) = follow_to_missing(path) {
+        return end;
+    }
     let mut end = PathBuf::new();
     let mut is_there = true;
     for part in path.components() {
@@ -104,6 +122,31 @@ fn follow(path: &Path) -> io::Result<End> {
         }
     }
     Ok(End { path: end, exists: false })
+}
+
+/// The same where everything behind the last folder that exists is a matter of words.
+fn follow_to_missing(path: &Path) -> Option<io::Result<End>> {
+    let existing = path.ancestors().skip(1).find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    let (folder, real) = existing?;
+    let rest = path.strip_prefix(folder).ok()?;
+    let mut parts = rest.components();
+    if !parts.clone().all(|part| matches!(part, Component::Normal(_))) {
+        return None;
+    }
+    let first = real.join(parts.next()?);
+    if fs::symlink_metadata(first).is_ok_and(|found| found.is_symlink()) {
+        return Some(Err(io::Error::other("a link leads nowhere")));
+    }
+    Some(Ok(End { path: real.join(rest), exists: false }))
+}
+
+/// Whether a path stays below the folder by its words, and the first step from there does not exist.
+fn begins_nowhere(written: &str, folder: &Path) -> bool {
+    let path = Path::new(written);
+    let is_below = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let mut names = path.components().filter(|part| *part != Component::CurDir);
+    let Some(first) = names.next().filter(|_| is_below && !written.contains('%')) else { return false };
+    fs::symlink_metadata(folder.join(first)).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 /// Whether it names something on a network, or a file by its address.
@@ -172,7 +215,9 @@ mod tests {
             std::os::unix::fs::symlink(target, base.join("root").join(link)).expect("linked");
         }
         let written = written.replace("BASE", base.to_str().expect("text"));
-        let found = Root::of(&base.join("root")).resolve(&written, &base.join("root/sub"));
+        fs::write(base.join("root/.git"), "").expect("written");
+        let (start, markers) = (base.join("root/sub"), [".git".to_owned()]);
+        let found = Root::above(&start, &markers).resolve(&written, &base.join("root/sub"));
         assert_eq!(found, expected.map(|path| base.join(path)), "{written}");
     }
 
