@@ -47,6 +47,7 @@ fn show_tells_what_a_session_begins_with() {
         ],
     );
     assert_eq!(desk.done(&["memory"]), told);
+    assert_eq!(desk.done(&["memory", "--json"]), desk.done(&["memory", "show", "--json"]));
     let prompt = desk.done(&["memory", "show", "--prompt"]);
     check_has(
         &prompt,
@@ -135,6 +136,9 @@ fn the_settings_choose_names_and_the_way_of_discovery() {
         desk().with("AGENTS.md", "Agents.").with("home/settings.json", &full).with("b/c/GEMINI.md", "Deep.");
     let json = desk.json(&["memory", "list", "--json"]);
     assert_eq!(paths(&desk, &json["files"]), ["home/GEMINI.md", "AGENTS.md", "GEMINI.md", "app/GEMINI.md"]);
+    let deep = desk.json(&["memory", "why", "b/c/x", "--json"]);
+    assert_eq!(paths(&desk, &deep["skipped"]), ["b/c/GEMINI.md"]);
+    assert_eq!(deep["skipped"][0]["reason"], "limit");
     let told = desk.done(&["memory", "list"]);
     check_has(
         &told,

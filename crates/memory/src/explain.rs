@@ -3,12 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use longhaul_conversation::TokenCount;
+use longhaul_workspace::canonical_workspace;
 
+use crate::discover::{ceiling, owner, upward};
+use crate::ignore_rules::IgnoreRules;
 use crate::imports::{Import, ImportOutcome};
 use crate::jit::JustInTime;
 use crate::load::load_memory;
-use crate::settings::MemorySettings;
-use crate::tiers::{MemoryFile, Notice, Places, SkipReason, Skipped, Tier};
+use crate::render::{LeftOut, find_left_out, render_block};
+use crate::settings::{Discovery, MemorySettings};
+use crate::tiers::{MemoryFile, Notice, Places, SkipReason, Skipped, Tier, WorkFolder, is_same_place};
 
 /// The answer for a path.
 #[derive(Clone, Debug)]
@@ -19,6 +23,8 @@ pub struct Explanation {
     pub skipped: Vec<Skipped>,
     /// Imports that brought nothing in.
     pub not_imported: Vec<NotImported>,
+    /// Files that are too large to be given to a model whole.
+    pub left_out: Vec<LeftOut>,
     /// What there is to know about the search.
     pub notices: Vec<Notice>,
 }
@@ -64,23 +70,28 @@ pub struct NotImported {
 pub fn explain(path: &Path, places: &Places, settings: &MemorySettings) -> Explanation {
     let memory = load_memory(places, settings);
     let discovered = JustInTime::new(places, settings, &memory).look_up(path);
+    let mut left_out = find_left_out(&memory, settings);
+    left_out.extend(render_block(&discovered.files, None, settings).left_out);
+    let real = canonical_workspace(path).unwrap_or_else(|_| path.to_path_buf());
     let mut explanation = Explanation {
         applies: Vec::new(),
         skipped: memory.skipped,
         not_imported: Vec::new(),
+        left_out,
         notices: memory.notices,
     };
     for (files, when) in [(&memory.files, When::AtStart), (&discovered.files, When::JustInTime)] {
         for file in files {
             // What a scan found in another folder is not about this path.
-            if file.tier != Tier::SubDirectory || path.starts_with(crate::discover::owner(&file.path)) {
+            let is_about = |path: &Path| path.starts_with(owner(&file.path));
+            if file.tier != Tier::SubDirectory || is_about(path) || is_about(&real) {
                 explanation.add(file, when);
             }
         }
     }
     explanation.skipped.extend(discovered.skipped);
-    if places.folders.iter().any(|folder| !folder.is_trusted && path.starts_with(&folder.path)) {
-        explanation.add_untrusted(path, places, settings);
+    for folder in places.folders.iter().filter(|folder| path.starts_with(&folder.path)) {
+        explanation.add_unseen(path, folder, places, settings);
     }
     explanation
 }
@@ -128,17 +139,24 @@ impl Explanation {
         }
     }
 
-    /// The files that would come in if the folder were trusted.
-    fn add_untrusted(&mut self, path: &Path, places: &Places, settings: &MemorySettings) {
-        let mut trusted = places.clone();
-        trusted.folders.iter_mut().for_each(|folder| folder.is_trusted = true);
-        let memory = load_memory(&trusted, settings);
-        let discovered = JustInTime::new(&trusted, settings, &memory).look_up(path);
-        for file in discovered.files {
-            let skipped = Skipped { path: file.path, tier: file.tier, reason: SkipReason::Untrusted };
-            if !self.skipped.contains(&skipped) {
-                self.skipped.push(skipped);
-            }
+    /// The files between a folder that is worked in and the path that neither came in nor were skipped: the folder is not
+    /// trusted, or a scan did not come that far.
+    fn add_unseen(&mut self, path: &Path, folder: &WorkFolder, places: &Places, settings: &MemorySettings) {
+        let start = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+        let rules =
+            IgnoreRules::load(ceiling(&folder.path, &settings.markers), &folder.path, &settings.ignoring);
+        let is_user_home = places.user_home.as_deref().is_some_and(|home| is_same_place(home, &folder.path));
+        for file in upward(start, &folder.path, &settings.names, places.home.as_deref()) {
+            let is_known = self.applies.iter().any(|applied| applied.path == file)
+                || self.skipped.iter().any(|skipped| skipped.path == file);
+            let reason = match settings.discovery {
+                _ if is_known || is_user_home => continue,
+                _ if !folder.is_trusted => SkipReason::Untrusted,
+                Discovery::Tiered => continue,
+                Discovery::Full { .. } if rules.hides(&file, false) => SkipReason::Ignored,
+                Discovery::Full { .. } => SkipReason::BeyondLimit,
+            };
+            self.skipped.push(Skipped { path: file, tier: Tier::SubDirectory, reason });
         }
     }
 }

@@ -104,6 +104,12 @@ pub fn flatten(memory: &Memory, workspace: Option<&Path>, settings: &MemorySetti
     sections.collect::<Vec<_>>().join("\n\n")
 }
 
+/// The files that do not fit into the budgets of their tiers.
+pub(crate) fn find_left_out(memory: &Memory, settings: &MemorySettings) -> Vec<LeftOut> {
+    let sections = Section::ALL.into_iter();
+    sections.flat_map(|section| section.fit(memory, settings).1.left_out).collect()
+}
+
 /// The line that begins a file's text in what a model reads: where it is, the file is.
 pub fn opening_mark(path: &Path, workspace: Option<&Path>, settings: &MemorySettings) -> String {
     format!("--- Context from: {} ---", file_label(path, workspace, settings))
@@ -148,6 +154,14 @@ impl Section {
         }
     }
 
+    /// Its files, and what of them fits.
+    fn fit<'a>(self, memory: &'a Memory, settings: &MemorySettings) -> (Vec<&'a MemoryFile>, Fitted) {
+        let files: Vec<&MemoryFile> = memory.files_of(self.tiers()).collect();
+        let budget = self.tiers().first().map_or(TokenCount::ZERO, |tier| settings.budgets.of(*tier));
+        let fitted = fit(&files, budget);
+        (files, fitted)
+    }
+
     /// Servers speak at the end of the project's part.
     fn with_instructions(self, text: String, memory: &Memory) -> String {
         if self != Self::Project {
@@ -190,9 +204,7 @@ fn render_section(
     options: &RenderOptions<'_>,
     left_out: &mut Vec<LeftOut>,
 ) -> Option<String> {
-    let files: Vec<&MemoryFile> = memory.files_of(section.tiers()).collect();
-    let budget = section.tiers().first().map_or(TokenCount::ZERO, |tier| options.settings.budgets.of(*tier));
-    let fitted = fit(&files, budget);
+    let (files, fitted) = section.fit(memory, options.settings);
     left_out.extend(fitted.left_out);
     let blocks = files.iter().zip(&fitted.texts).map(|(file, text)| {
         let text = format!("{}{text}", staleness(file, options));

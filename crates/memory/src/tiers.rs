@@ -178,6 +178,8 @@ pub enum SkipReason {
     },
     /// It says nothing.
     Blank,
+    /// The scan stopped at its limit before it came to the folder.
+    BeyondLimit,
     /// It could not be read.
     Unreadable {
         /// What the system said.
@@ -192,6 +194,7 @@ impl fmt::Display for SkipReason {
             Self::Untrusted => f.write_str("the folder is not trusted"),
             Self::Duplicate { of } => write!(f, "its text is there already, from {}", of.display()),
             Self::Blank => f.write_str("it says nothing"),
+            Self::BeyondLimit => f.write_str("the scan stopped at its limit of folders before it came there"),
             Self::Unreadable { reason } => write!(f, "it could not be read: {reason}"),
         }
     }
@@ -205,6 +208,7 @@ impl SkipReason {
             Self::Untrusted => "untrusted",
             Self::Duplicate { .. } => "duplicate",
             Self::Blank => "blank",
+            Self::BeyondLimit => "limit",
             Self::Unreadable { .. } => "unreadable",
         }
     }

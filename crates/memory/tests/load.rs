@@ -121,7 +121,7 @@ fn a_scan_that_was_cut_short_says_so() {
     ]);
     let folder = world.path("user/work/app");
     let notice = Notice::ScanCutShort { folder, scanned: 2, left: 1 };
-    assert_eq!(world.load().notices, [notice.clone()]);
+    assert_eq!(world.load().notices, std::slice::from_ref(&notice));
     assert!(
         notice.to_string().ends_with("stopped at its limit of 2 folders; at least 1 more were not looked at")
     );

@@ -88,7 +88,7 @@ proptest! {
         let world = if scans { world.full(1_000) } else { world };
         let memory = world.load();
         let mut jit = JustInTime::new(&world.places, &world.settings, &memory);
-        let mut batches = vec![memory.files.clone()];
+        let mut batches = vec![memory.files];
         for path in &touched {
             batches.push(jit.look_up(&world.path("user/work/app").join(path)).files);
         }

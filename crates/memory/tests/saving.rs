@@ -108,7 +108,7 @@ fn a_proposal_is_written_as_it_was_shown() {
     assert_eq!(fs::read_to_string(&path).expect("readable"), shown);
     // Somebody else was faster: their words stay, and the fact is added to them.
     fs::write(&path, "other words\n").expect("written");
-    proposal.clone().accept(Patience::default()).expect("written");
+    proposal.accept(Patience::default()).expect("written");
     let text = fs::read_to_string(&path).expect("readable");
     assert!(text.starts_with("other words\n") && text.contains("- new fact"), "{text}");
 }

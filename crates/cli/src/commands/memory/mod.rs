@@ -15,7 +15,10 @@ use crate::args::Color;
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 pub(crate) struct MemoryArgs {
+    #[command(flatten)]
+    show: show::ShowOptions,
     #[command(subcommand)]
     command: Option<MemoryCommand>,
 }
@@ -45,7 +48,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<()> {
     let settings = load_settings()?;
     match &args.command {
-        None => show::run(&show::ShowOptions::default(), &settings, color),
+        None => show::run(&args.show, &settings, color),
         Some(MemoryCommand::Show(options)) => show::run(options, &settings, color),
         Some(MemoryCommand::List(options)) => list::run(options, &settings, color),
         Some(MemoryCommand::Add(options)) => add::run(options, &settings, color),

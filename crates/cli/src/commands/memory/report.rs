@@ -1,11 +1,11 @@
 //! What the commands about memory say alike.
 
-use longhaul_memory::{Import, ImportOutcome, Memory, MemoryFile, Notice, SkipReason, Skipped};
+use longhaul_memory::{Import, ImportOutcome, LeftOut, Memory, MemoryFile, Notice, SkipReason, Skipped};
 use longhaul_workspace::Trust;
 use serde_json::{Value, json};
 
 use super::surroundings::Surroundings;
-use crate::output::{Page, plural, visible};
+use crate::output::{Page, plural, thousands, visible};
 
 /// A file as JSON.
 pub(super) fn file_json(file: &MemoryFile) -> Value {
@@ -113,5 +113,37 @@ pub(super) fn notices_text(page: &mut Page, notices: &[Notice], around: &Surroun
     for notice in told {
         let line = page.screen.warning(&visible(&format!("note: {notice}")));
         page.line(&line);
+    }
+}
+
+/// Files that a model does not get whole, as JSON.
+pub(super) fn left_out_json(left_out: &[LeftOut]) -> Value {
+    let left_out = left_out.iter().map(|left| {
+        json!({
+            "path": left.path,
+            "tier": left.tier.name(),
+            "tokens": left.tokens.0,
+            "kept": left.kept.0,
+            "budget": left.budget.0,
+        })
+    });
+    left_out.collect::<Vec<_>>().into()
+}
+
+/// Files that a model does not get whole, for people.
+pub(super) fn left_out_text(page: &mut Page, left_out: &[LeftOut]) {
+    if !left_out.is_empty() {
+        page.gap();
+    }
+    for left in left_out {
+        let line = format!(
+            "note: {} has about {} tokens, of which a model gets {}: {} memory may take {}",
+            left.path.display(),
+            thousands(left.tokens.0),
+            thousands(left.kept.0),
+            left.tier,
+            thousands(left.budget.0)
+        );
+        page.line(&page.screen.warning(&visible(&line)));
     }
 }

@@ -6,7 +6,9 @@ use clap::Args;
 use longhaul_memory::{Explanation, When, explain};
 use serde_json::{Value, json};
 
-use super::report::{notices_json, notices_text, skipped_json, skipped_text, trusted_json};
+use super::report::{
+    left_out_json, left_out_text, notices_json, notices_text, skipped_json, skipped_text, trusted_json,
+};
 use super::surroundings::Surroundings;
 use crate::args::Color;
 use crate::commands::sessions::report::print_all;
@@ -86,6 +88,7 @@ fn text(page: &mut Page, explanation: &Explanation, path: &std::path::Path, arou
             format!("  {}:{}: @{}: {}", import.file.display(), import.line, import.written, import.reason);
         page.line(&visible(&line));
     }
+    left_out_text(page, &explanation.left_out);
     notices_text(page, &explanation.notices, around);
 }
 
@@ -112,6 +115,7 @@ fn json(explanation: &Explanation, path: &std::path::Path, around: &Surroundings
         "applies": applies.collect::<Vec<_>>(),
         "tokens": total(explanation),
         "skipped": skipped_json(&explanation.skipped),
+        "left_out": left_out_json(&explanation.left_out),
         "not_imported": not_imported.collect::<Vec<_>>(),
         "notices": notices_json(&explanation.notices, around),
     })
