@@ -246,3 +246,18 @@ fn names_that_act_on_terminals_are_made_visible() {
         assert!(!desk.done(arguments).contains(['\u{1b}', '\u{7}']), "{arguments:?}");
     }
 }
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_not_unicode_do_no_harm() {
+    use std::os::unix::ffi::OsStrExt;
+    let desk = desk();
+    let folder = desk.path("").join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&folder).expect("made");
+    fs::write(folder.join("GEMINI.md"), "Odd.").expect("written");
+    let full = "{\"security\": {\"folderTrust\": {\"enabled\": false}}, \"longhaul\": {\"memory\": {\"discovery\": \"full\"}}}";
+    let desk = desk.with("home/settings.json", full);
+    let json = desk.json(&["memory", "list", "--json"]);
+    assert!(json["files"].to_string().contains("caf\u{fffd}/GEMINI.md"), "{json}");
+    check_has(&desk.done(&["memory", "show"]), &["Odd."]);
+}

@@ -73,23 +73,25 @@ pub fn explain(path: &Path, places: &Places, settings: &MemorySettings) -> Expla
     let mut left_out = find_left_out(&memory, settings);
     left_out.extend(render_block(&discovered.files, None, settings).left_out);
     let real = canonical_workspace(path).unwrap_or_else(|_| path.to_path_buf());
+    // What a scan found in another folder is not about this path.
+    let is_about = |tier: Tier, file: &Path| {
+        tier != Tier::SubDirectory || path.starts_with(owner(file)) || real.starts_with(owner(file))
+    };
+    let skipped = memory.skipped.into_iter().chain(discovered.skipped);
     let mut explanation = Explanation {
         applies: Vec::new(),
-        skipped: memory.skipped,
+        skipped: skipped.filter(|skipped| is_about(skipped.tier, &skipped.path)).collect(),
         not_imported: Vec::new(),
         left_out,
         notices: memory.notices,
     };
     for (files, when) in [(&memory.files, When::AtStart), (&discovered.files, When::JustInTime)] {
         for file in files {
-            // What a scan found in another folder is not about this path.
-            let is_about = |path: &Path| path.starts_with(owner(&file.path));
-            if file.tier != Tier::SubDirectory || is_about(path) || is_about(&real) {
+            if is_about(file.tier, &file.path) {
                 explanation.add(file, when);
             }
         }
     }
-    explanation.skipped.extend(discovered.skipped);
     for folder in places.folders.iter().filter(|folder| path.starts_with(&folder.path)) {
         explanation.add_unseen(path, folder, places, settings);
     }

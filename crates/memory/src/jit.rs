@@ -10,7 +10,7 @@ use crate::ignore_rules::IgnoreRules;
 use crate::load::Loading;
 use crate::read::read_file;
 use crate::render::render_block;
-use crate::settings::{Discovery, MemorySettings};
+use crate::settings::{Discovery, ImportFormat, MemorySettings};
 use crate::tiers::{Memory, MemoryFile, Places, SkipReason, Skipped, Tier};
 
 /// The tools after which memory comes in.
@@ -64,7 +64,10 @@ impl JustInTime {
         let home =
             places.home.as_ref().map(|home| canonical_workspace(home).unwrap_or_else(|_| home.clone()));
         let memory = Memory { seen: memory.seen.clone(), ..Memory::default() };
-        Self { folders: folders.collect(), home, settings: settings.clone(), memory }
+        let folders = folders.collect();
+        // A block behind a result is read on its own, and imports are best where they are named.
+        let settings = MemorySettings { import_format: ImportFormat::Tree, ..settings.clone() };
+        Self { folders, home, settings, memory }
     }
 
     /// What comes in when a tool touches this path, which need not exist. Each file comes in once.

@@ -189,6 +189,19 @@ fn what_fell_out_of_the_transcript_comes_in_again() {
 }
 
 #[test]
+fn imports_come_in_where_they_are_named_whatever_is_set() {
+    let mut world = World::new(FILES)
+        .with("user/work/app/a/GEMINI.md", "see @./note.md")
+        .with("user/work/app/a/note.md", "N");
+    world.settings.import_format = longhaul_memory::ImportFormat::Flat;
+    let found = begin(&world).look_up(&world.path("user/work/app/a"));
+    assert_eq!(
+        found.files[0].text,
+        "see <!-- Imported from: ./note.md -->\nN\n<!-- End of import from: ./note.md -->"
+    );
+}
+
+#[test]
 fn a_file_that_changed_comes_in_again() {
     let world = World::new(FILES);
     let mut jit = begin(&world);

@@ -7,6 +7,9 @@ mod progress;
 mod visible;
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use serde_json::Value;
 
 use crate::args::Color;
 
@@ -21,6 +24,11 @@ pub(crate) use visible::{escape_json, fit, pad, pad_left, visible, wrapped};
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
     std::io::stdout().lock().write_all(text.as_bytes())?;
     Ok(())
+}
+
+/// A path as JSON has it: names that are not Unicode are shown as well as can be.
+pub(crate) fn path_json(path: &Path) -> Value {
+    path.to_string_lossy().into()
 }
 
 /// What is known about where the output goes.

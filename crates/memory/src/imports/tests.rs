@@ -151,6 +151,18 @@ fn imports_end_at_a_depth() {
 }
 
 #[test]
+fn no_chain_of_imports_is_too_long() {
+    let files: Vec<(String, String)> =
+        (0..3_000).map(|number| (format!("{number}.md"), format!("@./{}.md", number + 1))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let imports = ImportRules { deepest: usize::MAX, ..ImportRules::default() };
+    let (_root, imported) = run(&files, &MemorySettings { imports, ..MemorySettings::default() });
+    assert_eq!(imported.sources.len(), 101);
+    let (_root, imported) = run(&files, &flat());
+    assert_eq!(imported.sources.len(), 3_000);
+}
+
+#[test]
 fn only_markdown_if_that_is_asked_for() {
     let imports = ImportRules { only_markdown: true, ..ImportRules::default() };
     check_with(

@@ -7,6 +7,9 @@ use crate::estimate::estimate_tokens;
 
 use super::{Import, ImportOutcome, Importing, Step, safe};
 
+/// Whatever users set, imports go no deeper than this: each level takes room on the stack.
+const DEEPEST: usize = 100;
+
 /// The text of a file with its imports in their places, and what they are. The file is in `folder`, and `depth` imports
 /// led to it.
 pub(super) fn expand(
@@ -22,7 +25,7 @@ pub(super) fn expand(
     let mut imports = Vec::new();
     let mut copied = 0;
     for Token { written, range, line } in tokens {
-        if depth >= import.settings.imports.deepest {
+        if depth >= import.settings.imports.deepest.min(DEEPEST) {
             if super::tokens::looks_like_a_path(written, folder) {
                 imports.push(Import { written: written.into(), line, outcome: ImportOutcome::TooDeep });
             }

@@ -11,7 +11,7 @@ use crate::args::Color;
 use crate::clock::now;
 use crate::commands::sessions::report::print_all;
 use crate::failure::hinted;
-use crate::output::{Screen, visible};
+use crate::output::{Screen, path_json, visible};
 use crate::project::Project;
 use crate::settings::Settings;
 
@@ -89,7 +89,7 @@ fn json(saved: &Saved, scope: Scope) -> Value {
         "schema": 1,
         "status": status,
         "scope": scope.name(),
-        "path": saved.path,
+        "path": path_json(&saved.path),
         "line": line,
         "fact": saved.fact.as_str(),
         "similar": similar,

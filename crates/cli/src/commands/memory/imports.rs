@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::report::imports_json;
 use crate::commands::sessions::report::print_all;
-use crate::output::visible;
+use crate::output::{path_json, visible};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -47,10 +47,10 @@ pub(super) fn run(options: &ImportsOptions, settings: &Settings) -> anyhow::Resu
     if options.json {
         return print_all(&json!({
             "schema": 1,
-            "file": file,
+            "file": path_json(&file),
             "format": if memory.import_format == ImportFormat::Flat { "flat" } else { "tree" },
             "tokens": estimate_tokens(&imported.text).0,
-            "files": imported.sources.iter().map(|source| &source.path).collect::<Vec<_>>(),
+            "files": imported.sources.iter().map(|source| path_json(&source.path)).collect::<Vec<_>>(),
             "imports": imports_json(&imported.imports),
             "text": imported.text,
         }));

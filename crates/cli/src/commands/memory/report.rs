@@ -5,12 +5,12 @@ use longhaul_workspace::Trust;
 use serde_json::{Value, json};
 
 use super::surroundings::Surroundings;
-use crate::output::{Page, plural, thousands, visible};
+use crate::output::{Page, path_json, plural, thousands, visible};
 
 /// A file as JSON.
 pub(super) fn file_json(file: &MemoryFile) -> Value {
     json!({
-        "path": file.path,
+        "path": path_json(&file.path),
         "tier": file.tier.name(),
         "tokens": file.tokens().0,
         "imports": imports_json(&file.imports),
@@ -22,10 +22,13 @@ pub(super) fn imports_json(imports: &[Import]) -> Value {
     let imports = imports.iter().map(|import| {
         let mut object = json!({"written": import.written, "line": import.line});
         let (state, more) = match &import.outcome {
-            ImportOutcome::Included { path, imports, tokens } => {
-                ("included", json!({"path": path, "tokens": tokens.0, "imports": imports_json(imports)}))
+            ImportOutcome::Included { path, imports, tokens } => (
+                "included",
+                json!({"path": path_json(path), "tokens": tokens.0, "imports": imports_json(imports)}),
+            ),
+            ImportOutcome::AlreadyProcessed { path } => {
+                ("already_processed", json!({"path": path_json(path)}))
             }
-            ImportOutcome::AlreadyProcessed { path } => ("already_processed", json!({"path": path})),
             ImportOutcome::TooDeep => ("too_deep", json!({})),
             ImportOutcome::Failed { reason } => ("failed", json!({"reason": reason})),
         };
@@ -42,11 +45,11 @@ pub(super) fn imports_json(imports: &[Import]) -> Value {
 pub(super) fn skipped_json(skipped: &[Skipped]) -> Value {
     let skipped = skipped.iter().map(|skipped| {
         let of = match &skipped.reason {
-            SkipReason::Duplicate { of } => Some(of),
+            SkipReason::Duplicate { of } => Some(path_json(of)),
             _ => None,
         };
         json!({
-            "path": skipped.path,
+            "path": path_json(&skipped.path),
             "tier": skipped.tier.name(),
             "reason": skipped.reason.name(),
             "detail": skipped.reason.to_string(),
@@ -65,7 +68,7 @@ pub(super) fn notices_json(notices: &[Notice], around: &Surroundings) -> Value {
 pub(super) fn memory_json(memory: &Memory, around: &Surroundings) -> Value {
     json!({
         "schema": 1,
-        "folder": around.cwd,
+        "folder": path_json(&around.cwd),
         "trusted": trusted_json(&around.trust),
         "files": memory.files.iter().map(file_json).collect::<Vec<_>>(),
         "skipped": skipped_json(&memory.skipped),
@@ -120,7 +123,7 @@ pub(super) fn notices_text(page: &mut Page, notices: &[Notice], around: &Surroun
 pub(super) fn left_out_json(left_out: &[LeftOut]) -> Value {
     let left_out = left_out.iter().map(|left| {
         json!({
-            "path": left.path,
+            "path": path_json(&left.path),
             "tier": left.tier.name(),
             "tokens": left.tokens.0,
             "kept": left.kept.0,

@@ -12,7 +12,7 @@ use super::report::{
 use super::surroundings::Surroundings;
 use crate::args::Color;
 use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, pad, pad_left, thousands, visible};
+use crate::output::{Page, Screen, pad, pad_left, path_json, thousands, visible};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -95,22 +95,22 @@ fn text(page: &mut Page, explanation: &Explanation, path: &std::path::Path, arou
 fn json(explanation: &Explanation, path: &std::path::Path, around: &Surroundings) -> Value {
     let applies = explanation.applies.iter().map(|applied| {
         json!({
-            "path": applied.path,
+            "path": path_json(&applied.path),
             "tier": applied.tier.name(),
             "when": match applied.when {
                 When::AtStart => "start",
                 When::JustInTime => "touch",
             },
-            "through": applied.through,
+            "through": applied.through.iter().map(|file| path_json(file)).collect::<Vec<_>>(),
             "tokens": applied.tokens.0,
         })
     });
     let not_imported = explanation.not_imported.iter().map(|import| {
-        json!({"file": import.file, "line": import.line, "written": import.written, "reason": import.reason})
+        json!({"file": path_json(&import.file), "line": import.line, "written": import.written, "reason": import.reason})
     });
     json!({
         "schema": 1,
-        "path": path,
+        "path": path_json(path),
         "trusted": trusted_json(&around.trust),
         "applies": applies.collect::<Vec<_>>(),
         "tokens": total(explanation),

@@ -20,7 +20,7 @@ pub(super) struct Activated {
 
 impl Activated {
     /// Looks at a folder.
-    pub(super) fn by(folder: &Path) -> Self {
+    pub(super) fn by(folder: &Path, memory: &MemorySettings) -> Self {
         let place = WorkspaceFolder::of(folder);
         let mut activated = Self::default();
         let settings = match read_settings(&place.settings()) {
@@ -33,7 +33,7 @@ impl Activated {
         let section = |name: &str| settings.get(name).and_then(Value::as_object);
         let keys =
             |name: &str| section(name).map(|section| section.keys().cloned().collect()).unwrap_or_default();
-        activated.add("memory files", memory_files(folder));
+        activated.add("memory files", memory_files(folder, memory));
         activated.add("settings", settings.keys().cloned().collect());
         activated.add("hooks", keys("hooks"));
         activated.add("MCP servers", keys("mcpServers"));
@@ -114,10 +114,10 @@ impl Activated {
 }
 
 /// The memory files of a folder, as they would be loaded at the start.
-fn memory_files(folder: &Path) -> Vec<String> {
+fn memory_files(folder: &Path, settings: &MemorySettings) -> Vec<String> {
     let place = WorkFolder { path: folder.to_path_buf(), is_trusted: true };
     let places = Places { folders: vec![place], ..Places::default() };
-    let memory = load_memory(&places, &MemorySettings::default());
+    let memory = load_memory(&places, settings);
     let name = |path: &PathBuf| path.strip_prefix(folder).unwrap_or(path).display().to_string();
     memory.files.iter().map(|file| name(&file.path)).collect()
 }

@@ -1,7 +1,7 @@
 //! `longhaul trust add [FOLDER]`: trusts a folder, after showing what it would activate.
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
@@ -12,8 +12,10 @@ use super::activates::Activated;
 use super::rules_and_folder;
 use crate::args::Color;
 use crate::commands::sessions::report::print_all;
+use crate::environment;
 use crate::failure::hinted;
-use crate::output::{Page, Screen, visible};
+use crate::output::{Page, Screen, path_json, visible};
+use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct AddOptions {
@@ -37,7 +39,7 @@ pub(crate) struct AddOptions {
 }
 
 pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
-    let (_, rules, folder) = rules_and_folder(options.folder.as_ref())?;
+    let (home, rules, folder) = rules_and_folder(options.folder.as_ref())?;
     if !folder.is_dir() {
         return Err(hinted(anyhow!("{} is no folder", folder.display()), "name a folder that exists"));
     }
@@ -46,7 +48,9 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
         (_, true) => TrustLevel::DoNotTrust,
         _ => TrustLevel::TrustFolder,
     };
-    let activated = Activated::by(&folder);
+    // The user's names of memory files count there, too.
+    let loaded = Settings::load(Some(&home), Path::new(""), &environment::of_process())?;
+    let activated = Activated::by(&folder, &loaded.settings.memory().0);
     if !options.json && level != TrustLevel::DoNotTrust {
         let mut page = Page::new(Screen::of_stdout(color));
         activated.tell(&mut page, &folder);
@@ -61,7 +65,7 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
     if options.json {
         return print_all(&json!({
             "schema": 1,
-            "folder": folder,
+            "folder": path_json(&folder),
             "level": level.as_str(),
             "saved": is_set,
             "activates": activated.to_json(),

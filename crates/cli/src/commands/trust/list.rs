@@ -8,7 +8,7 @@ use super::rules_and_folder;
 use crate::args::Color;
 use crate::commands::sessions::report::print_all;
 use crate::environment;
-use crate::output::{Page, Screen, pad, visible};
+use crate::output::{Page, Screen, pad, path_json, visible};
 use crate::settings::Settings;
 use crate::trust::{because, decide};
 
@@ -31,12 +31,12 @@ pub(super) fn run(options: &ListOptions, color: Color) -> anyhow::Result<()> {
     if options.json {
         let rules = rules
             .iter()
-            .map(|rule| json!({"path": rule.path, "level": rule.level.as_str(), "covers": rule.covers()}));
+            .map(|rule| json!({"path": path_json(&rule.path), "level": rule.level.as_str(), "covers": rule.covers().as_deref().map(path_json)}));
         return print_all(&json!({
             "schema": 1,
-            "file": home.trusted_folders(),
+            "file": path_json(home.trusted_folders()),
             "rules": rules.collect::<Vec<_>>(),
-            "folder": folder,
+            "folder": path_json(&folder),
             "trusted": match &trust {
                 Trust::Trusted(_) => Some(true),
                 Trust::Untrusted(_) => Some(false),

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::rules_and_folder;
 use crate::commands::sessions::report::print_all;
-use crate::output::visible;
+use crate::output::{path_json, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveOptions {
@@ -23,7 +23,7 @@ pub(super) fn run(options: &RemoveOptions) -> anyhow::Result<()> {
     let (_, rules, folder) = rules_and_folder(options.folder.as_ref())?;
     let is_removed = rules.remove(&folder, Patience::default())?;
     if options.json {
-        return print_all(&json!({"schema": 1, "folder": folder, "removed": is_removed}));
+        return print_all(&json!({"schema": 1, "folder": path_json(&folder), "removed": is_removed}));
     }
     let name = folder.display();
     let text = match is_removed {
