@@ -54,7 +54,7 @@ pub(crate) fn check_imports(text: &str) {
             );
         }
         check_tree(&imported.imports, &root, 1);
-        assert!(!imported.text.to_lowercase().contains("</loaded_context"), "{text:?}");
+        assert!(!imported.text.to_lowercase().contains("</loaded_context>"), "{text:?}");
     }
 }
 
