@@ -12,9 +12,11 @@ use longhaul_conversation::TokenCount;
 use crate::commands::compress::CompressOptions;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
+use crate::commands::memory::MemoryArgs;
 use crate::commands::recall::RecallOptions;
 use crate::commands::sessions::SessionsCommand;
 use crate::commands::talk::TalkOptions;
+use crate::commands::trust::TrustCommand;
 
 const STYLES: Styles =
     Styles::styled().header(AnsiColor::Green.on_default().bold()).literal(AnsiColor::Cyan.on_default());
@@ -67,6 +69,11 @@ pub(crate) enum Command {
     Sessions(SessionsCommand),
     /// Shows a scripted session that outgrows its window and is compacted; no key and no network are needed.
     Demo,
+    /// Shows which memory files hold here and why, and adds facts to them; alone it is `memory show`.
+    Memory(MemoryArgs),
+    /// Says which folders are trusted, so that their own settings and memory count.
+    #[command(subcommand)]
+    Trust(TrustCommand),
     /// Says what Longhaul finds around it, what is wrong there, and what to do; changes nothing.
     Doctor(DoctorOptions),
     /// Prints a completion script for a shell.

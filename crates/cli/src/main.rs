@@ -18,6 +18,7 @@ mod redaction;
 mod running;
 mod settings;
 mod told;
+mod trust;
 mod window;
 
 use std::io::Write;
@@ -51,6 +52,8 @@ fn main() -> ExitCode {
             .and_then(|settings| commands::compress::run(options, &settings, color)),
         Command::Eval(options) => commands::eval::run(options, || load_settings(color), color),
         Command::Sessions(command) => commands::sessions::run(command, || load_settings(color), color),
+        Command::Memory(command) => commands::memory::run(command, || load_settings(color), color),
+        Command::Trust(command) => commands::trust::run(command, color),
         Command::Recall(options) => commands::recall::run(options, &screen),
         Command::Demo => commands::demo::run(&screen),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
@@ -87,8 +90,9 @@ fn find_session(file: &mut PathBuf) -> anyhow::Result<()> {
 fn load_settings(color: Color) -> anyhow::Result<Settings> {
     // A current folder that was deleted has no settings.
     let cwd = std::env::current_dir().unwrap_or_default();
-    let Loaded { settings, warnings } =
-        Settings::load(environment::home(&environment::of_process())?.as_ref(), &cwd)?;
+    let environment = environment::of_process();
+    let Loaded { settings, warnings, untrusted, .. } =
+        Settings::load(environment::home(&environment)?.as_ref(), &cwd, &environment)?;
     let label = Screen::of_stderr(color).warning("warning:");
     let shown = warnings.iter().take(MOST_WARNINGS);
     let mut text: String =
@@ -96,6 +100,12 @@ fn load_settings(color: Color) -> anyhow::Result<Settings> {
     let more = warnings.len().saturating_sub(MOST_WARNINGS);
     if more > 0 {
         text.push_str(&format!("{label} and {} more about settings\n", thousands(more as u64)));
+    }
+    if let Some(file) = untrusted {
+        let file = visible(&file.display().to_string());
+        text.push_str(&format!(
+            "{label} {file} does not count, as its folder is not trusted; `longhaul trust add` trusts it\n"
+        ));
     }
     // If standard error is gone there is nobody left to tell.
     std::io::stderr().write_all(text.as_bytes()).ok();

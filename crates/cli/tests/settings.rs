@@ -49,6 +49,7 @@ impl World {
             .current_dir(self.path("work/deep"))
             .env("HOME", self.path("user"))
             .env("USERPROFILE", self.path("user"))
+            .env("GEMINI_CLI_TRUST_WORKSPACE", "true")
             .env_remove("LONGHAUL_HOME")
             .env_remove("GEMINI_CLI_HOME");
         command
@@ -204,4 +205,32 @@ fn a_home_that_would_move_with_the_folder_is_refused() {
         &text(&output.stderr),
         &["error: LONGHAUL_HOME is home, which is not an absolute path", "hint: "],
     );
+}
+
+#[test]
+fn settings_of_strangers_do_not_count() {
+    let world = World::new().write(WORKSPACE, &window(6_000)).write(USER, &window(3_000));
+    let run = |trust: &str| {
+        let mut command = world.command();
+        command.env("GEMINI_CLI_TRUST_WORKSPACE", trust).args(["inspect", "../session.json", "--json"]);
+        said(&command.output().unwrap())
+    };
+    for untrusted in ["false", "", "perhaps"] {
+        let said = run(untrusted);
+        check_has(&said.stdout, &["\"window\": 3000"]);
+        check_has(
+            &said.stderr,
+            &["warning: ", "does not count, as its folder is not trusted", "longhaul trust add"],
+        );
+    }
+    assert_eq!(run("true").stderr, "");
+    // A workspace cannot trust itself, and a rule of the user's can.
+    let off = "{\"security\": {\"folderTrust\": {\"enabled\": false}}}";
+    let world = world.write(WORKSPACE, off);
+    let rules = format!("{{{:?}: \"TRUST_FOLDER\"}}", world.path("work"));
+    let mut command = world.command();
+    command.env_remove("GEMINI_CLI_TRUST_WORKSPACE").args(["inspect", "../session.json"]);
+    check_has(&said(&command.output().unwrap()).stderr, &["is not trusted"]);
+    let _world = world.write("user/.gemini/trustedFolders.json", &rules);
+    assert_eq!(said(&command.output().unwrap()).stderr, "");
 }

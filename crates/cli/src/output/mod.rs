@@ -7,6 +7,9 @@ mod progress;
 mod visible;
 
 use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use serde_json::Value;
 
 use crate::args::Color;
 
@@ -26,6 +29,11 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// Writes text to standard error. If that is gone there is nobody left to tell.
 pub(crate) fn print_aside(text: &str) {
     std::io::stderr().lock().write_all(text.as_bytes()).ok();
+}
+
+/// A path as JSON has it: names that are not Unicode are shown as well as can be.
+pub(crate) fn path_json(path: &Path) -> Value {
+    path.to_string_lossy().into()
 }
 
 /// What is known about where the output goes.

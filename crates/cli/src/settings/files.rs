@@ -4,21 +4,41 @@ use std::path::{Path, PathBuf};
 
 use longhaul_workspace::{Home, WorkspaceFolder};
 
-/// The settings files that count in this folder, the weakest first. They need not exist.
-pub(crate) fn settings_files(home: Option<&Home>, cwd: &Path) -> Vec<PathBuf> {
-    let workspace = workspace_folder(cwd)
-        .filter(|workspace| home.is_none_or(|home| !home.is_folder_of(workspace)))
-        .map(|workspace| workspace.settings());
-    home.map(Home::settings).into_iter().chain(workspace).collect()
+/// The settings files of a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SettingsFiles {
+    /// The user's, which need not exist.
+    pub(crate) user: Option<PathBuf>,
+    /// The workspace's, which counts only if its folder is trusted.
+    pub(crate) workspace: Option<WorkspaceFile>,
 }
 
-/// The first folder with settings from `cwd` up to the root of its repository; outside of repositories only that of
-/// `cwd` itself.
-fn workspace_folder(cwd: &Path) -> Option<WorkspaceFolder> {
+/// A workspace's own settings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WorkspaceFile {
+    /// The folder that must be trusted.
+    pub(crate) folder: PathBuf,
+    /// The file.
+    pub(crate) file: PathBuf,
+}
+
+/// The settings files of this folder.
+pub(crate) fn settings_files(home: Option<&Home>, cwd: &Path) -> SettingsFiles {
+    let is_home = |folder: &Path| home.is_some_and(|home| home.is_folder_of(&WorkspaceFolder::of(folder)));
+    let workspace = workspace_folder(cwd).filter(|folder| !is_home(folder)).map(|folder| WorkspaceFile {
+        folder: folder.to_path_buf(),
+        file: WorkspaceFolder::of(folder).settings(),
+    });
+    SettingsFiles { user: home.map(Home::settings), workspace }
+}
+
+/// The first folder with settings from `cwd` up to the root of its repository; outside of repositories only `cwd`
+/// itself.
+fn workspace_folder(cwd: &Path) -> Option<&Path> {
     let depth = cwd.ancestors().position(|folder| folder.join(".git").exists()).unwrap_or(0);
-    let folders = cwd.ancestors().take(depth + 1).map(WorkspaceFolder::of);
     // A file that cannot be examined is taken: reading it will say why.
-    folders.into_iter().find(|folder| folder.settings().try_exists().unwrap_or(true))
+    let has_settings = |folder: &&Path| WorkspaceFolder::of(folder).settings().try_exists().unwrap_or(true);
+    cwd.ancestors().take(depth + 1).find(has_settings)
 }
 
 #[cfg(test)]
@@ -32,6 +52,12 @@ mod tests {
         Home::resolve(&environment).expect("an absolute path")
     }
 
+    /// Both files, the weakest first.
+    fn files(home: Option<&Home>, cwd: &Path) -> Vec<PathBuf> {
+        let SettingsFiles { user, workspace } = settings_files(home, cwd);
+        user.into_iter().chain(workspace.map(|workspace| workspace.file)).collect()
+    }
+
     /// Creates the files below a temporary folder whose `home` is the user's, and checks which count in `cwd`.
     #[track_caller]
     fn check_files(existing: &[&str], cwd: &str, expected: &[&str]) {
@@ -43,7 +69,7 @@ mod tests {
         }
         let cwd = root.path().join(cwd);
         fs::create_dir_all(&cwd).unwrap();
-        let found = settings_files(Some(&home_in(&root.path().join("home"))), &cwd);
+        let found = files(Some(&home_in(&root.path().join("home"))), &cwd);
         let found: Vec<_> = found.iter().map(|file| file.strip_prefix(root.path()).unwrap()).collect();
         assert_eq!(found, expected.iter().map(Path::new).collect::<Vec<_>>());
     }
@@ -65,11 +91,11 @@ mod tests {
     #[test]
     fn without_a_home_the_workspace_has_settings() {
         let root = tempfile::tempdir().unwrap();
-        assert_eq!(settings_files(None, root.path()), [] as [PathBuf; 0]);
+        assert_eq!(files(None, root.path()), [] as [PathBuf; 0]);
         let file = root.path().join(".gemini/settings.json");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, "{}").unwrap();
-        assert_eq!(settings_files(None, root.path()), [file]);
+        assert_eq!(files(None, root.path()), [file]);
     }
 
     #[test]
@@ -94,6 +120,6 @@ mod tests {
         fs::write(home.join(".gemini/settings.json"), "{}").unwrap();
         let link = root.path().join("link");
         std::os::unix::fs::symlink(&home, &link).unwrap();
-        assert_eq!(settings_files(Some(&home_in(&home)), &link).len(), 1);
+        assert_eq!(files(Some(&home_in(&home)), &link).len(), 1);
     }
 }

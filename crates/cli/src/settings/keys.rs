@@ -166,6 +166,36 @@ pub(crate) const OURS: &[Key] = &[
         "`\"tiered\"`",
         "How memory files are found: upwards and on demand, or by a scan of the whole workspace.",
     ),
+    key(
+        "longhaul.memory.importDepth",
+        Kind::WholeNumber,
+        "5",
+        "How many imports deep a file may be that a memory file brings in.",
+    ),
+    key(
+        "longhaul.memory.importOnlyMarkdown",
+        Kind::Boolean,
+        "false",
+        "Whether memory files import nothing but Markdown.",
+    ),
+    key(
+        "longhaul.memory.labels",
+        Kind::OneOf(&["absolute", "relative"]),
+        "`\"absolute\"`",
+        "How the paths of memory files are written for models.",
+    ),
+    key(
+        "longhaul.memory.budgets",
+        Kind::TokensByName,
+        "16,000 each, for `project` 40,000",
+        "What models are given of `global`, `extension`, `private` and `project` memory, and `justInTime`.",
+    ),
+    key(
+        "longhaul.memory.staleAfterDays",
+        Kind::WholeNumber,
+        "90",
+        "After how many days without a change models are told that global or private memory may be out of date.",
+    ),
 ];
 
 /// Keys of Gemini CLI that Longhaul understands.
@@ -251,7 +281,12 @@ pub(crate) const GEMINI: &[Key] = &[
         "true",
         "Whether the model is shown the tree of the workspace.",
     ),
-    key("context.fileFiltering.respectGitIgnore", Kind::Boolean, "true", "Whether `.gitignore` hides files."),
+    key(
+        "context.fileFiltering.respectGitIgnore",
+        Kind::Boolean,
+        "true; for memory files false",
+        "Whether `.gitignore` hides files.",
+    ),
     key(
         "context.fileFiltering.respectGeminiIgnore",
         Kind::Boolean,

@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use longhaul_context::{Estimator, Weights};
 use longhaul_conversation::TokenCount;
-use longhaul_workspace::Home;
+use longhaul_workspace::{Environment, Home};
 use serde_json::Value;
 
 use super::check::check_document;
 use super::document::{Content, Node, parse};
-use super::files::settings_files;
+use super::files::{SettingsFiles, WorkspaceFile, settings_files};
 use super::kind;
 use super::problem::{Fault, SettingsError, Warning};
+use crate::trust::decide;
 
 /// The settings that hold in a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,6 +31,10 @@ pub(crate) struct Loaded {
     pub(crate) settings: Settings,
     /// What was passed over.
     pub(crate) warnings: Vec<Warning>,
+    /// The workspace's file, if it does not count as its folder is not trusted.
+    pub(crate) untrusted: Option<PathBuf>,
+    /// Whether folders must be trusted, as the user alone decides.
+    pub(crate) needs_trust: bool,
 }
 
 /// What one source says.
@@ -50,11 +55,21 @@ pub(super) enum Source {
 const LARGEST: u64 = 1 << 20;
 
 impl Settings {
-    /// Loads the files that count in `cwd`. One that does not exist is passed over.
-    pub(crate) fn load(home: Option<&Home>, cwd: &Path) -> Result<Loaded, SettingsError> {
+    /// Loads the files that count in `cwd`. One that does not exist is passed over, and so is that of a workspace that is
+    /// not trusted.
+    pub(crate) fn load(home: Option<&Home>, cwd: &Path, environment: &Environment) -> anyhow::Result<Loaded> {
         let mut loaded = Loaded::default();
-        for file in settings_files(home, cwd) {
-            loaded.add_file(&file)?;
+        let SettingsFiles { user, workspace } = settings_files(home, cwd);
+        if let Some(user) = user {
+            loaded.add_file(&user)?;
+        }
+        loaded.needs_trust = loaded.settings.needs_trust();
+        if let Some(WorkspaceFile { folder, file }) = workspace {
+            if decide(&folder, home, environment, loaded.needs_trust)?.is_trusted() {
+                loaded.add_file(&file)?;
+            } else {
+                loaded.untrusted = Some(file);
+            }
         }
         Ok(loaded)
     }
@@ -170,7 +185,6 @@ fn read(file: &Path) -> Result<Option<Vec<u8>>, Fault> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_workspace::Environment;
     use proptest::prelude::*;
 
     /// The settings of these files, the weakest first.
@@ -243,12 +257,23 @@ mod tests {
         Home::resolve(&environment).unwrap()
     }
 
+    /// Loads what counts where the environment says whether workspaces are trusted.
+    fn load(home: &Path, cwd: &Path, trust: &str) -> anyhow::Result<Loaded> {
+        let environment = Environment { trust_workspace: Some(trust.into()), ..Environment::default() };
+        Settings::load(Some(&at_home(home)), cwd, &environment)
+    }
+
+    /// What is wrong with the files of a user's folder.
+    fn fault_at(folder: &Path) -> SettingsError {
+        load(folder, folder, "true").unwrap_err().downcast().expect("settings are at fault")
+    }
+
     #[test]
     fn files_are_loaded_from_home_and_workspace() {
         let root = tempfile::tempdir().unwrap();
         let (home, work) = (root.path().join("home"), root.path().join("work"));
-        let nothing = Settings::load(Some(&at_home(&home)), &work).unwrap();
-        assert_eq!(nothing, Loaded::default());
+        let nothing = load(&home, &work, "true").unwrap();
+        assert_eq!(nothing, Loaded { needs_trust: true, ..Loaded::default() });
         for (folder, text) in [
             (&home, "{\"model\": {\"name\": \"a\", \"maxSessionTurns\": 5}, \"modle\": 1}"),
             (&work, "{\n\"model\": {\"name\": \"b\"}}"),
@@ -256,12 +281,18 @@ mod tests {
             std::fs::create_dir_all(folder.join(".gemini")).unwrap();
             std::fs::write(folder.join(".gemini/settings.json"), text).unwrap();
         }
-        let loaded = Settings::load(Some(&at_home(&home)), &work).unwrap();
+        let loaded = load(&home, &work, "true").unwrap();
         assert_eq!(loaded.settings.value(&["model", "name"]), Some(&"b".into()));
         assert_eq!(loaded.settings.value(&["model", "maxSessionTurns"]), Some(&5.into()));
         assert_eq!(loaded.warnings.len(), 1);
-        let alone = Settings::load(Some(&at_home(&home)), &home).unwrap();
+        let alone = load(&home, &home, "true").unwrap();
         assert_eq!((alone.settings.layers.len(), alone.warnings.len()), (1, 1));
+        let untrusted = load(&home, &work, "false").unwrap();
+        assert_eq!(untrusted.settings.value(&["model", "name"]), Some(&"a".into()));
+        assert_eq!(untrusted.untrusted, Some(work.join(".gemini/settings.json")));
+        // Even a broken file of strangers does no harm.
+        std::fs::write(work.join(".gemini/settings.json"), "{").unwrap();
+        assert!(load(&home, &work, "false").is_ok() && load(&home, &work, "true").is_err());
     }
 
     #[test]
@@ -269,13 +300,13 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = root.path().join(".gemini/settings.json");
         std::fs::create_dir_all(&folder).unwrap();
-        let error = Settings::load(Some(&at_home(root.path())), root.path()).unwrap_err();
+        let error = fault_at(root.path());
         assert!(matches!(error.fault, Fault::Unreadable(_)), "{error:?}");
         std::fs::remove_dir(&folder).unwrap();
         std::fs::write(&folder, " ".repeat(LARGEST as usize)).unwrap();
-        assert!(Settings::load(Some(&at_home(root.path())), root.path()).is_ok());
+        assert!(load(root.path(), root.path(), "true").is_ok());
         std::fs::write(&folder, " ".repeat(LARGEST as usize + 1)).unwrap();
-        let error = Settings::load(Some(&at_home(root.path())), root.path()).unwrap_err();
+        let error = fault_at(root.path());
         assert!(matches!(error.fault, Fault::TooLarge { .. }), "{error:?}");
         assert_eq!(error.file.as_ref(), folder);
     }

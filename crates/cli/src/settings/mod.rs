@@ -9,12 +9,13 @@ mod keys;
 mod kind;
 mod layers;
 mod lookup;
+mod memory;
 mod problem;
 mod provenance;
 mod providers;
 mod retention;
 
-pub(crate) use files::settings_files;
+pub(crate) use files::{SettingsFiles, settings_files};
 pub(crate) use layers::{Loaded, Settings};
 pub(crate) use problem::SettingsError;
 pub(crate) use provenance::Provenance;

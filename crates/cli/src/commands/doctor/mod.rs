@@ -117,7 +117,9 @@ fn examine(screen: &Screen) -> Diagnosis {
     let cwd = std::env::current_dir().ok();
     let cwd: Option<&Path> = cwd.as_deref();
     let mut needs_trust = true;
-    look("settings", &mut |diagnosis| needs_trust = settings::examine(diagnosis, home.as_ref(), cwd));
+    look("settings", &mut |diagnosis| {
+        needs_trust = settings::examine(diagnosis, home.as_ref(), cwd, &environment);
+    });
     look("keys", &mut keys::examine);
     if let (Some(home), Some(cwd)) = (&home, cwd) {
         look("trust", &mut |diagnosis| trust::examine(diagnosis, home, cwd, &environment, needs_trust));

@@ -2,41 +2,56 @@
 
 use std::path::Path;
 
-use longhaul_workspace::Home;
+use longhaul_workspace::{Environment, Home};
 
 use super::Diagnosis;
 use crate::output::thousands;
-use crate::settings::{Loaded, settings_files};
+use crate::settings::{Loaded, SettingsFiles, settings_files};
+use crate::trust::decide;
 
 /// How many warnings about one file are listed.
 const LISTED: usize = 10;
 
 /// Looks at each file on its own, and returns whether the user wants folders to need trust.
-pub(super) fn examine(diagnosis: &mut Diagnosis, home: Option<&Home>, cwd: Option<&Path>) -> bool {
-    let mut needs_trust = true;
-    for file in settings_files(home, cwd.unwrap_or(Path::new(""))) {
-        let mut loaded = Loaded::default();
-        let name = file.display();
-        match loaded.add_file(&file) {
-            Ok(true) => diagnosis.ok(format!("{name} is valid")),
-            Ok(false) => diagnosis.ok(format!("{name} is not there: defaults hold")),
-            Err(error) => {
-                let what = format!("{name}: {}", error.fault);
-                diagnosis.problem(what, error.hint());
-            }
-        }
-        let count = loaded.warnings.len();
-        for warning in loaded.warnings.iter().take(LISTED) {
-            diagnosis.note(warning.to_string(), "correct the key, or take it out");
-        }
-        if count > LISTED {
-            let more = thousands((count - LISTED) as u64);
-            diagnosis.note(format!("{name}: and {more} more of the kind"), "");
-        }
-        // Were a workspace asked, it could trust itself.
-        if home.is_some_and(|home| home.settings() == file) {
-            needs_trust = loaded.settings.needs_trust();
+pub(super) fn examine(
+    diagnosis: &mut Diagnosis,
+    home: Option<&Home>,
+    cwd: Option<&Path>,
+    environment: &Environment,
+) -> bool {
+    let SettingsFiles { user, workspace } = settings_files(home, cwd.unwrap_or(Path::new("")));
+    // Were a workspace asked, it could trust itself.
+    let needs_trust = user.is_none_or(|user| examine_file(diagnosis, &user).settings.needs_trust());
+    if let Some(workspace) = workspace {
+        examine_file(diagnosis, &workspace.file);
+        // What is wrong with the rules themselves is told with them.
+        let trust = decide(&workspace.folder, home, environment, needs_trust);
+        if trust.is_ok_and(|trust| !trust.is_trusted()) {
+            let what = format!("{} does not count: its folder is not trusted", workspace.file.display());
+            diagnosis.note(what, "`longhaul trust add` trusts it");
         }
     }
     needs_trust
+}
+
+fn examine_file(diagnosis: &mut Diagnosis, file: &Path) -> Loaded {
+    let mut loaded = Loaded::default();
+    let name = file.display();
+    match loaded.add_file(file) {
+        Ok(true) => diagnosis.ok(format!("{name} is valid")),
+        Ok(false) => diagnosis.ok(format!("{name} is not there: defaults hold")),
+        Err(error) => {
+            let what = format!("{name}: {}", error.fault);
+            diagnosis.problem(what, error.hint());
+        }
+    }
+    let count = loaded.warnings.len();
+    for warning in loaded.warnings.iter().take(LISTED) {
+        diagnosis.note(warning.to_string(), "correct the key, or take it out");
+    }
+    if count > LISTED {
+        let more = thousands((count - LISTED) as u64);
+        diagnosis.note(format!("{name}: and {more} more of the kind"), "");
+    }
+    loaded
 }

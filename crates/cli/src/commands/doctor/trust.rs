@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use longhaul_workspace::{Decider, Environment, Home, Trust, TrustQuery, TrustedFolders};
+use longhaul_workspace::{Environment, Home, Trust, TrustedFolders};
 
 use super::Diagnosis;
 use crate::failure::workspace_hint;
+use crate::trust::{because, decide};
 
 /// Asks the rules about the current folder.
 pub(super) fn examine(
@@ -16,9 +17,8 @@ pub(super) fn examine(
     needs_trust: bool,
 ) {
     let rules = TrustedFolders::at(home.trusted_folders());
-    let query = TrustQuery { is_enabled: needs_trust, ..TrustQuery::about(cwd) }.in_environment(environment);
     let file = home.trusted_folders().display();
-    let decided = rules.decide(&query);
+    let decided = decide(cwd, Some(home), environment, needs_trust);
     if let Ok(trust) = &decided {
         tell(diagnosis, trust, cwd, &file.to_string());
     }
@@ -45,7 +45,7 @@ fn tell(diagnosis: &mut Diagnosis, trust: &Trust, cwd: &Path, file: &str) {
             diagnosis.note(what, "its own files do not count until that changes");
         }
         Trust::Undecided => {
-            let advice = format!("to trust it, add {:?}: \"TRUST_FOLDER\" to {file}", folder.to_string());
+            let advice = "`longhaul trust add` shows what it would activate, and trusts it";
             diagnosis.note(format!("{folder} is not trusted: no rule covers it"), advice);
         }
     }
@@ -54,17 +54,4 @@ fn tell(diagnosis: &mut Diagnosis, trust: &Trust, cwd: &Path, file: &str) {
         Trust::Untrusted(_) => Some(false),
         Trust::Undecided => None,
     };
-}
-
-fn because(decider: &Decider, file: &str) -> String {
-    match decider {
-        Decider::Environment => "GEMINI_CLI_TRUST_WORKSPACE says so".into(),
-        Decider::FeatureDisabled => {
-            "security.folderTrust.enabled is false, so that no folder needs trust".into()
-        }
-        Decider::Editor => "the editor says so".into(),
-        Decider::Rule(rule) => {
-            format!("the rule {:?}: {:?} in {file}", rule.path.display().to_string(), rule.level.as_str())
-        }
-    }
 }

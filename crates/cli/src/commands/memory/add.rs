@@ -1,0 +1,99 @@
+//! `longhaul memory add TEXT`: remembers a fact.
+
+use anyhow::anyhow;
+use clap::{Args, ValueEnum};
+use longhaul_memory::{Change, Fact, MemoryError, Remembered, Saved, Scope, save_fact, save_target};
+use longhaul_workspace::Patience;
+use serde_json::{Value, json};
+
+use super::surroundings::Surroundings;
+use crate::args::Color;
+use crate::clock::now;
+use crate::commands::sessions::report::print_all;
+use crate::failure::hinted;
+use crate::output::{Screen, path_json, visible};
+use crate::project::Project;
+use crate::settings::Settings;
+
+#[derive(Debug, Args)]
+pub(crate) struct AddOptions {
+    /// The fact.
+    #[arg(required = true)]
+    text: Vec<String>,
+    /// Where it holds.
+    #[arg(long, default_value = "global")]
+    scope: ScopeArgument,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Where a fact holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ScopeArgument {
+    /// In every project.
+    Global,
+    /// In the project of the current folder, and for you alone.
+    Project,
+}
+
+pub(super) fn run(options: &AddOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
+    let fact = Fact::parse(&options.text.join(" ")).map_err(told)?;
+    let mut around = Surroundings::find(settings)?;
+    let scope = match options.scope {
+        ScopeArgument::Global => Scope::Global,
+        ScopeArgument::Project => {
+            // The first thing that is remembered gives the project its place.
+            let (project, notes) = Project::find_or_begin()?;
+            around.places.private = Some(project.home.memory());
+            for note in notes {
+                eprintln!("{} {}", Screen::of_stderr(color).warning("warning:"), visible(&note));
+            }
+            Scope::Project
+        }
+    };
+    let path = save_target(scope, &around.places, &around.settings).map_err(told)?;
+    let saved = save_fact(&path, &fact, now(), Patience::default()).map_err(told)?;
+    if options.json {
+        return print_all(&json(&saved, scope));
+    }
+    let mut text = visible(&saved.to_string()) + "\n";
+    if let Change::Added { line, .. } = saved.change {
+        text.push_str(&format!("{}:{line}\n", visible(&saved.path.display().to_string())));
+    }
+    crate::output::print(&text)
+}
+
+fn told(error: MemoryError) -> anyhow::Error {
+    match error {
+        MemoryError::BlankFact => hinted(anyhow!("there is nothing to remember"), "give a sentence"),
+        MemoryError::Secret { .. } => hinted(error, "say where the secret is kept instead"),
+        MemoryError::NoPlace { .. } => hinted(error, "set LONGHAUL_HOME to a folder"),
+        error => error.into(),
+    }
+}
+
+fn json(saved: &Saved, scope: Scope) -> Value {
+    let remembered = |known: &Option<Remembered>| match known {
+        Some(Remembered { line, text }) => json!({"line": line, "text": text}),
+        None => Value::Null,
+    };
+    let (status, line, similar, contradicts) = match &saved.change {
+        Change::Added { line, similar, contradicts } => {
+            ("added", Some(*line), remembered(similar), remembered(contradicts))
+        }
+        Change::AlreadyThere { known } => ("already_there", Some(known.line), Value::Null, Value::Null),
+        Change::Edited => ("edited", None, Value::Null, Value::Null),
+    };
+    json!({
+        "schema": 1,
+        "status": status,
+        "scope": scope.name(),
+        "path": path_json(&saved.path),
+        "line": line,
+        "fact": saved.fact.as_str(),
+        "similar": similar,
+        "contradicts": contradicts,
+        "message": saved.to_string(),
+    })
+}

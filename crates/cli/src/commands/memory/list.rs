@@ -1,0 +1,54 @@
+//! `longhaul memory list`: the memory files in use.
+
+use clap::Args;
+use longhaul_memory::{Memory, load_memory};
+
+use super::report::{memory_json, notices_text, skipped_text};
+use super::surroundings::Surroundings;
+use crate::args::Color;
+use crate::commands::sessions::report::print_all;
+use crate::output::{Page, Screen, pad, pad_left, thousands, visible};
+use crate::settings::Settings;
+
+#[derive(Debug, Args)]
+pub(crate) struct ListOptions {
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
+    let around = Surroundings::find(settings)?;
+    let memory = load_memory(&around.places, &around.settings);
+    if options.json {
+        return print_all(&memory_json(&memory, &around));
+    }
+    let mut page = Page::new(Screen::of_stdout(color));
+    text(&mut page, &memory, &around);
+    crate::output::print(&page.into_text())
+}
+
+fn text(page: &mut Page, memory: &Memory, around: &Surroundings) {
+    let names: Vec<&str> = around.settings.names.iter().map(|name| name.as_str()).collect();
+    let names = visible(&names.join(", "));
+    if memory.files.is_empty() {
+        page.line(&format!("No {names} files in use."));
+    } else {
+        page.line(&format!("There are {} {names} file(s) in use:", memory.files.len()));
+        page.gap();
+    }
+    for file in &memory.files {
+        let front = format!("{}  {}  ", pad(file.tier.name(), 13), pad_left(&thousands(file.tokens().0), 7));
+        page.line(&format!("{front}{}", visible(&file.path.display().to_string())));
+    }
+    if !memory.files.is_empty() {
+        let total: u64 = memory.files.iter().map(|file| file.tokens().0).sum();
+        page.line(&page.screen.faint(&format!(
+            "{}  {}  tokens",
+            pad("", 13),
+            pad_left(&thousands(total), 7)
+        )));
+    }
+    skipped_text(page, &memory.skipped);
+    notices_text(page, &memory.notices, around);
+}

@@ -1,0 +1,40 @@
+//! `longhaul memory reload`: loads memory anew and says how much there is.
+
+use clap::Args;
+use longhaul_memory::load_memory;
+
+use super::report::{memory_json, notices_text, skipped_text};
+use super::surroundings::Surroundings;
+use crate::args::Color;
+use crate::commands::sessions::report::print_all;
+use crate::output::{Page, Screen, thousands};
+use crate::settings::Settings;
+
+#[derive(Debug, Args)]
+pub(crate) struct ReloadOptions {
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &ReloadOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
+    let around = Surroundings::find(settings)?;
+    let memory = load_memory(&around.places, &around.settings);
+    let characters = memory.characters();
+    if options.json {
+        let mut object = memory_json(&memory, &around);
+        object["characters"] = characters.into();
+        return print_all(&object);
+    }
+    let mut page = Page::new(Screen::of_stdout(color));
+    page.line(&match memory.files.len() {
+        0 => "Memory reloaded successfully. No memory content found".to_owned(),
+        files => format!(
+            "Memory reloaded successfully. Loaded {} characters from {files} file(s)",
+            thousands(characters as u64)
+        ),
+    });
+    skipped_text(&mut page, &memory.skipped);
+    notices_text(&mut page, &memory.notices, &around);
+    crate::output::print(&page.into_text())
+}

@@ -1,0 +1,64 @@
+//! `longhaul memory show`: what the memory files say.
+
+use clap::Args;
+use longhaul_memory::{LeftOut, RenderOptions, flatten, load_memory, render_first_message, render_system};
+
+use super::report::{left_out_json, left_out_text, memory_json, notices_text};
+use super::surroundings::Surroundings;
+use crate::args::Color;
+use crate::clock::now;
+use crate::commands::sessions::report::print_all;
+use crate::output::{Page, Screen, visible};
+use crate::settings::Settings;
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    /// Shows the text as a model gets it, with tags, the order of precedence, and cut to the budgets.
+    #[arg(long)]
+    prompt: bool,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &ShowOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
+    let around = Surroundings::find(settings)?;
+    let memory = load_memory(&around.places, &around.settings);
+    let flat = flatten(&memory, Some(&around.cwd), &around.settings);
+    let rendering = RenderOptions { settings: &around.settings, workspace: Some(&around.cwd), now: now() };
+    let system = render_system(&memory, &rendering);
+    let first = render_first_message(&memory, &rendering);
+    let left_out: Vec<LeftOut> = [system.left_out, first.left_out].concat();
+    if options.json {
+        let mut object = memory_json(&memory, &around);
+        object["text"] = flat.into();
+        object["system_instruction"] = system.text.into();
+        object["first_message"] = first.text.into();
+        object["left_out"] = left_out_json(&left_out);
+        return print_all(&object);
+    }
+    let mut page = Page::new(Screen::of_stdout(color));
+    let text = match options.prompt {
+        true => [system.text.as_str(), &first.text].join("\n\n").trim().to_owned(),
+        false => flat,
+    };
+    if text.is_empty() {
+        page.line("Memory is currently empty.");
+    } else if options.prompt {
+        lines(&mut page, &text);
+    } else {
+        page.line(&format!("Current memory content from {} file(s):", memory.files.len()));
+        page.gap();
+        page.line("---");
+        lines(&mut page, &text);
+        page.line("---");
+    }
+    left_out_text(&mut page, &left_out);
+    notices_text(&mut page, &memory.notices, &around);
+    crate::output::print(&page.into_text())
+}
+
+/// Text of files, line by line.
+fn lines(page: &mut Page, text: &str) {
+    text.lines().for_each(|line| page.line(&visible(line)));
+}

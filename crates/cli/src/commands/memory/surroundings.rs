@@ -1,0 +1,81 @@
+//! Where memory is looked for: the home, the project, and the folders that are worked in.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use longhaul_memory::{MemorySettings, Places, WorkFolder, find_extensions};
+use longhaul_workspace::{Environment, Home, Trust};
+
+use crate::environment;
+use crate::project::Project;
+use crate::settings::{Loaded, Settings};
+use crate::trust::decide;
+
+/// Everything that memory depends on.
+#[derive(Debug)]
+pub(super) struct Surroundings {
+    /// The current folder.
+    pub(super) cwd: PathBuf,
+    /// Where to look.
+    pub(super) places: Places,
+    /// How to look.
+    pub(super) settings: MemorySettings,
+    /// Whether the current folder is trusted.
+    pub(super) trust: Trust,
+    /// What does not count although somebody wrote it, in words.
+    pub(super) notes: Vec<String>,
+}
+
+impl Surroundings {
+    /// Finds out about the current folder. Nothing is made.
+    pub(super) fn find(settings: &Settings) -> anyhow::Result<Self> {
+        let environment = environment::of_process();
+        let home = environment::home(&environment)?;
+        let cwd = std::env::current_dir().context("there is no current folder")?;
+        let needs_trust = needs_trust(home.as_ref())?;
+        let trusts = |folder: &Path| decide(folder, home.as_ref(), &environment, needs_trust);
+        let trust = trusts(&cwd)?;
+        let mut folders = vec![WorkFolder { path: cwd.clone(), is_trusted: trust.is_trusted() }];
+        for path in settings.included_folders(&cwd, environment.user_home.as_deref()) {
+            // Links and dots are resolved, so that a folder is known by one name.
+            let path = path.canonicalize().unwrap_or(path);
+            let is_trusted = trusts(&path)?.is_trusted();
+            if folders.iter().all(|known| known.path != path) {
+                folders.push(WorkFolder { path, is_trusted });
+            }
+        }
+        let (settings, mut notes) = settings.memory();
+        let extensions =
+            home.as_ref().map(|home| find_extensions(&home.extensions(), &cwd)).unwrap_or_default();
+        notes.extend(
+            extensions.problems.iter().map(|problem| format!("an extension does not count: {problem}")),
+        );
+        let private = match &home {
+            Some(_) => Project::find()?.map(|project| project.home.memory()),
+            None => None,
+        };
+        let places = Places {
+            home: home.as_ref().map(|home| home.root().to_path_buf()),
+            user_home: user_home(&environment),
+            private,
+            folders,
+            extensions: extensions.active,
+            instructions: Vec::new(),
+        };
+        Ok(Self { cwd, places, settings, trust, notes })
+    }
+}
+
+/// Whether the user wants folders to need trust.
+fn needs_trust(home: Option<&Home>) -> anyhow::Result<bool> {
+    let mut loaded = Loaded::default();
+    if let Some(home) = home {
+        loaded.add_file(&home.settings())?;
+    }
+    Ok(loaded.settings.needs_trust())
+}
+
+/// The folder whose memory is the user's: the one that holds the home, where another is named than the user's own.
+fn user_home(environment: &Environment) -> Option<PathBuf> {
+    environment.gemini_cli_home.clone().or_else(|| environment.user_home.clone())
+}

@@ -1,0 +1,122 @@
+//! `longhaul memory why PATH`: which memory files apply when an agent touches a path, and which do not and why.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use longhaul_memory::{Explanation, When, explain};
+use serde_json::{Value, json};
+
+use super::report::{
+    left_out_json, left_out_text, notices_json, notices_text, skipped_json, skipped_text, trusted_json,
+};
+use super::surroundings::Surroundings;
+use crate::args::Color;
+use crate::commands::sessions::report::print_all;
+use crate::output::{Page, Screen, pad, pad_left, path_json, thousands, visible};
+use crate::settings::Settings;
+
+#[derive(Debug, Args)]
+pub(crate) struct WhyOptions {
+    /// The file or folder, which need not exist.
+    path: PathBuf,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &WhyOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
+    let around = Surroundings::find(settings)?;
+    let path = std::path::absolute(&options.path)?;
+    let explanation = explain(&path, &around.places, &around.settings);
+    if options.json {
+        return print_all(&json(&explanation, &path, &around));
+    }
+    let mut page = Page::new(Screen::of_stdout(color));
+    text(&mut page, &explanation, &path, &around);
+    crate::output::print(&page.into_text())
+}
+
+/// The tokens that come in. Those of imports are in those of the files that import them.
+fn total(explanation: &Explanation) -> u64 {
+    explanation
+        .applies
+        .iter()
+        .filter(|applied| applied.through.is_empty())
+        .map(|applied| applied.tokens.0)
+        .sum()
+}
+
+fn text(page: &mut Page, explanation: &Explanation, path: &std::path::Path, around: &Surroundings) {
+    let path = visible(&path.display().to_string());
+    if explanation.applies.is_empty() {
+        page.line(&format!("No memory file applies to {path}."));
+    } else {
+        page.line(&format!(
+            "These apply to {path}, the weakest tier first, outer folders before inner ones:"
+        ));
+        page.gap();
+    }
+    for applied in &explanation.applies {
+        let when = match applied.when {
+            When::AtStart => "at start",
+            When::JustInTime => "when touched",
+        };
+        let front = format!(
+            "{}  {}  {}  ",
+            pad(applied.tier.name(), 13),
+            pad(when, 12),
+            pad_left(&thousands(applied.tokens.0), 7)
+        );
+        let through = match applied.through.last() {
+            Some(file) => format!("  (imported by {})", file.display()),
+            None => String::new(),
+        };
+        let indent = "  ".repeat(applied.through.len());
+        page.line(&visible(&format!("{front}{indent}{}{through}", applied.path.display())));
+    }
+    if !explanation.applies.is_empty() {
+        let line = format!("{}  {}  tokens", pad("", 27), pad_left(&thousands(total(explanation)), 7));
+        page.line(&page.screen.faint(&line));
+    }
+    skipped_text(page, &explanation.skipped);
+    if !explanation.not_imported.is_empty() {
+        page.gap();
+        page.line(&page.screen.strong("Imports that bring nothing in:"));
+    }
+    for import in &explanation.not_imported {
+        let line =
+            format!("  {}:{}: @{}: {}", import.file.display(), import.line, import.written, import.reason);
+        page.line(&visible(&line));
+    }
+    left_out_text(page, &explanation.left_out);
+    notices_text(page, &explanation.notices, around);
+}
+
+fn json(explanation: &Explanation, path: &std::path::Path, around: &Surroundings) -> Value {
+    let applies = explanation.applies.iter().map(|applied| {
+        json!({
+            "path": path_json(&applied.path),
+            "tier": applied.tier.name(),
+            "when": match applied.when {
+                When::AtStart => "start",
+                When::JustInTime => "touch",
+            },
+            "through": applied.through.iter().map(|file| path_json(file)).collect::<Vec<_>>(),
+            "tokens": applied.tokens.0,
+        })
+    });
+    let not_imported = explanation.not_imported.iter().map(|import| {
+        json!({"file": path_json(&import.file), "line": import.line, "written": import.written, "reason": import.reason})
+    });
+    json!({
+        "schema": 1,
+        "path": path_json(path),
+        "trusted": trusted_json(&around.trust),
+        "applies": applies.collect::<Vec<_>>(),
+        "tokens": total(explanation),
+        "skipped": skipped_json(&explanation.skipped),
+        "left_out": left_out_json(&explanation.left_out),
+        "not_imported": not_imported.collect::<Vec<_>>(),
+        "notices": notices_json(&explanation.notices, around),
+    })
+}

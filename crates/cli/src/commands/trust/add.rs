@@ -1,0 +1,90 @@
+//! `longhaul trust add [FOLDER]`: trusts a folder, after showing what it would activate.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use clap::Args;
+use longhaul_workspace::{Patience, TrustLevel};
+use serde_json::json;
+
+use super::activates::Activated;
+use super::rules_and_folder;
+use crate::args::Color;
+use crate::commands::sessions::report::print_all;
+use crate::environment;
+use crate::failure::hinted;
+use crate::output::{Page, Screen, path_json, visible};
+use crate::settings::Settings;
+
+#[derive(Debug, Args)]
+pub(crate) struct AddOptions {
+    /// The folder; otherwise the current one.
+    folder: Option<PathBuf>,
+    /// Trusts the folder above it, with all that is in there.
+    #[arg(long, conflicts_with = "never")]
+    parent: bool,
+    /// Notes that the folder is not to be trusted, even where one above it is.
+    #[arg(long)]
+    never: bool,
+    /// Only shows what the folder would activate.
+    #[arg(long)]
+    dry_run: bool,
+    /// Does not ask.
+    #[arg(long)]
+    yes: bool,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
+    let (home, rules, folder) = rules_and_folder(options.folder.as_ref())?;
+    if !folder.is_dir() {
+        return Err(hinted(anyhow!("{} is no folder", folder.display()), "name a folder that exists"));
+    }
+    let level = match (options.parent, options.never) {
+        (true, _) => TrustLevel::TrustParent,
+        (_, true) => TrustLevel::DoNotTrust,
+        _ => TrustLevel::TrustFolder,
+    };
+    // The user's names of memory files count there, too.
+    let loaded = Settings::load(Some(&home), Path::new(""), &environment::of_process())?;
+    let activated = Activated::by(&folder, &loaded.settings.memory().0);
+    if !options.json && level != TrustLevel::DoNotTrust {
+        let mut page = Page::new(Screen::of_stdout(color));
+        activated.tell(&mut page, &folder);
+        crate::output::print(&page.into_text())?;
+    }
+    let asks = !options.yes && !options.json && !options.dry_run && level != TrustLevel::DoNotTrust;
+    // A script that calls this has decided already.
+    let is_set = !options.dry_run && (!asks || !std::io::stdin().is_terminal() || is_confirmed()?);
+    if is_set {
+        rules.set(&folder, level, Patience::default())?;
+    }
+    if options.json {
+        return print_all(&json!({
+            "schema": 1,
+            "folder": path_json(&folder),
+            "level": level.as_str(),
+            "saved": is_set,
+            "activates": activated.to_json(),
+        }));
+    }
+    let name = visible(&folder.display().to_string());
+    let text = match (is_set, level) {
+        (false, _) => "Nothing was changed.\n".to_owned(),
+        (true, TrustLevel::TrustFolder) => format!("{name} is trusted now.\n"),
+        (true, TrustLevel::TrustParent) => format!("The folder above {name} is trusted now.\n"),
+        (true, TrustLevel::DoNotTrust) => format!("{name} is not to be trusted.\n"),
+    };
+    crate::output::print(&text)
+}
+
+fn is_confirmed() -> anyhow::Result<bool> {
+    print!("Trust it? [y/N] ");
+    std::io::stdout().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}

@@ -1,0 +1,44 @@
+//! `longhaul trust`: which folders are trusted, so that their own settings and memory count.
+
+mod activates;
+mod add;
+mod list;
+mod remove;
+
+use std::path::PathBuf;
+
+use clap::Subcommand;
+use longhaul_workspace::{Home, TrustedFolders, canonical_workspace};
+
+use crate::args::Color;
+use crate::environment;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TrustCommand {
+    /// Lists the rules, and says what they mean for the current folder.
+    List(list::ListOptions),
+    /// Trusts a folder, after showing what it would activate.
+    Add(add::AddOptions),
+    /// Takes the rule about a folder away.
+    Remove(remove::RemoveOptions),
+}
+
+/// Runs one of the commands.
+pub(crate) fn run(command: &TrustCommand, color: Color) -> anyhow::Result<()> {
+    match command {
+        TrustCommand::List(options) => list::run(options, color),
+        TrustCommand::Add(options) => add::run(options, color),
+        TrustCommand::Remove(options) => remove::run(options),
+    }
+}
+
+/// The rules of this user, and the folder that is meant: this one if none is named.
+fn rules_and_folder(given: Option<&PathBuf>) -> anyhow::Result<(Home, TrustedFolders, PathBuf)> {
+    let home = Home::resolve(&environment::of_process())?;
+    let folder = match given {
+        Some(folder) => std::path::absolute(folder)?,
+        None => std::env::current_dir()?,
+    };
+    let rules = TrustedFolders::at(home.trusted_folders());
+    Ok((home, rules, canonical_workspace(&folder)?))
+}

@@ -1,0 +1,34 @@
+//! `longhaul trust remove [FOLDER]`: takes the rule about a folder away.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use longhaul_workspace::Patience;
+use serde_json::json;
+
+use super::rules_and_folder;
+use crate::commands::sessions::report::print_all;
+use crate::output::{path_json, visible};
+
+#[derive(Debug, Args)]
+pub(crate) struct RemoveOptions {
+    /// The folder; otherwise the current one.
+    folder: Option<PathBuf>,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &RemoveOptions) -> anyhow::Result<()> {
+    let (_, rules, folder) = rules_and_folder(options.folder.as_ref())?;
+    let is_removed = rules.remove(&folder, Patience::default())?;
+    if options.json {
+        return print_all(&json!({"schema": 1, "folder": path_json(&folder), "removed": is_removed}));
+    }
+    let name = folder.display();
+    let text = match is_removed {
+        true => format!("There is no rule about {name} any more.\n"),
+        false => format!("There was no rule about {name}; one about a folder above it may still hold.\n"),
+    };
+    crate::output::print(&text.lines().map(|line| visible(line) + "\n").collect::<String>())
+}

@@ -1,0 +1,263 @@
+//! Drives `longhaul memory` and `longhaul trust` as a user would.
+
+mod desk;
+
+use std::fs;
+
+use desk::{Desk, check_has, keys, text};
+use serde_json::Value;
+
+const TRUST: (&str, &str) = ("GEMINI_CLI_TRUST_WORKSPACE", "");
+
+/// A trusted desk with a project in it.
+fn desk() -> Desk {
+    Desk::new()
+        .with(".git/HEAD", "")
+        .with("home/settings.json", "{\"security\": {\"folderTrust\": {\"enabled\": false}}}")
+        .with("home/GEMINI.md", "Be brief.\n")
+        .with("GEMINI.md", "Use tabs.\n\n@./docs/style.md\n@./docs/none.md and @types/node\n")
+        .with("docs/style.md", "Lines are short.\n")
+        .with("app/GEMINI.md", "The app is in Rust.\n")
+}
+
+/// The names of files below the desk in a list of objects.
+#[track_caller]
+fn paths(desk: &Desk, list: &Value) -> Vec<String> {
+    let root = desk.path("").canonicalize().expect("there");
+    let name = |object: &Value| {
+        let path = std::path::PathBuf::from(object["path"].as_str().expect("a path"));
+        let path = path.canonicalize().unwrap_or(path);
+        path.strip_prefix(&root).unwrap_or(&path).display().to_string()
+    };
+    list.as_array().expect("a list").iter().map(name).collect()
+}
+
+#[test]
+fn show_tells_what_a_session_begins_with() {
+    let desk = desk();
+    let told = desk.done(&["memory", "show"]);
+    check_has(
+        &told,
+        &[
+            "Current memory content from 2 file(s):\n\n---\n--- Global ---\n--- Context from: ",
+            "Be brief.",
+            "--- Project ---",
+            "<!-- Imported from: ./docs/style.md -->\nLines are short.",
+            "<!-- Import failed: ./docs/none.md - no such file --> and @types/node",
+        ],
+    );
+    assert_eq!(desk.done(&["memory"]), told);
+    assert_eq!(desk.done(&["memory", "--json"]), desk.done(&["memory", "show", "--json"]));
+    let prompt = desk.done(&["memory", "show", "--prompt"]);
+    check_has(
+        &prompt,
+        &["1. Sub-directory", "5. Global", "<global_context>", "</project_context>\n</loaded_context>"],
+    );
+    let json = desk.json(&["memory", "show", "--json"]);
+    let expected = [
+        "schema",
+        "folder",
+        "trusted",
+        "files",
+        "skipped",
+        "notices",
+        "text",
+        "system_instruction",
+        "first_message",
+        "left_out",
+    ];
+    assert_eq!(keys(&json), expected);
+    assert_eq!(paths(&desk, &json["files"]), ["home/GEMINI.md", "GEMINI.md"]);
+    assert_eq!(json["files"][1]["imports"][0]["state"], "included");
+    assert_eq!(json["files"][1]["imports"][1]["state"], "failed");
+    let empty = Desk::new();
+    assert!(empty.done(&["memory", "show"]).starts_with("Memory is currently empty.\n"));
+}
+
+#[test]
+fn list_and_reload_count_files() {
+    let desk = desk();
+    check_has(
+        &desk.done(&["memory", "list"]),
+        &["There are 2 GEMINI.md file(s) in use:", "global", "project", "tokens"],
+    );
+    check_has(
+        &desk.done(&["memory", "reload"]),
+        &["Memory reloaded successfully. Loaded ", " characters from 2 file(s)"],
+    );
+    assert_eq!(desk.json(&["memory", "refresh", "--json"])["files"].as_array().map(Vec::len), Some(2));
+    let empty = Desk::new();
+    check_has(&empty.done(&["memory", "list"]), &["No GEMINI.md files in use."]);
+    check_has(&empty.done(&["memory", "reload"]), &["Memory reloaded successfully. No memory content found"]);
+}
+
+#[test]
+fn why_answers_for_a_path() {
+    let desk = desk()
+        .with(".geminiignore", "vendor/\n")
+        .with("vendor/x/GEMINI.md", "Obey me.")
+        .with("app/AGENTS.md", "x");
+    let told = desk.done(&["memory", "why", "app/src/new.rs"]);
+    check_has(&told, &["sub-directory", "when touched", "at start", "(imported by ", "no such file"]);
+    let json = desk.json(&["memory", "why", "app/src/new.rs", "--json"]);
+    assert_eq!(
+        paths(&desk, &json["applies"]),
+        ["home/GEMINI.md", "GEMINI.md", "docs/style.md", "app/GEMINI.md"]
+    );
+    assert_eq!(json["applies"][2]["through"].as_array().map(Vec::len), Some(1));
+    assert_eq!(json["applies"][3]["when"], "touch");
+    assert_eq!(json["not_imported"][0]["written"], "./docs/none.md");
+    let ignored = desk.json(&["memory", "why", "vendor/x/lib.rs", "--json"]);
+    assert_eq!(paths(&desk, &ignored["skipped"]), ["vendor/x/GEMINI.md"]);
+    assert_eq!(ignored["skipped"][0]["reason"], "ignored");
+}
+
+#[test]
+fn an_untrusted_folder_says_nothing() {
+    let desk = desk().with("home/settings.json", "{}");
+    let told = text(&desk.run_with(&[TRUST], &["memory", "show"]).stdout);
+    check_has(&told, &["from 1 file(s)", "Be brief.", "is not trusted", "longhaul trust add"]);
+    assert!(!told.contains("Use tabs."));
+    let why = text(&desk.run_with(&[TRUST], &["memory", "why", "app/x", "--json"]).stdout);
+    let why: Value = serde_json::from_str(&why).expect("one object");
+    assert_eq!(paths(&desk, &why["skipped"]), ["GEMINI.md", "app/GEMINI.md"]);
+    assert_eq!(why["skipped"][1]["reason"], "untrusted");
+}
+
+#[test]
+fn the_settings_choose_names_and_the_way_of_discovery() {
+    let settings = |memory: &str| {
+        format!(
+            "{{\"security\": {{\"folderTrust\": {{\"enabled\": false}}}}, \"context\": {{\"fileName\": \"AGENTS.md\", \"discoveryMaxDirs\": 3}}, {memory}}}"
+        )
+    };
+    let full = settings("\"longhaul\": {\"memory\": {\"discovery\": \"full\"}}");
+    let desk =
+        desk().with("AGENTS.md", "Agents.").with("home/settings.json", &full).with("b/c/GEMINI.md", "Deep.");
+    let json = desk.json(&["memory", "list", "--json"]);
+    assert_eq!(paths(&desk, &json["files"]), ["home/GEMINI.md", "AGENTS.md", "GEMINI.md", "app/GEMINI.md"]);
+    let deep = desk.json(&["memory", "why", "b/c/x", "--json"]);
+    assert_eq!(paths(&desk, &deep["skipped"]), ["b/c/GEMINI.md"]);
+    assert_eq!(deep["skipped"][0]["reason"], "limit");
+    let told = desk.done(&["memory", "list"]);
+    check_has(
+        &told,
+        &["AGENTS.md, GEMINI.md", "stopped at its limit of 3 folders; at least ", "more were not looked at"],
+    );
+}
+
+#[test]
+fn imports_show_both_layouts() {
+    let desk = desk();
+    check_has(
+        &desk.done(&["memory", "imports", "GEMINI.md"]),
+        &["<!-- Imported from: ./docs/style.md -->", "failed: no such file"],
+    );
+    let flat = desk.json(&["memory", "imports", "GEMINI.md", "--format", "flat", "--json"]);
+    assert_eq!(keys(&flat), ["schema", "file", "format", "tokens", "files", "imports", "text"]);
+    assert_eq!((flat["format"].as_str(), flat["files"].as_array().map(Vec::len)), (Some("flat"), Some(2)));
+    desk.check_refused(&["memory", "imports", "none.md"], 1, &["could not read none.md"]);
+}
+
+#[test]
+fn facts_are_added_once() {
+    let desk = desk();
+    let told = desk.done(&["memory", "add", "I prefer", "pnpm"]);
+    check_has(&told, &["Okay, I've remembered that: \"I prefer pnpm\"", "GEMINI.md:4"]);
+    check_has(
+        &desk.read("home/GEMINI.md"),
+        &["Be brief.\n\n## Gemini Added Memories\n- I prefer pnpm <!-- saved 20"],
+    );
+    let again = desk.json(&["memory", "add", "The user prefers pnpm.", "--json"]);
+    assert_eq!((again["status"].as_str(), again["line"].as_u64()), (Some("already_there"), Some(4)));
+    let opposite = desk.json(&["memory", "add", "I do not prefer pnpm", "--json"]);
+    assert_eq!(
+        (opposite["status"].as_str(), opposite["contradicts"]["line"].as_u64()),
+        (Some("added"), Some(4))
+    );
+    desk.done(&["memory", "add", "--scope", "project", "Only here."]);
+    let json = desk.json(&["memory", "list", "--json"]);
+    assert_eq!(json["files"][1]["tier"], "private");
+    assert!(json["files"][1]["path"].as_str().is_some_and(|path| path.ends_with("/memory/GEMINI.md")));
+    desk.check_refused(&["memory", "add", "--", " - "], 1, &["nothing to remember"]);
+    let token = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
+    desk.check_refused(&["memory", "add", &token], 1, &["holds a secret (github)"]);
+}
+
+#[test]
+fn trust_is_added_listed_and_removed() {
+    let desk = desk()
+        .with("home/settings.json", "{}")
+        .with(
+            ".gemini/settings.json",
+            "{\"hooks\": {\"PreCompress\": []}, \"tools\": {\"sandbox\": false, \"allowed\": [\"x\"]},}",
+        )
+        .with(".gemini/commands/fix.toml", "")
+        .with(".gemini/skills/notes/SKILL.md", "");
+    let run = |arguments: &[&str]| {
+        let output = desk.run_with(&[TRUST], arguments);
+        assert!(output.status.success(), "{arguments:?}: {}", text(&output.stderr));
+        text(&output.stdout)
+    };
+    check_has(&run(&["trust", "list"]), &["There are no rules", "is not trusted: no rule covers it."]);
+    let shown = run(&["trust", "add", "--dry-run"]);
+    check_has(
+        &shown,
+        &[
+            "activates:",
+            "hooks",
+            "PreCompress",
+            "fix",
+            "notes",
+            "GEMINI.md",
+            "sandbox off",
+            "run without asking",
+            "Nothing was changed.",
+        ],
+    );
+    check_has(&run(&["trust", "add"]), &["is trusted now."]);
+    check_has(&run(&["memory", "show"]), &["Use tabs."]);
+    let listed: Value = serde_json::from_str(&run(&["trust", "list", "--json"])).expect("one object");
+    assert_eq!(keys(&listed), ["schema", "file", "rules", "folder", "trusted", "reason"]);
+    assert_eq!(
+        (listed["rules"][0]["level"].as_str(), listed["trusted"].as_bool()),
+        (Some("TRUST_FOLDER"), Some(true))
+    );
+    let never: Value =
+        serde_json::from_str(&run(&["trust", "add", "app", "--never", "--json"])).expect("one object");
+    assert_eq!((never["level"].as_str(), never["saved"].as_bool()), (Some("DO_NOT_TRUST"), Some(true)));
+    let removed: Value =
+        serde_json::from_str(&run(&["trust", "remove", "app", "--json"])).expect("one object");
+    assert_eq!(removed["removed"], true);
+    check_has(&run(&["trust", "remove"]), &["There is no rule about "]);
+    check_has(&run(&["trust", "remove"]), &["There was no rule about "]);
+    desk.check_refused(&["trust", "add", "nowhere"], 1, &["is no folder"]);
+    // A file with mistakes is named, and left as it is.
+    fs::write(desk.path("home/trustedFolders.json"), "{\"/a\": \"YES\"}").expect("written");
+    desk.check_refused(&["trust", "list"], 1, &["could not understand", "TRUST_FOLDER"]);
+}
+
+#[test]
+fn names_that_act_on_terminals_are_made_visible() {
+    let desk = desk().with("GEMINI.md", "\u{1b}[31mred\u{7}");
+    for arguments in
+        [&["memory", "show"][..], &["memory", "show", "--json"], &["memory", "imports", "GEMINI.md"]]
+    {
+        assert!(!desk.done(arguments).contains(['\u{1b}', '\u{7}']), "{arguments:?}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn names_that_are_not_unicode_do_no_harm() {
+    use std::os::unix::ffi::OsStrExt;
+    let desk = desk();
+    let folder = desk.path("").join(std::ffi::OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&folder).expect("made");
+    fs::write(folder.join("GEMINI.md"), "Odd.").expect("written");
+    let full = "{\"security\": {\"folderTrust\": {\"enabled\": false}}, \"longhaul\": {\"memory\": {\"discovery\": \"full\"}}}";
+    let desk = desk.with("home/settings.json", full);
+    let json = desk.json(&["memory", "list", "--json"]);
+    assert!(json["files"].to_string().contains("caf\u{fffd}/GEMINI.md"), "{json}");
+    check_has(&desk.done(&["memory", "show"]), &["Odd."]);
+}

@@ -1,0 +1,134 @@
+//! Fits the files of a tier into its budget, and says what was left out.
+
+use longhaul_conversation::TokenCount;
+
+use crate::estimate::estimate_tokens;
+use crate::neutralise::label;
+use crate::render::LeftOut;
+use crate::tiers::MemoryFile;
+
+/// What is given to a model of each file, and what is not.
+#[derive(Debug)]
+pub(crate) struct Fitted {
+    /// One text for each file: its own, its beginning with a note, or only a note.
+    pub(crate) texts: Vec<String>,
+    /// The files that are not there whole, in their order.
+    pub(crate) left_out: Vec<LeftOut>,
+}
+
+/// A beginning shorter than this tells nothing.
+const SHORTEST: TokenCount = TokenCount(100);
+
+/// Fits files into a budget. The innermost files matter most, and are kept first; of the first one that does not fit, the
+/// beginning is kept. Notes in the text say what is missing and where to read it, and come on top of the budget.
+pub(crate) fn fit(files: &[&MemoryFile], budget: TokenCount) -> Fitted {
+    let mut room = budget;
+    let mut is_full = false;
+    let mut fitted: Vec<(String, Option<LeftOut>)> = Vec::with_capacity(files.len());
+    for file in files.iter().rev() {
+        let tokens = file.tokens();
+        if tokens <= room && !is_full {
+            room = room - tokens;
+            fitted.push((file.text.clone(), None));
+            continue;
+        }
+        let beginning = if is_full || room < SHORTEST { "" } else { beginning(&file.text, room) };
+        // What is further out must not come in where something nearer did not.
+        is_full = true;
+        let kept = estimate_tokens(beginning);
+        let left = LeftOut { path: file.path.clone(), tier: file.tier, tokens, kept, budget };
+        fitted.push((with_note(beginning, &left), Some(left)));
+    }
+    fitted.reverse();
+    let (texts, left_out): (Vec<String>, Vec<Option<LeftOut>>) = fitted.into_iter().unzip();
+    Fitted { texts, left_out: left_out.into_iter().flatten().collect() }
+}
+
+/// Whole lines from the beginning that fit.
+fn beginning(text: &str, room: TokenCount) -> &str {
+    let mut end = 0;
+    let mut used = TokenCount::ZERO;
+    for line in text.split_inclusive('\n') {
+        used += estimate_tokens(line);
+        if used > room {
+            break;
+        }
+        end += line.len();
+    }
+    text[..end].trim_end()
+}
+
+fn with_note(beginning: &str, left: &LeftOut) -> String {
+    let LeftOut { path, tokens, kept, budget, tier } = left;
+    let path = label(path);
+    let note = match *kept {
+        TokenCount::ZERO => format!(
+            "[Left out: this file has about {tokens} tokens, and {tier} memory may take {budget}. Read {path} if you need it.]"
+        ),
+        kept => format!(
+            "[Cut here: about {kept} of {tokens} tokens are shown, as {tier} memory may take {budget}. Read {path} for the rest.]"
+        ),
+    };
+    if beginning.is_empty() { note } else { format!("{beginning}\n{note}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tiers::Tier;
+
+    /// Files of so many tokens each, in lines of ten tokens.
+    fn files(sizes: &[usize]) -> Vec<MemoryFile> {
+        let file = |(number, size): (usize, &usize)| MemoryFile {
+            path: format!("/w/{number}.md").into(),
+            tier: Tier::Project,
+            text: vec!["x".repeat(39); size / 10].join("\n"),
+            imports: Vec::new(),
+            sources: Vec::new(),
+        };
+        sizes.iter().enumerate().map(file).collect()
+    }
+
+    #[track_caller]
+    fn check(sizes: &[usize], budget: u64, kept: &[Option<u64>]) {
+        let files = files(sizes);
+        let fitted = fit(&files.iter().collect::<Vec<_>>(), TokenCount(budget));
+        assert_eq!(fitted.texts.len(), files.len());
+        let mut left = fitted.left_out.iter();
+        for ((file, text), kept) in files.iter().zip(&fitted.texts).zip(kept) {
+            match kept {
+                None => assert_eq!(text, &file.text),
+                Some(kept) => {
+                    let left = left.next().expect("it is named");
+                    assert_eq!(
+                        (&left.path, left.kept, left.tokens),
+                        (&file.path, TokenCount(*kept), file.tokens())
+                    );
+                    assert!(text.contains(&file.path.display().to_string()), "{text}");
+                }
+            }
+        }
+        assert!(left.next().is_none());
+    }
+
+    #[test]
+    fn the_innermost_files_are_kept() {
+        check(&[], 10, &[]);
+        check(&[100, 200, 300], 600, &[None, None, None]);
+        check(&[300, 200, 300], 500, &[Some(0), None, None]);
+        check(&[300, 200, 300], 700, &[Some(200), None, None]);
+        // What is further out does not come in where something nearer was cut.
+        check(&[50, 400, 300], 400, &[Some(0), Some(100), None]);
+        check(&[50, 400, 300], 350, &[Some(0), Some(0), None]);
+        check(&[1_000], 200, &[Some(200)]);
+    }
+
+    #[test]
+    fn notes_tell_what_is_missing() {
+        let files = files(&[500, 300]);
+        let fitted = fit(&files.iter().collect::<Vec<_>>(), TokenCount(500));
+        let note = fitted.texts[0].lines().last().expect("a note");
+        let expected = "[Cut here: about 200 of 500 tokens are shown, as project memory may take 500. Read /w/0.md for the rest.]";
+        assert_eq!(note, expected);
+    }
+}

@@ -1,0 +1,164 @@
+//! Explains which memory files apply when something is touched, and why others do not.
+
+use std::path::{Path, PathBuf};
+
+use longhaul_conversation::TokenCount;
+use longhaul_workspace::canonical_workspace;
+
+use crate::discover::{ceiling, owner, upward};
+use crate::ignore_rules::IgnoreRules;
+use crate::imports::{Import, ImportOutcome};
+use crate::jit::JustInTime;
+use crate::load::load_memory;
+use crate::render::{LeftOut, find_left_out, render_block};
+use crate::settings::{Discovery, MemorySettings};
+use crate::tiers::{MemoryFile, Notice, Places, SkipReason, Skipped, Tier, WorkFolder, is_same_place};
+
+/// The answer for a path.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The files that apply, in the order in which a model reads them.
+    pub applies: Vec<Applied>,
+    /// The files that do not, and why.
+    pub skipped: Vec<Skipped>,
+    /// Imports that brought nothing in.
+    pub not_imported: Vec<NotImported>,
+    /// Files that are too large to be given to a model whole.
+    pub left_out: Vec<LeftOut>,
+    /// What there is to know about the search.
+    pub notices: Vec<Notice>,
+}
+
+/// A file that applies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Where it belongs.
+    pub tier: Tier,
+    /// When its text comes in.
+    pub when: When,
+    /// The files that import it, the outermost first; none for a memory file itself.
+    pub through: Vec<PathBuf>,
+    /// How many tokens come in with it, those of its imports included.
+    pub tokens: TokenCount,
+}
+
+/// When the text of a file comes in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    /// At the start of a session.
+    AtStart,
+    /// When a tool touches the path.
+    JustInTime,
+}
+
+/// An import that brought nothing in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotImported {
+    /// The file that it stands in.
+    pub file: PathBuf,
+    /// The line there, from 1.
+    pub line: usize,
+    /// The path as it is written.
+    pub written: String,
+    /// Why, in words.
+    pub reason: String,
+}
+
+/// Which memory files apply when a tool touches this path, which need not exist.
+pub fn explain(path: &Path, places: &Places, settings: &MemorySettings) -> Explanation {
+    let memory = load_memory(places, settings);
+    let discovered = JustInTime::new(places, settings, &memory).look_up(path);
+    let mut left_out = find_left_out(&memory, settings);
+    left_out.extend(render_block(&discovered.files, None, settings).left_out);
+    let real = canonical_workspace(path).unwrap_or_else(|_| path.to_path_buf());
+    // What a scan found in another folder is not about this path.
+    let is_about = |tier: Tier, file: &Path| {
+        tier != Tier::SubDirectory || path.starts_with(owner(file)) || real.starts_with(owner(file))
+    };
+    let skipped = memory.skipped.into_iter().chain(discovered.skipped);
+    let mut explanation = Explanation {
+        applies: Vec::new(),
+        skipped: skipped.filter(|skipped| is_about(skipped.tier, &skipped.path)).collect(),
+        not_imported: Vec::new(),
+        left_out,
+        notices: memory.notices,
+    };
+    for (files, when) in [(&memory.files, When::AtStart), (&discovered.files, When::JustInTime)] {
+        for file in files {
+            if is_about(file.tier, &file.path) {
+                explanation.add(file, when);
+            }
+        }
+    }
+    for folder in places.folders.iter().filter(|folder| path.starts_with(&folder.path)) {
+        explanation.add_unseen(path, folder, places, settings);
+    }
+    explanation
+}
+
+impl Explanation {
+    fn add(&mut self, file: &MemoryFile, when: When) {
+        let applied = Applied {
+            path: file.path.clone(),
+            tier: file.tier,
+            when,
+            through: Vec::new(),
+            tokens: file.tokens(),
+        };
+        self.applies.push(applied);
+        self.add_imports(&file.imports, std::slice::from_ref(&file.path), file.tier, when);
+    }
+
+    fn add_imports(&mut self, imports: &[Import], through: &[PathBuf], tier: Tier, when: When) {
+        for import in imports {
+            let reason = match &import.outcome {
+                ImportOutcome::Included { path, imports, tokens } => {
+                    let applied = Applied {
+                        path: path.clone(),
+                        tier,
+                        when,
+                        through: through.to_vec(),
+                        tokens: *tokens,
+                    };
+                    self.applies.push(applied);
+                    let inner = [through, std::slice::from_ref(path)].concat();
+                    self.add_imports(imports, &inner, tier, when);
+                    continue;
+                }
+                ImportOutcome::AlreadyProcessed { .. } => "its text is there already".to_owned(),
+                ImportOutcome::TooDeep => "it is more imports deep than are followed".to_owned(),
+                ImportOutcome::Failed { reason } => reason.clone(),
+            };
+            let file = through.last().cloned().unwrap_or_default();
+            self.not_imported.push(NotImported {
+                file,
+                line: import.line,
+                written: import.written.clone(),
+                reason,
+            });
+        }
+    }
+
+    /// The files between a folder that is worked in and the path that neither came in nor were skipped: the folder is not
+    /// trusted, or a scan did not come that far.
+    fn add_unseen(&mut self, path: &Path, folder: &WorkFolder, places: &Places, settings: &MemorySettings) {
+        let start = if path.is_dir() { path } else { path.parent().unwrap_or(path) };
+        let rules =
+            IgnoreRules::load(ceiling(&folder.path, &settings.markers), &folder.path, &settings.ignoring);
+        let is_user_home = places.user_home.as_deref().is_some_and(|home| is_same_place(home, &folder.path));
+        for file in upward(start, &folder.path, &settings.names, places.home.as_deref()) {
+            let is_known = self.applies.iter().any(|applied| applied.path == file)
+                || self.skipped.iter().any(|skipped| skipped.path == file);
+            let reason = match settings.discovery {
+                _ if is_known || is_user_home => continue,
+                _ if !folder.is_trusted => SkipReason::Untrusted,
+                Discovery::Tiered => continue,
+                Discovery::Full { .. } if rules.hides(&file, false) => SkipReason::Ignored,
+                Discovery::Full { .. } => SkipReason::BeyondLimit,
+            };
+            self.skipped.push(Skipped { path: file, tier: Tier::SubDirectory, reason });
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Imports: a word such as `@./notes.md` brings the text of a file in.
+//!
+//! A file is imported only from below the root of the file that began it, wherever its path, links or encoding lead, and
+//! its text comes in once. What cannot be imported leaves a comment in the text; what was never meant as an import is
+//! left alone.
+
+mod flat;
+mod resolve;
+mod tokens;
+mod tree;
+
+use std::path::{Path, PathBuf};
+
+use longhaul_conversation::TokenCount;
+
+use crate::identity::Seen;
+use crate::neutralise::neutralise;
+use crate::read::{ReadFile, Source, read_file, reason};
+use crate::settings::{ImportFormat, MemorySettings};
+
+use resolve::Root;
+
+/// A word that names a file to import, and what became of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Import {
+    /// The path as it is written, without the `@`.
+    pub written: String,
+    /// The line that it stands in, from 1.
+    pub line: usize,
+    /// What became of it.
+    pub outcome: ImportOutcome,
+}
+
+/// What became of an import.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ImportOutcome {
+    /// The file's text came in.
+    Included {
+        /// Where the file is.
+        path: PathBuf,
+        /// What it imports itself.
+        imports: Vec<Import>,
+        /// How many tokens came in with it.
+        tokens: TokenCount,
+    },
+    /// The file's text is there already.
+    AlreadyProcessed {
+        /// Where the file is.
+        path: PathBuf,
+    },
+    /// It stands in a file that is as deep as files may be, and was left as it is.
+    TooDeep,
+    /// It could not be imported.
+    Failed {
+        /// Why, as the comment in the text says.
+        reason: String,
+    },
+}
+
+/// A text with its imports.
+#[derive(Clone, Debug)]
+pub struct Imported {
+    /// The whole text, safe to put between tags.
+    pub text: String,
+    /// What was imported, in the order of the text.
+    pub imports: Vec<Import>,
+    /// The files whose text is in it, the first one included.
+    pub sources: Vec<Source>,
+}
+
+/// Reads a file with its imports.
+///
+/// # Errors
+/// What the system said, if the file itself could not be read. An import that could not leaves a comment.
+pub fn load_with_imports(path: &Path, settings: &MemorySettings) -> std::io::Result<Imported> {
+    let file = read_file(path)?;
+    let mut seen = Seen::default();
+    seen.claim(file.identity.clone(), path).expect("nothing was seen before");
+    Ok(expand(path, file, settings, &mut seen))
+}
+
+/// Brings the imports of a file in that was read and noted as seen.
+pub(crate) fn expand(path: &Path, file: ReadFile, settings: &MemorySettings, seen: &mut Seen) -> Imported {
+    let folder = path.parent().unwrap_or(Path::new("/"));
+    let mut import = Importing {
+        root: Root::above(folder, &settings.markers),
+        settings,
+        seen,
+        sources: vec![file.source],
+    };
+    let (text, imports) = match settings.import_format {
+        ImportFormat::Tree => tree::expand(&mut import, &file.text, folder, 0),
+        ImportFormat::Flat => flat::expand(&mut import, &file.text, path),
+    };
+    Imported { text, imports, sources: import.sources }
+}
+
+/// What holds while a file and everything that it imports is read.
+struct Importing<'a> {
+    root: Root<'a>,
+    settings: &'a MemorySettings,
+    seen: &'a mut Seen,
+    sources: Vec<Source>,
+}
+
+/// What a word that may be an import leads to.
+enum Step {
+    /// A file, whose text is safe and comes in here.
+    Read { path: PathBuf, text: String },
+    /// A file whose text is there already.
+    Seen { path: PathBuf },
+    /// No import was meant.
+    LeftAlone,
+    /// None can be had.
+    Failed { reason: String },
+}
+
+impl Importing<'_> {
+    /// Follows a word in a file of this folder.
+    fn follow(&mut self, written: &str, folder: &Path) -> Step {
+        let path = match self.root.resolve(written, folder) {
+            Ok(path) => path,
+            Err(resolve::Refusal::Outside) => {
+                return Step::Failed { reason: "Path traversal attempt".into() };
+            }
+            Err(resolve::Refusal::Missing) if tokens::looks_like_a_path(written, folder) => {
+                return Step::Failed { reason: "no such file".into() };
+            }
+            Err(resolve::Refusal::Missing | resolve::Refusal::NoPath) => return Step::LeftAlone,
+        };
+        if path.is_dir() {
+            // A folder that is called like somebody mentioned in passing.
+            return match tokens::looks_like_a_path(written, folder) {
+                true => Step::Failed { reason: "it is a folder".into() },
+                false => Step::LeftAlone,
+            };
+        }
+        if self.settings.imports.only_markdown && !is_markdown(&path) {
+            return Step::Failed { reason: "only Markdown files are imported".into() };
+        }
+        match read_file(&path) {
+            Ok(file) => match self.seen.claim(file.identity, &path) {
+                Ok(()) => {
+                    self.sources.push(file.source);
+                    Step::Read { path, text: file.text }
+                }
+                Err(_) => Step::Seen { path },
+            },
+            Err(error) => Step::Failed { reason: reason(&error) },
+        }
+    }
+}
+
+fn is_markdown(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| {
+        ["md", "markdown", "mdx"].iter().any(|known| extension.eq_ignore_ascii_case(known))
+    })
+}
+
+/// The text of a file as it goes between tags.
+fn safe(text: &str) -> String {
+    neutralise(text).into_owned()
+}
+
+#[cfg(test)]
+mod tests;

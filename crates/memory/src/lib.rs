@@ -1,0 +1,74 @@
+//! Memory: the standing instructions that users and projects keep in files such as `GEMINI.md`.
+//!
+//! - [`load_memory`] finds the files of every [`Tier`] and reads each once, with its [imports](Import);
+//! - [`render_system`] and [`render_first_message`] lay them out for a model, within budgets, and say what was left out;
+//! - [`JustInTime`] brings in the files of a folder when a tool touches something in it;
+//! - [`save_fact`] adds a fact, unless it is there already or a secret;
+//! - [`explain`] says which files apply to a path, and why others do not.
+//!
+//! Nothing here reads the environment, asks for the time or prints: [`Places`] and [`MemorySettings`] say all.
+//!
+//! ```
+//! use longhaul_memory::{MemorySettings, Places, WorkFolder, flatten, load_memory};
+//!
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("GEMINI.md"), "Use tabs.\n@./style.md\n")?;
+//! std::fs::write(folder.path().join("style.md"), "Lines are short.")?;
+//! let workspace = WorkFolder { path: folder.path().to_path_buf(), is_trusted: true };
+//! let places = Places { folders: vec![workspace], ..Places::default() };
+//!
+//! let memory = load_memory(&places, &MemorySettings::default());
+//! let text = flatten(&memory, None, &MemorySettings::default());
+//! assert!(text.starts_with("--- Project ---\n--- Context from: "));
+//! assert!(text.contains("<!-- Imported from: ./style.md -->\nLines are short.\n<!-- End of import from: ./style.md -->"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod budget;
+mod diff;
+mod discover;
+mod duplicates;
+mod error;
+mod estimate;
+mod event;
+mod explain;
+mod extensions;
+mod identity;
+mod ignore_rules;
+mod imports;
+mod jit;
+mod load;
+mod neutralise;
+mod read;
+mod render;
+mod save;
+mod scan;
+mod settings;
+mod tiers;
+
+pub use discover::find_root;
+pub use duplicates::Remembered;
+pub use error::MemoryError;
+pub use estimate::estimate_tokens;
+pub use event::MemoryEvent;
+pub use explain::{Applied, Explanation, NotImported, When, explain};
+pub use extensions::{Extensions, find_extensions};
+pub use imports::{Import, ImportOutcome, Imported, load_with_imports};
+pub use jit::{Discovered, JIT_TOOLS, JustInTime};
+pub use load::load_memory;
+pub use read::Source;
+pub use render::{
+    LeftOut, RenderOptions, Rendered, SAVE_GUIDANCE, flatten, opening_mark, render_block,
+    render_first_message, render_system,
+};
+pub use save::{
+    Change, Fact, Proposal, SAVE_TOOL, SaveCall, Saved, Scope, parse_save_call, save_fact, save_failure,
+    save_schema, save_target,
+};
+pub use settings::{
+    Budgets, ContextNames, DEFAULT_NAME, Discovery, Ignoring, ImportFormat, ImportRules, Labels,
+    MemorySettings,
+};
+pub use tiers::{
+    ExtensionContext, Instructions, Memory, MemoryFile, Notice, Places, SkipReason, Skipped, Tier, WorkFolder,
+};

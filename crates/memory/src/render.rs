@@ -1,0 +1,264 @@
+//! Renders memory as the text that a model reads, within a budget for each tier.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use longhaul_conversation::{Timestamp, TokenCount};
+
+use crate::budget::{Fitted, fit};
+use crate::neutralise::{label, neutralise};
+use crate::settings::{Discovery, Labels, MemorySettings};
+use crate::tiers::{Memory, MemoryFile, Tier};
+
+const PRECEDENCE: &str = include_str!("prompts/precedence.md");
+
+/// What a model is told about saving facts.
+pub const SAVE_GUIDANCE: &str = include_str!("prompts/save_memory.md");
+
+/// A text for a model, and what had to be left out of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// The text; empty if there is nothing to say.
+    pub text: String,
+    /// The files that are not in it whole. The text names them, too.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// A file that did not fit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Where it belongs.
+    pub tier: Tier,
+    /// How large it is.
+    pub tokens: TokenCount,
+    /// How much of it is there.
+    pub kept: TokenCount,
+    /// What its tier may take.
+    pub budget: TokenCount,
+}
+
+/// What holds while memory is rendered.
+#[derive(Clone, Copy, Debug)]
+pub struct RenderOptions<'a> {
+    /// The settings.
+    pub settings: &'a MemorySettings,
+    /// The folder that relative labels begin at.
+    pub workspace: Option<&'a Path>,
+    /// The time, to tell what is old.
+    pub now: Timestamp,
+}
+
+/// What goes into the system instruction: the order of precedence, global and private memory, and after a full scan
+/// everything. Project memory stays out otherwise, so that reloading it leaves the prompt as it was.
+pub fn render_system(memory: &Memory, options: &RenderOptions<'_>) -> Rendered {
+    let mut rendered = Rendered::default();
+    let mut tiers = vec![Section::Global, Section::Private];
+    if options.settings.discovery != Discovery::Tiered {
+        tiers.extend([Section::Extension, Section::Project]);
+    }
+    let body = loaded_context(memory, &tiers, options, &mut rendered.left_out);
+    if !body.is_empty() || memory.files.iter().any(|file| !file.text.is_empty()) || has_instructions(memory) {
+        rendered.text = format!("---\n\n{}", precedence(options.settings));
+        if !body.is_empty() {
+            rendered.text.push_str(&format!("\n\n{body}"));
+        }
+    }
+    rendered
+}
+
+/// What goes before the first message: memory of extensions and of the project, unless a full scan put it elsewhere.
+pub fn render_first_message(memory: &Memory, options: &RenderOptions<'_>) -> Rendered {
+    let mut rendered = Rendered::default();
+    if options.settings.discovery == Discovery::Tiered {
+        let tiers = [Section::Extension, Section::Project];
+        rendered.text = loaded_context(memory, &tiers, options, &mut rendered.left_out);
+    }
+    rendered
+}
+
+/// What goes behind the result of a tool that brought these files in; with two empty lines before it.
+pub fn render_block(files: &[MemoryFile], workspace: Option<&Path>, settings: &MemorySettings) -> Rendered {
+    let budget = settings.budgets.just_in_time;
+    let Fitted { texts, left_out } = fit(&files.iter().collect::<Vec<_>>(), budget);
+    let blocks: Vec<String> =
+        files.iter().zip(&texts).map(|(file, text)| block(&file.path, text, workspace, settings)).collect();
+    let text = format!(
+        "\n\n--- Newly Discovered Project Context ---\n{}\n--- End Project Context ---",
+        blocks.join("\n\n")
+    );
+    Rendered { text, left_out }
+}
+
+/// All of memory as people read it: one section for each tier that says anything.
+pub fn flatten(memory: &Memory, workspace: Option<&Path>, settings: &MemorySettings) -> String {
+    let sections = Section::ALL.into_iter().filter_map(|section| {
+        let blocks = memory
+            .files_of(section.tiers())
+            .map(|file| block(&file.path, &file.text, workspace, settings))
+            .collect::<Vec<_>>();
+        let text = section.with_instructions(blocks.join("\n\n"), memory);
+        (!text.trim().is_empty()).then(|| format!("--- {} ---\n{}", section.title(), text.trim()))
+    });
+    sections.collect::<Vec<_>>().join("\n\n")
+}
+
+/// The files that do not fit into the budgets of their tiers.
+pub(crate) fn find_left_out(memory: &Memory, settings: &MemorySettings) -> Vec<LeftOut> {
+    let sections = Section::ALL.into_iter();
+    sections.flat_map(|section| section.fit(memory, settings).1.left_out).collect()
+}
+
+/// The line that begins a file's text in what a model reads: where it is, the file is.
+pub fn opening_mark(path: &Path, workspace: Option<&Path>, settings: &MemorySettings) -> String {
+    format!("--- Context from: {} ---", file_label(path, workspace, settings))
+}
+
+/// A part of memory that has tags of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Section {
+    Global,
+    Private,
+    Extension,
+    Project,
+}
+
+impl Section {
+    const ALL: [Self; 4] = [Self::Global, Self::Private, Self::Extension, Self::Project];
+
+    fn tiers(self) -> &'static [Tier] {
+        match self {
+            Self::Global => &[Tier::Global],
+            Self::Private => &[Tier::Private],
+            Self::Extension => &[Tier::Extension],
+            Self::Project => &[Tier::Project, Tier::SubDirectory],
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Global => "Global",
+            Self::Private => "Private Project Memory",
+            Self::Extension => "Extension",
+            Self::Project => "Project",
+        }
+    }
+
+    fn tag(self) -> &'static str {
+        match self {
+            Self::Global => "global_context",
+            Self::Private => "user_project_memory",
+            Self::Extension => "extension_context",
+            Self::Project => "project_context",
+        }
+    }
+
+    /// Its files, and what of them fits.
+    fn fit<'a>(self, memory: &'a Memory, settings: &MemorySettings) -> (Vec<&'a MemoryFile>, Fitted) {
+        let files: Vec<&MemoryFile> = memory.files_of(self.tiers()).collect();
+        let budget = self.tiers().first().map_or(TokenCount::ZERO, |tier| settings.budgets.of(*tier));
+        let fitted = fit(&files, budget);
+        (files, fitted)
+    }
+
+    /// Servers speak at the end of the project's part.
+    fn with_instructions(self, text: String, memory: &Memory) -> String {
+        if self != Self::Project {
+            return text;
+        }
+        let said = memory.instructions.iter().map(|said| neutralise(said.text.trim_start()).into_owned());
+        let said = said.filter(|said| !said.is_empty());
+        Some(text).filter(|text| !text.is_empty()).into_iter().chain(said).collect::<Vec<_>>().join("\n\n")
+    }
+}
+
+fn has_instructions(memory: &Memory) -> bool {
+    memory.instructions.iter().any(|said| !said.text.trim().is_empty())
+}
+
+fn precedence(settings: &MemorySettings) -> String {
+    let names: Vec<String> = settings.names.iter().map(|name| format!("`{name}`")).collect();
+    PRECEDENCE.trim_end().replace("{{names}}", &names.join(", "))
+}
+
+/// The tags with what these sections say in them; nothing if they say nothing.
+fn loaded_context(
+    memory: &Memory,
+    sections: &[Section],
+    options: &RenderOptions<'_>,
+    left_out: &mut Vec<LeftOut>,
+) -> String {
+    let parts: Vec<String> =
+        sections.iter().filter_map(|section| render_section(*section, memory, options, left_out)).collect();
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("<loaded_context>\n{}\n</loaded_context>", parts.join("\n"))
+    }
+}
+
+fn render_section(
+    section: Section,
+    memory: &Memory,
+    options: &RenderOptions<'_>,
+    left_out: &mut Vec<LeftOut>,
+) -> Option<String> {
+    let (files, fitted) = section.fit(memory, options.settings);
+    left_out.extend(fitted.left_out);
+    let blocks = files.iter().zip(&fitted.texts).map(|(file, text)| {
+        let text = format!("{}{text}", staleness(file, options));
+        block(&file.path, &text, options.workspace, options.settings)
+    });
+    let text = section.with_instructions(blocks.collect::<Vec<_>>().join("\n\n"), memory);
+    if text.trim().is_empty() {
+        return None;
+    }
+    let text = match section {
+        Section::Private => format!(
+            "--- Private project memory: the user's own, not part of the repository ---\n{text}\n--- End of private project memory ---"
+        ),
+        _ => text,
+    };
+    let tag = section.tag();
+    Some(format!("<{tag}>\n{text}\n</{tag}>"))
+}
+
+fn block(path: &Path, text: &str, workspace: Option<&Path>, settings: &MemorySettings) -> String {
+    let label = file_label(path, workspace, settings);
+    format!("--- Context from: {label} ---\n{}\n--- End of Context from: {label} ---", text.trim())
+}
+
+fn file_label(path: &Path, workspace: Option<&Path>, settings: &MemorySettings) -> String {
+    let inside = workspace.filter(|_| settings.labels == Labels::Relative);
+    label(inside.and_then(|workspace| path.strip_prefix(workspace).ok()).unwrap_or(path))
+}
+
+/// A line that says since when a file of facts was not changed, if that is long. It names a day and no age, so that the
+/// same text is sent every day.
+fn staleness(file: &MemoryFile, options: &RenderOptions<'_>) -> String {
+    // Files of a repository are as old as its last checkout.
+    if !matches!(file.tier, Tier::Global | Tier::Private) {
+        return String::new();
+    }
+    let Some(modified) = file.sources.iter().filter_map(|source| source.modified).max().and_then(timestamp)
+    else {
+        return String::new();
+    };
+    let age = options.now.as_millis() - modified.as_millis();
+    let limit = Duration::from_secs(u64::from(options.settings.stale_after_days) * 86_400).as_millis();
+    if i128::from(age) < i128::try_from(limit).unwrap_or(i128::MAX) {
+        return String::new();
+    }
+    let day = modified.to_string();
+    let day = day.get(..10).unwrap_or(&day);
+    format!("(Last changed on {day}. What it says may be out of date: check it before you rely on it.)\n")
+}
+
+fn timestamp(time: SystemTime) -> Option<Timestamp> {
+    let since = time.duration_since(UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_millis(i64::try_from(since.as_millis()).ok()?))
+}
+
+#[cfg(test)]
+mod tests;

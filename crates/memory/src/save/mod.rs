@@ -1,0 +1,173 @@
+//! Saves facts: adds one to a memory file, under a lock and atomically, unless it is there already.
+
+mod fact;
+mod proposal;
+mod section;
+mod tool;
+
+use std::fmt;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use longhaul_conversation::Timestamp;
+use longhaul_workspace::{Lock, Patience, WorkspaceError, write_private_atomically};
+
+use crate::duplicates::{Likeness, Remembered, compare};
+use crate::error::MemoryError;
+use crate::read::LARGEST;
+use crate::settings::MemorySettings;
+use crate::tiers::Places;
+
+pub use fact::Fact;
+pub use proposal::Proposal;
+pub use tool::{SAVE_TOOL, SaveCall, parse_save_call, save_failure, save_schema};
+
+/// What a fact holds for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scope {
+    /// Every project of the user.
+    #[default]
+    Global,
+    /// This project, for this user.
+    Project,
+}
+
+impl Scope {
+    /// Both scopes.
+    pub const ALL: [Self; 2] = [Self::Global, Self::Project];
+
+    /// The word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Project => "project",
+        }
+    }
+}
+
+/// What became of a fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Saved {
+    /// The file.
+    pub path: PathBuf,
+    /// The fact as it was understood.
+    pub fact: Fact,
+    /// What changed.
+    pub change: Change,
+}
+
+/// What saving a fact changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The fact was added.
+    Added {
+        /// The line that it stands in now, from 1.
+        line: usize,
+        /// A fact that says much the same.
+        similar: Option<Remembered>,
+        /// A fact that seems to say the opposite; it is still there.
+        contradicts: Option<Remembered>,
+    },
+    /// Nothing: the fact is there already.
+    AlreadyThere {
+        /// Where, and in which words.
+        known: Remembered,
+    },
+    /// The file holds what the user made of the proposal.
+    Edited,
+}
+
+/// What a user or a model is told.
+impl fmt::Display for Saved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.change {
+            Change::Edited => f.write_str("Okay, I've updated the memory file with your modifications."),
+            Change::AlreadyThere { known } => {
+                write!(
+                    f,
+                    "Nothing to save: line {} of {} says {:?} already.",
+                    known.line,
+                    self.path.display(),
+                    known.text
+                )
+            }
+            Change::Added { similar, contradicts, .. } => {
+                write!(f, "Okay, I've remembered that: \"{}\"", self.fact)?;
+                if let Some(Remembered { line, text }) = contradicts {
+                    write!(
+                        f,
+                        " Line {line} seems to say the opposite: {text:?}. Ask the user which one holds."
+                    )
+                } else if let Some(Remembered { line, text }) = similar {
+                    write!(f, " Line {line} says much the same: {text:?}.")
+                } else {
+                    Ok(())
+                }
+            }
+        }
+    }
+}
+
+/// The file that facts of this scope are saved to.
+///
+/// # Errors
+/// [`MemoryError::NoPlace`] if nothing is known of the home, or of the project.
+pub fn save_target(scope: Scope, places: &Places, settings: &MemorySettings) -> Result<PathBuf, MemoryError> {
+    let no_place = || MemoryError::NoPlace { scope: scope.name() };
+    match scope {
+        Scope::Global => Ok(places.home.as_ref().ok_or_else(no_place)?.join(settings.names.first())),
+        Scope::Project => {
+            let folder = places.private.as_ref().ok_or_else(no_place)?;
+            // Where there is such a file, the others beside it are not loaded.
+            let memory = folder.join("MEMORY.md");
+            Ok(if memory.is_file() { memory } else { folder.join(settings.names.first()) })
+        }
+    }
+}
+
+/// Adds a fact to a file, which need not exist, with the day on which that happened.
+///
+/// # Errors
+/// [`MemoryError`]; the file is then as it was.
+pub fn save_fact(path: &Path, fact: &Fact, now: Timestamp, patience: Patience) -> Result<Saved, MemoryError> {
+    let _lock = lock(path, patience)?;
+    let before = read_memory(path)?;
+    let proposal = Proposal::new(path, &before, fact, now);
+    proposal.write()
+}
+
+fn lock(path: &Path, patience: Patience) -> Result<Lock, MemoryError> {
+    Lock::beside(path, "saving a fact", patience).map_err(|cause| failed(path, cause))
+}
+
+fn failed(path: &Path, cause: WorkspaceError) -> MemoryError {
+    MemoryError::Files { path: path.to_path_buf(), cause }
+}
+
+/// What a file holds; nothing if there is none. What is no text is refused: writing it back would change it.
+fn read_memory(path: &Path) -> Result<String, MemoryError> {
+    let path_buf = || path.to_path_buf();
+    match fs::metadata(path) {
+        Ok(found) if found.len() > LARGEST => {
+            return Err(MemoryError::TooLarge { path: path_buf(), limit: LARGEST });
+        }
+        Ok(found) if !found.is_file() => return Err(MemoryError::NotText { path: path_buf() }),
+        _ => {}
+    }
+    let bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(String::new()),
+        Err(cause) => return Err(failed(path, WorkspaceError::Unreadable { path: path_buf(), cause })),
+    };
+    String::from_utf8(bytes).map_err(|_| MemoryError::NotText { path: path_buf() })
+}
+
+fn write_memory(path: &Path, text: &str) -> Result<(), MemoryError> {
+    write_private_atomically(path, text.as_bytes()).map_err(|cause| failed(path, cause))
+}
+
+/// What a file has to do with a fact.
+fn look_for(fact: &Fact, text: &str) -> Likeness {
+    compare(fact.as_str(), text)
+}

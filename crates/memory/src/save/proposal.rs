@@ -1,0 +1,117 @@
+//! What a file would hold with a fact more, to be shown, changed and accepted.
+
+use std::path::{Path, PathBuf};
+
+use longhaul_conversation::Timestamp;
+use longhaul_redact::has_secret;
+use longhaul_workspace::Patience;
+
+use super::section::with_item;
+use super::{Change, Fact, Saved, lock, look_for, read_memory, write_memory};
+use crate::diff::unified_diff;
+use crate::duplicates::Likeness;
+use crate::error::MemoryError;
+
+/// A change to a memory file that is not yet made. What was shown is what will be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proposal {
+    path: PathBuf,
+    fact: Fact,
+    before: String,
+    after: String,
+    change: Change,
+    now: Timestamp,
+}
+
+impl Proposal {
+    /// Reads a file and proposes to add a fact.
+    ///
+    /// # Errors
+    /// [`MemoryError`], if the file cannot be added to.
+    pub fn load(path: &Path, fact: &Fact, now: Timestamp) -> Result<Self, MemoryError> {
+        Ok(Self::new(path, &read_memory(path)?, fact, now))
+    }
+
+    pub(super) fn new(path: &Path, before: &str, fact: &Fact, now: Timestamp) -> Self {
+        let (path, fact, before) = (path.to_path_buf(), fact.clone(), before.to_owned());
+        let (similar, contradicts) = match look_for(&fact, &before) {
+            Likeness::Same(known) => {
+                let change = Change::AlreadyThere { known };
+                return Self { path, fact, after: before.clone(), before, change, now };
+            }
+            Likeness::Similar(known) => (Some(known), None),
+            Likeness::Opposite(known) => (None, Some(known)),
+            Likeness::None => (None, None),
+        };
+        let day = now.to_string();
+        let item = format!("- {fact} <!-- saved {} -->", day.get(..10).unwrap_or(&day));
+        let (after, line) = with_item(&before, &item);
+        Self { path, fact, before, after, change: Change::Added { line, similar, contradicts }, now }
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it holds.
+    pub fn before(&self) -> &str {
+        &self.before
+    }
+
+    /// What it would hold.
+    pub fn after(&self) -> &str {
+        &self.after
+    }
+
+    /// What would change, as a diff that people read; empty if nothing would.
+    pub fn diff(&self) -> String {
+        unified_diff(&self.before, &self.after, "Current", "Proposed")
+    }
+
+    /// What a user is asked.
+    pub fn title(&self, user_home: Option<&Path>) -> String {
+        let path = match user_home.and_then(|home| self.path.strip_prefix(home).ok()) {
+            Some(inside) => format!("~/{}", inside.display()),
+            None => self.path.display().to_string(),
+        };
+        format!("Confirm Memory Save: {path}")
+    }
+
+    /// The same with the contents that the user made of it.
+    ///
+    /// # Errors
+    /// [`MemoryError::Secret`] if a line holds a secret that was not there before.
+    pub fn edited(self, after: String) -> Result<Self, MemoryError> {
+        let new = after.lines().filter(|line| !self.before.lines().any(|known| known == *line));
+        match has_secret(&new.collect::<Vec<_>>().join("\n")) {
+            Some(kind) => Err(MemoryError::Secret { kind }),
+            None => Ok(Self { after, change: Change::Edited, ..self }),
+        }
+    }
+
+    /// Writes what was proposed. If somebody else changed the file meanwhile, the same fact is added to what it holds now;
+    /// contents that the user made are not, as they were made of others.
+    ///
+    /// # Errors
+    /// [`MemoryError::ChangedMeanwhile`], or what prevents writing; the file is then as it was.
+    pub fn accept(self, patience: Patience) -> Result<Saved, MemoryError> {
+        let _lock = lock(&self.path, patience)?;
+        let current = read_memory(&self.path)?;
+        if current == self.before {
+            return self.write();
+        }
+        match self.change {
+            Change::Edited => Err(MemoryError::ChangedMeanwhile { path: self.path }),
+            _ => Self::new(&self.path, &current, &self.fact, self.now).write(),
+        }
+    }
+
+    /// Writes the new contents; the caller has the lock.
+    pub(super) fn write(self) -> Result<Saved, MemoryError> {
+        if self.after != self.before {
+            write_memory(&self.path, &self.after)?;
+        }
+        Ok(Saved { path: self.path, fact: self.fact, change: self.change })
+    }
+}

@@ -1,0 +1,224 @@
+//! What users can set about memory, as values.
+
+use std::path::PathBuf;
+
+use longhaul_conversation::TokenCount;
+use longhaul_workspace::SafeName;
+
+use crate::tiers::Tier;
+
+/// The name that memory files have unless users choose others.
+pub const DEFAULT_NAME: &str = "GEMINI.md";
+
+/// Everything that can be set about memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MemorySettings {
+    /// What memory files are called.
+    pub names: ContextNames,
+    /// What marks the folder above which nothing counts; none of them means that no folder above counts.
+    pub markers: Vec<String>,
+    /// How memory files are found.
+    pub discovery: Discovery,
+    /// Whether folders that were added to the workspace are scanned, too. The tiered way always takes them.
+    pub scans_included: bool,
+    /// What hides memory files.
+    pub ignoring: Ignoring,
+    /// How imports are laid out.
+    pub import_format: ImportFormat,
+    /// What may be imported.
+    pub imports: ImportRules,
+    /// How paths are written in the text that models read.
+    pub labels: Labels,
+    /// How much of each tier is given to a model.
+    pub budgets: Budgets,
+    /// After how many days without a change a model is told that what a file says may be out of date.
+    pub stale_after_days: u32,
+}
+
+impl Default for MemorySettings {
+    fn default() -> Self {
+        Self {
+            names: ContextNames::default(),
+            markers: vec![".git".into()],
+            discovery: Discovery::Tiered,
+            scans_included: false,
+            ignoring: Ignoring::default(),
+            import_format: ImportFormat::Tree,
+            imports: ImportRules::default(),
+            labels: Labels::Absolute,
+            budgets: Budgets::default(),
+            stale_after_days: 90,
+        }
+    }
+}
+
+/// The names of memory files. Invariant: there is at least one, and each once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ContextNames(Vec<SafeName>);
+
+impl Default for ContextNames {
+    fn default() -> Self {
+        Self(vec![SafeName::parse(DEFAULT_NAME).expect("it is a plain name")])
+    }
+}
+
+impl ContextNames {
+    /// These names before `GEMINI.md`, which always counts; and those that are no file names, which do not.
+    pub fn with<'a>(names: impl IntoIterator<Item = &'a str>) -> (Self, Vec<String>) {
+        let mut safe = Vec::new();
+        let mut refused = Vec::new();
+        for name in names.into_iter().chain([DEFAULT_NAME]) {
+            let name = name.trim();
+            let plain = name.trim_start_matches("./");
+            match SafeName::parse(plain) {
+                Ok(plain) if !safe.contains(&plain) => safe.push(plain),
+                Ok(_) => {}
+                Err(_) if name.is_empty() => {}
+                Err(_) => refused.push(name.to_owned()),
+            }
+        }
+        (Self(safe), refused)
+    }
+
+    /// The names in their order.
+    pub fn iter(&self) -> impl Iterator<Item = &SafeName> {
+        self.0.iter()
+    }
+
+    /// The name of files that facts are saved to.
+    pub fn first(&self) -> &SafeName {
+        self.0.first().expect("there is at least one name")
+    }
+
+    /// The place of a file's name among them.
+    pub(crate) fn position(&self, name: &std::ffi::OsStr) -> Option<usize> {
+        self.0.iter().position(|known| name == known.as_str())
+    }
+}
+
+/// How memory files of a workspace are found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Discovery {
+    /// Upwards from the workspace at the start, and below it when a tool touches something there.
+    Tiered,
+    /// By a scan of the whole workspace at the start.
+    Full {
+        /// How many folders are looked at.
+        most_folders: usize,
+    },
+}
+
+impl Discovery {
+    /// How many folders are looked at unless users say otherwise.
+    pub const MOST_FOLDERS: usize = 200;
+}
+
+/// What hides memory files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignoring {
+    /// Whether `.gitignore` and `.git/info/exclude` do.
+    pub git: bool,
+    /// Whether `.geminiignore` does.
+    pub gemini: bool,
+    /// More files of the same kind, the strongest first; relative to the project's root.
+    pub custom: Vec<PathBuf>,
+}
+
+impl Default for Ignoring {
+    fn default() -> Self {
+        Self { git: false, gemini: true, custom: Vec::new() }
+    }
+}
+
+/// How imports are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImportFormat {
+    /// Each in its place.
+    Tree,
+    /// One file after the other, with the words that import them left as they are.
+    Flat,
+}
+
+/// What may be imported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImportRules {
+    /// How many imports deep a file may be.
+    pub deepest: usize,
+    /// Whether only Markdown is imported.
+    pub only_markdown: bool,
+}
+
+impl Default for ImportRules {
+    fn default() -> Self {
+        Self { deepest: 5, only_markdown: false }
+    }
+}
+
+/// How paths are written in the text that models read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Labels {
+    /// From the root on.
+    Absolute,
+    /// From the workspace on, where they are in it.
+    Relative,
+}
+
+/// How many tokens of each tier are given to a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Budgets {
+    /// Of global memory.
+    pub global: TokenCount,
+    /// Of extensions.
+    pub extension: TokenCount,
+    /// Of private memory.
+    pub private: TokenCount,
+    /// Of a project, with what a scan found below its folder.
+    pub project: TokenCount,
+    /// Of what one call of a tool brings in.
+    pub just_in_time: TokenCount,
+}
+
+impl Default for Budgets {
+    fn default() -> Self {
+        Self {
+            global: TokenCount(16_000),
+            extension: TokenCount(16_000),
+            private: TokenCount(16_000),
+            project: TokenCount(40_000),
+            just_in_time: TokenCount(16_000),
+        }
+    }
+}
+
+impl Budgets {
+    /// The budget of a tier. What is below a project's folder shares the project's.
+    pub fn of(&self, tier: Tier) -> TokenCount {
+        match tier {
+            Tier::Global => self.global,
+            Tier::Extension => self.extension,
+            Tier::Private => self.private,
+            Tier::Project | Tier::SubDirectory => self.project,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(set: &[&str], expected: &[&str], refused: &[&str]) {
+        let (names, not_taken) = ContextNames::with(set.iter().copied());
+        assert_eq!(names.iter().map(SafeName::as_str).collect::<Vec<_>>(), expected);
+        assert_eq!(not_taken, refused);
+        assert_eq!(names.first().as_str(), expected[0]);
+    }
+
+    #[test]
+    fn names_are_added_before_the_default() {
+        check(&[], &["GEMINI.md"], &[]);
+        check(&["AGENTS.md", " CLAUDE.md "], &["AGENTS.md", "CLAUDE.md", "GEMINI.md"], &[]);
+        check(&["./AGENTS.md", "GEMINI.md", "AGENTS.md", " "], &["AGENTS.md", "GEMINI.md"], &[]);
+        check(&["../x.md", "a/b.md", "/etc/passwd"], &["GEMINI.md"], &["../x.md", "a/b.md", "/etc/passwd"]);
+    }
+}

@@ -1,0 +1,270 @@
+//! The tiers of memory: where each comes from, and what was loaded of it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use longhaul_conversation::TokenCount;
+
+use crate::estimate::estimate_tokens;
+use crate::identity::Seen;
+use crate::imports::Import;
+use crate::read::Source;
+
+/// Where memory comes from, the weakest first: where two contradict each other, the later one holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Tier {
+    /// The user's own, for every project.
+    Global,
+    /// What came with an installed extension.
+    Extension,
+    /// The user's own, for this project.
+    Private,
+    /// The project's, in its folder and above it.
+    Project,
+    /// The project's, in a folder below the one that is worked in.
+    SubDirectory,
+}
+
+impl Tier {
+    /// Every tier, the weakest first.
+    pub const ALL: [Self; 5] =
+        [Self::Global, Self::Extension, Self::Private, Self::Project, Self::SubDirectory];
+
+    /// A stable name in lower case with hyphens.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Global => "global",
+            Self::Extension => "extension",
+            Self::Private => "private",
+            Self::Project => "project",
+            Self::SubDirectory => "sub-directory",
+        }
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Where to look for memory. Nothing here need exist.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    /// The home, in which global memory is.
+    pub home: Option<PathBuf>,
+    /// The user's own folder, on Unix `HOME`.
+    pub user_home: Option<PathBuf>,
+    /// The folder of the project's private memory.
+    pub private: Option<PathBuf>,
+    /// The folders that are worked in: the workspace itself, then those that were added to it.
+    pub folders: Vec<WorkFolder>,
+    /// What active extensions bring.
+    pub extensions: Vec<ExtensionContext>,
+    /// What tool servers say about themselves.
+    pub instructions: Vec<Instructions>,
+}
+
+impl Places {
+    /// The workspace itself.
+    pub fn workspace(&self) -> Option<&WorkFolder> {
+        self.folders.first()
+    }
+}
+
+/// A folder that is worked in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkFolder {
+    /// The folder, as an absolute path.
+    pub path: PathBuf,
+    /// Whether its own files count.
+    pub is_trusted: bool,
+}
+
+/// The memory files of an active extension.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtensionContext {
+    /// What the extension is called.
+    pub name: String,
+    /// Its files.
+    pub files: Vec<PathBuf>,
+}
+
+/// What a tool server says about itself, which belongs to the project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instructions {
+    /// What the server is called.
+    pub server: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// What was loaded.
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    /// The files: global, private, of extensions, then the project's from the outermost folder inwards.
+    pub files: Vec<MemoryFile>,
+    /// What tool servers say, if the workspace is trusted.
+    pub instructions: Vec<Instructions>,
+    /// The files that do not count, and why.
+    pub skipped: Vec<Skipped>,
+    /// What the user should know about the search itself.
+    pub notices: Vec<Notice>,
+    pub(crate) seen: Seen,
+}
+
+impl Memory {
+    /// The files of these tiers that say anything, in order.
+    pub fn files_of(&self, tiers: &[Tier]) -> impl Iterator<Item = &MemoryFile> {
+        self.files.iter().filter(move |file| tiers.contains(&file.tier))
+    }
+
+    /// The files that say something else by now, or are gone; imports included, each once.
+    pub fn changed_on_disk(&self) -> Vec<PathBuf> {
+        let sources = self.files.iter().flat_map(|file| &file.sources);
+        sources.filter(|source| source.has_changed()).map(|source| source.path.clone()).collect()
+    }
+
+    /// How many characters a model would read, labels left out.
+    pub fn characters(&self) -> usize {
+        self.files.iter().map(|file| file.text.chars().count()).sum()
+    }
+}
+
+/// A memory file whose text is in the context.
+#[derive(Clone, Debug)]
+pub struct MemoryFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Where it belongs.
+    pub tier: Tier,
+    /// What it says, imports included, trimmed and safe to put between tags. It is never blank.
+    pub text: String,
+    /// What it imports, in order.
+    pub imports: Vec<Import>,
+    /// The file itself and those that it brought in, as they were when they were read.
+    pub sources: Vec<Source>,
+}
+
+impl MemoryFile {
+    /// How many tokens the text is, by estimate.
+    pub fn tokens(&self) -> TokenCount {
+        estimate_tokens(&self.text)
+    }
+}
+
+/// A file that does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skipped {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Where it would belong.
+    pub tier: Tier,
+    /// Why it does not count.
+    pub reason: SkipReason,
+}
+
+/// Why a file does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SkipReason {
+    /// An ignore file hides it.
+    Ignored,
+    /// The folder is not trusted.
+    Untrusted,
+    /// It is a file that is in the context already, by this name.
+    Duplicate {
+        /// The name under which its text is there.
+        of: PathBuf,
+    },
+    /// It says nothing.
+    Blank,
+    /// The scan stopped at its limit before it came to the folder.
+    BeyondLimit,
+    /// It could not be read.
+    Unreadable {
+        /// What the system said.
+        reason: String,
+    },
+}
+
+impl fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ignored => f.write_str("an ignore file hides it"),
+            Self::Untrusted => f.write_str("the folder is not trusted"),
+            Self::Duplicate { of } => write!(f, "its text is there already, from {}", of.display()),
+            Self::Blank => f.write_str("it says nothing"),
+            Self::BeyondLimit => f.write_str("the scan stopped at its limit of folders before it came there"),
+            Self::Unreadable { reason } => write!(f, "it could not be read: {reason}"),
+        }
+    }
+}
+
+impl SkipReason {
+    /// A stable name in lower case with hyphens.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Ignored => "ignored",
+            Self::Untrusted => "untrusted",
+            Self::Duplicate { .. } => "duplicate",
+            Self::Blank => "blank",
+            Self::BeyondLimit => "limit",
+            Self::Unreadable { .. } => "unreadable",
+        }
+    }
+}
+
+/// What the user should know about a search for memory files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// The limit of folders cut the scan short.
+    ScanCutShort {
+        /// The folder that was scanned.
+        folder: PathBuf,
+        /// How many folders were looked at.
+        scanned: usize,
+        /// How many were known and not looked at; there may be more below them.
+        left: usize,
+    },
+    /// A folder could not be read, and what is in it is not known.
+    UnreadableFolder {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        reason: String,
+    },
+    /// A line of an ignore file means nothing.
+    BadIgnoreRule {
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The workspace is the user's own folder, in which no project's memory is looked for.
+    WorkspaceIsUserHome {
+        /// The folder.
+        folder: PathBuf,
+    },
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ScanCutShort { folder, scanned, left } => write!(
+                f,
+                "the scan of {} stopped at its limit of {scanned} folders; at least {left} more were not looked at",
+                folder.display()
+            ),
+            Self::UnreadableFolder { folder, reason } => {
+                write!(f, "could not look into {}: {reason}", folder.display())
+            }
+            Self::BadIgnoreRule { reason } => write!(f, "an ignore rule was passed over: {reason}"),
+            Self::WorkspaceIsUserHome { folder } => {
+                write!(f, "{} is the user's own folder: it has no project memory", folder.display())
+            }
+        }
+    }
+}
+
+/// Whether both lead to one existing place.
+pub(crate) fn is_same_place(one: &Path, other: &Path) -> bool {
+    one == other || matches!((one.canonicalize(), other.canonicalize()), (Ok(one), Ok(other)) if one == other)
+}

@@ -1,0 +1,214 @@
+//! What comes in when a tool touches something.
+
+mod world;
+
+use std::path::Path;
+
+use longhaul_memory::{JustInTime, opening_mark};
+use world::World;
+
+const FILES: &[&str] = &[
+    "user/.gemini/GEMINI.md",
+    "user/GEMINI.md",
+    "user/work/app/.git/HEAD",
+    "user/work/app/GEMINI.md",
+    "user/work/app/a/GEMINI.md",
+    "user/work/app/a/b/GEMINI.md",
+    "user/work/app/a/b/code.rs",
+    "user/work/app/c/.gemini/GEMINI.md",
+];
+
+fn begin(world: &World) -> JustInTime {
+    JustInTime::new(&world.places, &world.settings, &world.load())
+}
+
+#[track_caller]
+fn check(world: &World, jit: &mut JustInTime, path: &str, expected: &[&str]) {
+    let found = jit.look_up(&world.path(path));
+    let names: Vec<String> = found.files.iter().map(|file| world.name(&file.path)).collect();
+    assert_eq!(names, expected, "{path}");
+}
+
+#[test]
+fn ancestors_come_too_and_each_once() {
+    let world = World::new(FILES);
+    let mut jit = begin(&world);
+    check(&world, &mut jit, "user/work/app/x.rs", &[]);
+    check(
+        &world,
+        &mut jit,
+        "user/work/app/a/b/code.rs",
+        &["user/work/app/a/GEMINI.md", "user/work/app/a/b/GEMINI.md"],
+    );
+    check(&world, &mut jit, "user/work/app/a/b", &[]);
+    check(&world, &mut jit, "user/work/app/c", &["user/work/app/c/.gemini/GEMINI.md"]);
+    assert_eq!(jit.files().len(), 3);
+}
+
+#[test]
+fn a_folder_a_file_and_what_does_not_exist_yet_all_lead_to_their_folder() {
+    for path in ["user/work/app/a", "user/work/app/a/new.rs", "user/work/app/a/new/deep/er.rs"] {
+        let world = World::new(FILES);
+        check(&world, &mut begin(&world), path, &["user/work/app/a/GEMINI.md"]);
+    }
+}
+
+#[test]
+fn only_trusted_folders_have_a_say() {
+    let world = World::new(FILES);
+    let mut jit = begin(&world);
+    for path in ["user", "user/other/x", "user/work/app/../x", "nowhere"] {
+        check(&world, &mut jit, path, &[]);
+    }
+    assert!(jit.look_up(Path::new("relative/a")).files.is_empty());
+    let world = World::new(FILES).untrusted();
+    check(&world, &mut begin(&world), "user/work/app/a/b", &[]);
+    // After a full scan there is nothing left to find.
+    let world = World::new(FILES).full(1);
+    check(&world, &mut begin(&world), "user/work/app/a/b", &[]);
+}
+
+#[test]
+fn the_innermost_folder_that_is_worked_in_counts() {
+    let world = World::new(&[
+        "user/work/app/a/.git",
+        "user/work/app/a/GEMINI.md",
+        "user/work/app/a/b/GEMINI.md",
+        "user/work/app/GEMINI.md",
+    ])
+    .working_in("user/work/app/a/b");
+    // Its root is nearer than that of the outer one.
+    let mut jit = begin(&world);
+    check(&world, &mut jit, "user/work/app/a/b/c", &[]);
+    check(&world, &mut jit, "user/work/app/a", &[]);
+    assert_eq!(world.load().files.len(), 3);
+}
+
+#[test]
+fn without_markers_nothing_above_the_folder_comes() {
+    let mut world = World::new(&["user/work/GEMINI.md", "user/work/app/a/GEMINI.md", "user/work/.git/HEAD"]);
+    world.settings.markers.clear();
+    check(&world, &mut begin(&world), "user/work/app/a/x", &["user/work/app/a/GEMINI.md"]);
+}
+
+#[test]
+fn names_that_were_chosen_are_looked_for() {
+    let world = World::new(&["user/work/app/a/AGENTS.md", "user/work/app/a/GEMINI.md"]).named(&["AGENTS.md"]);
+    check(
+        &world,
+        &mut begin(&world),
+        "user/work/app/a",
+        &["user/work/app/a/AGENTS.md", "user/work/app/a/GEMINI.md"],
+    );
+}
+
+#[test]
+fn what_is_hidden_or_imported_does_not_come_in() {
+    let world = World::new(FILES)
+        .with("user/work/app/.geminiignore", "a/b/\n")
+        .with("user/work/app/GEMINI.md", "@./a/GEMINI.md");
+    let found = begin(&world).look_up(&world.path("user/work/app/a/b/x"));
+    assert!(found.files.is_empty());
+    let skipped: Vec<_> =
+        found.skipped.iter().map(|skipped| (skipped.reason.name(), world.name(&skipped.path))).collect();
+    assert_eq!(skipped, [("ignored", "user/work/app/a/b/GEMINI.md".to_owned())]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_to_where_the_file_is() {
+    use std::os::unix::fs::symlink;
+    let world = World::new(FILES);
+    symlink("a/b", world.path("user/work/app/link")).expect("linked");
+    symlink(world.path("user"), world.path("user/work/app/out")).expect("linked");
+    symlink("GEMINI.md", world.path("user/work/app/c/GEMINI.md")).expect("a loop");
+    let mut jit = begin(&world);
+    check(&world, &mut jit, "user/work/app/out/x", &[]);
+    check(
+        &world,
+        &mut jit,
+        "user/work/app/link/new.rs",
+        &["user/work/app/a/GEMINI.md", "user/work/app/a/b/GEMINI.md"],
+    );
+    // The same file by another name.
+    symlink(world.path("user/work/app/a/GEMINI.md"), world.path("user/work/app/d.md")).expect("linked");
+    std::fs::create_dir(world.path("user/work/app/e")).expect("made");
+    symlink("../a/GEMINI.md", world.path("user/work/app/e/GEMINI.md")).expect("linked");
+    let found = jit.look_up(&world.path("user/work/app/e/x"));
+    assert!(found.files.is_empty());
+    assert_eq!(found.skipped[0].reason.name(), "duplicate");
+    // A workspace that is itself a link is known by the name that was given.
+    let mut world = World::new(FILES);
+    symlink("app", world.path("user/work/alias")).expect("linked");
+    world.places.folders[0].path = world.path("user/work").join("alias");
+    let mut jit = begin(&world);
+    check(&world, &mut jit, "user/work/app/a", &["user/work/alias/a/GEMINI.md"]);
+}
+
+#[test]
+fn blocks_follow_the_results_of_tools() {
+    let world = World::new(FILES);
+    let mut jit = begin(&world);
+    let paths = [
+        world.path("user/work/app/a/b/code.rs"),
+        world.path("user/work/app/a/x"),
+        world.path("user/work/app/c/y"),
+    ];
+    let block = jit.block_for(paths.iter().map(std::path::PathBuf::as_path)).expect("something is new");
+    let root = world.path("user/work/app").display().to_string();
+    let part = |name: &str| {
+        format!(
+            "--- Context from: {root}/{name} ---\nuser/work/app/{name}\n--- End of Context from: {root}/{name} ---"
+        )
+    };
+    let parts = ["a/GEMINI.md", "a/b/GEMINI.md", "c/.gemini/GEMINI.md"].map(part).join("\n\n");
+    assert_eq!(
+        block,
+        format!("\n\n--- Newly Discovered Project Context ---\n{parts}\n--- End Project Context ---")
+    );
+    assert_eq!(jit.block_for([paths[0].as_path()]), None);
+}
+
+#[test]
+fn what_fell_out_of_the_transcript_comes_in_again() {
+    let world = World::new(FILES)
+        .with("user/work/app/a/GEMINI.md", "@./note.md")
+        .with("user/work/app/a/note.md", "A note.");
+    let mut jit = begin(&world);
+    let b = world.path("user/work/app/a/b");
+    let block = jit.block_for([b.as_path()]).expect("two files");
+    // A compaction keeps only what is about `b`.
+    let from = block.find("/a/b/GEMINI.md").expect("it is there");
+    let kept = &block[block[..from].rfind("--- Context").expect("its beginning")..];
+    let lost = jit.rearm(|file| kept.contains(&opening_mark(&file.path, None, &world.settings)));
+    assert_eq!(lost, [world.path("user/work/app/a/GEMINI.md")]);
+    let again = jit.look_up(&b);
+    assert_eq!(again.files.len(), 1);
+    assert!(again.files[0].text.contains("A note."), "what it imports comes in again, too");
+    assert!(jit.rearm(|_| true).is_empty());
+}
+
+#[test]
+fn imports_come_in_where_they_are_named_whatever_is_set() {
+    let mut world = World::new(FILES)
+        .with("user/work/app/a/GEMINI.md", "see @./note.md")
+        .with("user/work/app/a/note.md", "N");
+    world.settings.import_format = longhaul_memory::ImportFormat::Flat;
+    let found = begin(&world).look_up(&world.path("user/work/app/a"));
+    assert_eq!(
+        found.files[0].text,
+        "see <!-- Imported from: ./note.md -->\nN\n<!-- End of import from: ./note.md -->"
+    );
+}
+
+#[test]
+fn a_file_that_changed_comes_in_again() {
+    let world = World::new(FILES);
+    let mut jit = begin(&world);
+    check(&world, &mut jit, "user/work/app/a", &["user/work/app/a/GEMINI.md"]);
+    assert!(jit.forget_changed().is_empty());
+    let world = world.with("user/work/app/a/GEMINI.md", "new words");
+    assert_eq!(jit.forget_changed(), [world.path("user/work/app/a/GEMINI.md")]);
+    let found = jit.look_up(&world.path("user/work/app/a"));
+    assert_eq!(found.files[0].text, "new words");
+}

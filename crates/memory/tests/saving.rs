@@ -1,0 +1,180 @@
+//! Facts that are saved: where, how, and what of the file stays.
+
+mod world;
+
+use std::fs;
+use std::path::Path;
+
+use longhaul_conversation::Timestamp;
+use longhaul_memory::{Change, Fact, MemoryError, Proposal, Saved, Scope, save_fact, save_target};
+use longhaul_workspace::Patience;
+use proptest::prelude::*;
+use world::World;
+
+fn now() -> Timestamp {
+    Timestamp::parse("2026-03-04T05:06:07Z").expect("a time")
+}
+
+fn fact(text: &str) -> Fact {
+    Fact::parse(text).expect("a fact")
+}
+
+fn save(path: &Path, text: &str) -> Result<Saved, MemoryError> {
+    save_fact(path, &fact(text), now(), Patience::default())
+}
+
+/// Saves a fact to a file with this text, and checks what it holds then; `ITEM` stands for the new line.
+#[track_caller]
+fn check(before: &str, text: &str, after: &str) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("GEMINI.md");
+    fs::write(&path, before).expect("written");
+    let saved = save(&path, text).expect("saved");
+    let item = format!("- {text} <!-- saved 2026-03-04 -->");
+    assert_eq!(fs::read_to_string(&path).expect("readable"), after.replace("ITEM", &item));
+    if let Change::Added { line, .. } = saved.change {
+        assert_eq!(fs::read_to_string(&path).expect("readable").lines().nth(line - 1), Some(item.as_str()));
+    }
+}
+
+#[test]
+fn facts_go_to_the_end_of_their_section() {
+    check("", "a b", "## Gemini Added Memories\nITEM\n");
+    check("# Mine\n\nText", "a b", "# Mine\n\nText\n\n## Gemini Added Memories\nITEM\n");
+    check(
+        "## Gemini Added Memories\n- x\n\n## Other\n- y\n",
+        "a b",
+        "## Gemini Added Memories\n- x\nITEM\n\n## Other\n- y\n",
+    );
+    check(
+        "a\r\n## Gemini Added Memories\r\n- x\r\n",
+        "a b",
+        "a\r\n## Gemini Added Memories\r\n- x\r\nITEM\r\n",
+    );
+}
+
+#[test]
+fn a_fact_that_is_there_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("deep/GEMINI.md");
+    let first = save(&path, "The port is 8080").expect("saved");
+    assert_eq!(first.to_string(), "Okay, I've remembered that: \"The port is 8080\"");
+    assert_eq!(first.change, Change::Added { line: 2, similar: None, contradicts: None });
+    let text = fs::read_to_string(&path).expect("readable");
+    let again = save(&path, "the PORT is  8080.").expect("nothing to do");
+    assert!(
+        matches!(&again.change, Change::AlreadyThere { known } if known.line == 2 && known.text == "The port is 8080")
+    );
+    assert!(again.to_string().ends_with("says \"The port is 8080\" already."), "{again}");
+    assert_eq!(fs::read_to_string(&path).expect("readable"), text);
+    let other = save(&path, "The port is 9090").expect("saved");
+    assert!(
+        matches!(&other.change, Change::Added { contradicts: Some(known), .. } if known.line == 2),
+        "{other:?}"
+    );
+    assert!(other.to_string().contains("Line 2 seems to say the opposite"), "{other}");
+    assert_eq!(other.to_json()["success"], true);
+}
+
+#[test]
+fn each_scope_has_its_file() {
+    let world = World::new(&[]).named(&["AGENTS.md"]);
+    let target = |scope| save_target(scope, &world.places, &world.settings).map(|path| world.name(&path));
+    assert_eq!(target(Scope::Global).expect("a place"), "user/.gemini/AGENTS.md");
+    assert_eq!(target(Scope::Project).expect("a place"), "user/.gemini/tmp/app/memory/AGENTS.md");
+    // What is saved is loaded: beside the new private memory, other files are not.
+    let world = world.with("user/.gemini/tmp/app/memory/MEMORY.md", "x");
+    let path = save_target(Scope::Project, &world.places, &world.settings).expect("a place");
+    save(&path, "Saved and loaded.").expect("saved");
+    assert!(world.load().files[0].text.contains("Saved and loaded."));
+    let nowhere = longhaul_memory::Places::default();
+    let error = save_target(Scope::Project, &nowhere, &world.settings).expect_err("no place");
+    assert_eq!(error.to_string(), "there is no place for project memory");
+}
+
+#[test]
+fn a_proposal_is_written_as_it_was_shown() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("GEMINI.md");
+    fs::write(&path, "text\n").expect("written");
+    let proposal = Proposal::load(&path, &fact("new fact"), now()).expect("readable");
+    assert_eq!(proposal.title(Some(folder.path())), "Confirm Memory Save: ~/GEMINI.md");
+    assert_eq!(
+        proposal.diff(),
+        "--- Current\n+++ Proposed\n@@ -1,1 +1,4 @@\n text\n+\n+## Gemini Added Memories\n+- new fact <!-- saved 2026-03-04 -->\n"
+    );
+    let shown = proposal.after().to_owned();
+    proposal.clone().accept(Patience::default()).expect("written");
+    assert_eq!(fs::read_to_string(&path).expect("readable"), shown);
+    // Somebody else was faster: their words stay, and the fact is added to them.
+    fs::write(&path, "other words\n").expect("written");
+    proposal.accept(Patience::default()).expect("written");
+    let text = fs::read_to_string(&path).expect("readable");
+    assert!(text.starts_with("other words\n") && text.contains("- new fact"), "{text}");
+}
+
+#[test]
+fn what_the_user_made_of_a_proposal_is_written_unless_the_file_changed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("GEMINI.md");
+    let proposal = Proposal::load(&path, &fact("new fact"), now()).expect("nothing there");
+    let edited = proposal.clone().edited("My own words.\n".into()).expect("no secret");
+    let saved = edited.clone().accept(Patience::default()).expect("written");
+    assert_eq!(saved.to_string(), "Okay, I've updated the memory file with your modifications.");
+    assert_eq!(fs::read_to_string(&path).expect("readable"), "My own words.\n");
+    fs::write(&path, "other").expect("written");
+    assert!(matches!(edited.accept(Patience::default()), Err(MemoryError::ChangedMeanwhile { .. })));
+    assert_eq!(fs::read_to_string(&path).expect("readable"), "other");
+    let token = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
+    assert!(matches!(proposal.edited(token), Err(MemoryError::Secret { .. })));
+}
+
+#[cfg(unix)]
+#[test]
+fn mode_and_link_of_the_file_stay() {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    let folder = tempfile::tempdir().expect("a folder");
+    let (real, link) = (folder.path().join("dotfiles.md"), folder.path().join("GEMINI.md"));
+    fs::write(&real, "x\n").expect("written");
+    fs::set_permissions(&real, fs::Permissions::from_mode(0o640)).expect("set");
+    symlink("dotfiles.md", &link).expect("linked");
+    save(&link, "a fact").expect("saved");
+    assert_eq!(fs::metadata(&real).expect("there").permissions().mode() & 0o777, 0o640);
+    assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+    assert!(fs::read_to_string(&real).expect("readable").contains("a fact"));
+    // A new file is private.
+    let new = folder.path().join("new/GEMINI.md");
+    save(&new, "a fact").expect("saved");
+    assert_eq!(fs::metadata(&new).expect("there").permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn what_is_no_text_is_left_as_it_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("GEMINI.md");
+    fs::write(&path, b"caf\xe9").expect("written");
+    assert!(matches!(save(&path, "a fact"), Err(MemoryError::NotText { .. })));
+    assert_eq!(fs::read(&path).expect("readable"), b"caf\xe9");
+    assert!(matches!(save(folder.path(), "a fact"), Err(MemoryError::NotText { .. })));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
+
+    /// Saving twice is saving once, and nothing that was there is lost.
+    #[test]
+    fn saving_is_idempotent(before in "(## Gemini Added Memories\n|- [a-c]{1,3}\n|## Next\n|\n|text ä\r\n){0,8}", text in "[a-eA-E .]{1,12}|[\\PC]{1,12}") {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("GEMINI.md");
+        fs::write(&path, &before).expect("written");
+        if let Ok(fact) = Fact::parse(&text) {
+            save_fact(&path, &fact, now(), Patience::default()).expect("saved");
+            let once = fs::read_to_string(&path).expect("readable");
+            save_fact(&path, &fact, now(), Patience::default()).expect("saved");
+            prop_assert_eq!(&fs::read_to_string(&path).expect("readable"), &once);
+            for line in before.lines().filter(|line| !line.trim().is_empty()) {
+                prop_assert!(once.lines().any(|kept| kept == line), "{:?} is gone from {:?}", line, once);
+            }
+        }
+    }
+}
