@@ -1,4 +1,4 @@
-//! Says how fast tool output is searched: `cargo run --release -p longhaul-archive --example speed -- QUERY [FILE…]`.
+//! Says how fast tool output is searched: `cargo run --release -p longhaul-archive --example search_speed -- QUERY [FILE…]`.
 //! Without files, output of a compiler is made up.
 
 use std::fmt::Write as _;

@@ -1,4 +1,4 @@
-//! Says how fast files are searched for secrets: `cargo run --release -p longhaul-redact --example speed -- FILE…`.
+//! Says how fast files are searched for secrets: `cargo run --release -p longhaul-redact --example redact_speed -- FILE…`.
 
 use std::time::Instant;
 
