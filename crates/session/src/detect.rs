@@ -5,6 +5,7 @@ use std::io::Read;
 
 use serde::de::IgnoredAny;
 
+use crate::Format;
 use crate::ReadError;
 use crate::json::Json;
 use crate::lines::{Lines, OwnedLine, describe, mend, text_of};
@@ -18,6 +19,15 @@ pub(crate) enum Found {
     Document { known: &'static Known, text: String, lossy: bool, mended: bool },
     /// Text that is no JSON.
     Text { known: &'static KnownText, text: String, lossy: bool },
+}
+
+impl Found {
+    pub(crate) fn format(&self) -> Format {
+        match self {
+            Self::Lines { known, .. } | Self::Document { known, .. } => known.format,
+            Self::Text { known, .. } => known.format,
+        }
+    }
 }
 
 /// How many lines may say nothing about the format before we give up.

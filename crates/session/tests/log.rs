@@ -362,6 +362,7 @@ fn a_session_of_another_agent_is_left_alone_however_it_is_named() {
     assert!(matches!(Log::open(&path, &session("fresh")), Err(LogError::OtherFormat { .. })));
     assert!(matches!(Log::open_existing(&path), Err(LogError::OtherFormat { .. })));
     assert_eq!(fs::read_to_string(&path).expect("it is there"), text);
+    assert_eq!(fs::read_dir(root.path()).expect("a folder").count(), 1, "not even a lock is left beside it");
 }
 
 /// What the pieces of a log give when they are folded as they come, and how many warnings there are.

@@ -9,8 +9,9 @@ use serde_json::{Value, json};
 
 use super::file::{LogFile, failed, is_full};
 use super::{Log, LogError, Replay};
+use crate::detect::find_format;
 use crate::json::Json;
-use crate::lines::{mend, text_of};
+use crate::lines::{Lines, mend, text_of};
 use crate::write::object;
 use crate::{Format, ReadError, read_session};
 
@@ -128,6 +129,7 @@ impl Log {
 
     /// The log with everything that can be read, and the length of its file.
     fn load(path: &Path) -> Result<(Self, u64), LogError> {
+        refuse_foreign(path)?;
         let mut file = LogFile::open(path)?;
         let length = file.reader()?.metadata().map_err(|cause| failed("read", path, cause))?.len();
         let replay = Replay::read(file.reader()?).map_err(|error| unreadable(path, error))?;
@@ -218,6 +220,17 @@ impl NewSession {
             header.insert("directories".into(), json!(self.directories));
         }
         Value::Object(header)
+    }
+}
+
+/// A session of another kind is told from a log before anything, also a lock, is made beside it.
+fn refuse_foreign(path: &Path) -> Result<(), LogError> {
+    let Ok(file) = std::fs::File::open(path) else { return Ok(()) };
+    match find_format(Lines::new(file)).map(|(found, _)| found.format()) {
+        Ok(format) if format != Format::GeminiJsonl => {
+            Err(LogError::OtherFormat { path: path.to_path_buf(), format })
+        }
+        _ => Ok(()),
     }
 }
 
