@@ -103,7 +103,7 @@ impl Args {
     pub(crate) fn misplaced(&self) -> Option<clap::Error> {
         let is_misplaced = self.command.is_some() && !self.talk.is_empty();
         is_misplaced.then(|| {
-            let message = "-p, -m, --resume, --output-format and --ca-file do not go before a command; \
+            let message = "-p, -m, --resume, --fork, --output-format and --ca-file do not go before a command; \
                            options of the command stand behind it";
             Self::command().error(ErrorKind::ArgumentConflict, message)
         })

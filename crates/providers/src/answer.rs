@@ -141,11 +141,14 @@ impl Reading {
         let result = match &self.kind {
             Kind::Whole(bytes) if bytes.trim_ascii_start().starts_with(b"<") => {
                 let page = String::from_utf8_lossy(bytes);
-                let reason = page_reason(&page, self.status.as_u16());
+                let reason = page_reason(&page, self.status.as_u16(), &callee.provider.key);
                 let host = callee.provider.endpoint.host().to_string();
                 return Err(Failure::lasting(ModelError::NotAModel { host, reason }));
             }
             Kind::Whole(bytes) => match serde_json::from_slice::<Value>(bytes) {
+                Ok(answer) if !self.decoder.may_be_answer(&answer) => {
+                    return Err(Failure::lasting(not_a_stream(callee)));
+                }
                 Ok(answer) => self.decoder.take_whole(answer, out),
                 Err(_) => Err(StreamFault::CutOff),
             },

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use hyper::{HeaderMap, StatusCode};
 use longhaul_conversation::{ModelError, Timestamp};
-use secrecy::{ExposeSecret, SecretString};
+use secrecy::ExposeSecret;
 use serde_json::Value;
 
 use crate::names::nearest_models;
@@ -56,7 +56,7 @@ pub(crate) fn judge_event(callee: Callee<'_>, event: &Value) -> Failure {
 
 /// Judges a web page: something stands between us and the provider, or in its place.
 fn judge_page(callee: Callee<'_>, status: StatusCode, page: &str, asked: Option<Duration>) -> Failure {
-    let reason = page_reason(page, status.as_u16());
+    let reason = page_reason(page, status.as_u16(), &callee.provider.key);
     if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS {
         let again = asked.map_or(Again::Soon, Again::After);
         return Failure { error: ModelError::Busy { reason, retry_after: asked }, again };
@@ -65,12 +65,12 @@ fn judge_page(callee: Callee<'_>, status: StatusCode, page: &str, asked: Option<
 }
 
 /// Says that a web page came, and what it is called.
-pub(crate) fn page_reason(page: &str, status: u16) -> String {
+pub(crate) fn page_reason(page: &str, status: u16, key: &Key) -> String {
     let lower = page.to_ascii_lowercase();
     let title = lower.find("<title").and_then(|start| {
         let open = start + lower[start..].find('>')? + 1;
         let end = open + lower[open..].find("</title")?;
-        Some(one_line(&page[open..end]))
+        Some(shown(&page[open..end], key))
     });
     match title.filter(|title| !title.is_empty()) {
         Some(title) => format!("it sent a web page, {title:?} ({status})"),
@@ -219,7 +219,7 @@ impl Told {
 
     /// What the provider said, fit to be shown.
     fn reason(&self, key: &Key, status: u16) -> String {
-        let said = without_key(&one_line(&self.message), key);
+        let said = shown(&self.message, key);
         if said.is_empty() { format!("status {status}") } else { format!("{said} ({status})") }
     }
 }
@@ -228,6 +228,12 @@ fn unknown_model(callee: Callee<'_>) -> ModelError {
     let stated: Vec<&str> = callee.provider.models.keys().map(String::as_str).collect();
     let nearest = nearest_models(callee.model, &stated);
     ModelError::UnknownModel { model: callee.model.to_string(), nearest }
+}
+
+/// What somebody else wrote, fit to be shown: without the key, on one line and not too long.
+fn shown(text: &str, key: &Key) -> String {
+    // A key that is cut off would not be recognised.
+    one_line(&without_key(text, key))
 }
 
 /// The text without control characters and line ends, and not too long.
@@ -242,15 +248,14 @@ fn one_line(text: &str) -> String {
 }
 
 /// The text without the key, whoever repeated it.
-pub(crate) fn without_key(text: &str, key: &Key) -> String {
+fn without_key(text: &str, key: &Key) -> String {
+    // It is sent without the spaces and line ends around it.
     match key {
-        Key::Given(key) if !is_empty(key) => text.replace(key.expose_secret(), "[key]"),
+        Key::Given(key) if !key.expose_secret().trim().is_empty() => {
+            text.replace(key.expose_secret().trim(), "[key]")
+        }
         _ => text.to_string(),
     }
-}
-
-fn is_empty(key: &SecretString) -> bool {
-    key.expose_secret().is_empty()
 }
 
 #[cfg(test)]
@@ -406,10 +411,31 @@ mod tests {
         check(302, &"", "NotAModel, never");
         check(407, &"", "Unreachable, never");
         assert_eq!(
-            page_reason("<HTML><Title lang=en>Log\n in</Title>", 200),
+            page_reason("<HTML><Title lang=en>Log\n in</Title>", 200, &Key::NotNeeded),
             "it sent a web page, \"Log in\" (200)"
         );
-        assert_eq!(page_reason("<p>", 404), "it sent a web page (404)");
+        assert_eq!(page_reason("<p>", 404, &Key::NotNeeded), "it sent a web page (404)");
+    }
+
+    #[track_caller]
+    fn check_hidden(key: &str, status: u16, body: &str) {
+        let provider = ProviderSettings::usual(WireFormat::OpenAi, Key::Given(key.into()));
+        let callee = Callee { provider: &provider, model: "m" };
+        let status = StatusCode::from_u16(status).expect("a status");
+        let now = Timestamp::from_millis(0);
+        let error = judge_answer(callee, status, &HeaderMap::new(), body.as_bytes(), now).error.to_string();
+        assert!(error.contains("[key]") && !error.contains("sk"), "{error}");
+    }
+
+    #[test]
+    fn a_key_that_is_repeated_is_not_shown() {
+        let told = |message: &str| json!({"error": {"message": message}}).to_string();
+        check_hidden("sk-secret", 400, &told("what is sk-secret?"));
+        check_hidden("  sk-secret\n", 400, &told("what is sk-secret?"));
+        check_hidden("sk-secret", 403, "<title>Not for sk-secret</title>");
+        check_hidden("sk-secret", 502, "<title>Not for sk-secret</title>");
+        let long = "x".repeat(LONGEST_REASON - "[key]".len());
+        check_hidden("sk-secret", 400, &told(&format!("{long}sk-secret")));
     }
 
     #[test]

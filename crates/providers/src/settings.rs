@@ -119,7 +119,7 @@ impl ProviderSettings {
 impl Endpoint {
     /// Reads an address such as `https://api.openai.com/v1`.
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
-        let fail = |reason| EndpointError { text: without_userinfo(text), reason };
+        let fail = |reason| EndpointError { text: without_secrets(text), reason };
         let trimmed = text.trim().trim_end_matches('/');
         let base: Uri = trimmed.parse().map_err(|_| fail("it cannot be read"))?;
         match base.scheme_str() {
@@ -193,10 +193,17 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-fn without_userinfo(text: &str) -> String {
-    match (text.find("://"), text.rfind('@')) {
-        (Some(scheme), Some(at)) if at > scheme => format!("{}…{}", &text[..scheme + 3], &text[at..]),
-        _ => text.to_string(),
+/// An address without the places where keys and passwords stand: before an `@` and behind a `?`.
+fn without_secrets(text: &str) -> String {
+    let start = text.find("://").map_or(0, |scheme| scheme + 3);
+    let (start, rest) = text.split_at(start);
+    let rest = match rest.rsplit_once('@') {
+        Some((_, host)) => format!("…@{host}"),
+        None => rest.to_string(),
+    };
+    match rest.split_once('?') {
+        Some((path, _)) => format!("{start}{path}?…"),
+        None => format!("{start}{rest}"),
     }
 }
 
@@ -229,11 +236,29 @@ mod tests {
 
     #[test]
     fn only_addresses_are_taken() {
-        for text in
-            ["", "api.openai.com", "ftp://x", "https://", "https://x?key=1", "https://me:secret@x.test/v1"]
-        {
+        for text in [
+            "",
+            "api.openai.com",
+            "ftp://x",
+            "https://",
+            "https://x?key=secret",
+            "https://me:secret@x.test/v1",
+        ] {
             let error = Endpoint::parse(text).expect_err(text);
             assert!(!error.to_string().contains("secret"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_may_be_secret_in_an_address_is_not_shown() {
+        for (text, shown) in [
+            ("https://x.test/v1?key=secret", "https://x.test/v1?…"),
+            ("https://me:secret@x.test/v1", "https://…@x.test/v1"),
+            ("me:secret@x.test/v1", "…@x.test/v1"),
+            ("ftp://me:sec?ret@x?key=secret", "ftp://…@x?…"),
+            ("localhost:1", "localhost:1"),
+        ] {
+            assert_eq!(Endpoint::parse(text).expect_err(text).text, shown);
         }
     }
 

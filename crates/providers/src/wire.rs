@@ -190,6 +190,21 @@ impl StreamDecoder {
         self.end(out)
     }
 
+    /// Whether a JSON value that came whole may be an answer at all, and not something that another server says.
+    pub(crate) fn may_be_answer(&self, whole: &Value) -> bool {
+        let keys: &[&str] = match &self.answer {
+            AnswerDecoder::Gemini(_) => {
+                &["candidates", "promptFeedback", "usageMetadata", "responseId", "error"]
+            }
+            AnswerDecoder::OpenAi(_) => &["choices", "error"],
+            AnswerDecoder::Anthropic(_) => &["content", "error"],
+        };
+        match whole {
+            Value::Array(chunks) => chunks.is_empty() || chunks.iter().any(|chunk| self.may_be_answer(chunk)),
+            whole => keys.iter().any(|key| whole.get(key).is_some()),
+        }
+    }
+
     /// Whether any event has arrived.
     pub(crate) fn has_events(&self) -> bool {
         self.has_events

@@ -60,8 +60,8 @@ impl Providers {
         let mut all = Vec::new();
         for vendor in &VENDORS {
             let stated = stated.iter().find(|stated| stated.name == vendor.name).unwrap_or(&nothing);
-            let keys = match &stated.key_variable {
-                Some(own) => vec![own.clone()],
+            let keys = match key_variable(stated)? {
+                Some(own) => vec![own],
                 None => vendor.keys.iter().map(|name| (*name).to_string()).collect(),
             };
             let format = format_of(stated).unwrap_or(vendor.format);
@@ -83,7 +83,7 @@ impl Providers {
             // The key of another vendor is none of its business.
             let usual =
                 format!("{}_API_KEY", own.name.to_uppercase().replace(|c: char| !c.is_alphanumeric(), "_"));
-            let key = find_key(&[own.key_variable.clone().unwrap_or(usual)], &variable);
+            let key = find_key(&[key_variable(own)?.unwrap_or(usual)], &variable);
             let format = format_of(own).unwrap_or(WireFormat::OpenAi);
             let mut provider = ProviderSettings::at(&own.name, format, endpoint, key);
             provider.models = models_of(own);
@@ -147,6 +147,22 @@ fn endpoint_of(
         hinted(anyhow!(error).context(format!("the endpoint in {place} cannot be used")), "correct it there")
     })?;
     Ok(Some(endpoint))
+}
+
+/// The variable that the user states. What can be no name of one may be the key itself, so it is not repeated.
+fn key_variable(stated: &StatedProvider) -> anyhow::Result<Option<String>> {
+    let Some(name) = &stated.key_variable else { return Ok(None) };
+    let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+        && longhaul_redact::has_secret(name).is_none();
+    if !is_name || name.is_empty() {
+        let error = anyhow!("longhaul.providers.{}.keyVariable names no variable", stated.name);
+        return Err(hinted(
+            error,
+            "name the environment variable that holds the key; a key itself is never read from settings",
+        ));
+    }
+    Ok(Some(name.clone()))
 }
 
 fn find_key(names: &[String], variable: &impl Fn(&str) -> Option<String>) -> Key {
@@ -269,6 +285,20 @@ mod tests {
         assert!(error.contains("OPENAI_BASE_URL"), "{error}");
         let error = Providers::new(&[stated("mine", "")], |_| None).expect_err("nowhere");
         assert!(error.to_string().contains("longhaul.providers.mine has no endpoint"), "{error}");
+    }
+
+    #[test]
+    fn a_key_in_the_place_of_its_variable_is_not_repeated() {
+        let google = ["AIza", "SyB3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1"].concat();
+        for (provider, name) in
+            [("mine", "sk-secret-1"), ("openai", "sk-secret-1"), ("mine", ""), ("gemini", google.as_str())]
+        {
+            let mut stated = stated(provider, "https://x.test/v1");
+            stated.key_variable = Some(name.into());
+            let error = format!("{:#}", Providers::new(&[stated], |_| None).expect_err(name));
+            assert!(error.contains(&format!("{provider}.keyVariable names no variable")), "{error}");
+            assert!(!error.contains("secret") && !error.contains("AIza"), "{error}");
+        }
     }
 
     #[test]

@@ -178,6 +178,8 @@ pub(super) fn describe(value: &Value) -> String {
         Value::Null => "null".into(),
         Value::Bool(truth) => truth.to_string(),
         Value::Number(number) => format!("the number {number}"),
+        // A key that stands in a wrong place is not to be seen in yet another.
+        Value::String(text) if longhaul_redact::has_secret(text).is_some() => "a text like a key".into(),
         Value::String(text) if text.chars().count() > LONGEST => {
             format!("the text {:?}…", text.chars().take(LONGEST).collect::<String>())
         }
@@ -257,6 +259,10 @@ mod tests {
 
     #[test]
     fn values_are_described() {
+        assert_eq!(
+            describe(&json!(["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat())),
+            "a text like a key"
+        );
         assert_eq!(describe(&json!("a\"b")), r#"the text "a\"b""#);
         assert_eq!(describe(&json!("x".repeat(50))), format!("the text {:?}…", "x".repeat(40)));
         assert_eq!(describe(&json!(1.5)), "the number 1.5");

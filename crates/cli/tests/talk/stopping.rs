@@ -89,7 +89,8 @@ fn a_session_has_one_writer_and_survives_its_sudden_end() {
     let desk = Desk::gemini([stalls, gemini::text("Yes.")]);
     let mut child = desk.start(&["-p", "hi"]);
     wait_for_request(&desk.server);
-    desk.check_fails(&["--resume", "-p", "Me too."], &["is in use", "end the program that writes it"]);
+    let told = ["is in use", "--fork goes on in a copy", "end the program that writes it"];
+    desk.check_fails(&["--resume", "-p", "Me too."], &told);
     child.kill().expect("it is killed");
     child.wait().expect("it ends");
     assert_eq!(desk.answer(&["--resume", "-p", "Are you there?"]), "Yes.\n");
@@ -98,4 +99,31 @@ fn a_session_has_one_writer_and_survives_its_sudden_end() {
         said.starts_with("hi") && said.ends_with("Are you there?") && !said.contains("Me too."),
         "{said}"
     );
+}
+
+#[test]
+fn a_session_in_use_can_be_forked() {
+    let stalls = gemini::texts(&["Hel\n", "lo."]).only(1, Step::Stall);
+    let desk = Desk::gemini([gemini::text("Blue."), stalls, gemini::text("Yes."), gemini::text("Still.")]);
+    desk.answer(&["-p", "Which colour?"]);
+    let original = desk.sessions();
+    let mut child = desk.start(&["--resume", "-p", "Go on."]);
+    while desk.server.requests().len() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let before = desk.session();
+    let forked = desk.say(&["--resume", "--fork", "-p", "Me too."]);
+    assert_eq!(text(&forked.stdout), "Yes.\n", "{}", text(&forked.stderr));
+    assert!(text(&forked.stderr).contains("go on with --resume "), "{}", text(&forked.stderr));
+    let said = desk.last_said().concat();
+    assert!(said.starts_with("Which colour?") && said.ends_with("Me too."), "{said}");
+    assert_eq!(std::fs::read_to_string(&original[0]).expect("the original"), before);
+    child.kill().expect("it is killed");
+    child.wait().expect("it ends");
+    let sessions = desk.sessions();
+    assert_eq!(sessions.len(), 2, "{sessions:?}");
+    // The copy goes on by itself; nothing but a session can be forked.
+    assert_eq!(desk.answer(&["--resume", "-p", "And now?"]), "Still.\n");
+    assert!(desk.last_said().concat().ends_with("And now?"));
+    assert_eq!(desk.run(&["--fork", "-p", "hi"]).status.code(), Some(2));
 }

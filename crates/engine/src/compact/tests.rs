@@ -212,6 +212,18 @@ fn what_cannot_be_counted_changes_nothing_and_costs_nothing() {
 }
 
 #[test]
+fn only_what_a_model_worked_on_is_paid_for() {
+    let spend = |reply: &ScriptedReply| {
+        Trial::new(work(12, 3_000), 16_000).run(&by_model(&always(reply))).state.spend
+    };
+    let refused = spend(&refused());
+    assert_eq!((refused.calls, refused.tokens, refused.money), (1, TokenCount::ZERO, 0.0));
+    let cut = ModelError::Interrupted { reason: "cut".into() };
+    assert!(spend(&ScriptedReply::error(cut.clone())).tokens > TokenCount::ZERO);
+    assert!(spend(&ScriptedReply::text(ANSWER).then_error(cut)).tokens > TokenCount::ZERO);
+}
+
+#[test]
 fn three_failures_open_the_breaker_and_a_reset_closes_it() {
     let scripted = always(&refused());
     let mut trial = Trial::new(work(12, 3_000), 16_000).forced();

@@ -83,6 +83,7 @@ impl Calls<'_> {
         let most = (tokens.0 as usize).saturating_mul(4 * MOST_TIMES).max(LEAST_CUT);
         let answer = read(self.by.model, request, most).await;
         let output = self.estimator.text(&answer.text).tokens();
+        let input = if answer.is_refusal() { TokenCount::ZERO } else { input };
         self.spend = paid.plus(Spend::of_call(&answer.usage, input, output, self.by.prices.as_ref()));
         match answer.end {
             Ok(FinishReason::Stop | FinishReason::ToolCalls) => Ok(answer.text),
@@ -103,6 +104,14 @@ struct Answer {
     text: String,
     usage: Usage,
     end: Result<FinishReason, ModelError>,
+}
+
+impl Answer {
+    /// Whether the model never began to work on it, which costs nothing.
+    fn is_refusal(&self) -> bool {
+        let is_refused = matches!(&self.end, Err(error) if !matches!(error, ModelError::Interrupted { .. }));
+        is_refused && self.text.is_empty()
+    }
 }
 
 /// Reads an answer to its end; one of more than `most` bytes counts as cut off.

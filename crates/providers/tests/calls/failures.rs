@@ -96,6 +96,7 @@ async fn what_answers_is_not_a_model() {
         let sentence = "what answered at HOST is not a model: it sent something that is no stream of events";
         check_refusal(format, Reply::new(200, "text/plain", "hello"), sentence, hint).await;
         check_refusal(format, Reply::new(200, "text/event-stream", "internal oddness"), sentence, hint).await;
+        check_refusal(format, Reply::json(200, &json!({"status": "fine"})), sentence, hint).await;
         let sentence = "what answered at HOST is not a model: Not Found (404)";
         check_refusal(format, Reply::json(404, &json!({"detail": "Not Found"})), sentence, hint).await;
     }

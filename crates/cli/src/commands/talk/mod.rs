@@ -46,6 +46,9 @@ pub(crate) struct TalkOptions {
     /// Goes on with a session of this folder: latest, its number in `sessions list`, its id; or with one in a file.
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
     resume: Option<PathBuf>,
+    /// With --resume: goes on in a copy of the session, which stays as it is; another program may be writing it.
+    #[arg(long, requires = "resume")]
+    fork: bool,
     /// How the answer is printed [default: text].
     #[arg(long, value_name = "FORMAT")]
     output_format: Option<OutputFormat>,
@@ -69,10 +72,11 @@ pub(crate) enum OutputFormat {
 impl TalkOptions {
     /// Whether nothing of all this was given.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { prompt, model, resume, output_format, ca_file } = self;
+        let Self { prompt, model, resume, fork, output_format, ca_file } = self;
         prompt.is_none()
             && model.is_none()
             && resume.is_none()
+            && !fork
             && output_format.is_none()
             && ca_file.is_none()
     }
@@ -106,7 +110,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let home = Home::resolve(&surroundings)?;
     let models =
         Models::load(settings, options.ca_file.as_deref(), reporter.color(), |text| reporter.warn(text))?;
-    let found = options.resume.as_deref().map(open::find).transpose()?;
+    let found = options.resume.as_deref().map(|given| open::find(given, options.fork)).transpose()?;
     let session_model = found.as_ref().and_then(Found::model);
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
     if chosen.is_window_assumed {

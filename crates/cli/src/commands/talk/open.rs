@@ -1,14 +1,15 @@
 //! Begins the session that a conversation is recorded in, or goes on with another.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use longhaul_agent::{Surroundings, folder_tree};
-use longhaul_session::{Log, LogError, NewSession, Session, SessionKind};
+use longhaul_session::{Format, Log, LogError, NewSession, Session, SessionKind};
 use uuid::Uuid;
 
 use super::report::Reporter;
 use crate::clock::now;
 use crate::commands::sessions::import::{self, Brought, bring_in};
+use crate::failure::hinted;
 use crate::output::plural;
 use crate::project::{Project, log_failure, session_file};
 use crate::settings::Settings;
@@ -24,12 +25,22 @@ pub(super) struct Opened {
 pub(super) enum Found {
     /// One of Longhaul's or Gemini CLI's, which goes on in its place.
     Ours(Box<Log>),
+    /// One of those that stays as it is while a copy goes on, with its file.
+    Forked(PathBuf, Box<Session>),
     /// Any other, which goes on as a copy of our own.
     Theirs(Box<Session>),
 }
 
 /// Begins a session.
 pub(super) fn begin(reporter: &Reporter) -> anyhow::Result<Opened> {
+    begin_with(Log::create, reporter)
+}
+
+/// Begins a session with what `make` puts into it.
+fn begin_with(
+    make: impl FnOnce(&Path, &NewSession) -> Result<Log, LogError>,
+    reporter: &Reporter,
+) -> anyhow::Result<Opened> {
     let project = find_project(reporter)?;
     let id = Uuid::new_v4().to_string();
     let new = NewSession {
@@ -39,18 +50,27 @@ pub(super) fn begin(reporter: &Reporter) -> anyhow::Result<Opened> {
         directories: vec![project.folder.display().to_string()],
         at: now(),
     };
-    let log = Log::create(&project.home.chats(), &new).map_err(log_failure)?;
+    let log = make(&project.home.chats(), &new).map_err(log_failure)?;
     Ok(Opened { project, log, id })
 }
 
-/// Finds the session that the user means.
-pub(super) fn find(given: &Path) -> anyhow::Result<Found> {
+/// Finds the session that the user means. One that is to be forked may be written by another program just now.
+pub(super) fn find(given: &Path, is_forked: bool) -> anyhow::Result<Found> {
     let path = session_file(given)?;
     // A missing file is named before anything could be made in its place.
     drop(crate::input::open(&path)?);
+    if is_forked {
+        let session = Box::new(import::read(&path)?);
+        let is_ours = session.info.format == Format::GeminiJsonl;
+        return Ok(if is_ours { Found::Forked(path, session) } else { Found::Theirs(session) });
+    }
     match Log::open_existing(&path) {
         Ok(log) => Ok(Found::Ours(Box::new(log))),
         Err(LogError::OtherFormat { .. }) => Ok(Found::Theirs(Box::new(import::read(&path)?))),
+        Err(error @ LogError::InUse { .. }) => {
+            let hint = "--fork goes on in a copy of it; or end the program that writes it, then try again";
+            Err(hinted(error, hint))
+        }
         Err(error) => Err(log_failure(error)),
     }
 }
@@ -60,7 +80,7 @@ impl Found {
     pub(super) fn model(&self) -> Option<String> {
         let messages = match self {
             Self::Ours(log) => log.replay().messages(),
-            Self::Theirs(session) => session.transcript.messages(),
+            Self::Forked(_, session) | Self::Theirs(session) => session.transcript.messages(),
         };
         // Some agents write a name of their own under what no model wrote.
         let is_name = |model: &&String| !model.is_empty() && !model.starts_with('<');
@@ -76,6 +96,13 @@ impl Found {
                 }
                 let id = log.replay().info().session_id.clone().unwrap_or_default();
                 Ok(Opened { project: find_project(reporter)?, log: *log, id })
+            }
+            Self::Forked(path, session) => {
+                let fork = |chats: &Path, new: &NewSession| Log::fork_of(&path, chats, new, None);
+                let opened = begin_with(fork, reporter)?;
+                let count = plural(session.transcript.messages().len(), "message", "messages");
+                reporter.note(&format!("copied {count}; go on with --resume {}", opened.id));
+                Ok(opened)
             }
             Self::Theirs(session) => {
                 let Brought { project, log, id, session, notes } = bring_in(*session)?;
