@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use longhaul_session::{LogError, Store, StoreError};
+use longhaul_session::{ListedSession, Listing, LogError, Store, StoreError};
 use longhaul_workspace::{Home, Identity, Note, Patience, ProjectHome, Projects, project_hash};
 
 use crate::environment;
@@ -65,10 +65,29 @@ pub(crate) fn session_file(given: &Path) -> anyhow::Result<PathBuf> {
     };
     let Some(project) = Project::find()? else { return Err(unknown()) };
     let listing = project.store().list().context("could not list the sessions")?;
-    match listing.select(name) {
+    match select(&listing, name) {
         Ok(session) => Ok(session.path.clone()),
         Err(StoreError::UnknownSession { .. } | StoreError::NoSessions) => Err(unknown()),
         Err(error) => Err(failure(error)),
+    }
+}
+
+/// The session that a name means: as the store has it, or by the beginning of its id that `sessions list` shows.
+fn select<'a>(listing: &'a Listing, name: &str) -> Result<&'a ListedSession, StoreError> {
+    const SHOWN: usize = 8;
+    let unknown = match listing.select(name) {
+        Err(error @ StoreError::UnknownSession { .. }) if name.len() >= SHOWN => error,
+        found => return found,
+    };
+    let alike: Vec<&ListedSession> =
+        listing.sessions.iter().filter(|session| session.id().starts_with(name)).collect();
+    match alike[..] {
+        [] => Err(unknown),
+        [only] => Ok(only),
+        [..] => {
+            let ids = alike.iter().map(|session| session.id().to_string()).collect();
+            Err(StoreError::Ambiguous { given: name.to_string(), ids })
+        }
     }
 }
 

@@ -33,6 +33,19 @@ fn a_session_goes_on() {
 }
 
 #[test]
+fn a_session_goes_on_under_the_name_that_the_list_shows() {
+    let desk = Desk::gemini([gemini::text("One."), gemini::text("Two.")]);
+    desk.answer(&["-p", "first"]);
+    let list = String::from_utf8(desk.run(&["sessions", "list"]).stdout).expect("text");
+    let shown = list.split_whitespace().nth(1).expect("an id");
+    desk.answer(&["--resume", shown, "-p", "second"]);
+    assert_eq!(desk.last_said(), ["first", "One.", "second"]);
+    assert!(desk.run(&["sessions", "show", shown]).status.success());
+    // Less than that is no name.
+    desk.check_fails(&["--resume", &shown[..7], "-p", "x"], &["no file and no session called"]);
+}
+
+#[test]
 fn unknown_sessions_are_not_guessed() {
     let desk = Desk::gemini([gemini::text("One.")]);
     desk.check_fails(&["-p", "hi", "--resume"], &["no session"]);
