@@ -48,7 +48,7 @@ fn prior_of(origin: Origin) -> f32 {
         Origin::User => 1.2,
         Origin::Model => 1.1,
         Origin::Tool => 1.0,
-        Origin::Summary => 0.85,
+        Origin::Summary => 0.5,
         Origin::Memory | Origin::Hook => 0.8,
     }
 }

@@ -85,7 +85,8 @@ pub(crate) enum Command {
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct InspectOptions {
-    /// The session: a file of any known format, or - for standard input.
+    /// The session: a file of any known format, - for standard input, or a session of this folder: latest, its number in
+    /// `sessions list`, or its id.
     pub(crate) file: PathBuf,
     /// The size of the context window in tokens, such as 200000, 200k or 1m; otherwise the session's model decides.
     #[arg(long, value_name = "N", value_parser = parse_tokens)]
@@ -117,8 +118,8 @@ impl Args {
 
     /// The help, as it is printed where nothing is asked for.
     pub(crate) fn help() -> clap::Error {
-        let help = Self::command().render_help();
-        Self::command().error(ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, help)
+        let command = Self::command().arg_required_else_help(true);
+        command.try_get_matches_from(["longhaul"]).expect_err("an argument is required, and none is given")
     }
 }
 
@@ -126,6 +127,8 @@ impl Args {
 pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
     match Threshold::parse(text) {
         Ok(Threshold::Share(share)) => Ok(share),
+        // What would be one token elsewhere can only be the whole here.
+        _ if text.trim() == "1" => Ok(1.0),
         _ => Err("expected a share above 0 and up to 1, such as 0.3 or 30%".into()),
     }
 }
@@ -150,12 +153,19 @@ mod tests {
     #[test]
     fn shares_have_a_point_or_a_sign() {
         assert_eq!(
-            ["0.3", "30%", "1.0"].map(|text| parse_share(text).ok()),
-            [Some(0.3), Some(0.3), Some(1.0)]
+            ["0.3", "30%", "1.0", "1"].map(|text| parse_share(text).ok()),
+            [Some(0.3), Some(0.3), Some(1.0), Some(1.0)]
         );
         for wrong in ["", "3", "0.0", "1.5", "200k", "off", "NaN"] {
             assert!(parse_share(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_help_is_no_error() {
+        let help = Args::help();
+        assert_eq!(help.exit_code(), 2);
+        assert!(help.to_string().starts_with("Keeps long conversations"), "{help}");
     }
 
     #[track_caller]

@@ -83,10 +83,18 @@ pub(crate) fn exit_for_usage(error: &clap::Error) -> ! {
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    is_caused_by(error, &[io::ErrorKind::BrokenPipe])
+}
+
+fn is_forbidden(error: &anyhow::Error) -> bool {
+    is_caused_by(error, &[io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem])
+}
+
+fn is_caused_by(error: &anyhow::Error, kinds: &[io::ErrorKind]) -> bool {
     error
         .chain()
         .filter_map(|cause| cause.downcast_ref::<io::Error>())
-        .any(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+        .any(|cause| kinds.contains(&cause.kind()))
 }
 
 /// What to do about an error.
@@ -103,7 +111,10 @@ pub(crate) fn hint_for(error: &anyhow::Error) -> Option<String> {
     if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref::<WorkspaceError>()) {
         return workspace_hint(error).map(Into::into);
     }
-    let hint = match error.chain().find_map(|cause| cause.downcast_ref::<ReadError>())? {
+    let Some(unread) = error.chain().find_map(|cause| cause.downcast_ref::<ReadError>()) else {
+        return is_forbidden(error).then(|| "change its permissions, or name another place".into());
+    };
+    let hint = match unread {
         ReadError::Unknown { .. } => {
             let names: Vec<&str> = Format::ALL.iter().map(|format| format.name()).collect();
             format!("known are: {}", names.join(", "))
@@ -132,4 +143,23 @@ pub(crate) fn workspace_hint(error: &WorkspaceError) -> Option<&'static str> {
         WorkspaceError::Invalid { .. } => "mend the file; it is left as it is",
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: io::ErrorKind, expected: Option<&str>) {
+        let error = anyhow::Error::new(io::Error::from(kind)).context("could not write it");
+        assert_eq!(hint_for(&error).as_deref(), expected);
+    }
+
+    #[test]
+    fn a_place_that_may_not_be_written_gets_a_hint() {
+        let hint = Some("change its permissions, or name another place");
+        check(io::ErrorKind::PermissionDenied, hint);
+        check(io::ErrorKind::ReadOnlyFilesystem, hint);
+        check(io::ErrorKind::TimedOut, None);
+    }
 }

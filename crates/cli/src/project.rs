@@ -115,6 +115,7 @@ pub(crate) fn log_failure(error: LogError) -> anyhow::Error {
         LogError::OtherFormat { .. } => {
             "`longhaul sessions import FILE` makes a session of it that can go on"
         }
+        LogError::NoSession { .. } => "name a session; `longhaul sessions list` shows those of this folder",
         LogError::NothingToUndo { .. } => "`longhaul sessions show` lists the compactions of a session",
         _ => return error.into(),
     };

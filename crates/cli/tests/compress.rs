@@ -142,6 +142,8 @@ fn without_out_and_in_a_dry_run_nothing_is_written() {
     let before = desk.names();
     check_has(&desk.done(&["compress", "long.json", "--window", "20k"]), &["Nothing was written; -o OUT"]);
     let plan = desk.done(&["compress", "long.json", "--window", "20k", "--dry-run", "-o", "out.json"]);
+    check_has(&plan, &["Would compact:", "by weight"]);
+    assert!(!plan.contains("Compacted"), "{plan}");
     check_has(&plan, &["Plan", "keep from message", "snapshot of at most", "Dry run: nothing was written"]);
     let json =
         desk.json(&["compress", "long.json", "--window", "20k", "--dry-run", "--json", "-o", "out.json"]);
@@ -300,7 +302,8 @@ fn real_sessions_become_smaller_and_stay_sound() {
     for file in longhaul_testkit::files_below(&corpus.join("sessions/original")) {
         let file = file.to_str().expect("a plain name");
         let output = desk.run(&["compress", file, "--window", "8k", "--json", "-o", "out"]);
-        let json: Value = serde_json::from_str(&text(&output.stdout)).expect("one object");
+        let json: Value = serde_json::from_str(&text(&output.stdout))
+            .unwrap_or_else(|error| panic!("{file}: {error}: {}: {}", output.status, text(&output.stderr)));
         let status = json["status"].as_str().expect("a word");
         assert_eq!(output.status.success(), status != "does_not_fit", "{file}: {}", json["reason"]);
         if status == "compressed" || status == "last_resort" {

@@ -90,9 +90,37 @@ fn recall_finds_what_a_tool_said_and_says_where() {
 fn undo_says_what_there_is_to_undo() {
     let desk = Desk::new();
     imported(&desk);
-    desk.check_refused(&["sessions", "undo", "latest"], 1, &["nothing to undo"]);
+    desk.check_refused(
+        &["sessions", "undo", "latest"],
+        1,
+        &["nothing to undo in latest", "nothing was compacted"],
+    );
+    desk.check_refused(&["sessions", "undo", "1", "--compaction", "no-such"], 1, &["under the name no-such"]);
     desk.check_refused(&["sessions", "undo", "nowhere.jsonl"], 1, &["nowhere.jsonl"]);
     assert_eq!(desk.run(&["sessions", "undo"]).status.code(), Some(2));
+}
+
+#[test]
+fn what_was_just_imported_is_not_old() {
+    let desk = Desk::new();
+    imported(&desk);
+    assert!(desk.done(&["sessions", "prune"]).contains("Nothing is old enough"));
+    assert!(desk.done(&["sessions", "prune", "--max-age", "1h"]).contains("Nothing is old enough"));
+    assert!(desk.done(&["sessions", "list"]).contains("just now"));
+}
+
+#[test]
+fn recall_in_one_session_names_it_so_that_it_can_be_shown() {
+    let desk = Desk::new();
+    let id = imported(&desk);
+    for (given, name) in [("latest", id.as_str()), ("1", &id), ("in.jsonl", "in.jsonl")] {
+        let found = desk.json(&["recall", "m1", "--session", given, "--json"]);
+        assert_eq!(found["hits"][0]["session"], name);
+        desk.done(&["sessions", "show", name, "--message", "m1"]);
+    }
+    let desk = desk.with("notes.txt", "no session at all");
+    desk.check_refused(&["recall", "x", "--session", "notes.txt"], 1, &["could not read", "known are:"]);
+    desk.check_refused(&["recall", "x", "--session", "."], 1, &["is a folder", "hint:"]);
 }
 
 #[test]

@@ -98,6 +98,21 @@ fn what_an_agent_needs_is_found_again() {
 }
 
 #[test]
+fn a_summary_stands_behind_what_it_repeats() {
+    let summary =
+        "[m1] Make the export retry.\n[m2] retry_1.rs, retry_2.rs and retry_4.rs retry on port 8080.";
+    Talk::new()
+        .user("Keep amounts in cents. Make the export retry.")
+        .model("The carrier in src/retry_2.rs uses port 8080 and keeps the ledger of amounts in cents.")
+        .say(Part { origin: Origin::Summary, ..Part::user_text(summary) })
+        .say(Part { origin: Origin::Summary, ..Part::user_text(format!("{summary}\n[m9] retry more")) })
+        .check_first("retry_3", 1)
+        .check_first("retry_2 port", 2)
+        // What stands nowhere else is still found.
+        .check("more", &[4]);
+}
+
+#[test]
 fn nothing_is_found_where_nothing_is() {
     work()
         .check("kubernetes", &[])

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::commands::sessions::report::print_all;
 use crate::failure::hinted;
+use crate::input;
 use crate::output::{Page, Screen, fit, plural, thousands, visible, with_progress};
 use crate::project::{self, Project, session_file};
 use crate::told::Told;
@@ -45,14 +46,18 @@ pub(crate) fn run(options: &RecallOptions, screen: &Screen) -> anyhow::Result<()
         || {
             for (id, path) in &files {
                 if let Err(error) = look_through(&mut search, id, path) {
-                    unread.push(format!("{}: {error:#}", path.display()));
+                    unread.push((path, error));
                 }
             }
         },
     );
-    if unread.len() == files.len() {
-        return Err(anyhow!("could not read {}", unread.join("; ")));
+    if unread.len() == files.len()
+        && let Some((path, error)) = unread.pop()
+    {
+        return Err(error.context(format!("could not read {}", path.display())));
     }
+    let unread: Vec<String> =
+        unread.iter().map(|(path, error)| format!("{}: {error:#}", path.display())).collect();
     let hits = search.hits(options.limit);
     if options.json {
         return print_all(&json(&query, files.len(), &search, &hits, &unread));
@@ -71,8 +76,9 @@ fn limit(text: &str) -> Result<usize, String> {
 fn files(options: &RecallOptions) -> anyhow::Result<Vec<(String, PathBuf)>> {
     if let Some(given) = &options.session {
         let path = session_file(given)?;
-        let name = path.file_stem().map_or_else(|| "session".into(), |name| name.to_string_lossy());
-        return Ok(vec![(name.into_owned(), path.clone())]);
+        // What cannot be read at all is told as everywhere else.
+        drop(input::open(&path)?);
+        return Ok(vec![(name_of(&path)?, path)]);
     }
     let no_sessions = || project::failure(longhaul_session::StoreError::NoSessions);
     let project = Project::find()?.ok_or_else(no_sessions)?;
@@ -88,6 +94,14 @@ fn files(options: &RecallOptions) -> anyhow::Result<Vec<(String, PathBuf)>> {
         }));
     }
     if files.is_empty() { Err(no_sessions()) } else { Ok(files) }
+}
+
+/// How a session can be named again: by its id if it is one of this project, else by its file.
+fn name_of(path: &Path) -> anyhow::Result<String> {
+    let listing = Project::find()?.map(|project| project.store().list()).transpose();
+    let sessions = listing.context("could not list the sessions")?.map(|listing| listing.sessions);
+    let own = sessions.iter().flatten().find(|session| session.path == path);
+    Ok(own.map_or_else(|| path.display().to_string(), |session| session.id().to_string()))
 }
 
 fn jsonl_in(folder: &Path) -> Vec<PathBuf> {
@@ -139,9 +153,9 @@ fn text(screen: Screen, query: &str, sessions: usize, search: &Search, hits: &[H
 }
 
 fn show(page: &mut Page, hit: &Hit) {
-    let mark = hit.mark.map(|mark| mark.to_string()).unwrap_or_default();
+    let mark = hit.mark.map(|mark| format!("{} ", page.screen.strong(&mark.to_string())));
     let who = hit.tool.as_deref().unwrap_or(hit.origin.as_str());
-    let mut line = format!("{} {}", page.screen.strong(&mark), visible(who));
+    let mut line = format!("{}{}", mark.unwrap_or_default(), visible(who));
     if let Some(at) = hit.at {
         line.push_str(&page.screen.faint(&format!("  {}", at.to_minute())));
     }

@@ -11,6 +11,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
+use anyhow::Context;
+
 use crate::args::Color;
 
 pub(crate) use chart::{bar, sparkline};
@@ -22,8 +24,7 @@ pub(crate) use visible::{escape_json, fit, pad, pad_left, visible, visible_text,
 
 /// Writes text to standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {
-    std::io::stdout().lock().write_all(text.as_bytes())?;
-    Ok(())
+    std::io::stdout().lock().write_all(text.as_bytes()).context("could not write the output")
 }
 
 /// Writes text to standard error. If that is gone there is nobody left to tell.

@@ -5,7 +5,13 @@ use longhaul_conversation::{Timestamp, grouped};
 /// A share as `64 %`; what is not quite nothing is `<1 %`.
 pub(crate) fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    if percent > 0.0 && percent < 1.0 { "<1 %".into() } else { format!("{percent:.0} %") }
+    if percent > 0.0 && percent < 1.0 {
+        "<1 %".into()
+    } else if (99.5..100.0).contains(&percent) {
+        ">99 %".into()
+    } else {
+        format!("{percent:.0} %")
+    }
 }
 
 /// `1 turn`, `2 turns`.
@@ -18,6 +24,7 @@ pub(crate) fn span(from: Timestamp, to: Timestamp) -> String {
     let (start, end) = (from.to_minute(), to.to_minute());
     let minutes = (to.as_millis() - from.as_millis()).max(0) / 60_000;
     let long = match (minutes / 1440, minutes / 60 % 24, minutes % 60) {
+        (0, 0, 0) => "<1 min".to_string(),
         (0, 0, minutes) => format!("{minutes} min"),
         (0, hours, minutes) => format!("{hours} h {minutes} min"),
         (days, hours, _) => format!("{days} d {hours} h"),
@@ -35,7 +42,10 @@ mod tests {
 
     #[test]
     fn numbers_are_grouped() {
-        assert_eq!([0.0, 0.004, 0.5, 1.0].map(percent), ["0 %", "<1 %", "50 %", "100 %"]);
+        assert_eq!(
+            [0.0, 0.004, 0.5, 0.994, 0.996, 1.0, 6.19].map(percent),
+            ["0 %", "<1 %", "50 %", "99 %", ">99 %", "100 %", "619 %"]
+        );
         assert_eq!(plural(1, "turn", "turns"), "1 turn");
         assert_eq!(plural(2_000, "turn", "turns"), "2,000 turns");
     }
@@ -44,6 +54,10 @@ mod tests {
     fn spans_say_how_long() {
         let at = |text: &str| Timestamp::parse(text).expect("a time");
         assert_eq!(span(at("2026-01-02T03:04:05Z"), at("2026-01-02T03:04:09Z")), "2026-01-02 03:04");
+        assert_eq!(
+            span(at("2026-01-02T03:04:50Z"), at("2026-01-02T03:05:10Z")),
+            "2026-01-02 03:04 – 03:05 (<1 min)"
+        );
         assert_eq!(
             span(at("2026-01-02T03:04:00Z"), at("2026-01-02T05:10:00Z")),
             "2026-01-02 03:04 – 05:10 (2 h 6 min)"

@@ -124,3 +124,25 @@ fn compress_and_eval_ask_a_model() {
     assert!(text(&output.stdout).contains("longhaul-model"), "{}", text(&output.stdout));
     assert!(said.contains("calls") && said.contains('$'), "{said}");
 }
+
+#[test]
+fn a_compaction_is_taken_back_once_by_the_beginning_of_its_id() {
+    let answers = (0..5).map(|turn| gemini::text(&format!("Answer {turn}. {}", words(250))));
+    let desk = desk_with_window(6_000, OFFLINE, answers);
+    desk.answer(&["-p", &words(100)]);
+    for _ in 1..5 {
+        desk.answer(&["-p", &words(100), "--resume"]);
+    }
+    let shown = || text(&desk.run(&["sessions", "show", "latest"]).stdout);
+    let compacted = shown();
+    let id = compacted.lines().find_map(|line| line.strip_prefix("compaction ")?.split(':').next());
+    let id = id.expect("a compaction");
+    let undo = |name: &str| desk.run(&["sessions", "undo", "latest", "--compaction", name]);
+    for (name, reason) in [("", "nothing to undo"), ("zzz", "nothing to undo under the name zzz")] {
+        let refused = text(&undo(name).stderr);
+        assert!(refused.contains(reason) && refused.contains("hint:"), "{refused}");
+    }
+    assert!(text(&undo(&id[..8]).stdout).contains(&format!("Took back {id}")));
+    assert!(shown().contains(&format!("compaction {id} (undone): ")), "{}", shown());
+    assert!(text(&undo(&id[..8]).stderr).contains("was taken back already"));
+}

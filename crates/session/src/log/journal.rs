@@ -129,6 +129,14 @@ impl Log {
         self.take_and_write(&json!({"$set": {"summary": summary}}))
     }
 
+    /// Says when something was last added, where the messages do not: what is old by this date may be cleaned up.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], and then nothing has happened.
+    pub fn set_updated(&mut self, at: Timestamp) -> Result<(), LogError> {
+        self.take_and_write(&json!({"$set": {"lastUpdated": at.to_string()}}))
+    }
+
     /// Takes back this message and everything after it. A compaction that covers it is void.
     ///
     /// # Errors

@@ -33,7 +33,8 @@ use crate::window::Window;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompressOptions {
-    /// The session: a file of any known format, or - for standard input.
+    /// The session: a file of any known format, - for standard input, or a session of this folder: latest, its number in
+    /// `sessions list`, or its id.
     pub(crate) file: PathBuf,
     /// The size of the context window in tokens, such as 200000, 200k or 1m; otherwise the session's model decides.
     #[arg(long, value_name = "N", value_parser = parse_tokens)]

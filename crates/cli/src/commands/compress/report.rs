@@ -48,7 +48,7 @@ fn title(page: &mut Page, compression: &Compression) {
 fn sizes(page: &mut Page, compression: &Compression) {
     let Compression { session, window, outcome, set_by, .. } = compression;
     page.gap();
-    let words = in_words(outcome.status);
+    let words = if compression.is_dry_run { on_trial(outcome.status) } else { in_words(outcome.status) };
     let status = match outcome.status {
         status if status.is_change() => page.screen.good(words),
         status if status.is_failure() => page.screen.error(words),
@@ -106,6 +106,17 @@ fn in_words(status: Status) -> &'static str {
     }
 }
 
+/// What a dry run did not do.
+fn on_trial(status: Status) -> &'static str {
+    match status {
+        Status::Compressed => "Would compact",
+        Status::Masked => "Would mask old tool outputs",
+        Status::ContentTruncated => "Would shorten tool outputs",
+        Status::LastResort => "Would compact as far as possible",
+        other => in_words(other),
+    }
+}
+
 fn plan(page: &mut Page, outcome: &Outcome) {
     page.heading("Plan");
     for line in outcome.plan.to_string().lines() {
@@ -117,7 +128,7 @@ fn plan(page: &mut Page, outcome: &Outcome) {
 fn coverage(page: &mut Page, outcome: &Outcome) {
     let Some(coverage) = &outcome.coverage else { return };
     page.heading(&format!(
-        "Coverage: {} of what later work may need ({} of {})",
+        "Coverage: {} by weight of what later work may need ({} of {})",
         percent(coverage.share),
         thousands(coverage.kept as u64),
         plural(coverage.of, "anchor", "anchors"),

@@ -257,7 +257,7 @@ fn told(event: &Event) -> Option<String> {
             format!("of the model's lines {unsourced} have no source in the record, {cut} were too many")
         }
         Event::FellBack { reason, .. } => {
-            format!("the model did not do ({reason}): the offline summariser takes over")
+            format!("the model fell short ({reason}): the offline summariser takes over")
         }
         Event::NotSaved { file, reason } => format!("{file} could not be saved: {reason}"),
         Event::Masked { outputs, .. } => {

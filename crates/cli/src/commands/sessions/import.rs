@@ -140,6 +140,8 @@ fn fill(log: &mut Log, session: &Session) -> Result<(), LogError> {
     if let Some(title) = session.info.title.as_deref().filter(|title| !title.is_empty()) {
         log.set_summary(title)?;
     }
+    // What was said long ago is new here: nothing that cleans up may take it for a session nobody needs.
+    log.set_updated(now())?;
     log.sync()
 }
 

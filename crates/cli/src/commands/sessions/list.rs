@@ -51,7 +51,7 @@ fn text(page: &mut Page, listing: &Listing, now: Timestamp) {
             page.line(&format!("{front}{}", fit(&visible(&session.display_name()), room)));
         }
         page.gap();
-        page.line("Name one by its number, by its id, or as latest: `longhaul sessions show latest`.");
+        page.line("Name one by its number, its id, or as latest: `longhaul sessions show latest`.");
     }
     let flawed: Vec<&FlawedFile> = listing.flawed.iter().filter(|file| is_odd(&file.flaw)).collect();
     if !flawed.is_empty() {

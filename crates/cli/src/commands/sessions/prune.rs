@@ -18,11 +18,12 @@ use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct PruneOptions {
-    /// Deletes sessions to which nothing was added for so long, such as 30d, 12h, 2w or 1m; otherwise the settings decide.
+    /// Deletes sessions to which nothing was added for so long, such as 12h, 30d, 2w or 1m (a month);
+    /// otherwise the settings decide.
     #[arg(long, value_name = "AGE", value_parser = age)]
     max_age: Option<String>,
     /// Keeps only so many sessions, the newest.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = count)]
     max_count: Option<i64>,
     /// Tells what would go, and deletes nothing.
     #[arg(long)]
@@ -162,6 +163,10 @@ fn json(options: &PruneOptions, doomed: &[Doomed], done: &Done) -> Value {
         "tool_outputs": counts(&done.tool_outputs),
         "problems": problems,
     })
+}
+
+fn count(text: &str) -> Result<i64, String> {
+    text.parse().ok().filter(|count| *count > 0).ok_or_else(|| "expected a whole number of at least 1".into())
 }
 
 fn age(text: &str) -> Result<String, String> {

@@ -15,7 +15,7 @@ use super::report::print_all;
 use crate::args::Color;
 use crate::failure::hinted;
 use crate::input;
-use crate::output::{Page, Screen, fit, plural, span, thousands, visible};
+use crate::output::{Page, Screen, fit, plural, span, thousands, visible, wrapped};
 use crate::project::session_file;
 
 #[derive(Debug, Args)]
@@ -129,38 +129,39 @@ fn head(page: &mut Page, session: &Shown, shown: usize) {
     }
     page.facts(&facts);
     for rewrite in session.rewrites() {
-        page.line(&fit(&visible(&told(rewrite)), page.screen.width));
+        let lines = wrapped(&visible(&told(rewrite)), page.screen.width);
+        lines.iter().for_each(|line| page.line(line));
     }
 }
 
-/// A compaction or a masking in a line.
+/// A compaction or a masking, and whether it still counts.
 fn told(rewrite: &Rewrite) -> String {
-    let what = match &rewrite.kind {
+    let (kind, what) = match &rewrite.kind {
         RewriteKind::Compaction(compaction) => {
             let tokens = compaction.report.tokens;
-            format!("compaction {}: {} tokens became {}", rewrite.id, tokens.before, tokens.after)
+            ("compaction", format!("{} tokens became {}", tokens.before, tokens.after))
         }
-        RewriteKind::Mask(masks) => {
-            format!("masking {}: {}", rewrite.id, plural(masks.len(), "tool output", "tool outputs"))
-        }
+        RewriteKind::Mask(masks) => ("masking", plural(masks.len(), "tool output", "tool outputs")),
     };
-    match rewrite.state {
-        RewriteState::Active => what,
-        RewriteState::Undone => format!("{what} (undone)"),
-        RewriteState::Inert => format!("{what} (no longer counts)"),
-    }
+    let state = match rewrite.state {
+        RewriteState::Active => "",
+        RewriteState::Undone => " (undone)",
+        RewriteState::Inert => " (no longer counts)",
+    };
+    format!("{kind} {}{state}: {what}", rewrite.id)
 }
 
 fn show(page: &mut Page, message: &Message, names: &Names, room: usize) {
     page.gap();
-    let mark = message.ordinal.map(|mark| mark.to_string()).unwrap_or_default();
+    // What a compaction put in has no mark of its own.
+    let mark = message.ordinal.map(|mark| format!("{} ", page.screen.strong(&mark.to_string())));
     let who = match message.role {
         Role::Model => "model",
         Role::User if message.results().next().is_some() => "tools",
         Role::User => message.parts.first().map_or("user", |part| part.origin.as_str()),
     };
     let at = message.at.map(|at| at.to_minute()).unwrap_or_default();
-    let line = format!("{} {who}  {}", page.screen.strong(&mark), page.screen.faint(&at));
+    let line = format!("{}{who}  {}", mark.unwrap_or_default(), page.screen.faint(&at));
     page.line(&line);
     for part in &message.parts {
         let (title, text) = body(part, names);

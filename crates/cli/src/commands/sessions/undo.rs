@@ -1,15 +1,17 @@
 //! `longhaul sessions undo SESSION`: takes a compaction back.
 
+use anyhow::anyhow;
 use clap::Args;
 use longhaul_context::Estimator;
 use longhaul_conversation::{Message, TokenCount};
-use longhaul_session::Log;
+use longhaul_session::{Log, LogError, Rewrite, RewriteState};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 use super::report::print_all;
 use crate::args::Color;
 use crate::clock::now;
+use crate::failure::hinted;
 use crate::output::{Screen, plural, thousands, visible};
 use crate::project::{log_failure, session_file};
 
@@ -29,7 +31,15 @@ pub(super) fn run(options: &UndoOptions, color: Color) -> anyhow::Result<()> {
     let path = session_file(&options.session)?;
     let mut log = open(&path)?;
     let before = size(log.replay().transcript().messages());
-    let undone = log.undo(options.compaction.as_deref(), Some(now())).map_err(log_failure)?;
+    let name = options.session.display();
+    let chosen = match &options.compaction {
+        Some(given) => Some(choose(given, log.replay().rewrites())?),
+        None => None,
+    };
+    let undone = log.undo(chosen.as_deref(), Some(now())).map_err(|error| match error {
+        LogError::NothingToUndo { .. } => nothing(&name.to_string(), log.replay().rewrites()),
+        error => log_failure(error),
+    })?;
     log.sync().map_err(log_failure)?;
     let transcript = log.replay().transcript();
     let after = size(transcript.messages());
@@ -51,6 +61,34 @@ pub(super) fn run(options: &UndoOptions, color: Color) -> anyhow::Result<()> {
         thousands(after.0),
         thousands(before.0),
     ))
+}
+
+/// The compaction or masking that is meant by an id or by the beginning of one.
+fn choose(given: &str, rewrites: &[Rewrite]) -> anyhow::Result<String> {
+    let hint = "`longhaul sessions show` lists the compactions of a session";
+    let meant = rewrites.iter().find(|rewrite| rewrite.id == given);
+    let begun = rewrites.iter().filter(|rewrite| !given.is_empty() && rewrite.id.starts_with(given));
+    let meant: Vec<&Rewrite> = meant.map_or_else(|| begun.collect(), |meant| vec![meant]);
+    match meant[..] {
+        [Rewrite { state: RewriteState::Active, id, .. }] => Ok(id.clone()),
+        [Rewrite { state: RewriteState::Undone, id, .. }] => {
+            Err(hinted(anyhow!("{id} was taken back already"), hint))
+        }
+        [Rewrite { state: RewriteState::Inert, id, .. }] => {
+            Err(hinted(anyhow!("{id} no longer counts: there is nothing to undo"), hint))
+        }
+        [] => Err(hinted(anyhow!("there is nothing to undo under the name {given}"), hint)),
+        _ => Err(hinted(anyhow!("more than one compaction begins with {given}"), "give more of the id")),
+    }
+}
+
+/// Says why nothing can be undone.
+fn nothing(name: &str, rewrites: &[Rewrite]) -> anyhow::Error {
+    let hint = match rewrites.len() {
+        0 => "nothing was compacted in it",
+        _ => "all its compactions were taken back, or no longer count",
+    };
+    hinted(anyhow!("there is nothing to undo in {name}"), hint)
 }
 
 /// Opens a log that must be there already, and says what was mended.
