@@ -59,7 +59,7 @@ pub(crate) struct CompressOptions {
     /// What the snapshot should dwell on.
     #[arg(long, value_name = "TEXT")]
     focus: Option<String>,
-    /// Takes secrets out first: keys, tokens and passwords become [REDACTED] in everything that is written or shown.
+    /// Takes secrets out first: keys, tokens and passwords become REDACTED in everything that is written or shown.
     #[arg(long)]
     redact: bool,
     /// Prints the plan and writes nothing.

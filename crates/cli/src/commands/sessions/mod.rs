@@ -73,7 +73,7 @@ struct Files {
     /// Replaces OUT if it exists; the input is never replaced.
     #[arg(long)]
     force: bool,
-    /// Takes secrets out first: keys, tokens and passwords become [REDACTED].
+    /// Takes secrets out first: keys, tokens and passwords become REDACTED.
     #[arg(long)]
     redact: bool,
     /// Reports in one JSON object instead, as docs/json.md describes it.
