@@ -8,8 +8,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use longhaul_context::{
-    Budget, BudgetSettings, CalibrationSettings, Estimate, Estimator, Fixed, PlanOptions, Status, Threshold,
-    Trigger, prepare,
+    Budget, BudgetSettings, CalibrationSettings, Estimator, Fixed, PlanOptions, Status, Threshold, Trigger,
+    prepare,
 };
 use longhaul_conversation::{
     Answer, FinishReason, Message, Model, ModelError, Origin, Part, Place, Request, ResponseEvent, Role,
@@ -361,8 +361,7 @@ impl Agent {
     }
 
     fn size(&self, messages: &[Message]) -> TokenCount {
-        let estimator = &self.settings.estimator;
-        messages.iter().map(|message| estimator.message(message)).sum::<Estimate>().tokens()
+        self.settings.estimator.messages(messages)
     }
 
     /// What a request may take beside the answer.

@@ -121,6 +121,11 @@ impl Estimator {
         message.parts.iter().map(|part| self.part(part)).sum()
     }
 
+    /// The tokens of several messages together, rounded down once.
+    pub fn messages(&self, messages: &[Message]) -> TokenCount {
+        messages.iter().map(|message| self.message(message)).sum::<Estimate>().tokens()
+    }
+
     /// The tokens of several parts together, rounded down once.
     pub fn parts(&self, parts: &[Part]) -> TokenCount {
         self.parts_at(parts, 0)

@@ -336,7 +336,7 @@ mod tests {
                 prop_assert!(tokens(after) <= tokens(before));
             }
             let total = |messages: &[Message]| {
-                messages.iter().map(|message| settings.estimator.message(message)).sum::<Estimate>().tokens()
+                settings.estimator.messages(messages)
             };
             let saved = total(&messages) - total(&masked);
             prop_assert!(saved.0.abs_diff(plan.saved.0) <= plan.replacements.len() as u64 + 1);

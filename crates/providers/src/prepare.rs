@@ -73,10 +73,12 @@ pub(crate) fn as_note(part: &Part) -> Option<Part> {
     Some(Part::text(part.origin, note))
 }
 
-/// A result whose nested parts are those that `fit` leaves.
-pub(crate) fn fit_nested(mut result: ToolResult, fit: impl Fn(Part) -> Option<Part>) -> ToolResult {
-    result.nested = result.nested.into_iter().filter_map(fit).collect();
-    result
+/// A result with what of the parts inside it `fit` leaves; any other part as it is.
+pub(crate) fn fit_nested(mut part: Part, fit: impl Fn(Part) -> Option<Part>) -> Part {
+    if let Body::Result(result) = &mut part.body {
+        result.nested = std::mem::take(&mut result.nested).into_iter().filter_map(fit).collect();
+    }
+    part
 }
 
 /// The main answer of a tool as text, without what came with it.

@@ -86,12 +86,7 @@ fn fit(part: Part, role: Role) -> Option<Part> {
         }
         Body::Opaque(opaque) => (opaque.vendor == OWN && opaque.value.is_object()).then_some(part),
         Body::Media(media) if matches!(media.data, MediaData::Omitted { .. }) => as_note(&part),
-        Body::Result(_) => {
-            let Part { origin, body, extra } = part;
-            let Body::Result(result) = body else { return None };
-            let result = fit_nested(result, |part| fit(part, Role::User));
-            Some(Part { origin, body: Body::Result(result), extra })
-        }
+        Body::Result(_) => Some(fit_nested(part, |part| fit(part, Role::User))),
         Body::Text(_) | Body::Call(_) | Body::Media(_) | Body::File(_) => Some(part),
     }
 }

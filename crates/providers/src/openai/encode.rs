@@ -72,12 +72,7 @@ fn fit(part: Part, role: Role) -> Option<Part> {
                 as_note(&part)
             }
         }
-        Body::Result(_) => {
-            let Part { origin, body, extra } = part;
-            let Body::Result(result) = body else { return None };
-            let result = fit_nested(result, |part| fit(part, Role::User));
-            Some(Part { origin, body: Body::Result(result), extra })
-        }
+        Body::Result(_) => Some(fit_nested(part, |part| fit(part, Role::User))),
         Body::Text(_) | Body::Call(_) => Some(part),
     }
 }

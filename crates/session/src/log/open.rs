@@ -12,6 +12,7 @@ use super::{Log, LogError, Replay};
 use crate::detect::find_format;
 use crate::json::Json;
 use crate::lines::{Lines, mend, text_of};
+use crate::store::{sanitise_name, session_file_name, subagent_file_name};
 use crate::write::object;
 use crate::{Format, ReadError, read_session};
 
@@ -190,17 +191,18 @@ impl Log {
 impl NewSession {
     /// The name of its file below the folder of chats.
     fn file_name(&self) -> Result<PathBuf, LogError> {
-        let name = match &self.kind {
-            SessionKind::Main => {
-                let minute = self.at.to_minute().replace(' ', "T").replace(':', "-");
-                let start: String = sanitised(&self.id)?.chars().take(8).collect();
-                PathBuf::from(format!("session-{minute}-{start}.jsonl"))
-            }
-            SessionKind::Subagent { parent } => {
-                Path::new(&sanitised(parent)?).join(format!("{}.jsonl", sanitised(&self.id)?))
-            }
+        let given = |id: &str| match id {
+            "" => Err(LogError::BadId { id: id.to_string() }),
+            _ => Ok(()),
         };
-        Ok(name)
+        given(&self.id)?;
+        Ok(match &self.kind {
+            SessionKind::Main => session_file_name(&self.id, self.at).into(),
+            SessionKind::Subagent { parent } => {
+                given(parent)?;
+                Path::new(&sanitise_name(parent)).join(subagent_file_name(&self.id))
+            }
+        })
     }
 
     fn header(&self) -> Value {
@@ -231,15 +233,6 @@ fn refuse_foreign(path: &Path) -> Result<(), LogError> {
             Err(LogError::OtherFormat { path: path.to_path_buf(), format })
         }
         _ => Ok(()),
-    }
-}
-
-/// An id as part of a file's name.
-fn sanitised(id: &str) -> Result<String, LogError> {
-    let safe = |c: char| if c.is_ascii_alphanumeric() || c == '-' || c == '_' { c } else { '_' };
-    match id {
-        "" => Err(LogError::BadId { id: id.to_string() }),
-        id => Ok(id.chars().map(safe).collect()),
     }
 }
 

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use anyhow::Context;
 use longhaul_archive::{Search, SessionRef};
-use longhaul_context::{Estimate, Estimator, PlanOptions};
-use longhaul_conversation::{FinishReason, Message, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount};
+use longhaul_context::{Estimator, PlanOptions};
+use longhaul_conversation::{FinishReason, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount};
 use longhaul_engine::{ByModel, Conversation, Event, Folder, Means, Prices, Settings, Stamp};
 use longhaul_session::{NewSession, Replay, SessionKind};
 use tokio_util::sync::CancellationToken;
@@ -46,7 +46,7 @@ async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
     let chats = folder.path().join("chats");
     let mut conversation = Conversation::create(&chats, &new, Estimator::default())?;
     let mut show = Show::new(screen, WINDOW);
-    show.opening(&story, size(&story))?;
+    show.opening(&story, Estimator::default().messages(&story))?;
 
     // The first answer leaves things out, and the second one breaks off: then the offline summariser takes over.
     let broken_off = [
@@ -86,7 +86,7 @@ async fn demonstrate(screen: Screen) -> anyhow::Result<()> {
             show.compacted(passes, &outcome, &heard, forgotten)?;
         }
     }
-    show.now(conversation.transcript().messages(), size(&story))?;
+    show.now(conversation.transcript().messages(), Estimator::default().messages(&story))?;
     show.survived(&conversation)?;
     show.snapshot(conversation.transcript().messages())?;
     recall(&mut show, &conversation)?;
@@ -119,10 +119,5 @@ fn undo(show: &mut Show, conversation: &mut Conversation) -> anyhow::Result<()> 
 }
 
 fn conversation_size(conversation: &Conversation) -> TokenCount {
-    size(conversation.transcript().messages())
-}
-
-fn size(messages: &[Message]) -> TokenCount {
-    let estimator = Estimator::default();
-    messages.iter().map(|message| estimator.message(message)).sum::<Estimate>().tokens()
+    Estimator::default().messages(conversation.transcript().messages())
 }

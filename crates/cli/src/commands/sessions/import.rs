@@ -167,7 +167,8 @@ fn import_side_chains(project: &Project, parent: &str, session: &Session) -> Res
     Ok(())
 }
 
-fn new_id() -> String {
+/// An id for a session, or for a record in one.
+pub(crate) fn new_id() -> String {
     // Files are named by the first eight characters, which must differ between sessions of one minute.
     Uuid::new_v4().to_string()
 }

@@ -1,12 +1,12 @@
 //! `longhaul sessions undo SESSION`: takes a compaction back.
 
+use std::path::{Path, PathBuf};
+
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_context::Estimator;
-use longhaul_conversation::{Message, TokenCount};
 use longhaul_session::{Log, LogError, Rewrite, RewriteState};
 use serde_json::json;
-use std::path::{Path, PathBuf};
 
 use super::report::print_all;
 use crate::args::Color;
@@ -30,7 +30,7 @@ pub(crate) struct UndoOptions {
 pub(super) fn run(options: &UndoOptions, color: Color) -> anyhow::Result<()> {
     let path = session_file(&options.session)?;
     let mut log = open(&path)?;
-    let before = size(log.replay().transcript().messages());
+    let before = Estimator::default().messages(log.replay().transcript().messages());
     let name = options.session.display();
     let chosen = match &options.compaction {
         Some(given) => Some(choose(given, log.replay().rewrites())?),
@@ -42,7 +42,7 @@ pub(super) fn run(options: &UndoOptions, color: Color) -> anyhow::Result<()> {
     })?;
     log.sync().map_err(log_failure)?;
     let transcript = log.replay().transcript();
-    let after = size(transcript.messages());
+    let after = Estimator::default().messages(transcript.messages());
     if options.json {
         return print_all(&json!({
             "schema": 1,
@@ -100,9 +100,4 @@ fn open(path: &Path) -> anyhow::Result<Log> {
         eprintln!("warning: {}", visible(&recovery.to_string()));
     }
     Ok(log)
-}
-
-fn size(messages: &[Message]) -> TokenCount {
-    let estimator = Estimator::default();
-    messages.iter().map(|message| estimator.message(message)).sum::<longhaul_context::Estimate>().tokens()
 }

@@ -19,10 +19,10 @@ use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCou
 use longhaul_engine::{BoxFuture, CalibrationFile, Counter, EngineError, Folder, Offline, Summariser};
 use longhaul_providers::HttpModel;
 use longhaul_workspace::Home;
-use uuid::Uuid;
 
 use crate::args::Color;
 use crate::clock::now;
+use crate::commands::sessions::import::new_id;
 use crate::failure::hinted;
 use crate::models::{Chosen, Models, compaction_model, priced};
 use crate::output::{Screen, thousands, visible};
@@ -150,7 +150,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             calibration: Some(&calibration),
             events: &|event| reporter.hear(event),
             now: &now,
-            new_id: &|| Uuid::new_v4().to_string(),
+            new_id: &new_id,
         };
         agent.run_turn(words, &host, cancel).await
     })?;

@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use longhaul_agent::{Surroundings, folder_tree};
 use longhaul_session::{Format, Log, LogError, NewSession, Session, SessionKind};
-use uuid::Uuid;
 
 use super::report::Reporter;
 use crate::clock::now;
-use crate::commands::sessions::import::{self, Brought, bring_in};
+use crate::commands::sessions::import::{self, Brought, bring_in, new_id};
 use crate::failure::hinted;
 use crate::output::plural;
 use crate::project::{Project, log_failure, session_file};
@@ -42,7 +41,7 @@ fn begin_with(
     reporter: &Reporter,
 ) -> anyhow::Result<Opened> {
     let project = find_project(reporter)?;
-    let id = Uuid::new_v4().to_string();
+    let id = new_id();
     let new = NewSession {
         id: id.clone(),
         project_hash: project.hash(),

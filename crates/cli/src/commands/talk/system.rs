@@ -81,7 +81,7 @@ mod tests {
 
     #[track_caller]
     fn check(value: &str, expected: Option<&str>) {
-        let found = switched(value, Path::new("/work"), Some(Path::new("/home/Me")));
+        let found = switched(value, Path::new("/project"), Some(Path::new("/home/Me")));
         assert_eq!(found, expected.map(PathBuf::from), "{value:?}");
     }
 
@@ -90,12 +90,12 @@ mod tests {
         for off in ["", " ", "0", "false", "FALSE"] {
             check(off, None);
         }
-        check("1", Some("/work/.gemini/system.md"));
-        check("True", Some("/work/.gemini/system.md"));
+        check("1", Some("/project/.gemini/system.md"));
+        check("True", Some("/project/.gemini/system.md"));
         check("~", Some("/home/Me"));
         check("~/Prompts/A.md", Some("/home/Me/Prompts/A.md"));
-        check("~other/a.md", Some("/work/~other/a.md"));
-        check("prompts/a.md", Some("/work/prompts/a.md"));
+        check("~other/a.md", Some("/project/~other/a.md"));
+        check("prompts/a.md", Some("/project/prompts/a.md"));
         check("/etc/a.md", Some("/etc/a.md"));
     }
 
