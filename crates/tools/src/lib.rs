@@ -1,0 +1,15 @@
+//! The tools that a model works with: reading and changing files, searching, running commands.
+//!
+//! A [`Tool`] declares itself to a model, previews what a call would do for whoever has to allow it, and runs it. A tool that
+//! fails has still answered: its [`Answer`] says how it went, and nothing here returns an error of the program.
+//!
+//! All paths are taken through [`Roots`]: whatever a model writes, nothing outside the workspace is read or changed. The crate
+//! decides nothing about permission, records nothing and shortens nothing; that is the agent's.
+
+mod arguments;
+mod roots;
+mod tool;
+
+pub use arguments::{parse_arguments, schema_of};
+pub use roots::{Refusal, Roots};
+pub use tool::{Answer, BoxFuture, Call, Outcome, Preview, Shown, TodoItem, TodoStatus, Tool};
