@@ -31,12 +31,12 @@ const MOST_IN_FOLDER: usize = 2_000;
 const SKIPPED: [&str; 6] = [".git", ".gemini", "node_modules", "target", "dist", "__pycache__"];
 
 impl Surroundings {
-    /// The part that tells the model. The same surroundings give the same bytes.
-    pub fn to_part(&self) -> Part {
-        Part::text(Origin::Hook, self.render())
+    /// The part that tells the model, with what memory has to say. The same surroundings give the same bytes.
+    pub fn to_part(&self, memory: Option<&str>) -> Part {
+        Part::text(Origin::Hook, self.render(memory.unwrap_or_default()))
     }
 
-    fn render(&self) -> String {
+    fn render(&self, memory: &str) -> String {
         let date = self.at.to_string();
         let date = date.split('T').next().unwrap_or_default();
         let mut text = format!(
@@ -56,6 +56,9 @@ impl Surroundings {
         if let Some(tree) = self.tree.as_deref().filter(|tree| !tree.is_empty()) {
             let tree = tree.trim_end();
             text.push_str(&format!("\nWhat was there when the session began, in part:\n\n{tree}\n"));
+        }
+        if !memory.is_empty() {
+            text.push_str(&format!("\n{}\n", memory.trim()));
         }
         text + "</session_context>"
     }
@@ -146,7 +149,7 @@ mod tests {
 
     #[track_caller]
     fn check(surroundings: &Surroundings, expected: &[&str]) {
-        let text = surroundings.render();
+        let text = surroundings.render("");
         assert!(text.starts_with("<session_context>\n") && text.ends_with("\n</session_context>"), "{text}");
         assert_eq!(text.matches("</session_context>").count(), 1, "{text}");
         for line in expected {
@@ -167,7 +170,7 @@ mod tests {
             &Surroundings { tree: Some("src/\n  main.rs\n".into()), ..surroundings() },
             &["\nsrc/\n  main.rs\n"],
         );
-        assert_eq!(surroundings().to_part(), surroundings().to_part());
+        assert_eq!(surroundings().to_part(None), surroundings().to_part(Some("")));
     }
 
     #[test]

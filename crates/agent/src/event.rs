@@ -1,26 +1,124 @@
 //! What happens during a turn, told as it happens, and how a turn ends.
 
-use longhaul_conversation::{FinishReason, ModelError, TokenCount, Usage};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use longhaul_conversation::{CallId, FinishReason, ModelError, TokenCount, ToolCall, ToolStatus, Usage};
+use longhaul_tools::{Preview, Shown};
 
 /// One thing that happens during a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
+    /// The model is asked for the n-th time in this turn.
+    StepBegan {
+        /// Which time it is, from 1.
+        step: u32,
+    },
     /// A piece of the answer.
     TextDelta(String),
     /// A piece of the model's reasoning.
     ThoughtDelta(String),
+    /// The model calls a tool, which runs from now on.
+    ToolBegan {
+        /// The call, with the arguments that count.
+        call: ToolCall,
+        /// What it does.
+        preview: Preview,
+    },
+    /// A tool has more to come.
+    ToolProgress {
+        /// The call.
+        call: CallId,
+        /// What it wrote.
+        text: String,
+    },
+    /// A call was answered, run or not.
+    ToolEnded(ToolEnd),
     /// The conversation is being shortened.
     Compaction(longhaul_engine::Event),
+    /// What became of the instructions from memory files when the conversation was shortened.
+    Instructions(Vec<InstructionSource>),
+    /// Memory files came in, or were read again because they changed.
+    Memory {
+        /// The files.
+        files: Vec<PathBuf>,
+        /// Why.
+        why: MemoryNews,
+    },
     /// The request would not fit, and nothing more could be done about it.
     Overflow(Overflow),
     /// What the model was asked did not fit after all; it is asked once more with less.
     AskedAgain,
-    /// What a call consumed.
+    /// The model goes round in circles. It is told so once; the second time ends the turn.
+    Looping {
+        /// How it does so, in words.
+        detail: String,
+    },
+    /// What a call of the model consumed.
     Usage(Usage),
+    /// What a hook has to say to the user.
+    HookMessage(String),
     /// Something that the user should know.
     Warning(String),
     /// The turn is over.
     Ended(TurnEnd),
+}
+
+/// How a call was answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolEnd {
+    /// The call, as the model made it.
+    pub call: ToolCall,
+    /// How it went.
+    pub status: ToolStatus,
+    /// What the model reads.
+    pub text: String,
+    /// What a person is shown.
+    pub shown: Shown,
+    /// How long it ran.
+    pub took: Duration,
+    /// Where the whole output is, if the model reads only a part of it.
+    pub saved_as: Option<String>,
+}
+
+/// An instruction file, and what became of it in a compaction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InstructionSource {
+    /// The file.
+    pub path: PathBuf,
+    /// What became of it.
+    pub state: SourceState,
+}
+
+/// What became of an instruction file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SourceState {
+    /// The model still reads it.
+    Present,
+    /// It was put back.
+    Reinjected,
+    /// It is gone, and comes in again when a tool next touches its folder.
+    Lost,
+}
+
+impl SourceState {
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Present => "present",
+            Self::Reinjected => "re-injected",
+            Self::Lost => "lost",
+        }
+    }
+}
+
+/// Why memory files are news.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryNews {
+    /// A tool touched their folder.
+    CameIn,
+    /// They say something else than before.
+    Changed,
 }
 
 /// How a turn ended. The session can go on after each of these.
@@ -34,6 +132,37 @@ pub enum TurnEnd {
     Failed(ModelError),
     /// Somebody stopped it. What had arrived is in the session.
     Cancelled,
+    /// A hook stopped it.
+    Stopped {
+        /// Why.
+        reason: String,
+    },
+    /// A hook did not let the prompt pass. It is not in the session.
+    Blocked {
+        /// Why.
+        reason: String,
+    },
+    /// The model went round in circles, although it was told.
+    Looped {
+        /// How, in words.
+        detail: String,
+    },
+    /// The model was asked as often as it may be.
+    LimitReached {
+        /// How often that is.
+        limit: u32,
+        /// In what.
+        of: LimitOf,
+    },
+}
+
+/// What a limit is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitOf {
+    /// One turn.
+    Turn,
+    /// The whole session.
+    Session,
 }
 
 /// A request that would not fit.

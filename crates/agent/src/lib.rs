@@ -1,14 +1,14 @@
-//! The turn of Longhaul's agent, without tools so far: what the user says is recorded, room is made for it, the model is
-//! asked, and its answer is recorded.
+//! The agent: what the user says is recorded, room is made for it, the model is asked, the tools it calls run under the
+//! user's rules, and everything is recorded, until the model has no more to do.
 //!
 //! An [`Agent`] owns a session. [`Agent::run_turn`] tells what happens in [`Event`]s and takes a cancellation token; however a
-//! turn ends, the session can go on.
+//! turn ends, the session can go on. What it needs from outside comes with a [`Host`]: the model, the tools, whoever can be
+//! asked, the user's hooks, the clock.
 //!
 //! ```
 //! use longhaul_agent::{Agent, Event, Host, ModelProfile, PromptOptions, Settings, Surroundings, TurnEnd, render_prompt};
-//! use longhaul_context::{BudgetSettings, Estimator};
 //! use longhaul_conversation::{FinishReason, ScriptedModel, ScriptedReply, Timestamp, TokenCount};
-//! use longhaul_engine::{Folder, Offline};
+//! use longhaul_engine::Folder;
 //! use longhaul_session::{Log, NewSession, SessionKind};
 //! use tokio_util::sync::CancellationToken;
 //!
@@ -23,40 +23,31 @@
 //!     directories: Vec::new(),
 //!     at,
 //! };
-//! let settings = Settings {
-//!     model: ModelProfile {
-//!         name: "some-model".into(),
-//!         recorded_as: "some-model".into(),
-//!         window: TokenCount(32_000),
-//!         output_reserve: None,
-//!     },
-//!     system: render_prompt(&PromptOptions::default()),
-//!     surroundings: Surroundings {
-//!         at,
-//!         system: "linux".into(),
-//!         directory: "/home/dev/app".into(),
-//!         workspace: Vec::new(),
-//!         tree: None,
-//!     },
-//!     budget: BudgetSettings::default(),
-//!     keep: None,
-//!     compaction: longhaul_engine::Settings::default(),
-//!     estimator: Estimator::default(),
+//! let model = ModelProfile {
+//!     name: "some-model".into(),
+//!     recorded_as: "some-model".into(),
+//!     window: TokenCount(32_000),
+//!     output_reserve: None,
 //! };
+//! let surroundings = Surroundings {
+//!     at,
+//!     system: "linux".into(),
+//!     directory: "/home/dev/app".into(),
+//!     workspace: Vec::new(),
+//!     tree: None,
+//! };
+//! let system = render_prompt(&PromptOptions::default());
+//! let settings = Settings { system, ..Settings::new(model, surroundings) };
 //! let mut agent = Agent::on(Log::create(folder.path(), &new)?, settings);
 //!
 //! let model = ScriptedModel::new([ScriptedReply::text("Good day.")]);
 //! let numbers = std::sync::atomic::AtomicU32::new(1);
+//! let new_id = || format!("id-{}", numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+//! let files = Folder::new(folder.path());
+//! let now = move || at;
 //! let host = Host {
-//!     model: &model,
-//!     summariser: &Offline,
-//!     files: &Folder::new(folder.path()),
-//!     counter: None,
-//!     telemetry: None,
-//!     calibration: None,
 //!     events: &|event| if let Event::TextDelta(text) = event { print!("{text}") },
-//!     now: &|| at,
-//!     new_id: &|| format!("id-{}", numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed)),
+//!     ..Host::new(&model, &files, &now, &new_id)
 //! };
 //! let end = agent.run_turn("Hello.", &host, &CancellationToken::new()).await?;
 //! assert_eq!(end, TurnEnd::Finished(FinishReason::Stop));
@@ -66,15 +57,32 @@
 //! # }
 //! ```
 
+mod approval;
+mod ask;
 mod environment;
 mod error;
 mod event;
+mod hook_points;
+mod host;
+mod memory;
+mod outputs;
 mod overflow;
+mod own_tools;
 mod prompt;
+mod rereads;
+mod room;
+mod run_tools;
+mod settings;
+mod statistics;
 mod turn;
 
+pub use approval::{Approval, ApprovalRequest, Approver, Nobody, Question};
 pub use environment::{Surroundings, folder_tree};
 pub use error::AgentError;
-pub use event::{Event, Overflow, TurnEnd};
+pub use event::{Event, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, ToolEnd, TurnEnd};
+pub use host::{HookPoints, Host};
+pub use memory::SessionMemory;
 pub use prompt::{PromptOptions, Section, render_prompt};
-pub use turn::{Agent, Host, ModelProfile, Settings};
+pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings};
+pub use statistics::{Statistics, ToolStatistics};
+pub use turn::Agent;

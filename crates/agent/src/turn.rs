@@ -1,112 +1,95 @@
-//! The turn: what the user says is recorded, room is made, the model is asked, its answer is recorded.
+//! The turn: from what the user says, over as many steps as the model takes, to its last answer.
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tool_tests;
+#[cfg(test)]
+mod trial;
 
-use std::future::poll_fn;
-use std::path::Path;
-use std::time::Duration;
-
-use longhaul_context::{
-    Budget, BudgetSettings, CalibrationSettings, Estimator, Fixed, PlanOptions, Status, Threshold, Trigger,
-    prepare,
-};
-use longhaul_conversation::{
-    Answer, FinishReason, Message, Model, ModelError, Origin, Part, Place, Request, ResponseEvent, Role,
-    Timestamp, TokenCount,
-};
-use longhaul_engine::{
-    CalibrationFile, Conversation, Counter, EngineError, Files, Means, Outcome, Stamp, Summariser,
-    append_telemetry, observe_request, telemetry_records,
-};
+use longhaul_context::{Loop, LoopDetector};
+use longhaul_conversation::{Message, Origin, Part, Place, Role, TokenCount, ToolCall, ToolDeclaration};
+use longhaul_engine::Conversation;
+use longhaul_hooks::{EndReason, Event as HookEvent, SessionSource};
 use longhaul_session::{FragmentContent, Log, RecordedFragment};
-use longhaul_workspace::{Patience, WorkspaceError};
 use tokio_util::sync::CancellationToken;
 
-use crate::overflow::{find_overflow, within_margin};
-use crate::{AgentError, Event, Overflow, Surroundings, TurnEnd};
-
-/// How an agent works, whatever is said.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// The model that answers.
-    pub model: ModelProfile,
-    /// The system prompt.
-    pub system: String,
-    /// What the model is told about where the session takes place.
-    pub surroundings: Surroundings,
-    /// What the user set of the budget for compactions.
-    pub budget: BudgetSettings,
-    /// The largest share of the conversation that a compaction leaves as it is; the usual one if not set.
-    pub keep: Option<f64>,
-    /// How compactions are carried out.
-    pub compaction: longhaul_engine::Settings,
-    /// Measures everything.
-    pub estimator: Estimator,
-}
-
-/// What must be known of a model to talk to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelProfile {
-    /// Its name, as its provider knows it.
-    pub name: String,
-    /// The name that sessions record, by which it is found again.
-    pub recorded_as: String,
-    /// What it can take.
-    pub window: TokenCount,
-    /// How much of that must be left for the answer.
-    pub output_reserve: Option<TokenCount>,
-}
-
-/// What a host brings so that turns can be carried out.
-#[derive(Clone, Copy)]
-pub struct Host<'a> {
-    /// Answers.
-    pub model: &'a dyn Model,
-    /// Writes snapshots.
-    pub summariser: &'a dyn Summariser,
-    /// Saves texts that compactions leave out.
-    pub files: &'a dyn Files,
-    /// Counts exactly, where a setting asks for it.
-    pub counter: Option<&'a dyn Counter>,
-    /// Where a line is written for each compaction, with figures and no text.
-    pub telemetry: Option<&'a Path>,
-    /// Keeps what is learned about the model's way of counting.
-    pub calibration: Option<&'a CalibrationFile>,
-    /// Hears of what happens.
-    pub events: &'a (dyn Fn(Event) + Send + Sync),
-    /// Tells the time.
-    pub now: &'a (dyn Fn() -> Timestamp + Send + Sync),
-    /// Makes ids that were never used before.
-    pub new_id: &'a (dyn Fn() -> String + Send + Sync),
-}
+use crate::ask::Step;
+use crate::memory::SessionMemory;
+use crate::own_tools::OwnTool;
+use crate::rereads::Rereads;
+use crate::room::{Counted, Newest, Wish};
+use crate::run_tools::Flow;
+use crate::statistics::Statistics;
+use crate::{AgentError, Event, Host, LimitOf, Settings, TurnEnd};
 
 /// An agent at work on one session. It alone holds the session's state.
 #[derive(Debug)]
 pub struct Agent {
-    conversation: Conversation,
-    settings: Settings,
-    counted: Option<Counted>,
+    pub(crate) conversation: Conversation,
+    pub(crate) settings: Settings,
+    pub(crate) memory: Option<SessionMemory>,
+    pub(crate) counted: Option<Counted>,
+    pub(crate) declared: Declared,
+    pub(crate) loops: LoopDetector,
+    /// How often the model was told in this turn that it goes round in circles.
+    strikes: u32,
+    /// How often the model was asked.
+    asked: u32,
+    pub(crate) wish: Option<Wish>,
+    pub(crate) rereads: Rereads,
+    pub(crate) statistics: Statistics,
 }
 
-/// What the provider counted for the latest request that the transcript still begins with.
-#[derive(Clone, Copy, Debug)]
-struct Counted {
-    tokens: TokenCount,
-    /// How many messages of the transcript that was.
-    messages: usize,
+/// The tools that the model is told of.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Declared {
+    pub(crate) tools: Vec<ToolDeclaration>,
+    pub(crate) tokens: TokenCount,
 }
 
-/// What came of asking the model once. A call for tools will be another.
-enum Step {
-    Ended(TurnEnd),
-    TooLong,
+/// What hooks make of a prompt.
+enum Prompted {
+    /// It passes, with what they add.
+    Passes(Option<String>),
+    /// It is recorded, and that is all.
+    Stopped(String),
+    /// It does not even count.
+    Blocked(String),
+}
+
+/// What hooks make of an answer.
+enum Reviewed {
+    Accepted,
+    Stopped(String),
+    /// The model is to go on with this.
+    Continued(String),
 }
 
 impl Agent {
     /// An agent that goes on with the session in this log.
     pub fn on(log: Log, settings: Settings) -> Self {
-        Self { conversation: Conversation::on(log, settings.estimator), settings, counted: None }
+        let conversation = Conversation::on(log, settings.estimator);
+        let rereads = Rereads::of(&conversation.said());
+        Self {
+            conversation,
+            settings,
+            memory: None,
+            counted: None,
+            declared: Declared::default(),
+            loops: LoopDetector::default(),
+            strikes: 0,
+            asked: 0,
+            wish: None,
+            rereads,
+            statistics: Statistics::default(),
+        }
+    }
+
+    /// The same agent with these instructions from memory files.
+    #[must_use]
+    pub fn with_memory(self, memory: SessionMemory) -> Self {
+        Self { memory: Some(memory), ..self }
     }
 
     /// The session.
@@ -114,10 +97,63 @@ impl Agent {
         &self.conversation
     }
 
+    /// The session, to undo compactions, pin rules or go back in it.
+    pub fn conversation_mut(&mut self) -> &mut Conversation {
+        // Whatever is done with it, the provider counted something else.
+        self.counted = None;
+        &mut self.conversation
+    }
+
+    /// How it works.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// How it works, to change it between turns.
+    pub fn settings_mut(&mut self) -> &mut Settings {
+        &mut self.settings
+    }
+
+    /// The instructions from memory files.
+    pub fn memory(&self) -> Option<&SessionMemory> {
+        self.memory.as_ref()
+    }
+
+    /// The instructions from memory files, to load them again.
+    pub fn memory_mut(&mut self) -> Option<&mut SessionMemory> {
+        self.memory.as_mut()
+    }
+
+    /// What was done so far.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// Begins to work on the session: hooks may add what the model is to know.
+    ///
+    /// # Errors
+    /// [`AgentError::Session`] where the session cannot be recorded.
+    pub async fn begin_session(
+        &mut self,
+        source: SessionSource,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<(), AgentError> {
+        let outcome = self.run_hooks(HookEvent::SessionStart { source }, host, cancel).await;
+        let Some(context) = outcome.and_then(|outcome| outcome.context()) else { return Ok(()) };
+        self.introduce(host)?;
+        self.append(&host.message(Role::User, vec![Part::text(Origin::Hook, context)]), host)
+    }
+
+    /// Ends the work on the session.
+    pub async fn end_session(&mut self, reason: EndReason, host: &Host<'_>, cancel: &CancellationToken) {
+        self.run_hooks(HookEvent::SessionEnd { reason }, host, cancel).await;
+    }
+
     /// Carries out one turn: from what the user says to the end of the answer.
     ///
-    /// What is said is on the disk before anything is sent. Cancelling ends the turn with [`TurnEnd::Cancelled`] and leaves a
-    /// session that can go on.
+    /// What is said is on the disk before anything is sent. Cancelling ends the turn with [`TurnEnd::Cancelled`], ends
+    /// every tool that runs, and leaves a session that can go on.
     ///
     /// # Errors
     /// [`AgentError::Session`] where the session cannot be recorded.
@@ -127,39 +163,234 @@ impl Agent {
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Result<TurnEnd, AgentError> {
-        self.begin(text, host)?;
-        let end = self.answer(host, cancel).await?;
-        (host.events)(Event::Ended(end.clone()));
+        self.run_turn_with(vec![Part::user_text(text)], host, cancel).await
+    }
+
+    /// Carries out one turn that begins with these parts, of which the user's texts are the prompt.
+    ///
+    /// # Errors
+    /// [`AgentError::Session`] where the session cannot be recorded.
+    pub async fn run_turn_with(
+        &mut self,
+        parts: Vec<Part>,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnEnd, AgentError> {
+        self.declare(host);
+        let end = self.turn(parts, host, cancel).await?;
+        host.tell(Event::Ended(end.clone()));
         Ok(end)
     }
 
+    async fn turn(
+        &mut self,
+        mut parts: Vec<Part>,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnEnd, AgentError> {
+        (self.loops, self.strikes) = (LoopDetector::default(), 0);
+        let prompt = typed(&parts);
+        match self.before_agent(&prompt, host, cancel).await {
+            Prompted::Passes(context) => parts.extend(context.map(|text| Part::text(Origin::Hook, text))),
+            Prompted::Stopped(reason) => {
+                self.begin(parts, host)?;
+                return Ok(TurnEnd::Stopped { reason });
+            }
+            Prompted::Blocked(reason) => return Ok(TurnEnd::Blocked { reason }),
+        }
+        self.begin(parts, host)?;
+        let (mut steps, mut is_continued) = (0, false);
+        loop {
+            let end = self.take_steps(&mut steps, host, cancel).await?;
+            let TurnEnd::Finished(_) = end else { return Ok(end) };
+            match self.after_agent(&prompt, is_continued, host, cancel).await {
+                Reviewed::Accepted => return Ok(end),
+                Reviewed::Stopped(reason) => return Ok(TurnEnd::Stopped { reason }),
+                Reviewed::Continued(reason) => {
+                    is_continued = true;
+                    self.append(&host.message(Role::User, vec![Part::text(Origin::Hook, reason)]), host)?;
+                }
+            }
+        }
+    }
+
+    /// Asks the model and runs what it calls, until it calls nothing more.
+    async fn take_steps(
+        &mut self,
+        steps: &mut u32,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnEnd, AgentError> {
+        let mut newest = Newest::Words;
+        loop {
+            if let Some(end) = self.limit_reached(*steps) {
+                return Ok(end);
+            }
+            *steps += 1;
+            self.asked += 1;
+            host.tell(Event::StepBegan { step: *steps });
+            if let Some(end) = self.make_room(newest, host, cancel).await? {
+                return Ok(end);
+            }
+            newest = Newest::Results;
+            match self.ask(host, cancel).await? {
+                Step::Ended(end) => return Ok(end),
+                Step::Calls(calls) => {
+                    if let Flow::Ends(end) = self.take_calls(calls, host, cancel).await? {
+                        return Ok(end);
+                    }
+                }
+                Step::Looping(found) => {
+                    if let Some(end) = self.strike(&found, host)? {
+                        return Ok(end);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Runs the calls, unless they only repeat earlier ones.
+    async fn take_calls(
+        &mut self,
+        calls: Vec<ToolCall>,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Flow, AgentError> {
+        let watched = if self.settings.watches_loops { calls.as_slice() } else { &[] };
+        let found = watched.iter().filter_map(|call| self.loops.observe_call(call)).last();
+        let Some(found) = found else { return self.run_calls(calls, host, cancel).await };
+        self.refuse_calls(&calls, "This call was not run, because it only repeats earlier ones.", host)?;
+        Ok(self.strike(&found, host)?.map_or(Flow::GoesOn, Flow::Ends))
+    }
+
+    /// Tells the model that it goes round in circles; the second time, the turn ends.
+    fn strike(&mut self, found: &Loop, host: &Host<'_>) -> Result<Option<TurnEnd>, AgentError> {
+        let detail = in_words(found);
+        self.strikes += 1;
+        host.tell(Event::Looping { detail: detail.clone() });
+        if self.strikes > 1 {
+            return Ok(Some(TurnEnd::Looped { detail }));
+        }
+        self.loops.reset();
+        let advice = include_str!("prompts/step_back.md").trim().replace("{{detail}}", &detail);
+        self.append(&host.message(Role::User, vec![Part::text(Origin::Hook, advice)]), host)?;
+        Ok(None)
+    }
+
+    fn limit_reached(&self, steps: u32) -> Option<TurnEnd> {
+        let limits = self.settings.limits;
+        if let Some(limit) = limits.session.filter(|limit| self.asked >= *limit) {
+            return Some(TurnEnd::LimitReached { limit, of: LimitOf::Session });
+        }
+        (steps >= limits.turn).then_some(TurnEnd::LimitReached { limit: limits.turn, of: LimitOf::Turn })
+    }
+
+    async fn before_agent(&self, prompt: &str, host: &Host<'_>, cancel: &CancellationToken) -> Prompted {
+        let event = HookEvent::BeforeAgent { prompt: prompt.to_string() };
+        let Some(outcome) = self.run_hooks(event, host, cancel).await else { return Prompted::Passes(None) };
+        if let Some(reason) = outcome.stop() {
+            return Prompted::Stopped(reason.to_string());
+        }
+        match outcome.block() {
+            Some(reason) => Prompted::Blocked(reason.to_string()),
+            None => Prompted::Passes(outcome.context()),
+        }
+    }
+
+    async fn after_agent(
+        &mut self,
+        prompt: &str,
+        is_continued: bool,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Reviewed {
+        let last = self.conversation.transcript().messages().last();
+        let answer = last.map(|message| message.parts.iter().filter_map(Part::as_text).collect());
+        let event = HookEvent::AfterAgent {
+            prompt: prompt.to_string(),
+            prompt_response: answer.unwrap_or_default(),
+            stop_hook_active: is_continued,
+        };
+        let Some(outcome) = self.run_hooks(event, host, cancel).await else { return Reviewed::Accepted };
+        if outcome.clears_context()
+            && let Err(error) = self.clear()
+        {
+            host.warn(error.to_string());
+        }
+        if let Some(reason) = outcome.stop() {
+            return Reviewed::Stopped(reason.to_string());
+        }
+        match outcome.block() {
+            Some(reason) if !cancel.is_cancelled() => Reviewed::Continued(reason.to_string()),
+            _ => Reviewed::Accepted,
+        }
+    }
+
+    /// Takes everything back that was said. The log keeps it.
+    ///
+    /// # Errors
+    /// [`AgentError::Session`]; then nothing has changed.
+    pub fn clear(&mut self) -> Result<(), AgentError> {
+        if let Some(first) = self.conversation.log().replay().messages().first() {
+            let id = first.id.clone();
+            self.conversation.rewind_to(&id)?;
+        }
+        self.counted = None;
+        Ok(())
+    }
+
     /// Records what was said, and before the first words of a session where it takes place.
-    fn begin(&mut self, text: &str, host: &Host<'_>) -> Result<(), AgentError> {
-        self.record_system(host)?;
-        let transcript = self.conversation.transcript();
-        let surroundings = self.settings.surroundings.to_part();
-        let mut parts = vec![Part::user_text(text)];
-        if transcript.messages().is_empty() {
-            self.append(&message(Role::User, vec![surroundings], host), host)?;
-        } else if !transcript.messages().iter().any(tells_surroundings) {
-            // A session that began elsewhere learns on its first turn here where it is now.
+    fn begin(&mut self, mut parts: Vec<Part>, host: &Host<'_>) -> Result<(), AgentError> {
+        if let Some(news) = self.reload_memory(host) {
+            parts.insert(0, news);
+        }
+        if let Some(surroundings) = self.introduce(host)? {
             parts.insert(0, surroundings);
         }
-        self.append(&message(Role::User, parts, host), host)
+        self.append(&host.message(Role::User, parts), host)
+    }
+
+    /// Records the system prompt, and in a new session where it takes place; gives that back where a session that began
+    /// elsewhere has yet to learn it.
+    fn introduce(&mut self, host: &Host<'_>) -> Result<Option<Part>, AgentError> {
+        self.record_system(host)?;
+        let is_new = self.conversation.transcript().messages().is_empty();
+        if is_new {
+            let surroundings = self.surroundings(host);
+            self.append(&host.message(Role::User, vec![surroundings]), host)?;
+        } else if !self.conversation.transcript().messages().iter().any(tells_surroundings) {
+            return Ok(Some(self.surroundings(host)));
+        }
+        Ok(None)
+    }
+
+    fn surroundings(&self, host: &Host<'_>) -> Part {
+        let memory = self.memory.as_ref().map(|memory| memory.first_message(host));
+        self.settings.surroundings.to_part(memory.as_deref())
     }
 
     /// Records the system prompt where it is another one than before.
     fn record_system(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
-        let content = FragmentContent::Text(self.settings.system.clone());
+        let content = FragmentContent::Text(self.system());
         let fragment = RecordedFragment { origin: Origin::Hook, place: Place::System, content };
         let mut recorded = self.conversation.log().replay().fragments().iter();
         if recorded.rfind(|known| known.place == Place::System) == Some(&fragment) {
             return Ok(());
         }
-        Ok(self.conversation.record_fragment(fragment, stamp(host))?)
+        Ok(self.conversation.record_fragment(fragment, host.stamp())?)
     }
 
-    fn append(&mut self, message: &Message, host: &Host<'_>) -> Result<(), AgentError> {
+    /// The system instruction: the prompt, then what memory has to say.
+    pub(crate) fn system(&self) -> String {
+        let memory = self.memory.as_ref().map_or("", |memory| memory.system());
+        match (self.settings.system.as_str(), memory) {
+            (system, "") => system.to_string(),
+            ("", memory) => memory.to_string(),
+            (system, memory) => format!("{system}\n\n{memory}"),
+        }
+    }
+
+    pub(crate) fn append(&mut self, message: &Message, host: &Host<'_>) -> Result<(), AgentError> {
         let appended = self.conversation.append(message);
         self.warn(host);
         appended?;
@@ -167,289 +398,55 @@ impl Agent {
     }
 
     /// Hands on what the session has to say, such as that the disk is full.
-    fn warn(&mut self, host: &Host<'_>) {
+    pub(crate) fn warn(&mut self, host: &Host<'_>) {
         if let Some(warning) = self.conversation.take_warning() {
-            (host.events)(Event::Warning(warning));
+            host.warn(warning);
         }
     }
 
-    /// Makes room and asks the model; once more with less if it says that this was too much.
-    async fn answer(&mut self, host: &Host<'_>, cancel: &CancellationToken) -> Result<TurnEnd, AgentError> {
-        if let Some(end) = self.make_room(host, cancel).await? {
-            return Ok(end);
-        }
-        match self.ask(host, cancel).await? {
-            Step::Ended(end) => return Ok(end),
-            Step::TooLong => {}
-        }
-        let sent = self.estimate();
-        match self.compact(self.options_after_refusal(sent), host, cancel).await?.result.status {
-            Status::Cancelled => return Ok(TurnEnd::Cancelled),
-            status if status.is_change() => (host.events)(Event::AskedAgain),
-            _ => return Ok(TurnEnd::Failed(ModelError::TooLong)),
-        }
-        Ok(match self.ask(host, cancel).await? {
-            Step::Ended(end) => end,
-            Step::TooLong => TurnEnd::Failed(ModelError::TooLong),
-        })
+    pub(crate) fn session_id(&self) -> String {
+        self.conversation.log().replay().info().session_id.clone().unwrap_or_default()
     }
 
-    /// Shortens the conversation if that is due or if the request would not fit; tells the end of the turn if it still
-    /// would not.
-    async fn make_room(
-        &mut self,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Result<Option<TurnEnd>, AgentError> {
-        // No compaction helps where the new words alone are too many, and they are not shortened behind the user's back.
-        if let Some(overflow) = self.overflow_of_words() {
-            return Ok(Some(end_with(overflow, host)));
-        }
-        let options = self.options(self.room(), Trigger::Automatic);
-        let events = |event| (host.events)(Event::Compaction(event));
-        let clock = || since_epoch((host.now)());
-        let means = means(host, &events, &clock);
-        let compaction = &self.settings.compaction;
-        let prepared = self.conversation.prepare(&options, compaction, &means, stamp(host), cancel).await?;
-        if prepared.is_some_and(|outcome| self.take_note(&outcome, host) == Status::Cancelled)
-            || cancel.is_cancelled()
-        {
-            return Ok(Some(TurnEnd::Cancelled));
-        }
-        if self.overflow().is_none() {
-            return Ok(None);
-        }
-        let options = self.options(within_margin(self.room()), Trigger::Forced);
-        if self.compact(options, host, cancel).await?.result.status == Status::Cancelled {
-            return Ok(Some(TurnEnd::Cancelled));
-        }
-        Ok(self.overflow().map(|overflow| end_with(overflow, host)))
-    }
-
-    async fn compact(
-        &mut self,
-        options: PlanOptions,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Result<Outcome, AgentError> {
-        let events = |event| (host.events)(Event::Compaction(event));
-        let clock = || since_epoch((host.now)());
-        let means = means(host, &events, &clock);
-        let compaction = &self.settings.compaction;
-        let outcome = self.conversation.compact(&options, compaction, &means, stamp(host), cancel).await?;
-        self.take_note(&outcome, host);
-        Ok(outcome)
-    }
-
-    fn take_note(&mut self, outcome: &Outcome, host: &Host<'_>) -> Status {
-        if outcome.messages().is_some() {
-            // The provider counted another request than the one that will be sent.
-            self.counted = None;
-        }
-        for warning in &outcome.result.warnings {
-            (host.events)(Event::Warning(warning.clone()));
-        }
-        if let Some(path) = host.telemetry
-            && let Err(error) = append_telemetry(path, &telemetry_records(outcome, (host.now)()))
-        {
-            (host.events)(Event::Warning(error.to_string()));
-        }
-        self.warn(host);
-        outcome.result.status
-    }
-
-    /// Asks the model and records what it answers.
-    async fn ask(&mut self, host: &Host<'_>, cancel: &CancellationToken) -> Result<Step, AgentError> {
-        let request = self.request();
-        let sent = request.messages.clone();
-        let messages = self.conversation.transcript().messages().len();
-        let mut answer = Answer::default();
-        let failure = {
-            let mut stream = host.model.stream(request);
-            loop {
-                let next = poll_fn(|context| stream.as_mut().poll_next(context));
-                match cancel.run_until_cancelled(next).await {
-                    None => break Some(TurnEnd::Cancelled),
-                    Some(None) => break None,
-                    Some(Some(Err(error))) => break Some(TurnEnd::Failed(error)),
-                    Some(Some(Ok(event))) => {
-                        tell(&event, host);
-                        answer.add(event);
-                    }
-                }
+    /// Takes note of the tools that the model is told of.
+    pub(crate) fn declare(&mut self, host: &Host<'_>) {
+        let own = OwnTool::ALL.into_iter().filter(|tool| self.offers(*tool, host));
+        let tools: Vec<ToolDeclaration> = match host.tools {
+            // Without tools to work with there is nothing to look after, either.
+            [] => Vec::new(),
+            tools => {
+                tools.iter().map(|tool| tool.declaration()).chain(own.map(OwnTool::declaration)).collect()
             }
         };
-        let (usage, finish) = (answer.usage, answer.finish.clone());
-        // Some providers count anew with every piece; the last count is that of the whole call.
-        if let Some(usage) = usage {
-            (host.events)(Event::Usage(usage));
-        }
-        if let Some(input) = usage.and_then(|usage| usage.input) {
-            self.counted = Some(Counted { tokens: input, messages });
-            self.learn(&sent, input, host);
-        }
-        let mut reply = Message {
-            at: Some((host.now)()),
-            model: Some(self.settings.model.recorded_as.clone()),
-            ..answer.into_message((host.new_id)())
+        let estimator = &self.settings.estimator;
+        let size = |tool: &ToolDeclaration| {
+            let text = format!("{} {} {}", tool.name, tool.description, tool.parameters);
+            estimator.text(&text).tokens()
         };
-        let end = match failure {
-            None => TurnEnd::Finished(finish.unwrap_or(FinishReason::Stop)),
-            Some(TurnEnd::Failed(ModelError::TooLong)) if reply.is_empty() => return Ok(Step::TooLong),
-            Some(end) => {
-                // Of an answer that broke off only its words are of use: nobody will run its calls.
-                reply.parts.retain(|part| part.as_text().is_some());
-                end
-            }
-        };
-        if !reply.is_empty() {
-            self.append(&reply, host)?;
-        }
-        Ok(Step::Ended(end))
-    }
-
-    fn request(&self) -> Request {
-        let transcript = self.conversation.transcript();
-        let empty = self.options(self.room(), Trigger::Automatic).empty;
-        let system = &self.settings.system;
-        Request {
-            model: self.settings.model.name.clone(),
-            system: (!system.is_empty()).then(|| Part::text(Origin::Hook, system)).into_iter().collect(),
-            messages: prepare(transcript.messages(), empty).messages.into_owned(),
-            ..Request::default()
-        }
-    }
-
-    /// Learns from what the provider counted how far estimates are off.
-    fn learn(&self, sent: &[Message], counted: TokenCount, host: &Host<'_>) {
-        let Some(file) = host.calibration else { return };
-        let seen = observe_request(sent, counted, self.fixed().total());
-        let model = &self.settings.model.name;
-        match file.learn(model, seen, &CalibrationSettings::default(), Patience::None) {
-            // Where somebody else is learning just now, this estimate stays a little worse.
-            Ok(_) | Err(EngineError::Workspace(WorkspaceError::Locked { .. })) => {}
-            Err(error) => {
-                let warning = format!("could not keep what was learned about {model}: {error}");
-                (host.events)(Event::Warning(warning));
-            }
-        }
-    }
-
-    /// The request that would not fit, if it is one.
-    fn overflow(&self) -> Option<Overflow> {
-        let (newest, earlier) = self.conversation.transcript().messages().split_last()?;
-        let used = match self.counted.filter(|counted| counted.messages <= earlier.len()) {
-            Some(counted) => counted.tokens + self.size(&earlier[counted.messages..]),
-            None => self.fixed().total() + self.size(earlier),
-        };
-        find_overflow(self.size(std::slice::from_ref(newest)), used, self.room())
-    }
-
-    /// The newest message, if it would not fit even with nothing before it but where the session takes place.
-    fn overflow_of_words(&self) -> Option<Overflow> {
-        let (newest, earlier) = self.conversation.transcript().messages().split_last()?;
-        let surroundings = earlier.first().filter(|first| tells_surroundings(first));
-        let surroundings =
-            surroundings.map_or(TokenCount::ZERO, |first| self.size(std::slice::from_ref(first)));
-        let used = self.fixed().total() + surroundings;
-        find_overflow(self.size(std::slice::from_ref(newest)), used, self.room())
-    }
-
-    /// What the request takes by estimate.
-    fn estimate(&self) -> TokenCount {
-        self.fixed().total() + self.size(self.conversation.transcript().messages())
-    }
-
-    fn size(&self, messages: &[Message]) -> TokenCount {
-        self.settings.estimator.messages(messages)
-    }
-
-    /// What a request may take beside the answer.
-    fn room(&self) -> TokenCount {
-        let ModelProfile { window, output_reserve, .. } = &self.settings.model;
-        // No reserve may leave less than half of the window.
-        *window - output_reserve.unwrap_or_default().min(TokenCount(window.0 / 2))
-    }
-
-    fn fixed(&self) -> Fixed {
-        Fixed { system: self.settings.estimator.text(&self.settings.system).tokens(), ..Fixed::default() }
-    }
-
-    fn options(&self, room: TokenCount, trigger: Trigger) -> PlanOptions {
-        let budget = self.settings.budget;
-        // A share is one of the whole window, however much of it is left for the answer.
-        let threshold = Threshold::resolve(budget.threshold, budget.host_threshold);
-        let threshold = match threshold.tokens(self.settings.model.window) {
-            Some(tokens) => Threshold::Tokens(tokens.min(room)),
-            None => Threshold::Off,
-        };
-        let usual = PlanOptions::new(room);
-        PlanOptions {
-            budget: Budget::new(room, &BudgetSettings { threshold: Some(threshold), ..budget }),
-            keep: self.settings.keep.unwrap_or(usual.keep),
-            fixed: self.fixed(),
-            trigger,
-            session: self.conversation.log().replay().info().session_id.clone().unwrap_or_default(),
-            estimator: self.settings.estimator,
-            ..usual
-        }
-    }
-
-    /// What was sent did not fit, whatever the estimates say: the next request is to be half as long, and in any case
-    /// clearly shorter.
-    fn options_after_refusal(&self, sent: TokenCount) -> PlanOptions {
-        let room = self.room().min(TokenCount(sent.0 * 9 / 10));
-        let mut options = self.options(room, Trigger::Forced);
-        options.budget.target = options.budget.target.min(TokenCount(sent.0 / 2));
-        options
+        let tokens = tools.iter().map(size).fold(TokenCount::ZERO, |sum, tokens| sum + tokens);
+        self.declared = Declared { tools, tokens };
     }
 }
 
-fn means<'a>(
-    host: &Host<'a>,
-    events: &'a (dyn Fn(longhaul_engine::Event) + Send + Sync),
-    clock: &'a (dyn Fn() -> Duration + Send + Sync),
-) -> Means<'a> {
-    Means {
-        summariser: host.summariser,
-        files: host.files,
-        counter: host.counter,
-        pre_compress: None,
-        events,
-        clock,
+/// What the user typed.
+fn typed(parts: &[Part]) -> String {
+    let own = parts.iter().filter(|part| part.origin == Origin::User);
+    own.filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
+}
+
+fn in_words(found: &Loop) -> String {
+    match found {
+        Loop::Calls { tools } if tools.len() == 1 => format!("the same call of {} over and over", tools[0]),
+        Loop::Calls { tools } => format!("the same round of calls over and over: {}", tools.join(", ")),
+        Loop::Words { text } => format!("the same words over and over: {:?}", text.trim()),
     }
 }
 
-fn end_with(overflow: Overflow, host: &Host<'_>) -> TurnEnd {
-    (host.events)(Event::Overflow(overflow));
-    TurnEnd::Overflow(overflow)
-}
-
-fn message(role: Role, parts: Vec<Part>, host: &Host<'_>) -> Message {
-    Message { at: Some((host.now)()), ..Message::new((host.new_id)(), role, parts) }
-}
-
-fn stamp(host: &Host<'_>) -> Stamp {
-    Stamp { id: (host.new_id)(), at: (host.now)() }
-}
-
-fn since_epoch(now: Timestamp) -> Duration {
-    Duration::from_millis(u64::try_from(now.as_millis()).unwrap_or_default())
-}
-
-fn tells_surroundings(message: &Message) -> bool {
+pub(crate) fn tells_surroundings(message: &Message) -> bool {
     let own = |part: &Part| part.origin != Origin::User && part.as_text().is_some_and(is_session_context);
     message.parts.iter().any(own)
 }
 
 fn is_session_context(text: &str) -> bool {
     text.trim_start().starts_with("<session_context>")
-}
-
-fn tell(event: &ResponseEvent, host: &Host<'_>) {
-    match event {
-        ResponseEvent::TextDelta(text) => (host.events)(Event::TextDelta(text.clone())),
-        ResponseEvent::ThoughtDelta(text) => (host.events)(Event::ThoughtDelta(text.clone())),
-        ResponseEvent::Part(_) | ResponseEvent::Usage(_) | ResponseEvent::Finished(_) => {}
-    }
 }

@@ -89,7 +89,7 @@ pub use pass::{Done, Ended, FileToSave, Outcome};
 pub use pins::{Pin, PinId, Pins, Retirement};
 pub use plan::{Compaction, Fixed, Plan, PlanOptions, Planner, Rung, Trigger, plan};
 pub use prepare::{Prepared, prepare};
-pub use replace::{Replacement, apply_replacements};
+pub use replace::{Replacement, apply_replacements, output_file};
 pub use report::{AskCounts, LedgerCounts, Report};
 pub use reverse_budget::{ReverseBudget, plan_shrinking};
 pub use sentences::{Unit, UnitKind, split_units};

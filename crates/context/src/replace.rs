@@ -104,12 +104,17 @@ pub(crate) struct Subject<'m> {
 impl Subject<'_> {
     /// Where the whole output belongs: in a folder of its session, under a name that differs where the content does.
     pub(crate) fn file(&self, session: &str) -> String {
-        let tool = sanitised(self.tool).to_lowercase();
-        let id = sanitised(self.result.call.as_str()).to_lowercase();
-        let stem = if id.starts_with(&tool) { id } else { format!("{tool}_{id}") };
-        let session = sanitised(session);
-        format!("tool-outputs/session-{session}/{stem}_{}.txt", content_hash(&self.text))
+        output_file(session, self.tool, &self.result.call, &self.text)
     }
+}
+
+/// Where the whole output of a call belongs, relative to the project's folder in the home: in a folder of its session, under
+/// a name that differs where the content does.
+pub fn output_file(session: &str, tool: &str, call: &CallId, text: &str) -> String {
+    let tool = sanitised(tool).to_lowercase();
+    let id = sanitised(call.as_str()).to_lowercase();
+    let stem = if id.starts_with(&tool) { id } else { format!("{tool}_{id}") };
+    format!("tool-outputs/session-{}/{stem}_{}.txt", sanitised(session), content_hash(text))
 }
 
 /// All results, the newest first.

@@ -21,6 +21,26 @@ pub struct Usage {
     pub total: Option<TokenCount>,
 }
 
+impl std::ops::Add for Usage {
+    type Output = Self;
+
+    /// What two calls consumed together; a figure that neither gives stays unknown.
+    fn add(self, other: Self) -> Self {
+        let sum = |a: Option<TokenCount>, b: Option<TokenCount>| match (a, b) {
+            (None, None) => None,
+            (a, b) => Some(a.unwrap_or_default() + b.unwrap_or_default()),
+        };
+        Self {
+            input: sum(self.input, other.input),
+            output: sum(self.output, other.output),
+            cached: sum(self.cached, other.cached),
+            thoughts: sum(self.thoughts, other.thoughts),
+            tool: sum(self.tool, other.tool),
+            total: sum(self.total, other.total),
+        }
+    }
+}
+
 impl Usage {
     /// Whether the provider gave no figure at all.
     pub fn is_empty(&self) -> bool {

@@ -14,6 +14,11 @@ pub trait Files: Send + Sync {
 
     /// Takes back a text that was saved and is not needed after all.
     fn remove(&self, file: &str);
+
+    /// The name by which a reader finds a text.
+    fn shown_as(&self, file: &str) -> String {
+        file.to_string()
+    }
 }
 
 /// A folder on the disk, private to its owner.
@@ -37,6 +42,10 @@ impl Folder {
 }
 
 impl Files for Folder {
+    fn shown_as(&self, file: &str) -> String {
+        self.place(file).display().to_string()
+    }
+
     fn save(&self, file: &str, text: &str) -> Result<bool, WorkspaceError> {
         let path = self.place(file);
         let is_new = !path.exists();

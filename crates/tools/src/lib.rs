@@ -10,6 +10,9 @@ mod arguments;
 mod roots;
 mod tool;
 
+/// Older names of tools, with those they have now.
+pub const ALIASES: &[(&str, &str)] = &[("search_file_content", "grep_search")];
+
 pub use arguments::{parse_arguments, schema_of};
 pub use roots::{Refusal, Roots};
 pub use tool::{Answer, BoxFuture, Call, Outcome, Preview, Shown, TodoItem, TodoStatus, Tool};

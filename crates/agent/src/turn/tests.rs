@@ -4,140 +4,16 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 
-use longhaul_conversation::{ModelStream, ScriptedModel, ScriptedReply, Usage, find_faults};
-use longhaul_engine::{Folder, Offline};
-use longhaul_session::{NewSession, Replay, SessionKind};
+use longhaul_context::{Threshold, Trigger};
+use longhaul_conversation::{
+    FinishReason, Model, ModelError, ModelStream, Request, ResponseEvent, ScriptedModel, ScriptedReply,
+    Timestamp, Usage,
+};
+use longhaul_engine::{CalibrationFile, Folder};
 
+use super::trial::{AT, Trial, replay, said, settings, texts, words};
 use super::*;
-
-/// A session in a folder of its own, and all that happened.
-struct Trial {
-    folder: tempfile::TempDir,
-    agent: Agent,
-    events: Mutex<Vec<Event>>,
-    ids: AtomicU32,
-}
-
-const AT: i64 = 1_767_323_045_000;
-
-fn settings(window: u64) -> Settings {
-    Settings {
-        model: ModelProfile {
-            name: "m".into(),
-            recorded_as: "p/m".into(),
-            window: TokenCount(window),
-            output_reserve: None,
-        },
-        system: "Be brief.".into(),
-        surroundings: Surroundings {
-            at: Timestamp::from_millis(AT),
-            system: "linux".into(),
-            directory: "/app".into(),
-            workspace: Vec::new(),
-            tree: None,
-        },
-        budget: BudgetSettings::default(),
-        keep: None,
-        compaction: longhaul_engine::Settings::default(),
-        estimator: Estimator::default(),
-    }
-}
-
-impl Trial {
-    fn new(window: u64) -> Self {
-        Self::with(settings(window))
-    }
-
-    fn with(settings: Settings) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
-        let new = NewSession {
-            id: "0f3c9a7e-trial".into(),
-            project_hash: "hash".into(),
-            kind: SessionKind::Main,
-            directories: Vec::new(),
-            at: Timestamp::from_millis(AT),
-        };
-        let log = Log::create(folder.path(), &new).expect("a log");
-        let agent = Agent::on(log, settings);
-        Self { folder, agent, events: Mutex::default(), ids: AtomicU32::new(1) }
-    }
-
-    fn run(&mut self, text: &str, model: &dyn Model) -> TurnEnd {
-        self.run_until(text, model, |_| false)
-    }
-
-    /// Runs a turn that is cancelled at the first event for which `stops` holds.
-    fn run_until(
-        &mut self,
-        text: &str,
-        model: &dyn Model,
-        stops: impl Fn(&Event) -> bool + Send + Sync,
-    ) -> TurnEnd {
-        let Self { folder, agent, events, ids } = self;
-        let events = &*events;
-        let (cancel, files) = (CancellationToken::new(), Folder::new(folder.path()));
-        let hear = |event: Event| {
-            if stops(&event) {
-                cancel.cancel();
-            }
-            events.lock().unwrap_or_else(PoisonError::into_inner).push(event);
-        };
-        let host = Host {
-            model,
-            summariser: &Offline,
-            files: &files,
-            counter: None,
-            telemetry: Some(&folder.path().join("telemetry.jsonl")),
-            calibration: None,
-            events: &hear,
-            now: &|| Timestamp::from_millis(AT),
-            new_id: &|| format!("id-{}", ids.fetch_add(1, Ordering::Relaxed)),
-        };
-        let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
-        runtime.block_on(agent.run_turn(text, &host, &cancel)).expect("the session can be recorded")
-    }
-
-    fn events(&self) -> Vec<Event> {
-        self.events.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn has(&self, wanted: impl Fn(&Event) -> bool) -> bool {
-        self.events().iter().any(wanted)
-    }
-
-    /// What the log on the disk amounts to: `user: …` and `model: …`.
-    fn recorded(&self) -> Vec<String> {
-        said(self.agent.conversation().log().path())
-    }
-
-    /// Whether another program could go on with the session.
-    #[track_caller]
-    fn check_valid(&self) {
-        let replay = replay(self.agent.conversation().log().path());
-        assert!(replay.warnings().is_empty(), "{:?}", replay.warnings());
-        assert_eq!(replay.transcript().messages(), self.agent.conversation().transcript().messages());
-        let faults = find_faults(replay.transcript().messages());
-        assert!(faults.is_empty(), "{faults:?}");
-    }
-}
-
-fn replay(path: &Path) -> Replay {
-    Replay::read(fs::File::open(path).expect("a log")).expect("it can be read")
-}
-
-fn said(path: &Path) -> Vec<String> {
-    let line = |message: &Message| {
-        let text: String = message.parts.iter().filter_map(Part::as_text).collect();
-        let text = if is_session_context(&text) { "(surroundings)".to_string() } else { text };
-        format!("{}: {text}", message.role.as_str())
-    };
-    replay(path).messages().iter().map(line).collect()
-}
-
-fn texts(request: &Request) -> Vec<String> {
-    let parts = request.messages.iter().flat_map(|message| &message.parts);
-    parts.filter_map(Part::as_text).map(str::to_string).collect()
-}
+use crate::Overflow;
 
 #[test]
 fn a_turn_records_what_was_said_and_answered() {
@@ -153,6 +29,7 @@ fn a_turn_records_what_was_said_and_answered() {
     assert_eq!(trial.run("Hello.", &model), TurnEnd::Finished(FinishReason::Stop));
     assert_eq!(trial.recorded(), ["user: (surroundings)", "user: Hello.", "model: Good day."]);
     let expected = [
+        Event::StepBegan { step: 1 },
         Event::ThoughtDelta("A greeting.".into()),
         Event::TextDelta("Good ".into()),
         Event::TextDelta("day.".into()),
@@ -247,17 +124,9 @@ fn what_is_said_is_on_the_disk_before_it_is_sent() {
     let cancel = CancellationToken::new();
     let files = Folder::new(folder);
     let ids = AtomicU32::new(1);
-    let host = Host {
-        model: &model,
-        summariser: &Offline,
-        files: &files,
-        counter: None,
-        telemetry: None,
-        calibration: None,
-        events: &|_| {},
-        now: &|| Timestamp::from_millis(AT),
-        new_id: &|| format!("id-{}", ids.fetch_add(1, Ordering::Relaxed)),
-    };
+    let (now, new_id) =
+        (|| Timestamp::from_millis(AT), || format!("id-{}", ids.fetch_add(1, Ordering::Relaxed)));
+    let host = Host::new(&model, &files, &now, &new_id);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let end = runtime.block_on(async {
         let turn = trial.agent.run_turn("Hello.", &host, &cancel);
@@ -300,11 +169,6 @@ fn a_failure_keeps_what_had_arrived_but_no_calls() {
     let model = ScriptedModel::new([ScriptedReply::error(busy.clone())]);
     assert_eq!(trial.run("Again.", &model), TurnEnd::Failed(busy));
     assert_eq!(trial.recorded().last().map(String::as_str), Some("user: Again."));
-}
-
-/// Words that are all different, about one token to four letters.
-fn words(count: usize) -> String {
-    (0..count).map(|number| format!("word{number:04} ")).collect()
 }
 
 #[test]
@@ -415,17 +279,10 @@ fn what_is_learned_is_kept() {
     let sent = [Message::new("m", Role::User, vec![Part::user_text("x".repeat(300))])];
     let ids = AtomicU32::new(1);
     let model = ScriptedModel::new([]);
-    let host = Host {
-        model: &model,
-        summariser: &Offline,
-        files: &Folder::new(trial.folder.path()),
-        counter: None,
-        telemetry: None,
-        calibration: Some(&file),
-        events: &|_| {},
-        now: &|| Timestamp::from_millis(AT),
-        new_id: &|| format!("id-{}", ids.fetch_add(1, Ordering::Relaxed)),
-    };
+    let (now, new_id) =
+        (|| Timestamp::from_millis(AT), || format!("id-{}", ids.fetch_add(1, Ordering::Relaxed)));
+    let files = Folder::new(trial.folder.path());
+    let host = Host { calibration: Some(&file), ..Host::new(&model, &files, &now, &new_id) };
     trial.agent.learn(&sent, TokenCount(200), &host);
     assert!(file.load().expect("it was written").multiplier("m") > 1.0);
     trial.agent.settings.model.name = "other".into();

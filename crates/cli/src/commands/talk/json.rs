@@ -1,7 +1,9 @@
 //! The events of a turn as JSON; docs/json.md describes them.
 
-use longhaul_agent::{Overflow, TurnEnd};
-use longhaul_conversation::FinishReason;
+use std::path::PathBuf;
+
+use longhaul_agent::{InstructionSource, MemoryNews, Overflow, ToolEnd, TurnEnd};
+use longhaul_conversation::{FinishReason, ToolCall, ToolStatus};
 use longhaul_engine::Event;
 use serde_json::{Value, json};
 
@@ -34,6 +36,46 @@ pub(super) fn finish_reason(end: &TurnEnd) -> Value {
         FinishReason::Other(word) => word,
     }
     .into()
+}
+
+/// A call that runs from now on.
+pub(super) fn tool_call(call: &ToolCall) -> Value {
+    json!({"type": "tool_call", "id": call.id, "name": call.name, "args": call.args})
+}
+
+/// A call that was answered.
+pub(super) fn tool_result(end: &ToolEnd) -> Value {
+    let status = match end.status {
+        ToolStatus::Succeeded | ToolStatus::Unstated => "succeeded",
+        ToolStatus::Failed => "failed",
+        ToolStatus::Cancelled => "cancelled",
+    };
+    json!({
+        "type": "tool_result",
+        "id": end.call.id,
+        "name": end.call.name,
+        "args": end.call.args,
+        "status": status,
+        "output": end.text,
+        "saved_as": end.saved_as,
+        "milliseconds": end.took.as_millis() as u64,
+    })
+}
+
+/// Memory files that are news.
+pub(super) fn memory(files: &[PathBuf], why: MemoryNews) -> Value {
+    let why = match why {
+        MemoryNews::CameIn => "came_in",
+        MemoryNews::Changed => "changed",
+    };
+    json!({"type": "memory", "why": why, "files": files})
+}
+
+/// What became of instructions in a compaction.
+pub(super) fn instructions(sources: &[InstructionSource]) -> Value {
+    let sources: Vec<Value> =
+        sources.iter().map(|source| json!({"file": source.path, "state": source.state.as_str()})).collect();
+    json!({"type": "instructions", "sources": sources})
 }
 
 /// One thing that happened during a compaction.

@@ -4,6 +4,7 @@ mod json;
 mod open;
 mod report;
 mod system;
+mod told;
 mod words;
 
 use std::path::PathBuf;
@@ -12,7 +13,7 @@ use std::time::Instant;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use longhaul_agent::{
-    Agent, AgentError, Host, ModelProfile, Settings as AgentSettings, Surroundings, TurnEnd,
+    Agent, AgentError, Host, LimitOf, ModelProfile, Settings as AgentSettings, Surroundings, TurnEnd,
 };
 use longhaul_context::{BudgetSettings, Estimator};
 use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCount};
@@ -142,15 +143,12 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let end = until_interrupted(async |cancel| {
         reporter.stop_with(cancel);
         let host = Host {
-            model: &chosen.http,
             summariser: summariser.as_ref(),
-            files: &files,
             counter: Some(&counter),
             telemetry: telemetry.as_deref(),
             calibration: Some(&calibration),
             events: &|event| reporter.hear(event),
-            now: &now,
-            new_id: &new_id,
+            ..Host::new(&chosen.http, &files, &now, &new_id)
         };
         agent.run_turn(words, &host, cancel).await
     })?;
@@ -170,15 +168,14 @@ fn agent_settings(
     surroundings: Surroundings,
     estimator: Estimator,
 ) -> AgentSettings {
+    let model = ModelProfile {
+        name: chosen.name.clone(),
+        recorded_as: chosen.full_name.clone(),
+        window: chosen.window,
+        output_reserve: chosen.output_reserve,
+    };
     AgentSettings {
-        model: ModelProfile {
-            name: chosen.name.clone(),
-            recorded_as: chosen.full_name.clone(),
-            window: chosen.window,
-            output_reserve: chosen.output_reserve,
-        },
         system,
-        surroundings,
         budget: BudgetSettings {
             threshold: settings.threshold(Some(&chosen.full_name)).map(|(threshold, _)| threshold),
             target: settings.target(),
@@ -188,6 +185,7 @@ fn agent_settings(
         keep: settings.keep(),
         compaction: settings.engine(),
         estimator,
+        ..AgentSettings::new(model, surroundings)
     }
 }
 
@@ -241,6 +239,27 @@ fn into_result(end: TurnEnd, session: &str) -> anyhow::Result<()> {
         }
         TurnEnd::Failed(error) => Err(error.into()),
         TurnEnd::Cancelled => Err(Interrupted.into()),
+        TurnEnd::Stopped { reason } => Err(anyhow!("a hook stopped the turn: {}", visible(&reason))),
+        TurnEnd::Blocked { reason } => {
+            let error = anyhow!("a hook did not let the prompt pass: {}", visible(&reason));
+            Err(hinted(error, "it is not in the session; the hooks are in settings.json, under \"hooks\""))
+        }
+        TurnEnd::Looped { detail } => {
+            let error =
+                anyhow!("the model went round in circles, although it was told: {}", visible(&detail));
+            let hint =
+                "ask in other words; \"model.disableLoopDetection\" in settings.json switches this off";
+            Err(hinted(error, hint))
+        }
+        TurnEnd::LimitReached { limit, of } => {
+            let (scope, hint) = match of {
+                LimitOf::Turn => ("this turn", "--max-turns allows more; --resume goes on where it stopped"),
+                LimitOf::Session => {
+                    ("this session", "\"model.maxSessionTurns\" in settings.json allows more")
+                }
+            };
+            Err(hinted(anyhow!("the model was asked {limit} times in {scope}, which is the limit"), hint))
+        }
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::open::Opened;
-use super::{OutputFormat, json, note};
+use super::{OutputFormat, json, note, told};
 use crate::args::Color;
 use crate::failure;
 use crate::models::Chosen;
@@ -36,6 +36,8 @@ struct Heard {
     model: Value,
     text: String,
     usage: Option<Usage>,
+    steps: u32,
+    tool_calls: Vec<Value>,
     compactions: Vec<Value>,
     /// What compactions cost, in dollars.
     compaction_cost: f64,
@@ -132,10 +134,49 @@ impl Reporter {
                 self.line(&mut heard, &json!({"type": "asked_again"}));
             }
             Event::Usage(usage) => {
-                heard.usage = Some(usage);
+                heard.usage = Some(heard.usage.map_or(usage, |sum| sum + usage));
                 self.line(&mut heard, &json::typed("usage", json!(usage)));
             }
-            Event::Ended(_) | Event::Warning(_) | Event::Compaction(_) => {}
+            Event::ToolBegan { call, preview } => {
+                self.note(&told::beginning(&call, &preview));
+                self.line(&mut heard, &json::tool_call(&call));
+            }
+            Event::ToolEnded(end) => {
+                if let Some(text) = told::ending(&end) {
+                    self.note(&text);
+                }
+                let line = json::tool_result(&end);
+                self.line(&mut heard, &line);
+                heard.tool_calls.push(line);
+            }
+            Event::Looping { detail } => {
+                self.note(&format!("the model goes round in circles: {detail}"));
+                self.line(&mut heard, &json!({"type": "loop", "detail": detail}));
+            }
+            Event::Memory { files, why } => {
+                let line = json::memory(&files, why);
+                self.line(&mut heard, &line);
+            }
+            Event::Instructions(sources) => {
+                let line = json::instructions(&sources);
+                self.line(&mut heard, &line);
+            }
+            Event::HookMessage(text) => {
+                self.note(&text);
+                self.line(&mut heard, &json!({"type": "hook", "message": text}));
+            }
+            Event::StepBegan { step } => {
+                heard.steps = step;
+                // What was said before tools ran is a paragraph of its own.
+                if step > 1 && !heard.text.is_empty() && !heard.text.ends_with('\n') {
+                    heard.text.push('\n');
+                    if self.format == OutputFormat::Text {
+                        heard.print("\n");
+                    }
+                }
+                self.line(&mut heard, &json!({"type": "step", "step": step}));
+            }
+            Event::ToolProgress { .. } | Event::Ended(_) | Event::Warning(_) | Event::Compaction(_) => {}
         }
     }
 
@@ -165,9 +206,6 @@ impl Reporter {
         match end {
             TurnEnd::Finished(FinishReason::Length) => {
                 self.warn("the answer was cut off at the model's limit");
-            }
-            TurnEnd::Finished(FinishReason::ToolCalls) => {
-                self.warn("the model asked for tools, of which this conversation has none");
             }
             _ => {}
         }
@@ -212,6 +250,8 @@ impl Reporter {
             "finish_reason": null,
             "text": heard.text,
             "usage": heard.usage,
+            "steps": heard.steps,
+            "tool_calls": heard.tool_calls,
             "cost": {"answer": null, "compactions": 0.0},
             "compactions": heard.compactions,
             "overflow": heard.overflow,
@@ -265,6 +305,10 @@ fn end_word(end: &TurnEnd) -> &'static str {
         TurnEnd::Overflow(_) => "overflow",
         TurnEnd::Failed(_) => "failed",
         TurnEnd::Cancelled => "cancelled",
+        TurnEnd::Stopped { .. } => "stopped",
+        TurnEnd::Blocked { .. } => "blocked",
+        TurnEnd::Looped { .. } => "looped",
+        TurnEnd::LimitReached { .. } => "limit_reached",
     }
 }
 

@@ -1,0 +1,472 @@
+//! Runs the calls of a step: hooks, policy and the user decide, tools answer, and the answers are recorded.
+
+use std::time::{Duration, Instant};
+
+use futures_util::future::join_all;
+use longhaul_conversation::{Message, Part, Role, ToolCall, ToolResult, ToolStatus};
+use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
+use longhaul_policy::{
+    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, SHELL_TOOL, save_always_allow, suggest_prefixes,
+};
+use longhaul_tools::{ALIASES, Answer, Call, Outcome, Preview, Shown, Tool};
+use longhaul_workspace::Patience;
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use crate::own_tools::OwnTool;
+use crate::rereads::Read;
+use crate::turn::Agent;
+use crate::{AgentError, Approval, ApprovalRequest, Event, Host, ToolEnd, TurnEnd};
+
+/// Whether the turn goes on after a step.
+#[derive(Debug)]
+pub(crate) enum Flow {
+    GoesOn,
+    Ends(TurnEnd),
+}
+
+/// A call that is about to run, or that was answered without.
+enum Prepared<'h> {
+    Ready(Ready<'h>),
+    Answered { call: ToolCall, status: ToolStatus, text: String },
+    Ends { call: ToolCall, end: TurnEnd },
+}
+
+/// A call that may run.
+struct Ready<'h> {
+    /// As the model made it.
+    call: ToolCall,
+    /// The arguments that count.
+    args: Value,
+    runs: Runs<'h>,
+    preview: Preview,
+    /// What the model is told beside the answer.
+    notes: Vec<String>,
+}
+
+#[derive(Clone, Copy)]
+enum Runs<'h> {
+    Tool(&'h dyn Tool),
+    Own(OwnTool),
+}
+
+/// A call that was answered.
+struct Ran {
+    call: ToolCall,
+    args: Value,
+    answer: Answer,
+    notes: Vec<String>,
+    took: Duration,
+}
+
+impl Ready<'_> {
+    /// Whether it may run beside others: it only looks.
+    fn is_harmless(&self) -> bool {
+        matches!((&self.preview, self.runs), (Preview::Look(_), Runs::Tool(_)))
+    }
+}
+
+impl Agent {
+    /// Answers every call. Those that only look run beside each other, all others in their order.
+    pub(crate) async fn run_calls(
+        &mut self,
+        calls: Vec<ToolCall>,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Flow, AgentError> {
+        let mut calls = calls.into_iter();
+        let mut looks = Vec::new();
+        while let Some(call) = calls.next() {
+            if cancel.is_cancelled() {
+                self.run_looks(&mut looks, host, cancel).await?;
+                let rest: Vec<ToolCall> = std::iter::once(call).chain(calls).collect();
+                self.refuse_calls(&rest, "This call was not run, because the user stopped the turn.", host)?;
+                return Ok(Flow::Ends(TurnEnd::Cancelled));
+            }
+            match self.prepare_call(call, host, cancel).await {
+                Prepared::Ready(ready) if ready.is_harmless() => looks.push(ready),
+                Prepared::Ready(ready) => {
+                    self.run_looks(&mut looks, host, cancel).await?;
+                    let ran = self.run_call(ready, host, cancel).await;
+                    let result = self.finish_call(ran, host, cancel).await;
+                    self.record_results(vec![result], host)?;
+                }
+                Prepared::Answered { call, status, text } => {
+                    self.run_looks(&mut looks, host, cancel).await?;
+                    let result = self.answer_call(&call, status, text, host);
+                    self.record_results(vec![result], host)?;
+                }
+                Prepared::Ends { call, end } => {
+                    self.run_looks(&mut looks, host, cancel).await?;
+                    let rest: Vec<ToolCall> = std::iter::once(call).chain(calls).collect();
+                    self.refuse_calls(&rest, "This call was not run, because the turn was ended.", host)?;
+                    return Ok(Flow::Ends(end));
+                }
+            }
+        }
+        self.run_looks(&mut looks, host, cancel).await?;
+        Ok(if cancel.is_cancelled() { Flow::Ends(TurnEnd::Cancelled) } else { Flow::GoesOn })
+    }
+
+    /// Answers calls that do not run.
+    pub(crate) fn refuse_calls(
+        &mut self,
+        calls: &[ToolCall],
+        reason: &str,
+        host: &Host<'_>,
+    ) -> Result<(), AgentError> {
+        let refuse = |call| self.answer_call(call, ToolStatus::Cancelled, reason.to_string(), host);
+        let results = calls.iter().map(refuse).collect();
+        self.record_results(results, host)
+    }
+
+    /// Finds out whether a call may run, and with which arguments.
+    async fn prepare_call<'h>(
+        &mut self,
+        call: ToolCall,
+        host: &Host<'h>,
+        cancel: &CancellationToken,
+    ) -> Prepared<'h> {
+        let failed = |call, text| Prepared::Answered { call, status: ToolStatus::Failed, text };
+        let refused = |call, text| Prepared::Answered { call, status: ToolStatus::Cancelled, text };
+        let Some(runs) = self.find_tool(&call.name, host) else {
+            let text = self.no_such_tool(&call.name);
+            return failed(call, text);
+        };
+        if let Err(text) = preview(runs, &call.args) {
+            return failed(call, text);
+        }
+        if let Decision::Deny { reason } = self.decide(&call.name, &call.args) {
+            return refused(call, reason);
+        }
+        let mut args = call.args.clone();
+        let mut notes = Vec::new();
+        let event = HookEvent::BeforeTool { call: tool_use(&call.name, &args, None) };
+        let hooked = self.run_hooks(event, host, cancel).await;
+        let mut question = None;
+        if let Some(outcome) = hooked {
+            if let Some(reason) = outcome.stop() {
+                return Prepared::Ends { call, end: TurnEnd::Stopped { reason: reason.to_string() } };
+            }
+            if let Some(reason) = outcome.block() {
+                return refused(call, format!("A hook did not let this call run: {reason}"));
+            }
+            if let Some(changed) = outcome.tool_input() {
+                let before = args.as_object().cloned().unwrap_or_default();
+                let after: Map<String, Value> = before.clone().into_iter().chain(changed.clone()).collect();
+                notes.extend(note_of_changes(&before, &after));
+                args = Value::Object(after);
+            }
+            notes.extend(outcome.context());
+            question = outcome.ask().map(str::to_string);
+        }
+        let mut shown = match preview(runs, &args) {
+            Ok(preview) => preview,
+            Err(text) => return failed(call, text),
+        };
+        match self.decide(&call.name, &args) {
+            Decision::Deny { reason } => return refused(call, reason),
+            Decision::Allow if question.is_none() => {}
+            Decision::Allow | Decision::Ask => {
+                match self.ask_user_about(&call, &args, &shown, question, host, cancel).await {
+                    Approval::Once | Approval::Always => {}
+                    Approval::Edited(edited) => {
+                        notes.push("[The user changed the arguments before the call ran.]".to_string());
+                        args = edited;
+                        shown = match preview(runs, &args) {
+                            Ok(preview) => preview,
+                            Err(text) => return failed(call, text),
+                        };
+                    }
+                    Approval::Denied { reason } => {
+                        let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
+                        return refused(call, format!("The user did not allow this call.{reason}"));
+                    }
+                    Approval::Stop => return Prepared::Ends { call, end: TurnEnd::Cancelled },
+                }
+            }
+        }
+        Prepared::Ready(Ready { call, args, runs, preview: shown, notes })
+    }
+
+    /// Asks the user about a call, and keeps an "always".
+    async fn ask_user_about(
+        &mut self,
+        call: &ToolCall,
+        args: &Value,
+        preview: &Preview,
+        reason: Option<String>,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Approval {
+        if !self.settings.permissions.situation.is_interactive {
+            return Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) };
+        }
+        let notification = HookEvent::Notification {
+            notification_type: "ToolPermission".to_string(),
+            message: format!("{} needs permission to run", call.name),
+            details: json!({"tool_name": call.name, "tool_input": args}),
+        };
+        self.run_hooks(notification, host, cancel).await;
+        let request = ApprovalRequest {
+            call: call.clone().with_args(args.clone()),
+            preview: preview.clone(),
+            reason,
+            always: always_for(&call.name, args),
+        };
+        let asked = cancel.run_until_cancelled(host.approver.approve(&request)).await;
+        let approval = asked.unwrap_or(Approval::Stop);
+        if approval == Approval::Always
+            && let Some(always) = &request.always
+        {
+            self.allow_always(always, host);
+        }
+        approval
+    }
+
+    /// Allows calls like this one from now on, also in later sessions where that can be kept.
+    fn allow_always(&mut self, always: &AlwaysAllow, host: &Host<'_>) {
+        let permissions = &mut self.settings.permissions;
+        match always.to_rule() {
+            Ok(rule) => permissions.policy = std::mem::take(&mut permissions.policy).with(rule),
+            Err(error) => return host.warn(error.to_string()),
+        }
+        if let Some(path) = &permissions.saved
+            && let Err(error) = save_always_allow(path, always, Patience::default())
+        {
+            host.warn(format!("it is allowed in this session only: {error}"));
+        }
+    }
+
+    fn decide(&self, tool: &str, args: &Value) -> Decision {
+        let permissions = &self.settings.permissions;
+        let call = PolicyCall::new(tool, args);
+        let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
+        permissions.policy.decide(&call, permissions.situation).decision
+    }
+
+    fn find_tool<'h>(&self, name: &str, host: &Host<'h>) -> Option<Runs<'h>> {
+        let name = ALIASES.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new);
+        if !self.declared.tools.iter().any(|tool| tool.name == name) {
+            return None;
+        }
+        let own = OwnTool::named(name).map(Runs::Own);
+        own.or_else(|| {
+            let tool = host.tools.iter().find(|tool| tool.declaration().name == name)?;
+            Some(Runs::Tool(tool.as_ref()))
+        })
+    }
+
+    fn no_such_tool(&self, name: &str) -> String {
+        let names: Vec<&str> = self.declared.tools.iter().map(|tool| tool.name.as_str()).collect();
+        match names.as_slice() {
+            [] => format!("There is no tool {name:?}: this conversation has no tools."),
+            names => format!("There is no tool {name:?}. These are there: {}.", names.join(", ")),
+        }
+    }
+
+    async fn run_looks(
+        &mut self,
+        looks: &mut Vec<Ready<'_>>,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<(), AgentError> {
+        if looks.is_empty() {
+            return Ok(());
+        }
+        let running = std::mem::take(looks).into_iter().map(|ready| run_tool(ready, host, cancel));
+        let mut results = Vec::new();
+        for ran in join_all(running).await {
+            results.push(self.finish_call(ran, host, cancel).await);
+        }
+        self.record_results(results, host)
+    }
+
+    async fn run_call(&mut self, ready: Ready<'_>, host: &Host<'_>, cancel: &CancellationToken) -> Ran {
+        let Runs::Own(own) = ready.runs else { return run_tool(ready, host, cancel).await };
+        let Ready { call, args, preview, notes, .. } = ready;
+        host.tell(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
+        let started = Instant::now();
+        let answer = cancel.run_until_cancelled(self.run_own(own, &args, host)).await;
+        let stopped = || Answer::new(Outcome::Cancelled("The user stopped this call.".to_string()));
+        let answer = answer.unwrap_or_else(stopped);
+        Ran { call, args, answer, notes, took: started.elapsed() }
+    }
+
+    /// Hears the hooks behind a call, shortens what it answered, and adds what belongs to it.
+    async fn finish_call(&mut self, ran: Ran, host: &Host<'_>, cancel: &CancellationToken) -> ToolResult {
+        let Ran { call, args, mut answer, mut notes, took } = ran;
+        let mut hidden = None;
+        if !cancel.is_cancelled() {
+            let response =
+                json!({"llmContent": answer.outcome.text(), "returnDisplay": answer.outcome.text()});
+            let used = tool_use(&call.name, &args, None);
+            let event = HookEvent::AfterTool { call: used, tool_response: response };
+            if let Some(outcome) = self.run_hooks(event, host, cancel).await {
+                if let Some(tail) = outcome.tail_call() {
+                    answer = self.run_tail(&call, &tail.name, &Value::Object(tail.args), host, cancel).await;
+                }
+                notes.extend(outcome.context());
+                hidden = outcome.block().map(str::to_string);
+            }
+        }
+        if let Some(reason) = hidden {
+            answer = Answer::failed(format!("A hook holds back what this call answered: {reason}"));
+        }
+        let status = match answer.outcome {
+            Outcome::Succeeded(_) => ToolStatus::Succeeded,
+            Outcome::Failed(_) => ToolStatus::Failed,
+            Outcome::Cancelled(_) => ToolStatus::Cancelled,
+        };
+        let (mut text, saved_as) = self.shorten(&call, answer.outcome.text(), host);
+        if let Some(read) = self.rereads.judge(&call, &text, self.conversation.transcript().messages()) {
+            self.statistics.reads += 1;
+            self.statistics.rereads += u32::from(read == Read::Again);
+        }
+        if status == ToolStatus::Succeeded
+            && let Some(block) = self.bring_in_memory(&call.name, &answer.touched, host)
+        {
+            text.push_str(&block);
+        }
+        for note in notes {
+            text.push_str("\n\n");
+            text.push_str(&note);
+        }
+        self.statistics.tool(&call.name, status, took);
+        host.tell(Event::ToolEnded(ToolEnd {
+            call: call.clone(),
+            status,
+            text: text.clone(),
+            shown: answer.shown,
+            took,
+            saved_as,
+        }));
+        let mut result = ToolResult::text(call.id.clone(), text).with_name(call.name.clone());
+        result.nested = answer.media;
+        result.with_status(status)
+    }
+
+    /// Runs the call that a hook wants in place of another, under the same rules.
+    async fn run_tail(
+        &mut self,
+        original: &ToolCall,
+        name: &str,
+        args: &Value,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Answer {
+        let Some(runs) = self.find_tool(name, host) else { return Answer::failed(self.no_such_tool(name)) };
+        let shown = match preview(runs, args) {
+            Ok(preview) => preview,
+            Err(text) => return Answer::failed(text),
+        };
+        match self.decide(name, args) {
+            Decision::Allow => {}
+            Decision::Deny { reason } => return Answer::failed(reason),
+            Decision::Ask => {
+                let asked = ToolCall::new(original.id.clone(), name);
+                let reason = Some(format!("a hook wants it in place of {}", original.name));
+                match self.ask_user_about(&asked, args, &shown, reason, host, cancel).await {
+                    Approval::Once | Approval::Always => {}
+                    _ => {
+                        return Answer::failed(format!(
+                            "The user did not allow the call of {name} that a hook wanted."
+                        ));
+                    }
+                }
+            }
+        }
+        match runs {
+            Runs::Own(own) => self.run_own(own, args, host).await,
+            Runs::Tool(tool) => {
+                let progress = |_: &str| {};
+                tool.run(Call { id: &original.id, args, progress: &progress, cancel }).await
+            }
+        }
+    }
+
+    /// The result of a call that did not run.
+    fn answer_call(
+        &mut self,
+        call: &ToolCall,
+        status: ToolStatus,
+        text: String,
+        host: &Host<'_>,
+    ) -> ToolResult {
+        self.statistics.tool(&call.name, status, Duration::ZERO);
+        host.tell(Event::ToolEnded(ToolEnd {
+            call: call.clone(),
+            status,
+            text: text.clone(),
+            shown: Shown::Text,
+            took: Duration::ZERO,
+            saved_as: None,
+        }));
+        ToolResult::text(call.id.clone(), text).with_name(call.name.clone()).with_status(status)
+    }
+
+    /// Records what tools answered. What has run is on the disk before the next call runs.
+    fn record_results(&mut self, results: Vec<ToolResult>, host: &Host<'_>) -> Result<(), AgentError> {
+        if results.is_empty() {
+            return Ok(());
+        }
+        let message = host.message(Role::User, results.into_iter().map(Part::result).collect());
+        self.note_reads(&message);
+        self.append(&message, host)
+    }
+
+    fn note_reads(&mut self, message: &Message) {
+        let calls: Vec<ToolCall> = self
+            .conversation
+            .transcript()
+            .messages()
+            .iter()
+            .rev()
+            .take(64)
+            .flat_map(Message::calls)
+            .cloned()
+            .collect();
+        for result in message.parts.iter().filter_map(Part::as_result) {
+            if let Some(call) = calls.iter().find(|call| call.id == result.call) {
+                self.rereads.note(call, &result.readable(), &message.id);
+            }
+        }
+    }
+}
+
+async fn run_tool(ready: Ready<'_>, host: &Host<'_>, cancel: &CancellationToken) -> Ran {
+    let Ready { call, args, runs, preview, notes } = ready;
+    let Runs::Tool(tool) = runs else { unreachable!("the agent's own tools run by themselves") };
+    host.tell(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
+    let id = call.id.clone();
+    let progress = |text: &str| host.tell(Event::ToolProgress { call: id.clone(), text: text.to_string() });
+    let started = Instant::now();
+    let answer = tool.run(Call { id: &call.id, args: &args, progress: &progress, cancel }).await;
+    Ran { answer, took: started.elapsed(), args, notes, call }
+}
+
+fn preview(runs: Runs<'_>, args: &Value) -> Result<Preview, String> {
+    match runs {
+        Runs::Tool(tool) => tool.preview(args),
+        Runs::Own(own) => own.preview(args),
+    }
+}
+
+fn tool_use(name: &str, args: &Value, original: Option<String>) -> ToolUse {
+    ToolUse {
+        tool_name: name.to_string(),
+        tool_input: args.as_object().cloned().unwrap_or_default(),
+        mcp_context: None,
+        original_request_name: original,
+    }
+}
+
+/// What "always" would allow: commands that begin alike, or all calls of a tool that runs none.
+fn always_for(tool: &str, args: &Value) -> Option<AlwaysAllow> {
+    let calls = if tool == SHELL_TOOL {
+        AllowedCalls::Commands(suggest_prefixes(args.get("command")?.as_str()?)?)
+    } else {
+        AllowedCalls::All
+    };
+    Some(AlwaysAllow { tool: tool.to_string(), server: None, calls })
+}

@@ -1,0 +1,123 @@
+//! How an agent works, whatever is said.
+
+use std::path::PathBuf;
+
+use longhaul_context::{BudgetSettings, Estimator, TruncateMode};
+use longhaul_conversation::TokenCount;
+use longhaul_policy::{Policy, Situation, default_rules};
+
+use crate::Surroundings;
+
+/// How an agent works, whatever is said.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The model that answers.
+    pub model: ModelProfile,
+    /// The system prompt, without memory.
+    pub system: String,
+    /// What the model is told about where the session takes place.
+    pub surroundings: Surroundings,
+    /// What the user set of the budget for compactions.
+    pub budget: BudgetSettings,
+    /// The largest share of the conversation that a compaction leaves as it is; the usual one if not set.
+    pub keep: Option<f64>,
+    /// How compactions are carried out.
+    pub compaction: longhaul_engine::Settings,
+    /// Measures everything.
+    pub estimator: Estimator,
+    /// Which calls run, and who is asked.
+    pub permissions: Permissions,
+    /// How much of a tool's output the model sees.
+    pub outputs: OutputSettings,
+    /// Where it all ends.
+    pub limits: Limits,
+    /// Whether somebody watches for a model that goes round in circles.
+    pub watches_loops: bool,
+}
+
+impl Settings {
+    /// The usual settings for this model in this place, with nobody to ask.
+    pub fn new(model: ModelProfile, surroundings: Surroundings) -> Self {
+        Self {
+            model,
+            system: String::new(),
+            surroundings,
+            budget: BudgetSettings::default(),
+            keep: None,
+            compaction: longhaul_engine::Settings::default(),
+            estimator: Estimator::default(),
+            permissions: Permissions::default(),
+            outputs: OutputSettings::default(),
+            limits: Limits::default(),
+            watches_loops: true,
+        }
+    }
+}
+
+/// What must be known of a model to talk to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ModelProfile {
+    /// Its name, as its provider knows it.
+    pub name: String,
+    /// The name that sessions record, by which it is found again.
+    pub recorded_as: String,
+    /// What it can take.
+    pub window: TokenCount,
+    /// How much of that must be left for the answer.
+    pub output_reserve: Option<TokenCount>,
+}
+
+/// Which calls run, which are asked for, and where answers are kept.
+#[derive(Clone, Debug)]
+pub struct Permissions {
+    /// The rules.
+    pub policy: Policy,
+    /// The circumstances in which they are asked.
+    pub situation: Situation,
+    /// The file of what the user always allows, if that can be kept.
+    pub saved: Option<PathBuf>,
+    /// The sub-agent that makes the calls, if it is one.
+    pub subagent: Option<String>,
+}
+
+impl Default for Permissions {
+    /// The rules that come with Longhaul, and nobody to ask.
+    fn default() -> Self {
+        Self {
+            policy: Policy::new(default_rules()),
+            situation: Situation { is_interactive: false, ..Situation::default() },
+            saved: None,
+            subagent: None,
+        }
+    }
+}
+
+/// How much of a tool's output the model sees.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OutputSettings {
+    /// So many characters, or fewer where the window is nearly full; 0 or less for all of them.
+    pub threshold: i64,
+    /// Which part of a longer output is shown.
+    pub mode: TruncateMode,
+}
+
+impl Default for OutputSettings {
+    fn default() -> Self {
+        Self { threshold: 40_000, mode: TruncateMode::Characters }
+    }
+}
+
+/// Where it all ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// How often the model may be asked in one session; without end if not set.
+    pub session: Option<u32>,
+    /// How often it may be asked in one turn.
+    pub turn: u32,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { session: None, turn: 100 }
+    }
+}

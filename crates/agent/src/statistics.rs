@@ -1,0 +1,66 @@
+//! What an agent has done so far, counted.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use longhaul_conversation::{TokenCount, ToolStatus, Usage};
+
+/// What an agent has done since it was started.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Statistics {
+    /// How often the model was asked.
+    pub requests: u32,
+    /// What it was sent.
+    pub input: TokenCount,
+    /// What of that the provider still knew.
+    pub cached: TokenCount,
+    /// What it answered.
+    pub output: TokenCount,
+    /// What it thought.
+    pub thinking: TokenCount,
+    /// How each tool was used, by name.
+    pub tools: BTreeMap<String, ToolStatistics>,
+    /// How often a file was read.
+    pub reads: u32,
+    /// How often it was read again although it is as it was, because a compaction had left it out.
+    pub rereads: u32,
+}
+
+/// How a tool was used.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolStatistics {
+    /// How often it was called.
+    pub calls: u32,
+    /// How often it failed.
+    pub failures: u32,
+    /// How often it was refused or stopped.
+    pub refusals: u32,
+    /// How long it ran in all.
+    pub took: Duration,
+}
+
+impl Statistics {
+    pub(crate) fn usage(&mut self, usage: &Usage) {
+        self.requests += 1;
+        self.input += usage.input.unwrap_or_default();
+        self.cached += usage.cached.unwrap_or_default();
+        self.output += usage.output.unwrap_or_default();
+        self.thinking += usage.thoughts.unwrap_or_default();
+    }
+
+    pub(crate) fn tool(&mut self, name: &str, status: ToolStatus, took: Duration) {
+        let tool = self.tools.entry(name.to_string()).or_default();
+        tool.calls += 1;
+        tool.took += took;
+        match status {
+            ToolStatus::Failed => tool.failures += 1,
+            ToolStatus::Cancelled => tool.refusals += 1,
+            ToolStatus::Succeeded | ToolStatus::Unstated => {}
+        }
+    }
+
+    /// The share of reads that a compaction made necessary, once there were reads.
+    pub fn reread_rate(&self) -> Option<f64> {
+        (self.reads > 0).then(|| f64::from(self.rereads) / f64::from(self.reads))
+    }
+}

@@ -1,0 +1,96 @@
+//! A tool's work in a line for a person who waits.
+
+use longhaul_agent::ToolEnd;
+use longhaul_conversation::{ToolCall, ToolStatus};
+use longhaul_tools::Preview;
+
+use crate::output::plural;
+
+/// The longest line, in characters.
+const LONGEST: usize = 160;
+
+/// What a tool is about to do.
+pub(super) fn beginning(call: &ToolCall, preview: &Preview) -> String {
+    let what = match preview {
+        Preview::Look(what) | Preview::Other(what) => what.clone(),
+        Preview::Command { command, is_background: false, .. } => command.clone(),
+        Preview::Command { command, .. } => format!("{command} &"),
+        Preview::Change { path, .. } => path.display().to_string(),
+    };
+    one_line(&format!("{}: {what}", call.name))
+}
+
+/// What came of it, where that is not what everybody expects.
+pub(super) fn ending(end: &ToolEnd) -> Option<String> {
+    let word = match end.status {
+        ToolStatus::Failed => "failed",
+        ToolStatus::Cancelled => "was not run",
+        ToolStatus::Succeeded | ToolStatus::Unstated => {
+            let place = end.saved_as.as_ref()?;
+            let lines = plural(end.text.lines().count(), "line", "lines");
+            return Some(one_line(&format!(
+                "{} answered at length: the model reads {lines}, all of it is in {place}",
+                end.call.name
+            )));
+        }
+    };
+    let reason = end.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    Some(one_line(&format!("{} {word}: {}", end.call.name, reason.trim())))
+}
+
+fn one_line(text: &str) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longhaul_tools::Shown;
+    use std::time::Duration;
+
+    fn end(status: ToolStatus, text: &str, saved_as: Option<&str>) -> ToolEnd {
+        ToolEnd {
+            call: ToolCall::new("c1", "glob"),
+            status,
+            text: text.into(),
+            shown: Shown::Text,
+            took: Duration::ZERO,
+            saved_as: saved_as.map(str::to_string),
+        }
+    }
+
+    #[test]
+    fn work_is_told_in_a_line() {
+        let call = ToolCall::new("c1", "run_shell_command");
+        let command = |command: &str, is_background| Preview::Command {
+            command: command.into(),
+            directory: "/app".into(),
+            is_background,
+        };
+        assert_eq!(beginning(&call, &command("cargo\n  test", false)), "run_shell_command: cargo test");
+        assert_eq!(beginning(&call, &command("cargo watch", true)), "run_shell_command: cargo watch &");
+        assert_eq!(beginning(&call, &Preview::Look("x".repeat(500))).chars().count(), LONGEST + 1);
+    }
+
+    #[test]
+    fn only_what_is_unexpected_is_told_of_an_end() {
+        assert_eq!(ending(&end(ToolStatus::Succeeded, "fine", None)), None);
+        assert_eq!(
+            ending(&end(ToolStatus::Failed, "\nno match\nat all", None)).as_deref(),
+            Some("glob failed: no match")
+        );
+        assert_eq!(
+            ending(&end(ToolStatus::Cancelled, "Not now.", None)).as_deref(),
+            Some("glob was not run: Not now.")
+        );
+        let long = ending(&end(ToolStatus::Succeeded, "a\nb", Some("/h/x.txt")));
+        assert_eq!(
+            long.as_deref(),
+            Some("glob answered at length: the model reads 2 lines, all of it is in /h/x.txt")
+        );
+    }
+}
