@@ -203,11 +203,8 @@ impl Reporter {
 
     /// The turn is over.
     pub(super) fn conclude(&self, end: &TurnEnd, chosen: &Chosen, took: Duration) -> io::Result<()> {
-        match end {
-            TurnEnd::Finished(FinishReason::Length) => {
-                self.warn("the answer was cut off at the model's limit");
-            }
-            _ => {}
+        if *end == TurnEnd::Finished(FinishReason::Length) {
+            self.warn("the answer was cut off at the model's limit");
         }
         let mut heard = self.heard();
         if self.format == OutputFormat::Text {
