@@ -4,7 +4,8 @@
 //! - [`Projects`] gives every project a short [`ProjectId`] that survives lost registries and races;
 //! - [`TrustedFolders`] answers whether a workspace's own files may count, with the rule that says so;
 //! - [`Lock`] lets one process at a time work on a file, and [`write_private_atomically`] replaces one so that a
-//!   reader finds the old or the new contents and never half of them.
+//!   reader finds the old or the new contents and never half of them;
+//! - [`CommandLine`] starts a shell as a [`Process`], which leads a group of its own and is ended together with it.
 //!
 //! The layout is Gemini CLI's: both programs can share a home.
 //!
@@ -35,6 +36,7 @@ mod lock;
 mod locks_held;
 mod name;
 mod paths;
+mod process;
 mod project_id;
 mod shared_lock;
 mod trust;
@@ -46,6 +48,7 @@ pub use jsonc::{Unclosed, blank_comments};
 pub use lock::{Holder, Lock, Patience};
 pub use locks_held::{HeldLock, LockedBy, held_locks};
 pub use name::SafeName;
+pub use process::{CommandLine, Ended, Process};
 pub use project_id::{Found, Identity, LookUp, Note, ProjectId, Projects, project_hash};
 pub use trust::{Decider, Trust, TrustLevel, TrustQuery, TrustRule, TrustedFolders};
 pub use write::{
