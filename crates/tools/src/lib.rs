@@ -7,9 +7,11 @@
 //! decides nothing about permission, records nothing and shortens nothing; that is the agent's.
 
 mod arguments;
+mod ignoring;
 mod roots;
 mod tool;
 
 pub use arguments::{parse_arguments, schema_of};
+pub use ignoring::{IgnoreFiles, Reason};
 pub use roots::{Refusal, Roots};
 pub use tool::{Answer, BoxFuture, Call, Outcome, Preview, Shown, TodoItem, TodoStatus, Tool};
