@@ -9,9 +9,11 @@
 mod arguments;
 mod ignoring;
 mod roots;
+mod shell;
 mod tool;
 
 pub use arguments::{parse_arguments, schema_of};
 pub use ignoring::{IgnoreFiles, Reason};
 pub use roots::{Refusal, Roots};
+pub use shell::{Jobs, ReadJobOutput, RunShellCommand, RunningJob, ShellSettings, StopJob};
 pub use tool::{Answer, BoxFuture, Call, Outcome, Preview, Shown, TodoItem, TodoStatus, Tool};

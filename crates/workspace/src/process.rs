@@ -9,8 +9,11 @@ use std::time::Duration;
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 
-/// How often a group is asked whether it is empty: no system tells.
-const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// After what time a group is first asked again whether it is empty, as no system tells; then after twice the time each.
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// The longest such time.
+const LOOK_AT_LEAST: Duration = Duration::from_secs(1);
 
 /// A command line to run.
 #[derive(Clone, Copy, Debug)]
@@ -98,10 +101,15 @@ impl Process {
     }
 
     /// Waits until nobody of its group is left.
+    ///
+    /// # Errors
+    /// The system's.
     pub async fn wait_for_group(&mut self) -> io::Result<Ended> {
         let ended = self.wait().await?;
+        let mut pause = LOOK_AGAIN;
         while self.group.is_alive() {
-            sleep(LOOK_AGAIN).await;
+            sleep(pause).await;
+            pause = (pause * 2).min(LOOK_AT_LEAST);
         }
         Ok(ended)
     }
