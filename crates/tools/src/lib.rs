@@ -7,12 +7,23 @@
 //! decides nothing about permission, records nothing and shortens nothing; that is the agent's.
 
 mod arguments;
+mod glob;
+mod grep;
+mod ignoring;
 mod roots;
+mod shell;
+mod todos;
 mod tool;
+mod walk;
 
 /// Older names of tools, with those they have now.
 pub const ALIASES: &[(&str, &str)] = &[("search_file_content", "grep_search")];
 
 pub use arguments::{parse_arguments, schema_of};
+pub use glob::Glob;
+pub use grep::GrepSearch;
+pub use ignoring::{IgnoreFiles, Reason};
 pub use roots::{Refusal, Roots};
+pub use shell::{Jobs, ReadJobOutput, RunShellCommand, RunningJob, ShellSettings, StopJob};
+pub use todos::WriteTodos;
 pub use tool::{Answer, BoxFuture, Call, Outcome, Preview, Shown, TodoItem, TodoStatus, Tool};
