@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use longhaul_agent::SaveMemory;
 use longhaul_hooks::without_secrets;
 use longhaul_tools::{
-    Glob, GrepSearch, Jobs, ReadJobOutput, Roots, RunShellCommand, ShellSettings, StopJob, Tool, WriteTodos,
+    Glob, GrepSearch, Jobs, ListDirectory, ReadFile, ReadJobOutput, ReadManyFiles, Replace, Roots,
+    RunShellCommand, ShellSettings, StopJob, Tool, WriteFile, WriteTodos,
 };
 
 use crate::clock::now;
@@ -24,8 +25,13 @@ pub(super) fn load(
     let environment = without_secrets(std::env::vars_os(), &[]);
     let shell = ShellSettings { environment, ..ShellSettings::default() };
     let tools: Vec<Box<dyn Tool>> = vec![
+        Box::new(ReadFile::new(roots.clone(), ignoring.clone())),
+        Box::new(ReadManyFiles::new(roots.clone(), ignoring.clone())),
+        Box::new(ListDirectory::new(roots.clone(), ignoring.clone())),
         Box::new(Glob::new(roots.clone(), ignoring.clone())),
-        Box::new(GrepSearch::new(roots.clone(), ignoring)),
+        Box::new(GrepSearch::new(roots.clone(), ignoring.clone())),
+        Box::new(Replace::new(roots.clone(), ignoring)),
+        Box::new(WriteFile::new(roots.clone())),
         Box::new(RunShellCommand::new(roots, shell, jobs.clone())),
         Box::new(ReadJobOutput::new(jobs.clone())),
         Box::new(StopJob::new(jobs.clone())),
