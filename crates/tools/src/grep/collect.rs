@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
@@ -81,18 +81,23 @@ impl<'m> Collector<'m> {
 
     /// Searches one file.
     pub(super) fn search(&self, searcher: &mut Searcher, path: PathBuf, cancel: &CancellationToken) {
+        let keep = if self.lock().is_full_before(&path) { 0 } else { self.max_matches };
         let mut search =
-            FileSearch { collector: self, cancel, hits: Hits::default(), is_binary: false, after: 0 };
+            FileSearch { collector: self, cancel, hits: Hits::default(), keep, is_binary: false, after: 0 };
         let result = searcher.search_path(self.matcher, &path, &mut search);
         let FileSearch { hits, is_binary, .. } = search;
         if result.is_ok() && (is_binary || hits.matches == 0) {
             return;
         }
-        let mut collected = self.collected.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut collected = self.lock();
         match result {
             Ok(()) => collected.add(path, hits),
             Err(_) => collected.unread += 1,
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Collected> {
+        self.collected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All that was found.
@@ -113,6 +118,12 @@ impl Collected {
         {
             self.kept_matches -= last.remove().kept;
         }
+    }
+
+    /// Whether nothing of this file is shown, whatever else is found: the matches in files before it are enough.
+    fn is_full_before(&self, path: &Path) -> bool {
+        let is_last = |(last, _): (&PathBuf, &Hits)| last.as_path() < path;
+        self.kept_matches >= self.max_matches && self.kept.last_key_value().is_some_and(is_last)
     }
 
     /// How many matches are shown.
@@ -142,6 +153,8 @@ struct FileSearch<'a, 'm> {
     collector: &'a Collector<'m>,
     cancel: &'a CancellationToken,
     hits: Hits,
+    /// How many matches are kept; the others are only counted.
+    keep: usize,
     is_binary: bool,
     /// How many lines are still wanted after the last match that is kept.
     after: usize,
@@ -152,7 +165,7 @@ impl Sink for FileSearch<'_, '_> {
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.hits.matches += 1;
-        if self.hits.kept < self.collector.max_matches {
+        if self.hits.kept < self.keep {
             self.hits.kept += 1;
             self.after = self.collector.context;
             let line = without_end(found.bytes());
@@ -167,7 +180,7 @@ impl Sink for FileSearch<'_, '_> {
         let is_after = *around.kind() == grep_searcher::SinkContextKind::After;
         let is_wanted = match is_after {
             true => self.after > 0,
-            false => self.hits.kept < self.collector.max_matches,
+            false => self.hits.kept < self.keep,
         };
         if is_wanted {
             self.after = self.after.saturating_sub(usize::from(is_after));
@@ -229,10 +242,6 @@ mod tests {
         assert!(!cut(&[0x80; 600], 300).is_empty());
     }
 
-    fn hits(kept: usize) -> Hits {
-        Hits { matches: kept as u64, lines: Vec::new(), kept }
-    }
-
     #[test]
     fn what_is_kept_does_not_depend_on_the_order() {
         let files = [("a", 1), ("b", 3), ("c", 4), ("d", 1), ("e", 9)];
@@ -244,7 +253,10 @@ mod tests {
                     files.reverse();
                 }
                 let mut collected = Collected { max_matches: 5, ..Collected::default() };
-                files.iter().for_each(|(name, kept)| collected.add(name.into(), hits(*kept)));
+                for (name, matches) in files {
+                    let kept = if collected.is_full_before(Path::new(name)) { 0 } else { matches };
+                    collected.add(name.into(), Hits { matches: matches as u64, lines: Vec::new(), kept });
+                }
                 let kept: Vec<_> = collected.kept.keys().map(|path| path.to_str().unwrap()).collect();
                 assert_eq!(kept, ["a", "b", "c"]);
                 assert_eq!((collected.matches, collected.files, collected.shown()), (18, 5, 5));
