@@ -55,5 +55,6 @@ pub use process::{CommandLine, Ended, Process};
 pub use project_id::{Found, Identity, LookUp, Note, ProjectId, Projects, project_hash};
 pub use trust::{Decider, Trust, TrustLevel, TrustQuery, TrustRule, TrustedFolders};
 pub use write::{
-    Creation, create_private_atomically, create_private_folder, may_write_in, write_private_atomically,
+    Creation, check_replaceable, create_private_atomically, create_private_folder, keep_permissions,
+    may_write_in, write_private_atomically,
 };
