@@ -1,7 +1,8 @@
 //! Collects matches from several threads: all are counted, and the first by path and line are kept.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,9 +16,6 @@ const LINE: usize = 500;
 
 /// The most that a search holds of one file, in bytes: its longest line.
 const MAX_HELD: usize = 64 << 20;
-
-/// After how many matches in one file it is asked again whether anybody still waits.
-const ASK_EVERY: u64 = 1024;
 
 /// A line that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,8 +81,10 @@ impl<'m> Collector<'m> {
     pub(super) fn search(&self, searcher: &mut Searcher, path: PathBuf, cancel: &CancellationToken) {
         let keep = if self.lock().is_full_before(&path) { 0 } else { self.max_matches };
         let mut search =
-            FileSearch { collector: self, cancel, hits: Hits::default(), keep, is_binary: false, after: 0 };
-        let result = searcher.search_path(self.matcher, &path, &mut search);
+            FileSearch { collector: self, hits: Hits::default(), keep, is_binary: false, after: 0 };
+        let result = File::open(&path).and_then(|file| {
+            searcher.search_reader(self.matcher, UntilCancelled { file, cancel }, &mut search)
+        });
         let FileSearch { hits, is_binary, .. } = search;
         if result.is_ok() && (is_binary || hits.matches == 0) {
             return;
@@ -151,7 +151,6 @@ fn end_of(lines: &[Line], matches: usize) -> usize {
 /// The search of one file.
 struct FileSearch<'a, 'm> {
     collector: &'a Collector<'m>,
-    cancel: &'a CancellationToken,
     hits: Hits,
     /// How many matches are kept; the others are only counted.
     keep: usize,
@@ -173,7 +172,7 @@ impl Sink for FileSearch<'_, '_> {
             let number = found.line_number().unwrap_or_default();
             self.hits.lines.push(Line { number, is_match: true, text: cut(line, at) });
         }
-        Ok(!(self.hits.matches.is_multiple_of(ASK_EVERY) && self.cancel.is_cancelled()))
+        Ok(true)
     }
 
     fn context(&mut self, _searcher: &Searcher, around: &SinkContext<'_>) -> io::Result<bool> {
@@ -194,6 +193,21 @@ impl Sink for FileSearch<'_, '_> {
     fn binary_data(&mut self, _searcher: &Searcher, _offset: u64) -> io::Result<bool> {
         self.is_binary = true;
         Ok(false)
+    }
+}
+
+/// A file that ends where nobody waits for it any more.
+struct UntilCancelled<'a> {
+    file: File,
+    cancel: &'a CancellationToken,
+}
+
+impl Read for UntilCancelled<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Ok(0);
+        }
+        self.file.read(buffer)
     }
 }
 
@@ -261,6 +275,20 @@ mod tests {
                 assert_eq!(kept, ["a", "b", "c"]);
                 assert_eq!((collected.matches, collected.files, collected.shown()), (18, 5, 5));
             }
+        }
+    }
+
+    #[test]
+    fn nobody_s_files_are_not_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "hit\nhit\n").unwrap();
+        let matcher = RegexMatcher::new("hit").unwrap();
+        let cancel = CancellationToken::new();
+        for expected in [2, 0] {
+            let collector = Collector::new(&matcher, 0, 10);
+            collector.search(&mut collector.searcher(), file.path().to_path_buf(), &cancel);
+            assert_eq!(collector.finish().matches, expected);
+            cancel.cancel();
         }
     }
 }
