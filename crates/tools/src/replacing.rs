@@ -342,13 +342,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_unique_piece_alone_is_changed(
-            before in "[ab\r\n ]{0,40}",
+            // A carriage return at its end would become part of a line end.
+            before in "([ab\r\n ]{0,40}[ab\n ])?",
             old in "[ab\n]{0,6}~[ab\n]{0,6}",
             after in "[ab\r\n ]{0,40}",
             new in "[ab~\n]{0,12}",
         ) {
-            // A carriage return at the end would become part of a line end.
-            prop_assume!(!before.ends_with('\r') && old != new);
+            prop_assume!(old != new);
             let text = format!("{before}{old}{after}");
             let replaced = replace_text(&text, &old, &new, ONCE).expect("it is there once");
             let middle = replaced.text.strip_prefix(&before).and_then(|rest| rest.strip_suffix(&after));
