@@ -2,6 +2,7 @@
 
 mod answers;
 mod failures;
+mod keeping;
 mod resuming;
 mod room;
 mod stopping;

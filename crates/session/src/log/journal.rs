@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::{CallId, Message, MessageId, Ordinal, Role, Timestamp};
 use serde_json::{Value, json};
 
-use super::entry::{encode_entry, encode_exact, encode_undo};
+use super::entry::{encode_entry, encode_exact, encode_state, encode_undo};
 use super::exact::is_legible;
 use super::file::{Durability, LogFile, LogHealth, is_full};
-use super::{Entry, EntryKind, LogError, Recovery, Replay, same_but_for_marks};
+use super::{CompactionState, Entry, EntryKind, LogError, Recovery, Replay, same_but_for_marks};
 use crate::write::gemini_cli::{encode_answered, encode_record};
 use crate::write::response_id;
 use crate::write::session::push_line;
@@ -162,6 +162,18 @@ impl Log {
         Ok(id)
     }
 
+    /// Records what compactions leave behind for the next ones, if it is news.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], and then nothing has happened.
+    pub fn keep_state(&mut self, state: &CompactionState, at: Option<Timestamp>) -> Result<(), LogError> {
+        match self.replay.state() {
+            Some(known) if known == state => Ok(()),
+            None if *state == CompactionState::default() => Ok(()),
+            _ => self.take_and_write(&encode_state(state, at)),
+        }
+    }
+
     /// Waits until everything is on the disk.
     ///
     /// # Errors
@@ -301,6 +313,8 @@ mod tests {
         };
         let mut log = Log::create(root.path(), &new("a")).expect("created");
         log.append(&said("1")).expect("appended");
+        let state = CompactionState { failures: 2, ..CompactionState::default() };
+        log.keep_state(&state, None).expect("kept");
         assert_eq!(log.take_warning(), None);
         assert_eq!(log.health(), &LogHealth::Recording);
         log.file.as_mut().expect("a file").fill_disk();
@@ -318,5 +332,6 @@ mod tests {
         let fork = log.fork(&root.path().join("other"), &new("b"), Some(&"2".into())).expect("forked");
         let ids: Vec<&str> = fork.replay().messages().iter().map(|message| message.id.as_str()).collect();
         assert_eq!(ids, ["1", "2"]);
+        assert_eq!(fork.replay().state(), Some(&state));
     }
 }
