@@ -7,3 +7,4 @@ mod resuming;
 mod room;
 mod stopping;
 mod support;
+mod unrecorded;

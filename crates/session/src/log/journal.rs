@@ -45,6 +45,15 @@ impl Log {
         }
     }
 
+    /// A log that has no file and says why.
+    pub(super) fn in_memory(path: PathBuf, why: &str) -> Self {
+        Self {
+            health: LogHealth::Off { reason: why.to_string() },
+            warning: Some(format!("this session is not recorded: {why}")),
+            ..Self::on(path, None)
+        }
+    }
+
     /// The same log, from now on as durable as this.
     #[must_use]
     pub fn with_durability(self, durability: Durability) -> Self {
@@ -269,8 +278,8 @@ impl Log {
         }
     }
 
-    /// Records no more, and says so once.
-    pub(super) fn switch_off(&mut self, error: &LogError) {
+    /// Records no more because the disk is full, and says so once.
+    fn switch_off(&mut self, error: &LogError) {
         let reason = error.to_string();
         self.warning = Some(format!("{reason}: the disk is full; this session is no longer recorded"));
         self.health = LogHealth::Off { reason };

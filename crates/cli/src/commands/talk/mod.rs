@@ -18,6 +18,7 @@ use longhaul_context::{BudgetSettings, Estimator};
 use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCount};
 use longhaul_engine::{BoxFuture, CalibrationFile, Counter, EngineError, Folder, Offline, Summariser};
 use longhaul_providers::HttpModel;
+use longhaul_session::LogHealth;
 use longhaul_workspace::Home;
 
 use crate::args::Color;
@@ -131,6 +132,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let place = open::surroundings(&opened.project, settings);
     let agent_settings = agent_settings(settings, &chosen, system, place, estimator);
     let files = Folder::new(opened.project.home.root());
+    let is_recorded = *opened.log.health() == LogHealth::Recording;
     reporter.begin(&opened, &chosen)?;
     let mut agent = Agent::on(opened.log, agent_settings);
     let summariser: Box<dyn Summariser + '_> = match &compressor {
@@ -147,7 +149,8 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             files: &files,
             counter: Some(&counter),
             telemetry: telemetry.as_deref(),
-            calibration: Some(&calibration),
+            // Where the session cannot be kept, neither can what it teaches.
+            calibration: is_recorded.then_some(&calibration),
             events: &|event| reporter.hear(event),
             now: &now,
             new_id: &new_id,
@@ -159,7 +162,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         other => other.into(),
     })?;
     reporter.conclude(&end, &chosen, started.elapsed())?;
-    into_result(end, &reporter.session())
+    into_result(end, reporter.recorded().as_deref())
 }
 
 /// How the agent works.
@@ -219,7 +222,7 @@ fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Chosen
 }
 
 /// Whether the program succeeds.
-fn into_result(end: TurnEnd, session: &str) -> anyhow::Result<()> {
+fn into_result(end: TurnEnd, recorded: Option<&str>) -> anyhow::Result<()> {
     match end {
         TurnEnd::Finished(FinishReason::Filtered) => {
             let error = anyhow!("the provider withheld the answer");
@@ -233,11 +236,9 @@ fn into_result(end: TurnEnd, session: &str) -> anyhow::Result<()> {
                 thousands(overflow.remaining.0),
                 thousands(overflow.window.0),
             );
-            let hint = format!(
-                "shorten it, or use a model with a larger window; it is kept in session {}",
-                visible(session)
-            );
-            Err(hinted(error, hint))
+            let kept = recorded.map(|session| format!("; it is kept in session {}", visible(session)));
+            let hint = "shorten it, or use a model with a larger window";
+            Err(hinted(error, format!("{hint}{}", kept.unwrap_or_default())))
         }
         TurnEnd::Failed(error) => Err(error.into()),
         TurnEnd::Cancelled => Err(Interrupted.into()),
