@@ -50,4 +50,5 @@ pub use project_id::{Found, Identity, LookUp, Note, ProjectId, Projects, project
 pub use trust::{Decider, Trust, TrustLevel, TrustQuery, TrustRule, TrustedFolders};
 pub use write::{
     Creation, create_private_atomically, create_private_folder, may_write_in, write_private_atomically,
+    write_private_cache,
 };
