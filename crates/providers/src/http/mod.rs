@@ -4,6 +4,7 @@ mod dial;
 mod network;
 mod proxy;
 mod tls;
+mod trust;
 
 pub use dial::{Connection, Dial, DialError, Dialling, Io, Target};
 pub use network::{HttpClient, Network};
