@@ -159,7 +159,7 @@ impl ModelError {
             }
             Self::Unreachable { .. } => "check the network, the endpoint's address and any proxy".into(),
             Self::NotAModel { .. } => "check the endpoint's address and any proxy in between".into(),
-            Self::Interrupted { .. } => "ask again; what had arrived is kept".into(),
+            Self::Interrupted { .. } => "ask again, or another model".into(),
         }
     }
 }

@@ -73,6 +73,13 @@ pub(crate) struct ModelOptions {
     pub(crate) ca_file: Option<PathBuf>,
 }
 
+impl ModelOptions {
+    /// Whether nothing of all this was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.model.is_none() && self.ca_file.is_none()
+    }
+}
+
 impl<'s> Models<'s> {
     /// The models that settings and environment offer. Nothing is connected yet. `warn` hears what does not count.
     pub(crate) fn load(
@@ -131,7 +138,7 @@ impl<'s> Models<'s> {
             return Err(hinted(anyhow!(error.clone()).context("no model is named"), hint));
         }
         chosen.map_err(|error| match asked {
-            Some(_) => error.into(),
+            Some(_) => explained(error),
             // Whoever named no model may not know which one this is.
             None => {
                 let hint = format!("{}, or name another model with -m", error.hint().trim_end_matches('?'));
@@ -139,6 +146,15 @@ impl<'s> Models<'s> {
             }
         })
     }
+}
+
+/// The error, with what to do where nobody is known to have the model.
+pub(crate) fn explained(error: ModelError) -> anyhow::Error {
+    let ModelError::UnknownModel { nearest, .. } = &error else { return error.into() };
+    const OWN: &str =
+        "a server of your own is named by OPENAI_BASE_URL, or by longhaul.providers in settings.json";
+    let hint = if nearest.is_empty() { OWN.to_string() } else { format!("{} {OWN}", error.hint()) };
+    hinted(error, hint)
 }
 
 /// Nobody should wonder why nothing happens.

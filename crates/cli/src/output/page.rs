@@ -1,6 +1,6 @@
 //! A page of text for people, built from top to bottom.
 
-use super::{Screen, bar, fit, pad, pad_left, thousands};
+use super::{Screen, bar, fit, pad, pad_left, thousands, wrapped};
 
 /// A page of text for people, built from top to bottom.
 pub(crate) struct Page {
@@ -85,6 +85,14 @@ impl Page {
         let room = self.screen.width.saturating_sub(mark_width + 3);
         let line = format!("  {} {}", self.screen.faint(&pad(mark, mark_width)), fit(&text.join(" "), room));
         self.line(&line);
+    }
+
+    /// A warning below its heading, on as many lines as it takes.
+    pub(crate) fn warning(&mut self, text: &str) {
+        for (place, line) in wrapped(text, self.screen.width.saturating_sub(4)).iter().enumerate() {
+            let indent = if place == 0 { "  " } else { "    " };
+            self.line(&self.screen.warning(&format!("{indent}{line}")));
+        }
     }
 
     /// How many of `count` things are not listed.

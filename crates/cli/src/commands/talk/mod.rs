@@ -159,7 +159,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         other => other.into(),
     })?;
     reporter.conclude(&end, &chosen, started.elapsed())?;
-    into_result(end, &reporter.session())
+    into_result(end, reporter)
 }
 
 /// How the agent works.
@@ -219,7 +219,8 @@ fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Chosen
 }
 
 /// Whether the program succeeds.
-fn into_result(end: TurnEnd, session: &str) -> anyhow::Result<()> {
+fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
+    let session = reporter.session();
     match end {
         TurnEnd::Finished(FinishReason::Filtered) => {
             let error = anyhow!("the provider withheld the answer");
@@ -235,11 +236,11 @@ fn into_result(end: TurnEnd, session: &str) -> anyhow::Result<()> {
             );
             let hint = format!(
                 "shorten it, or use a model with a larger window; it is kept in session {}",
-                visible(session)
+                visible(&session)
             );
             Err(hinted(error, hint))
         }
-        TurnEnd::Failed(error) => Err(error.into()),
+        TurnEnd::Failed(error) => Err(hinted(error.clone(), reporter.hint(&error))),
         TurnEnd::Cancelled => Err(Interrupted.into()),
     }
 }

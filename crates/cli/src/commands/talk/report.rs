@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use longhaul_agent::{Event, TurnEnd};
-use longhaul_conversation::{FinishReason, Usage};
+use longhaul_conversation::{FinishReason, ModelError, Usage};
 use longhaul_engine::Event as Compacting;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -61,6 +61,11 @@ impl Reporter {
     /// The id of the session.
     pub(super) fn session(&self) -> String {
         self.heard().session.as_str().unwrap_or_default().to_string()
+    }
+
+    /// What to do about a failure; whoever has read half of an answer wants to know whether it is lost.
+    pub(super) fn hint(&self, error: &ModelError) -> String {
+        self.heard().hint(error)
     }
 
     /// Where nobody reads any more, nothing more need be said.
@@ -181,7 +186,7 @@ impl Reporter {
             result["finish_reason"] = json::finish_reason(end);
             result["cost"] = json!({"answer": cost, "compactions": heard.compaction_cost});
             if let TurnEnd::Failed(error) = end {
-                result["error"] = json!({"message": error.to_string(), "hint": error.hint()});
+                result["error"] = json!({"message": error.to_string(), "hint": heard.hint(error)});
             }
             self.print_result(&mut heard, result);
         }
@@ -245,6 +250,11 @@ impl Reporter {
 }
 
 impl Heard {
+    fn hint(&self, error: &ModelError) -> String {
+        let kept = if self.text.is_empty() { "" } else { "; what has arrived is kept in the session" };
+        format!("{}{kept}", error.hint())
+    }
+
     /// Prints at once; the first failure is kept and ends the turn.
     fn print(&mut self, text: &str) {
         if self.broken.is_some() {
