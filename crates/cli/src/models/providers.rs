@@ -201,6 +201,7 @@ mod tests {
     use super::*;
     use crate::settings::Provenance;
     use longhaul_conversation::TokenCount;
+    use std::time::Duration;
 
     fn stated(name: &str, endpoint: &str) -> StatedProvider {
         let endpoint = (!endpoint.is_empty()).then(|| (endpoint.to_string(), Provenance::Default));
@@ -302,6 +303,15 @@ mod tests {
             assert!(error.contains(&format!("{provider}.keyVariable names no variable")), "{error}");
             assert!(!error.contains("secret") && !error.contains("AIza"), "{error}");
         }
+    }
+
+    #[test]
+    fn patience_is_each_providers_own() {
+        let hasty =
+            StatedProvider { idle: Some(Duration::from_secs(7)), ..stated("mine", "http://localhost:1") };
+        let both = providers(&[hasty], &[]);
+        assert_eq!(both.choose("mine/m").expect("known").provider.idle, Duration::from_secs(7));
+        assert_eq!(both.choose("gemini/m").expect("known").provider.idle, Duration::from_secs(180));
     }
 
     #[test]

@@ -4,5 +4,6 @@ mod answers;
 mod failures;
 mod resuming;
 mod room;
+mod secure;
 mod stopping;
 mod support;

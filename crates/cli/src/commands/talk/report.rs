@@ -294,9 +294,8 @@ fn in_words(event: &Compacting) -> Option<String> {
             let cost = if spend.money > 0.0 { format!(", ${:.4}", spend.money) } else { String::new() };
             format!("compacted: {} tokens, now {}{cost}", thousands(before.0), thousands(after.0))
         }
-        Compacting::FellBack { reason, .. } => format!("Longhaul writes the snapshot itself: {reason}"),
         Compacting::Refused { reason, .. } => format!("not compacted: {reason}"),
-        Compacting::NotSaved { file, reason } => format!("{file} could not be saved: {reason}"),
+        // What went less well than it should is told by a warning when all is done.
         _ => return None,
     })
 }
