@@ -108,6 +108,14 @@ fn an_answer_that_breaks_off_is_kept() {
 }
 
 #[test]
+fn a_stream_that_stalls_is_not_waited_for_forever() {
+    let stalls = gemini::texts(&["Hel", "lo."]).only(1, Step::Stall);
+    let desk = Desk::gemini([stalls]);
+    desk.settings(r#"{"longhaul": {"providers": {"gemini": {"idleSeconds": 1}}}}"#);
+    desk.check_fails(&["-p", "hi"], &["the answer broke off: nothing arrived for 1 s", "is kept"]);
+}
+
+#[test]
 fn a_key_in_the_wrong_place_is_not_repeated() {
     let mut desk = Desk::gemini([]);
     for wrong in [
