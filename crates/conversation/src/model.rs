@@ -148,9 +148,6 @@ impl ModelError {
             Self::UnknownModel { nearest, .. } if nearest.is_empty() => "check the model's name".into(),
             Self::UnknownModel { nearest, .. } => format!("did you mean {}?", nearest.join(" or ")),
             Self::Refused { .. } => "change the request: the same one would be refused again".into(),
-            Self::Unreachable { reason, .. } if reason.starts_with("certificate file") => {
-                "name a readable file of certificates in PEM form with --ca-file".into()
-            }
             Self::Unreachable { reason, .. } if reason.contains("vouches for its certificate") => {
                 "if that is its own certificate, or a proxy's, name a file with it by --ca-file".into()
             }

@@ -47,7 +47,10 @@ mod sse;
 mod wire;
 
 pub use client::HttpModel;
-pub use http::{Connection, Dial, DialError, Dialling, HttpClient, Io, Network, Proxies, Target};
+pub use http::{
+    Certificates, CertificatesError, Connection, Dial, DialError, Dialling, HttpClient, Io, Network, Proxies,
+    Target,
+};
 pub use names::{Choice, choose, compressor_for, nearest_models, resolve_alias};
 pub use prices::{CacheWriting, MicroDollars, Prices, Rates, cost, known_prices};
 pub use retry::{RetrySettings, Surroundings, Waiting};

@@ -135,11 +135,10 @@ impl Endpoint {
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
         let fail = |reason| EndpointError { text: without_secrets(text), reason };
         let trimmed = text.trim().trim_end_matches('/');
-        let base: Uri = trimmed.parse().map_err(|_| fail("it cannot be read"))?;
-        match base.scheme_str() {
-            Some("http" | "https") => {}
-            _ => return Err(fail("it must begin with https:// or http://")),
+        if !trimmed.starts_with("https://") && !trimmed.starts_with("http://") {
+            return Err(fail("it must begin with https:// or http://"));
         }
+        let base: Uri = trimmed.parse().map_err(|_| fail("it cannot be read"))?;
         let authority = base.authority().map_or("", |authority| authority.as_str());
         if authority.contains('@') {
             return Err(fail("a name or password does not belong into it"));

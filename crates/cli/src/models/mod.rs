@@ -9,7 +9,7 @@ use anyhow::anyhow;
 use clap::Args;
 use longhaul_conversation::{ModelError, TokenCount, WindowSource, context_window};
 use longhaul_providers::{
-    HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
+    Certificates, HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
 };
 use longhaul_workspace::{TrustQuery, TrustedFolders};
 
@@ -92,8 +92,11 @@ impl<'s> Models<'s> {
         let proxies = Proxies::from_variables(|name| std::env::var(name).ok()).map_err(|reason| {
             hinted(anyhow!("the proxy cannot be used: {reason}"), "correct or unset that variable")
         })?;
-        let ca_file = ca_file.map(Path::to_path_buf);
-        let client = HttpClient::new(Network { proxies, ca_file, ..Network::default() });
+        let certificates =
+            ca_file.map_or(Ok(Certificates::default()), Certificates::read).map_err(|error| {
+                hinted(error, "name a readable file of certificates in PEM form with --ca-file")
+            })?;
+        let client = HttpClient::new(Network { proxies, certificates, ..Network::default() });
         Ok(Self { providers, client, settings, color })
     }
 

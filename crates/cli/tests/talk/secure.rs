@@ -42,7 +42,10 @@ fn nobody_else_is_told_anything() {
     desk.write("work/empty.pem", "");
     desk.check_fails(&["-p", "hi", "--ca-file", "empty.pem"], &["empty.pem: it is empty", "PEM"]);
     desk.check_fails(&["-p", "hi", "--ca-file", "gone.pem"], &["gone.pem: No such file", "PEM"]);
-    assert!(desk.server.requests().is_empty());
+    assert!(
+        desk.server.requests().is_empty() && desk.sessions().len() == 1,
+        "nothing is begun that cannot go on"
+    );
     let expired = Certificate::self_signed(HERE, Validity::Expired);
     let desk = desk_with(Wire::Gemini, &expired);
     desk.write("work/expired.pem", expired.pem());

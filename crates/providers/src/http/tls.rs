@@ -1,7 +1,6 @@
-//! TLS, with the system's certificates and the user's, which are only read when they are needed.
+//! TLS, with the user's certificates and the system's, which are only read when they are needed.
 
 use std::io;
-use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use rustls::ClientConfig;
@@ -10,21 +9,21 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
 use super::dial::{DialError, Io};
-use super::trust::{Trust, distrust};
+use super::trust::{Certificates, Trust, distrust};
 
 pub(super) struct Tls {
-    ca_file: Option<PathBuf>,
+    named: Certificates,
     connector: OnceLock<Result<TlsConnector, DialError>>,
 }
 
 impl Tls {
-    pub(super) fn new(ca_file: Option<PathBuf>) -> Self {
-        Self { ca_file, connector: OnceLock::new() }
+    pub(super) fn new(named: Certificates) -> Self {
+        Self { named, connector: OnceLock::new() }
     }
 
     /// Speaks TLS with `host` over `io`.
     pub(super) async fn secure<I: Io>(&self, io: I, host: &str) -> Result<TlsStream<I>, DialError> {
-        let connector = self.connector.get_or_init(|| make_connector(self.ca_file.as_deref())).clone()?;
+        let connector = self.connector.get_or_init(|| make_connector(self.named.clone())).clone()?;
         let name = ServerName::try_from(host.to_string())
             .map_err(|_| DialError::lasting(format!("{host:?} is no name of a host")))?;
         connector.connect(name, io).await.map_err(|error| judge(&error))
@@ -39,9 +38,9 @@ fn judge(error: &io::Error) -> DialError {
     }
 }
 
-fn make_connector(ca_file: Option<&Path>) -> Result<TlsConnector, DialError> {
+fn make_connector(named: Certificates) -> Result<TlsConnector, DialError> {
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let trust = Trust::load(ca_file, provider.clone())?;
+    let trust = Trust::load(named, provider.clone())?;
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("ring supports the default versions")

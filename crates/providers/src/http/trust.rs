@@ -1,7 +1,7 @@
 //! Whom to trust: servers that an authority vouches for, and servers whose own certificate the user names.
 
 use std::io::Cursor;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rustls::client::WebPkiServerVerifier;
@@ -15,21 +15,61 @@ use rustls::{CertificateError, DigitallySignedStruct, OtherError, RootCertStore,
 
 use super::dial::DialError;
 
-/// The system's authorities, and the certificates of a file.
+/// Certificates that are trusted beside the system's. Each counts as an authority, and as that of the very server that
+/// shows it.
+#[derive(Clone, Debug, Default)]
+pub struct Certificates(Vec<CertificateDer<'static>>);
+
+/// Why a file says of nobody that they can be trusted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("certificate file {}: {reason}", .file.display())]
+pub struct CertificatesError {
+    /// The file.
+    pub file: PathBuf,
+    /// What is wrong with it.
+    pub reason: String,
+}
+
+impl Certificates {
+    /// Reads a file of certificates in PEM form. One without any, or with one that cannot be used, is an error.
+    pub fn read(path: &Path) -> Result<Self, CertificatesError> {
+        let failed = |reason: String| CertificatesError { file: path.to_path_buf(), reason };
+        let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
+        if bytes.trim_ascii().is_empty() {
+            return Err(failed("it is empty".into()));
+        }
+        let mut certificates = Vec::new();
+        for certificate in CertificateDer::pem_reader_iter(Cursor::new(bytes)) {
+            let number = certificates.len() + 1;
+            let certificate = certificate.map_err(|error| {
+                failed(format!("certificate {number} cannot be read: {}", in_words(&error)))
+            })?;
+            RootCertStore::empty()
+                .add(certificate.clone())
+                .map_err(|error| failed(format!("certificate {number} cannot be used: {error}")))?;
+            certificates.push(certificate);
+        }
+        if certificates.is_empty() {
+            return Err(failed("there is no certificate in PEM form in it".into()));
+        }
+        Ok(Self(certificates))
+    }
+}
+
+/// The system's authorities, and the certificates that the user names.
 #[derive(Debug)]
 pub(super) struct Trust {
     authorities: Arc<WebPkiServerVerifier>,
-    /// The certificates of the user's file. Each counts as an authority, and as that of the very server that shows it.
-    named: Vec<CertificateDer<'static>>,
+    named: Certificates,
 }
 
 impl Trust {
-    /// Reads the system's certificates, and those of the user's file.
-    pub(super) fn load(ca_file: Option<&Path>, provider: Arc<CryptoProvider>) -> Result<Self, DialError> {
+    /// Reads the system's certificates.
+    pub(super) fn load(named: Certificates, provider: Arc<CryptoProvider>) -> Result<Self, DialError> {
         let mut roots = RootCertStore::empty();
         // A certificate that cannot be read trusts nobody; the others still do their work.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-        let named = ca_file.map_or(Ok(Vec::new()), |path| read_file(path, &mut roots))?;
+        roots.add_parsable_certificates(named.0.iter().cloned());
         if roots.is_empty() {
             let reason =
                 "there are no certificate authorities on this system; name a file of them with --ca-file";
@@ -40,30 +80,6 @@ impl Trust {
             .expect("there are authorities, and no lists of what was revoked");
         Ok(Self { authorities, named })
     }
-}
-
-/// The certificates of a file, each of them added to the authorities.
-fn read_file(path: &Path, roots: &mut RootCertStore) -> Result<Vec<CertificateDer<'static>>, DialError> {
-    let failed =
-        |reason: String| DialError::lasting(format!("certificate file {}: {reason}", path.display()));
-    let bytes = std::fs::read(path).map_err(|error| failed(error.to_string()))?;
-    if bytes.trim_ascii().is_empty() {
-        return Err(failed("it is empty".into()));
-    }
-    let mut named = Vec::new();
-    for certificate in CertificateDer::pem_reader_iter(Cursor::new(bytes)) {
-        let number = named.len() + 1;
-        let certificate = certificate
-            .map_err(|error| failed(format!("certificate {number} cannot be read: {}", in_words(&error))))?;
-        roots
-            .add(certificate.clone())
-            .map_err(|error| failed(format!("certificate {number} cannot be used: {error}")))?;
-        named.push(certificate);
-    }
-    if named.is_empty() {
-        return Err(failed("there is no certificate in PEM form in it".into()));
-    }
-    Ok(named)
 }
 
 /// What is wrong with a text in PEM form.
@@ -87,7 +103,7 @@ impl ServerCertVerifier for Trust {
         match self.authorities.verify_server_cert(shown, intermediates, name, ocsp_response, now) {
             // The dates of a certificate are looked at before anyone asks who vouches for it, so only the name is left.
             Err(rustls::Error::InvalidCertificate(error))
-                if is_without_voucher(&error) && self.named.contains(shown) =>
+                if is_without_voucher(&error) && self.named.0.contains(shown) =>
             {
                 verify_server_name(&ParsedCertificate::try_from(shown)?, name)?;
                 Ok(ServerCertVerified::assertion())
@@ -163,11 +179,9 @@ mod tests {
     fn check_file(text: &str, expected: &str) {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), text).expect("written");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let error = Trust::load(Some(file.path()), provider).expect_err("there is nobody to trust in it");
-        assert!(error.is_lasting, "{error}");
-        let place = format!("certificate file {}: ", file.path().display());
-        assert_eq!(error.reason.strip_prefix(&place), Some(expected), "{error}");
+        let error = Certificates::read(file.path()).expect_err("there is nobody to trust in it");
+        assert_eq!(error.reason, expected);
+        assert!(error.to_string().starts_with(&format!("certificate file {}: ", file.path().display())));
     }
 
     #[test]
@@ -186,9 +200,7 @@ mod tests {
 
     #[test]
     fn a_file_must_be_there() {
-        let missing = Path::new("/longhaul/no/such/file.pem");
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let error = Trust::load(Some(missing), provider).expect_err("it is not there");
-        assert!(error.is_lasting && error.reason.contains("file.pem: No such file"), "{error}");
+        let error = Certificates::read(Path::new("/longhaul/no/such/file.pem")).expect_err("it is not there");
+        assert!(error.reason.contains("No such file"), "{error}");
     }
 }

@@ -1,10 +1,7 @@
 //! Calls over TLS: whom to trust, and what is said of the others.
 
-use std::io::Write;
-use std::path::Path;
-
 use longhaul_conversation::ModelError;
-use longhaul_providers::{HttpClient, HttpModel, Network, Proxies, RetrySettings, WireFormat};
+use longhaul_providers::{Certificates, HttpClient, HttpModel, Network, Proxies, RetrySettings, WireFormat};
 use longhaul_testkit::fake_provider::{Authority, Certificate, FakeProvider, Validity};
 use tempfile::NamedTempFile;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
@@ -15,14 +12,12 @@ use crate::support::{ask, provider_at, question, surroundings, text_of, texts};
 const FORMAT: WireFormat = WireFormat::Anthropic;
 const HERE: &str = "127.0.0.1";
 
-fn file_of(text: &str) -> NamedTempFile {
-    let mut file = NamedTempFile::new().expect("a file");
-    file.write_all(text.as_bytes()).expect("written");
-    file
-}
-
-fn model_at(url: &str, proxies: Proxies, ca_file: &Path) -> HttpModel {
-    let network = Network { proxies, ca_file: Some(ca_file.to_path_buf()), ..Network::default() };
+/// A model at an address where the certificates in `trusted` are named.
+fn model_at(url: &str, proxies: Proxies, trusted: &str) -> HttpModel {
+    let file = NamedTempFile::new().expect("a file");
+    std::fs::write(file.path(), trusted).expect("written");
+    let certificates = Certificates::read(file.path()).expect("certificates");
+    let network = Network { proxies, certificates, ..Network::default() };
     let once = RetrySettings { attempts: 1, ..RetrySettings::default() };
     HttpModel::new(provider_at(url, FORMAT), HttpClient::new(network), surroundings()).with_retry(once)
 }
@@ -30,9 +25,7 @@ fn model_at(url: &str, proxies: Proxies, ca_file: &Path) -> HttpModel {
 /// What comes of asking a server that shows `certificate` where those in `trusted` are named.
 async fn ask_trusting(certificate: &Certificate, trusted: &str) -> Result<String, (String, String)> {
     let server = FakeProvider::start_secure(certificate, [texts(FORMAT, &["hello"])]);
-    let file = file_of(trusted);
-    let (answer, error) =
-        ask(&model_at(&server.url(), Proxies::default(), file.path()), question(FORMAT)).await;
+    let (answer, error) = ask(&model_at(&server.url(), Proxies::default(), trusted), question(FORMAT)).await;
     match error {
         None => Ok(text_of(answer)),
         Some(error) => {
@@ -99,14 +92,6 @@ async fn what_has_expired_is_not_trusted_whoever_names_it() {
 }
 
 #[tokio::test]
-async fn a_file_without_certificates_is_named() {
-    let server = Certificate::self_signed(HERE, Validity::Current);
-    let (reason, hint) = ask_trusting(&server, "no certificate").await.expect_err("nobody is named");
-    assert!(reason.ends_with(": there is no certificate in PEM form in it"), "{reason}");
-    assert!(hint.contains("PEM"), "{hint}");
-}
-
-#[tokio::test]
 async fn a_tunnel_leads_to_the_host_that_was_asked_for() {
     let authority = Authority::default();
     let certificate = authority.sign("model.test", Validity::Current);
@@ -125,8 +110,7 @@ async fn a_tunnel_leads_to_the_host_that_was_asked_for() {
         copy_bidirectional(&mut near, &mut far).await.ok();
     });
     let proxies = Proxies::from_variables(|name| (name == "HTTPS_PROXY").then(|| proxy.clone()));
-    let file = file_of(&authority.pem());
-    let model = model_at("https://model.test", proxies.expect("a proxy"), file.path());
+    let model = model_at("https://model.test", proxies.expect("a proxy"), &authority.pem());
     let (answer, error) = ask(&model, question(FORMAT)).await;
     assert_eq!((error, text_of(answer).as_str()), (None, "hello"));
     assert_eq!(server.requests()[0].target, "/v1/messages");
