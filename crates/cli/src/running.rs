@@ -13,6 +13,7 @@ pub(crate) struct Interrupted;
 /// The exit code of a program that the user stopped with Ctrl-C.
 const BY_USER: u8 = 130;
 /// The exit code of a program that the system, or another program, asked to end.
+#[cfg(unix)]
 const BY_REQUEST: u8 = 143;
 
 /// How the program was stopped last. Signals are for the whole program, and so is this.
