@@ -186,7 +186,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         other => other.into(),
     })?;
     reporter.conclude(&end, &chosen, started.elapsed())?;
-    into_result(end, reporter.recorded().as_deref())
+    into_result(end, reporter)
 }
 
 /// How the agent works.
@@ -248,7 +248,8 @@ fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Chosen
 }
 
 /// Whether the program succeeds.
-fn into_result(end: TurnEnd, recorded: Option<&str>) -> anyhow::Result<()> {
+fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
+    let recorded = reporter.recorded();
     match end {
         TurnEnd::Finished(FinishReason::Filtered) => {
             let error = anyhow!("the provider withheld the answer");
@@ -262,11 +263,11 @@ fn into_result(end: TurnEnd, recorded: Option<&str>) -> anyhow::Result<()> {
                 thousands(overflow.remaining.0),
                 thousands(overflow.window.0),
             );
-            let kept = recorded.map(|session| format!("; it is kept in session {}", visible(session)));
+            let kept = recorded.map(|session| format!("; it is kept in session {}", visible(&session)));
             let hint = "shorten it, or use a model with a larger window";
             Err(hinted(error, format!("{hint}{}", kept.unwrap_or_default())))
         }
-        TurnEnd::Failed(error) => Err(error.into()),
+        TurnEnd::Failed(error) => Err(hinted(error.clone(), reporter.hint(&error))),
         TurnEnd::Cancelled => Err(Interrupted.into()),
         TurnEnd::Stopped { reason } => Err(anyhow!("a hook stopped the turn: {}", visible(&reason))),
         TurnEnd::Blocked { reason } => {
