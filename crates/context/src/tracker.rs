@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::extract::{Gathered, Pool};
 use crate::snapshot::{Section, Snapshot, parse_snapshot};
+use crate::typed::{said_units, typed_texts};
 use crate::user_words::UserWords;
 use crate::{Asks, Ledger, Pins};
 
@@ -101,8 +102,9 @@ impl Tracker {
         if let Some(snapshot) = own_snapshot(message) {
             return self.take_over(&snapshot);
         }
-        self.pins.observe(message);
-        self.asks.observe(message);
+        let typed: Vec<_> = typed_texts(message).map(|text| (text, said_units(text))).collect();
+        self.pins.observe_said(message, &typed);
+        self.asks.observe_said(message, &typed);
         self.ledger.observe(message);
         self.words.observe(message, at);
         vec![(Gathered::of(message), at)]

@@ -11,6 +11,7 @@ use crate::truncate::grouped;
 /// What people typed, message by message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct UserWords {
+    /// In the order of the conversation, each message once.
     said: Vec<Said>,
 }
 
@@ -67,12 +68,13 @@ impl UserWords {
         } else {
             (text, 0)
         };
-        match self.said.iter_mut().find(|said| said.at == at) {
-            Some(said) => {
+        match self.said.binary_search_by_key(&at, |said| said.at) {
+            Ok(place) => {
+                let said = &mut self.said[place];
                 said.text.push('\n');
                 said.text.push_str(&text);
             }
-            None => self.said.push(Said { at, text, left_out }),
+            Err(place) => self.said.insert(place, Said { at, text, left_out }),
         }
     }
 

@@ -15,4 +15,5 @@ pub(crate) use gather::Gathered;
 pub(crate) use lines::count_plain_words;
 pub(crate) use pool::Pool;
 pub(crate) use select::{Choice, choose_lines};
+pub(crate) use table::hash_text;
 pub(crate) use weigh::{USUAL_BUDGET, weigh_anchors};
