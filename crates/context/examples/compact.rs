@@ -124,7 +124,7 @@ fn generate(bytes: usize) -> String {
         if nth % 50 == 0 {
             let text = format!("Please look at part {nth} and fix what is broken there.");
             let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
-            put(&mut history, "user", format!("u{nth}"), message);
+            put(&mut history, "user", &format!("u{nth}"), &message);
         }
         let path = format!("/home/dev/project/src/module_{}/file_{}.rs", dice.below(40), dice.below(200));
         let tool = if dice.below(3) == 0 { "Bash" } else { "Read" };
@@ -137,16 +137,16 @@ fn generate(bytes: usize) -> String {
             "id": format!("msg_{nth}"), "role": "assistant", "model": "claude-sonnet-4-5", "content": content,
             "usage": {"input_tokens": 10, "cache_read_input_tokens": nth * 100, "output_tokens": 50},
         });
-        put(&mut history, "assistant", format!("a{nth}"), message);
+        put(&mut history, "assistant", &format!("a{nth}"), &message);
         let size = 8_000 + dice.below(12_000);
         let result = json!({"type": "tool_result", "tool_use_id": call, "content": output(&mut dice, size)});
-        put(&mut history, "user", format!("r{nth}"), json!({"role": "user", "content": [result]}));
+        put(&mut history, "user", &format!("r{nth}"), &json!({"role": "user", "content": [result]}));
         nth += 1;
     }
     history
 }
 
-fn put(history: &mut String, kind: &str, id: String, message: Value) {
+fn put(history: &mut String, kind: &str, id: &str, message: &Value) {
     let entry = json!({
         "isSidechain": false, "userType": "external", "cwd": "/home/dev/project", "sessionId": "bench",
         "version": "2.0.0", "type": kind, "uuid": id, "timestamp": "2026-01-01T00:00:00.000Z", "message": message,
@@ -162,13 +162,13 @@ fn generate_prose(bytes: usize, size: usize) -> String {
     while history.len() < bytes {
         let content = json!([{"type": "text", "text": prose(&mut dice, size)}]);
         if nth % 2 == 0 {
-            put(&mut history, "user", format!("u{nth}"), json!({"role": "user", "content": content}));
+            put(&mut history, "user", &format!("u{nth}"), &json!({"role": "user", "content": content}));
         } else {
             let message = json!({
                 "id": format!("msg_{nth}"), "role": "assistant", "model": "claude-sonnet-4-5", "content": content,
                 "usage": {"input_tokens": 10, "cache_read_input_tokens": nth * 100, "output_tokens": 50},
             });
-            put(&mut history, "assistant", format!("a{nth}"), message);
+            put(&mut history, "assistant", &format!("a{nth}"), &message);
         }
         nth += 1;
     }

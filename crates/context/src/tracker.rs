@@ -2,10 +2,10 @@
 
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 
-use longhaul_conversation::{Body, Message, Ordinal, Origin};
+use longhaul_conversation::{Body, Message, Ordinal, Origin, Part};
 use serde::{Deserialize, Serialize};
 
-use crate::extract::{Gathered, Pool};
+use crate::extract::{Gathered, Pool, quotable_parts, quoted_len};
 use crate::snapshot::{Section, Snapshot, parse_snapshot};
 use crate::typed::{said_units, typed_texts};
 use crate::user_words::UserWords;
@@ -58,8 +58,9 @@ impl Tracker {
 
     /// Takes in one message.
     pub fn observe(&mut self, message: &Message) {
-        for (lines, at) in self.listen(message) {
-            self.pool.take_in(lines, at);
+        match self.listen(message) {
+            Lines::Said(at) => self.pool.take_in(Gathered::of(&message.parts), at),
+            Lines::Quoted(quoted) => quoted.into_iter().for_each(|(lines, at)| self.pool.take_in(lines, at)),
         }
     }
 
@@ -81,33 +82,43 @@ impl Tracker {
         std::thread::scope(|scope| {
             let (sender, receiver) = sync_channel(MOST_WAITING);
             let follower = scope.spawn(move || {
-                receiver.into_iter().for_each(|(lines, at)| pool.take_in(lines, at));
+                for (lines, at) in receiver.into_iter().flat_map(|batch: Batch| batch.lines) {
+                    pool.take_in(lines.cut(), at);
+                }
                 pool
             });
+            let mut batch = Batch::default();
             let produced = produce(&mut |message| {
-                for (lines, at) in self.listen(message) {
-                    hand_over(&sender, lines, at, root.as_deref());
+                match self.listen(message) {
+                    Lines::Said(at) => batch.add(ToCut::Parts(quotable_parts(message)), at),
+                    Lines::Quoted(quoted) => {
+                        quoted.into_iter().for_each(|(lines, at)| batch.add(ToCut::Lines(lines), at));
+                    }
+                }
+                if batch.size >= BATCH {
+                    hand_over(&sender, std::mem::take(&mut batch), root.as_deref());
                 }
             });
+            hand_over(&sender, batch, root.as_deref());
             drop(sender);
             self.pool = follower.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             produced
         })
     }
 
-    /// Takes in a message, but for the lines that belong in the pool: these are returned.
-    fn listen(&mut self, message: &Message) -> Vec<(Gathered, Ordinal)> {
+    /// Takes in a message, but for the lines that belong in the pool: these are told.
+    fn listen(&mut self, message: &Message) -> Lines {
         let at = message.ordinal.unwrap_or(Ordinal(self.last + 1));
         self.last = self.last.max(at.0);
         if let Some(snapshot) = own_snapshot(message) {
-            return self.take_over(&snapshot);
+            return Lines::Quoted(self.take_over(&snapshot));
         }
         let typed: Vec<_> = typed_texts(message).map(|text| (text, said_units(text))).collect();
         self.pins.observe_said(message, &typed);
         self.asks.observe_said(message, &typed);
         self.ledger.observe(message);
         self.words.observe(message, at);
-        vec![(Gathered::of(message), at)]
+        Lines::Said(at)
     }
 
     /// The standing instructions.
@@ -161,20 +172,70 @@ impl Tracker {
         let words_from = lines.iter().position(|line| line.starts_with(USER_SAID)).unwrap_or(lines.len());
         if words_from < lines.len() {
             let words = lines[words_from..].join("\n");
-            self.words.add(at, words.trim_start_matches(USER_SAID).to_string());
+            self.words.add(at, words.trim_start_matches(USER_SAID));
         }
     }
 }
 
-/// How many messages may wait for the second thread.
+/// The lines of a message that belong in the pool.
+enum Lines {
+    /// All that it says.
+    Said(Ordinal),
+    /// What an earlier snapshot says.
+    Quoted(Vec<(Gathered, Ordinal)>),
+}
+
+/// Lines on their way to the pool.
+enum ToCut {
+    /// The parts of a message, which are still to be cut into lines.
+    Parts(Vec<Part>),
+    Lines(Gathered),
+}
+
+impl ToCut {
+    fn cut(self) -> Gathered {
+        match self {
+            Self::Parts(parts) => Gathered::of(&parts),
+            Self::Lines(lines) => lines,
+        }
+    }
+}
+
+/// Messages that are handed over together: to wake the second thread takes longer than to read a short message.
+#[derive(Default)]
+struct Batch {
+    lines: Vec<(ToCut, Ordinal)>,
+    size: usize,
+}
+
+impl Batch {
+    fn add(&mut self, lines: ToCut, at: Ordinal) {
+        self.size += match &lines {
+            ToCut::Parts(parts) => MESSAGE + parts.iter().map(quoted_len).sum::<usize>(),
+            ToCut::Lines(lines) => MESSAGE + lines.text().len(),
+        };
+        self.lines.push((lines, at));
+    }
+}
+
+/// How many bytes are handed over together at least.
+const BATCH: usize = 16_000;
+/// What a message counts beside its bytes.
+const MESSAGE: usize = 200;
+/// How many batches may wait for the second thread.
 const MOST_WAITING: usize = 64;
 
 /// Hands lines over to the second thread. Where it lags behind, some of its work is done here instead of waiting.
-fn hand_over(sender: &SyncSender<(Gathered, Ordinal)>, lines: Gathered, at: Ordinal, root: Option<&str>) {
-    if let Err(TrySendError::Full((mut lines, at))) = sender.try_send((lines, at)) {
-        lines.find_anchors(root);
+fn hand_over(sender: &SyncSender<Batch>, batch: Batch, root: Option<&str>) {
+    if let Err(TrySendError::Full(batch)) = sender.try_send(batch) {
+        let cut = |(lines, at): (ToCut, Ordinal)| {
+            let mut lines = lines.cut();
+            lines.find_anchors(root);
+            (ToCut::Lines(lines), at)
+        };
+        let lines = batch.lines.into_iter().map(cut).collect();
         // It only hangs up when it panics, and that is told where it is waited for.
-        let _ = sender.send((lines, at));
+        let _ = sender.send(Batch { lines, size: batch.size });
     }
 }
 
@@ -197,7 +258,7 @@ mod tests {
     use super::*;
     use crate::shapes::any_conversation;
     use crate::{ComposeOptions, Estimator, compose};
-    use longhaul_conversation::{Part, Role, TokenCount, ToolCall, ToolResult};
+    use longhaul_conversation::{Role, TokenCount, ToolCall, ToolResult};
     use proptest::prelude::*;
     use serde_json::json;
 

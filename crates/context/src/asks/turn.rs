@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::hear::shorten;
 use super::{Evidence, EvidenceKind};
 use crate::phrases::{LazyPhrases, phrases};
-use crate::sentences::{Unit, UnitKind, is_wide, split_units};
+use crate::sentences::{Unit, UnitKind, is_wide, longest_ends, split_units};
 use crate::words::Words;
 
 /// What has happened since the user last spoke.
@@ -42,6 +42,9 @@ const LONGEST_WORDS: usize = 240;
 
 /// A model says that it is done within so many sentences of the beginning or the end of its text.
 const REPORTS: usize = 40;
+
+/// Of a longer text only the beginning and the end are looked at, so many bytes each.
+const LONGEST_END: usize = 16_000;
 
 /// The beginning of a sentence in which it reports that work is done.
 const LONGEST_REPORT: usize = 600;
@@ -137,7 +140,12 @@ const WIDE_COMPLETED: &[&str] = &[
 const WIDE_UNFINISHED: &[&str] = &["未完成", "没有完成", "无法", "失败", "还没", "できません", "失敗", "まだ"];
 
 fn close(text: &str, ordinal: Ordinal) -> Option<Closing> {
-    let units = split_units(text);
+    let units = if text.len() <= 2 * LONGEST_END {
+        split_units(text)
+    } else {
+        let (head, tail) = longest_ends(text, LONGEST_END);
+        split_units(head).into_iter().chain(split_units(tail)).collect()
+    };
     let mut prose =
         units.iter().filter(|unit| !matches!(unit.kind, UnitKind::Code | UnitKind::Row | UnitKind::Quote));
     // "Certainly!" answers nothing.

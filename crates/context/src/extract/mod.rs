@@ -11,7 +11,7 @@ mod table;
 mod weigh;
 
 pub use anchors::AnchorKind;
-pub(crate) use gather::Gathered;
+pub(crate) use gather::{Gathered, quotable_parts, quoted_len};
 pub(crate) use lines::count_plain_words;
 pub(crate) use pool::Pool;
 pub(crate) use select::{Choice, choose_lines};
