@@ -161,7 +161,7 @@ impl Said {
 }
 
 /// What people say about a long paste stands before or behind it: of longer texts so many bytes of each end are looked at.
-const PASTE_END: usize = 16_000;
+const PASTE_END: usize = 32_000;
 
 /// Folds a text that was pasted for the most part, by its beginning and its end if it is very long.
 fn fold_paste(text: &str, most: usize) -> String {

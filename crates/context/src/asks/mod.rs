@@ -1,6 +1,7 @@
 //! What the user asked for, and what became of it.
 
 mod hear;
+mod recall;
 mod turn;
 
 use std::collections::VecDeque;
@@ -8,10 +9,13 @@ use std::collections::VecDeque;
 use longhaul_conversation::{Message, Ordinal};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::recall::{DONE, IN_PROGRESS, TODO, without_state};
+
 use self::hear::{Heard, Reply, hear};
 use self::turn::Turn;
 use crate::pins::{is_question, normalise};
 use crate::subject::Subject;
+use crate::tracker::lost_before;
 use crate::typed::{Said, said_units, typed_texts};
 use crate::words::{Word, Words};
 
@@ -98,6 +102,9 @@ impl Asks {
     pub(crate) fn observe_said(&mut self, message: &Message, typed: &[(&str, Vec<Said<'_>>)]) {
         let ordinal = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
         self.last = self.last.max(ordinal.0);
+        if let Some(snapshot) = lost_before(message, ordinal) {
+            self.take_over(&snapshot);
+        }
         self.turn.observe(message, ordinal);
         if typed.is_empty() {
             self.note_claims();
