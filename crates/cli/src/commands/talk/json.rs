@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::{InstructionSource, MemoryNews, Overflow, ToolEnd, TurnEnd};
+use longhaul_agent::{InstructionSource, MemoryNews, Overflow, Statistics, ToolEnd, TurnEnd};
 use longhaul_conversation::{FinishReason, ToolCall, ToolStatus};
 use longhaul_engine::Event;
 use serde_json::{Value, json};
@@ -60,6 +60,21 @@ pub(super) fn tool_result(end: &ToolEnd) -> Value {
         "saved_as": end.saved_as,
         "milliseconds": end.took.as_millis() as u64,
     })
+}
+
+/// What was done in a turn, counted.
+pub(super) fn statistics(statistics: &Statistics) -> Value {
+    let tools = statistics.tools.iter().map(|(name, tool)| {
+        let counts = json!({
+            "calls": tool.calls,
+            "failures": tool.failures,
+            "refusals": tool.refusals,
+            "milliseconds": tool.took.as_millis() as u64,
+        });
+        (name.clone(), counts)
+    });
+    let tools: serde_json::Map<String, Value> = tools.collect();
+    json!({"reads": statistics.reads, "rereads": statistics.rereads, "tools": tools})
 }
 
 /// Memory files that are news.

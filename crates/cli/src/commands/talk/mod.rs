@@ -185,6 +185,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         EngineError::Log(error) => log_failure(error),
         other => other.into(),
     })?;
+    reporter.count(agent.statistics());
     reporter.conclude(&end, &chosen, started.elapsed())?;
     into_result(end, reporter)
 }

@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use longhaul_agent::{Event, TurnEnd};
+use longhaul_agent::{Event, Statistics, TurnEnd};
 use longhaul_conversation::{FinishReason, ModelError, Usage};
 use longhaul_engine::Event as Compacting;
 use longhaul_session::LogHealth;
@@ -39,6 +39,7 @@ struct Heard {
     usage: Option<Usage>,
     steps: u32,
     tool_calls: Vec<Value>,
+    statistics: Value,
     compactions: Vec<Value>,
     /// What compactions cost, in dollars.
     compaction_cost: f64,
@@ -210,6 +211,11 @@ impl Reporter {
         self.line(&mut heard, &json::typed("compaction", told));
     }
 
+    /// What was done in the turn, counted.
+    pub(super) fn count(&self, statistics: &Statistics) {
+        self.heard().statistics = json::statistics(statistics);
+    }
+
     /// The turn is over.
     pub(super) fn conclude(&self, end: &TurnEnd, chosen: &Chosen, took: Duration) -> io::Result<()> {
         if *end == TurnEnd::Finished(FinishReason::Length) {
@@ -258,6 +264,7 @@ impl Reporter {
             "usage": heard.usage,
             "steps": heard.steps,
             "tool_calls": heard.tool_calls,
+            "statistics": heard.statistics,
             "cost": {"answer": null, "compactions": 0.0},
             "compactions": heard.compactions,
             "overflow": heard.overflow,
