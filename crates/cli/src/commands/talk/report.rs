@@ -176,7 +176,11 @@ impl Reporter {
                 }
                 self.line(&mut heard, &json!({"type": "step", "step": step}));
             }
-            Event::ToolProgress { .. } | Event::Ended(_) | Event::Warning(_) | Event::Compaction(_) => {}
+            Event::ToolProgress { .. }
+            | Event::Ended(_)
+            | Event::Warning(_)
+            | Event::Compaction(_)
+            | Event::Subagent { .. } => {}
         }
     }
 
