@@ -1,10 +1,10 @@
 //! What compactions cost in tokens and money, and how much they may.
 
 use longhaul_conversation::{TokenCount, Usage};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What was spent on asking models for summaries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spend {
     /// How often a model was asked.
     pub calls: u32,

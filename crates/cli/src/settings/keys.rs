@@ -73,7 +73,7 @@ pub(crate) const OURS: &[Key] = &[
         "longhaul.compaction.maxTokens",
         Kind::Tokens,
         "none",
-        "What models may be asked for snapshots in one session, in tokens read and written; then they are written offline.",
+        "What models may be asked for snapshots in one session, however often it is resumed, in tokens read and written; then they are written offline.",
     ),
     key("longhaul.compaction.maxCost", Kind::Price, "none", "The same in dollars, where prices are known."),
     key(

@@ -2,7 +2,11 @@
 
 mod answers;
 mod failures;
+mod keeping;
 mod resuming;
 mod room;
 mod stopping;
 mod support;
+#[cfg(unix)]
+mod tools;
+mod unrecorded;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use longhaul_agent::{Event, TurnEnd};
 use longhaul_conversation::{FinishReason, Usage};
 use longhaul_engine::Event as Compacting;
+use longhaul_session::LogHealth;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -60,9 +61,10 @@ impl Reporter {
         self.color
     }
 
-    /// The id of the session.
-    pub(super) fn session(&self) -> String {
-        self.heard().session.as_str().unwrap_or_default().to_string()
+    /// The id of the session, if it is recorded.
+    pub(super) fn recorded(&self) -> Option<String> {
+        let heard = self.heard();
+        heard.session.as_str().filter(|_| heard.file.is_string()).map(str::to_string)
     }
 
     /// Where nobody reads any more, nothing more need be said.
@@ -88,7 +90,9 @@ impl Reporter {
     pub(super) fn begin(&self, opened: &Opened, chosen: &Chosen) -> io::Result<()> {
         let mut heard = self.heard();
         heard.session = opened.id.as_str().into();
-        heard.file = opened.log.path().display().to_string().into();
+        if *opened.log.health() == LogHealth::Recording {
+            heard.file = opened.log.path().display().to_string().into();
+        }
         heard.provider = chosen.provider().into();
         heard.model = chosen.name.as_str().into();
         let line = json!({
