@@ -327,6 +327,22 @@ mod tests {
     }
 
     #[test]
+    fn the_example_in_the_documentation_is_one() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
+        let text = std::fs::read_to_string(path).expect("the documentation");
+        let blocks: Vec<&str> = text.split("```markdown\n").skip(1).collect();
+        let [block] = blocks.as_slice() else { panic!("{} examples", blocks.len()) };
+        let example = check(block.split("```").next().expect("the block"));
+        assert_eq!(example.name.as_str(), "reviewer");
+        let tools = ["read_file", "grep_search", "run_shell_command"].map(str::to_string);
+        assert_eq!(example.tools, AgentTools::Only(tools.to_vec()));
+        assert_eq!((example.most_turns, example.most_time), (20, Duration::from_secs(300)));
+        assert!(
+            example.prompt.starts_with("You review changes.") && example.prompt.ends_with("one sentence.")
+        );
+    }
+
+    #[test]
     fn a_line_that_is_wrong_costs_that_line() {
         let (definition, problems) = parse(
             "---\ndescription: x\nmax_turns: many\nmax_time_minutes: -1\ncolour: red\nmodel: []\n---\nReview.",

@@ -7,7 +7,7 @@ use std::time::Duration;
 use longhaul_conversation::{CallId, Model, Origin, Part, Role};
 use longhaul_engine::HostJob;
 use longhaul_policy::Rule;
-use longhaul_session::{Log, NewSession, SessionKind};
+use longhaul_session::{Log, LogError, LogHealth, NewSession, SessionKind};
 use longhaul_tools::{ALIASES, Answer, BoxFuture, Outcome, Shown};
 use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;
@@ -43,6 +43,8 @@ pub(crate) struct Errand<'h> {
     settings: Settings,
     memory: Option<SessionMemory>,
     session: NewSession,
+    /// Whether the session that starts it is recorded.
+    health: LogHealth,
     lineage: Lineage,
     /// Whoever holds it may speak to the user.
     desk: Desk,
@@ -122,6 +124,7 @@ impl Agent {
                 .as_ref()
                 .map(|memory| SessionMemory::load(memory.places().clone(), memory.settings().clone(), at)),
             session,
+            health: self.conversation.log().health().clone(),
             lineage: Lineage { chats: self.lineage.chats.clone(), depth: self.lineage.depth + 1 },
             desk: desk.clone(),
         })
@@ -169,6 +172,23 @@ impl Errand<'_> {
         HostJob { name: self.session.id.clone(), what }
     }
 
+    /// Begins its recording. Where nothing can be written, it works all the same, as the session does that started it.
+    fn begin(&self) -> Result<Log, LogError> {
+        let chats = &self.lineage.chats;
+        if let LogHealth::Off { reason } = &self.health {
+            let mut log = Log::unrecorded(chats, &self.session, reason)?;
+            // The session that started it has said so already.
+            log.take_warning();
+            return Ok(log);
+        }
+        match Log::create(chats, &self.session) {
+            Err(error @ (LogError::Io { .. } | LogError::Workspace(_))) => {
+                Log::unrecorded(chats, &self.session, &error.to_string())
+            }
+            begun => begun,
+        }
+    }
+
     /// Runs the sub-agent to its end. Cancelling ends it soon.
     pub(crate) fn run<'a>(self, host: &'a Host<'a>, cancel: &'a CancellationToken) -> BoxFuture<'a, Returned>
     where
@@ -176,7 +196,7 @@ impl Errand<'_> {
     {
         Box::pin(async move {
             let name = self.definition.name.as_str();
-            let log = match Log::create(&self.lineage.chats, &self.session) {
+            let log = match self.begin() {
                 Ok(log) => log,
                 Err(error) => {
                     return Returned::failed(format!("The sub-agent {name} could not be started: {error}"));

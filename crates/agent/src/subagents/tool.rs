@@ -61,22 +61,22 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(args: Value, expected: Result<&str, &str>) {
-        let shown = Subagents::built_in().preview(&args);
+    fn check(args: &Value, expected: Result<&str, &str>) {
+        let shown = Subagents::built_in().preview(args);
         let expected = expected.map(|line| Preview::Other(line.to_string())).map_err(str::to_string);
         assert_eq!(shown, expected);
     }
 
     #[test]
     fn calls_are_shown_or_refused_in_a_sentence() {
-        check(json!({"agent_name": "explorer", "task": " Find it.\n"}), Ok("explorer: Find it."));
-        check(json!({"agent_name": "explorer", "task": " "}), Err("The task is empty."));
+        check(&json!({"agent_name": "explorer", "task": " Find it.\n"}), Ok("explorer: Find it."));
+        check(&json!({"agent_name": "explorer", "task": " "}), Err("The task is empty."));
         check(
-            json!({"agent_name": "nobody", "task": "x"}),
+            &json!({"agent_name": "nobody", "task": "x"}),
             Err("There is no sub-agent \"nobody\". These are there: explorer, generalist."),
         );
         check(
-            json!({"agent_name": "explorer"}),
+            &json!({"agent_name": "explorer"}),
             Err("The arguments of invoke_agent are not valid: missing field `task`."),
         );
     }

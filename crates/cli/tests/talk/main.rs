@@ -6,6 +6,7 @@ mod keeping;
 mod resuming;
 mod room;
 mod stopping;
+mod subagents;
 mod support;
 #[cfg(unix)]
 mod tools;
