@@ -154,7 +154,10 @@ impl Agent {
                 Answer::succeeded("The result was handed over.")
             }),
             OwnTool::AskUser => match parse_arguments::<AskArguments>(tool.name(), args) {
-                Ok(args) => Ok(ask(args, host).await),
+                Ok(args) => {
+                    let _turn = self.desk.lock().await;
+                    Ok(ask(args, host).await)
+                }
                 Err(error) => Err(error),
             },
         };

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::own_tools::OwnTool;
 use crate::rereads::Read;
-use crate::subagents::{Aside, Desk, Errand};
+use crate::subagents::{Aside, Errand, Wait};
 use crate::turn::Agent;
 use crate::{AgentError, Approval, ApprovalRequest, Event, Host, Subagents, ToolEnd, TurnEnd};
 
@@ -237,7 +237,11 @@ impl Agent {
             reason,
             always: always_for(&call.name, args),
         };
-        let asked = cancel.run_until_cancelled(host.approver.approve(&request)).await;
+        let asked = async {
+            let _turn = self.desk.lock().await;
+            host.approver.approve(&request).await
+        };
+        let asked = cancel.run_until_cancelled(asked).await;
         let approval = asked.unwrap_or(Approval::Stop);
         if approval == Approval::Always
             && let Some(always) = &request.always
@@ -310,11 +314,14 @@ impl Agent {
         if looks.is_empty() {
             return Ok(());
         }
-        let desk = Desk::default();
         let mut running: Vec<BoxFuture<'_, Ran>> = Vec::new();
         for ready in std::mem::take(looks) {
             running.push(match ready.runs {
-                Runs::Subagent(_) => match self.errand(&ready.call.id, &ready.args, &desk, host) {
+                Runs::Subagent(_) => match self.errand(&ready.call.id, &ready.args, host) {
+                    Ok(errand) if errand.wait() == Wait::InBackground => {
+                        let answer = self.send_out(&ready, errand, host);
+                        Box::pin(async { Ran::at_once(ready, answer) })
+                    }
                     Ok(errand) => {
                         self.errands.push(errand.job());
                         Box::pin(run_errand(ready, errand, host, cancel))
@@ -336,6 +343,18 @@ impl Agent {
             self.note_host(host)?;
         }
         Ok(())
+    }
+
+    /// Sends a sub-agent out, for which nobody waits.
+    fn send_out(&self, ready: &Ready<'_>, errand: Errand, host: &Host<'_>) -> Answer {
+        let call = ready.call.clone().with_args(ready.args.clone());
+        host.tell(Event::ToolBegan { call, preview: ready.preview.clone() });
+        let name = errand.job().name;
+        self.crew.send(errand);
+        Answer::succeeded(format!(
+            "It works in the background as {name}. Go on with something else: you are told its result when it is there, and \
+             your turn does not end before."
+        ))
     }
 
     async fn run_call(&mut self, ready: Ready<'_>, host: &Host<'_>, cancel: &CancellationToken) -> Ran {
@@ -435,7 +454,7 @@ impl Agent {
         }
         match runs {
             Runs::Own(own) => self.run_own(own, args, host).await,
-            Runs::Subagent(_) => match self.errand(&original.id, args, &Desk::default(), host) {
+            Runs::Subagent(_) => match self.errand(&original.id, args, host) {
                 Ok(errand) => {
                     let returned = errand.run(host, cancel).await;
                     self.take_over(returned.aside);
@@ -510,12 +529,7 @@ async fn run_tool(ready: Ready<'_>, host: &Host<'_>, cancel: &CancellationToken)
     Ran { answer, took: started.elapsed(), args, notes, call, aside: None }
 }
 
-async fn run_errand(
-    ready: Ready<'_>,
-    errand: Errand<'_>,
-    host: &Host<'_>,
-    cancel: &CancellationToken,
-) -> Ran {
+async fn run_errand(ready: Ready<'_>, errand: Errand, host: &Host<'_>, cancel: &CancellationToken) -> Ran {
     let Ready { call, args, preview, notes, .. } = ready;
     host.tell(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
     let started = Instant::now();

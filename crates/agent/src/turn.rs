@@ -1,6 +1,8 @@
 //! The turn: from what the user says, over as many steps as the model takes, to its last answer.
 
 #[cfg(test)]
+mod crew_tests;
+#[cfg(test)]
 mod subagent_tests;
 #[cfg(test)]
 mod tests;
@@ -26,6 +28,7 @@ use crate::rereads::Rereads;
 use crate::room::{Counted, Newest, Wish};
 use crate::run_tools::Flow;
 use crate::statistics::Statistics;
+use crate::subagents::{Crew, Desk};
 use crate::{AgentError, Event, Host, LimitOf, Settings, TurnEnd};
 
 /// An agent at work on one session. It alone holds the session's state.
@@ -45,8 +48,12 @@ pub struct Agent {
     pub(crate) rereads: Rereads,
     pub(crate) statistics: Statistics,
     pub(crate) lineage: Lineage,
-    /// The sub-agents at work.
+    /// The sub-agents that a step waits for.
     pub(crate) errands: Vec<HostJob>,
+    /// The sub-agents in the background.
+    pub(crate) crew: Crew,
+    /// Whoever holds it may speak to the user.
+    pub(crate) desk: Desk,
     /// What the user allowed since the agent was started.
     pub(crate) granted: Vec<Rule>,
     /// How the turn ends after the call that runs now, where that call ends it.
@@ -109,6 +116,8 @@ impl Agent {
             statistics: Statistics::default(),
             lineage: Lineage { chats, depth: 0 },
             errands: Vec::new(),
+            crew: Crew::default(),
+            desk: Desk::default(),
             granted: Vec::new(),
             ending: None,
             result: None,
@@ -206,7 +215,10 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Result<TurnEnd, AgentError> {
         self.declare(host);
-        let end = self.turn(parts, host, cancel).await?;
+        let crew = self.crew.clone();
+        let end = crew.beside(self.turn(parts, host, cancel), host, cancel).await?;
+        // What came of those that had to stop with it.
+        self.hear_crew(host)?;
         host.tell(Event::Ended(end.clone()));
         Ok(end)
     }
@@ -233,6 +245,12 @@ impl Agent {
         loop {
             let end = self.take_steps(&mut steps, host, cancel).await?;
             let TurnEnd::Finished(_) = end else { return Ok(end) };
+            if self.ending.is_none() && self.crew.is_out() {
+                match self.wait_for_crew(cancel).await {
+                    Some(()) => continue,
+                    None => return Ok(TurnEnd::Cancelled),
+                }
+            }
             match self.after_agent(&prompt, is_continued, host, cancel).await {
                 Reviewed::Accepted => return Ok(end),
                 Reviewed::Stopped(reason) => return Ok(TurnEnd::Stopped { reason }),
@@ -254,6 +272,9 @@ impl Agent {
         let mut newest = Newest::Words;
         loop {
             if let Some(end) = self.limit_reached(*steps) {
+                return Ok(end);
+            }
+            if let Some(end) = self.hear_crew(host)? {
                 return Ok(end);
             }
             *steps += 1;

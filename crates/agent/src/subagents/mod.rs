@@ -1,17 +1,20 @@
 //! Sub-agents: other agents that an agent can hand a task to, each with a prompt, tools, a model and limits of its own.
 
 mod behalf;
+mod crew;
 mod definition;
 mod front_matter;
 mod load;
 mod run;
 mod tool;
 
+pub(crate) use crew::Crew;
 pub use definition::{
     AgentModel, AgentName, AgentSource, AgentTools, Definition, DefinitionProblem, parse_definition,
 };
 pub use load::{AgentPlaces, LoadedSubagents, load_subagents};
 pub(crate) use run::{Aside, Desk, Errand};
+pub(crate) use tool::Wait;
 
 use longhaul_policy::AGENT_TOOL;
 use longhaul_tools::ALIASES;

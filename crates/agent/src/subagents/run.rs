@@ -4,7 +4,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use longhaul_conversation::{CallId, Model, Origin, Part, Role};
+use longhaul_conversation::{CallId, Origin, Part, Role};
 use longhaul_engine::HostJob;
 use longhaul_policy::Rule;
 use longhaul_session::{Log, LogError, LogHealth, NewSession, SessionKind};
@@ -15,6 +15,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use super::behalf::OnBehalf;
+use super::tool::Wait;
 use super::{AgentModel, AgentTools, Definition};
 use crate::memory::SessionMemory;
 use crate::own_tools::OwnTool;
@@ -34,12 +35,13 @@ const LONGEST_LAST_WORDS: usize = 4_000;
 const DEEPEST: u32 = 3;
 
 /// A task for a sub-agent, with all that it takes over from the agent that gives it.
-pub(crate) struct Errand<'h> {
-    definition: &'h Definition,
+#[derive(Debug)]
+pub(crate) struct Errand {
+    definition: Definition,
     task: String,
     call: CallId,
-    model: &'h dyn Model,
     has_own_model: bool,
+    wait: Wait,
     settings: Settings,
     memory: Option<SessionMemory>,
     session: NewSession,
@@ -50,10 +52,11 @@ pub(crate) struct Errand<'h> {
     desk: Desk,
 }
 
-/// Sub-agents that run beside each other ask the user one after the other.
+/// An agent and those that it started ask the user one after the other.
 pub(crate) type Desk = Arc<AsyncMutex<()>>;
 
 /// What comes back from a sub-agent.
+#[derive(Debug)]
 pub(crate) struct Returned {
     pub(crate) answer: Answer,
     pub(crate) aside: Aside,
@@ -82,15 +85,9 @@ impl Agent {
     }
 
     /// Makes a sub-agent ready for the task in these arguments.
-    pub(crate) fn errand<'h>(
-        &self,
-        call: &CallId,
-        args: &Value,
-        desk: &Desk,
-        host: &Host<'h>,
-    ) -> Result<Errand<'h>, String> {
-        let (definition, task) = host.subagents.find(args)?;
-        let (model, profile) = self.model_for(definition, host);
+    pub(crate) fn errand(&self, call: &CallId, args: &Value, host: &Host<'_>) -> Result<Errand, String> {
+        let (definition, task, wait) = host.subagents.find(args)?;
+        let profile = self.model_for(definition, host);
         let log = self.conversation.log().replay().info();
         let at = (host.now)();
         let folders = &self.settings.surroundings.workspace;
@@ -113,11 +110,11 @@ impl Agent {
             ..self.settings.clone()
         };
         Ok(Errand {
-            definition,
+            definition: definition.clone(),
             task,
             call: call.clone(),
-            model,
             has_own_model: profile.is_some(),
+            wait,
             settings,
             memory: self
                 .memory
@@ -126,31 +123,25 @@ impl Agent {
             session,
             health: self.conversation.log().health().clone(),
             lineage: Lineage { chats: self.lineage.chats.clone(), depth: self.lineage.depth + 1 },
-            desk: desk.clone(),
+            desk: self.desk.clone(),
         })
     }
 
-    /// The model that a sub-agent asks, and what must be known of it if it is another than that of this agent.
-    fn model_for<'h>(
-        &self,
-        definition: &Definition,
-        host: &Host<'h>,
-    ) -> (&'h dyn Model, Option<ModelProfile>) {
-        let AgentModel::Named(name) = &definition.model else { return (host.model, None) };
+    /// What must be known of the model that a sub-agent asks, if it is another than that of this agent.
+    fn model_for(&self, definition: &Definition, host: &Host<'_>) -> Option<ModelProfile> {
+        let AgentModel::Named(name) = &definition.model else { return None };
         let found = match host.models {
-            Some(models) => models.find(name),
+            Some(models) => models.find(name).map(|named| named.profile),
             None => Err("no other model can be reached".to_string()),
         };
-        match found {
-            Ok(named) => (named.model, Some(named.profile)),
-            Err(reason) => {
+        found
+            .map_err(|reason| {
                 host.warn(format!(
                     "the sub-agent {:?} asks the model of the conversation instead of {name:?}: {reason}",
                     definition.name.as_str()
                 ));
-                (host.model, None)
-            }
-        }
+            })
+            .ok()
     }
 
     /// Takes over what a sub-agent leaves behind.
@@ -165,11 +156,28 @@ impl Agent {
     }
 }
 
-impl Errand<'_> {
+impl Errand {
+    /// The call that asks for it.
+    pub(super) fn call(&self) -> &CallId {
+        &self.call
+    }
+
+    /// Whether the agent that gives the task waits for the result.
+    pub(crate) fn wait(&self) -> Wait {
+        self.wait
+    }
+
     /// The entry among the things that run: under its name its recording is found.
     pub(crate) fn job(&self) -> HostJob {
         let what = format!("sub-agent {}: {}", self.definition.name, self.task);
         HostJob { name: self.session.id.clone(), what }
+    }
+
+    /// What comes back where the turn was over before it could begin.
+    pub(super) fn give_up(self) -> Returned {
+        let text =
+            format!("The sub-agent {} did not begin, because the turn was over.", self.definition.name);
+        Returned { answer: Answer::new(Outcome::Cancelled(text)), aside: Aside::default() }
     }
 
     /// Begins its recording. Where nothing can be written, it works all the same, as the session does that started it.
@@ -190,10 +198,11 @@ impl Errand<'_> {
     }
 
     /// Runs the sub-agent to its end. Cancelling ends it soon.
-    pub(crate) fn run<'a>(self, host: &'a Host<'a>, cancel: &'a CancellationToken) -> BoxFuture<'a, Returned>
-    where
-        Self: 'a,
-    {
+    pub(crate) fn run<'a>(
+        self,
+        host: &'a Host<'a>,
+        cancel: &'a CancellationToken,
+    ) -> BoxFuture<'a, Returned> {
         Box::pin(async move {
             let name = self.definition.name.as_str();
             let log = match self.begin() {
@@ -207,8 +216,14 @@ impl Errand<'_> {
                 let event = Box::new(event);
                 host.tell(Event::Subagent { name: name.to_string(), call: self.call.clone(), event });
             };
+            let found = match &self.definition.model {
+                AgentModel::Named(name) if self.has_own_model => {
+                    host.models.and_then(|models| models.find(name).ok())
+                }
+                _ => None,
+            };
             let own = Host {
-                model: self.model,
+                model: found.as_ref().map_or(host.model, |named| named.model),
                 // What counts for one model does not for another.
                 counter: host.counter.filter(|_| !self.has_own_model),
                 approver: &approver,
@@ -219,7 +234,7 @@ impl Errand<'_> {
             let mut agent = Agent::on(log, self.settings);
             agent.memory = self.memory;
             agent.lineage = self.lineage;
-            let ended = work_to_the_end(&mut agent, self.definition, &approver, &own, cancel).await;
+            let ended = work_to_the_end(&mut agent, &self.definition, &approver, &own, cancel).await;
             let answer = match &ended {
                 Ok(ended) => answer_of(&mut agent, name, ended, cancel),
                 Err(error) => Answer::failed(format!("The sub-agent {name} had to stop: {error}.")),

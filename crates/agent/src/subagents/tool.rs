@@ -16,6 +16,18 @@ struct InvokeArguments {
     agent_name: String,
     /// What it is to do or to find out, with everything it needs to know, and what its result has to tell.
     task: String,
+    /// Whether to go on meanwhile: the call is answered at once, and the result is told when it is there.
+    #[serde(default)]
+    background: bool,
+}
+
+/// Whether an agent waits for the result of a task that it hands over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// The call is answered with the result.
+    ForResult,
+    /// The call is answered at once, and the result is told when it is there.
+    InBackground,
 }
 
 impl Subagents {
@@ -35,13 +47,14 @@ impl Subagents {
 
     /// What a call would do.
     pub(crate) fn preview(&self, args: &Value) -> Result<Preview, String> {
-        let (definition, task) = self.find(args)?;
-        Ok(Preview::Other(format!("{}: {task}", definition.name)))
+        let (definition, task, wait) = self.find(args)?;
+        let aside = if wait == Wait::InBackground { " (in the background)" } else { "" };
+        Ok(Preview::Other(format!("{}{aside}: {task}", definition.name)))
     }
 
     /// The sub-agent that a call names, and its task.
-    pub(super) fn find(&self, args: &Value) -> Result<(&Definition, String), String> {
-        let InvokeArguments { agent_name, task } = parse_arguments(AGENT_TOOL, args)?;
+    pub(super) fn find(&self, args: &Value) -> Result<(&Definition, String, Wait), String> {
+        let InvokeArguments { agent_name, task, background } = parse_arguments(AGENT_TOOL, args)?;
         let Some(definition) = self.get(&agent_name) else {
             let names: Vec<&str> = self.iter().map(|definition| definition.name.as_str()).collect();
             return Err(format!(
@@ -51,7 +64,10 @@ impl Subagents {
         };
         match task.trim() {
             "" => Err("The task is empty.".to_string()),
-            task => Ok((definition, task.to_string())),
+            task => {
+                let wait = if background { Wait::InBackground } else { Wait::ForResult };
+                Ok((definition, task.to_string(), wait))
+            }
         }
     }
 }
@@ -70,6 +86,10 @@ mod tests {
     #[test]
     fn calls_are_shown_or_refused_in_a_sentence() {
         check(&json!({"agent_name": "explorer", "task": " Find it.\n"}), Ok("explorer: Find it."));
+        check(
+            &json!({"agent_name": "explorer", "task": "Find it.", "background": true}),
+            Ok("explorer (in the background): Find it."),
+        );
         check(&json!({"agent_name": "explorer", "task": " "}), Err("The task is empty."));
         check(
             &json!({"agent_name": "nobody", "task": "x"}),

@@ -39,14 +39,14 @@ fn policy(more: &str) -> Policy {
     Policy::new(default_rules().into_iter().chain(rules).chain(["scout", "chief"].map(start)).collect())
 }
 
-fn trial_with(mut settings: Settings) -> (Trial, Ran) {
+pub(super) fn trial_with(mut settings: Settings) -> (Trial, Ran) {
     settings.permissions.policy = policy("");
     let (mut trial, ran) = trial_with_tools(settings);
     trial.subagents = subagents();
     (trial, ran)
 }
 
-fn trial() -> (Trial, Ran) {
+pub(super) fn trial() -> (Trial, Ran) {
     trial_with(settings(32_000))
 }
 
@@ -54,11 +54,11 @@ fn invoke(id: &str, agent: &str, task: &str) -> Part {
     call(id, "invoke_agent", json!({"agent_name": agent, "task": task}))
 }
 
-fn complete(id: &str, result: &str) -> Part {
+pub(super) fn complete(id: &str, result: &str) -> Part {
     call(id, "complete_task", json!({"result": result}))
 }
 
-fn parts(parts: impl IntoIterator<Item = Part>) -> ScriptedReply {
+pub(super) fn parts(parts: impl IntoIterator<Item = Part>) -> ScriptedReply {
     ScriptedReply::parts(parts)
 }
 
@@ -72,7 +72,7 @@ fn inside(trial: &Trial) -> Vec<Event> {
 }
 
 /// The recordings of the sub-agents, by name.
-fn recordings(trial: &Trial) -> Vec<PathBuf> {
+pub(super) fn recordings(trial: &Trial) -> Vec<PathBuf> {
     let folder = trial.folder.path().join(trial.agent.session_id());
     let entries = std::fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()));
     let mut files: Vec<PathBuf> = entries.into_iter().flatten().collect();
@@ -82,7 +82,7 @@ fn recordings(trial: &Trial) -> Vec<PathBuf> {
 }
 
 #[track_caller]
-fn check_recording(file: &Path) {
+pub(super) fn check_recording(file: &Path) {
     let replay = replay(file);
     assert!(replay.warnings().is_empty(), "{:?}", replay.warnings());
     let faults = find_faults(replay.transcript().messages());
