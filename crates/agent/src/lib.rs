@@ -75,16 +75,21 @@ mod run_tools;
 mod save_memory;
 mod settings;
 mod statistics;
+mod subagents;
 mod turn;
 
 pub use approval::{Approval, ApprovalRequest, Approver, Nobody, Question};
 pub use environment::{Surroundings, folder_tree};
 pub use error::AgentError;
 pub use event::{Event, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, ToolEnd, TurnEnd};
-pub use host::{HookPoints, Host};
+pub use host::{HookPoints, Host, ModelSource, NamedModel};
 pub use memory::SessionMemory;
 pub use prompt::{PromptOptions, Section, render_prompt};
 pub use save_memory::SaveMemory;
-pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings};
+pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings, ToolChoice};
 pub use statistics::{Statistics, ToolStatistics};
+pub use subagents::{
+    AgentModel, AgentName, AgentPlaces, AgentSource, AgentTools, Definition, DefinitionProblem,
+    LoadedSubagents, Subagents, load_subagents, parse_definition,
+};
 pub use turn::Agent;

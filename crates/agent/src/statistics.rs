@@ -48,6 +48,24 @@ impl Statistics {
         self.thinking += usage.thoughts.unwrap_or_default();
     }
 
+    /// Counts what another agent did as if this one had.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.input += other.input;
+        self.cached += other.cached;
+        self.output += other.output;
+        self.thinking += other.thinking;
+        self.reads += other.reads;
+        self.rereads += other.rereads;
+        for (name, more) in &other.tools {
+            let tool = self.tools.entry(name.clone()).or_default();
+            tool.calls += more.calls;
+            tool.failures += more.failures;
+            tool.refusals += more.refusals;
+            tool.took += more.took;
+        }
+    }
+
     pub(crate) fn tool(&mut self, name: &str, status: ToolStatus, took: Duration) {
         let tool = self.tools.entry(name.to_string()).or_default();
         tool.calls += 1;

@@ -45,7 +45,7 @@ fn calls(wire: Wire, calls: &[(&str, Value)]) -> Reply {
     }
 }
 
-fn call(name: &str, args: Value) -> Reply {
+pub(crate) fn call(name: &str, args: Value) -> Reply {
     calls(Wire::Gemini, &[(name, args)])
 }
 
@@ -54,7 +54,7 @@ fn shell(command: &str) -> Reply {
 }
 
 /// A desk whose folder is trusted.
-fn trusted(wire: Wire, replies: impl IntoIterator<Item = Reply>) -> Desk {
+pub(crate) fn trusted(wire: Wire, replies: impl IntoIterator<Item = Reply>) -> Desk {
     let mut desk = Desk::new(wire, replies);
     desk.set("GEMINI_CLI_TRUST_WORKSPACE", "true");
     desk
@@ -62,7 +62,7 @@ fn trusted(wire: Wire, replies: impl IntoIterator<Item = Reply>) -> Desk {
 
 /// What the tools answered in the latest request of Gemini's kind.
 #[track_caller]
-fn answered(desk: &Desk) -> Vec<Value> {
+pub(crate) fn answered(desk: &Desk) -> Vec<Value> {
     let body = desk.server.requests().last().expect("a request").body.clone();
     let contents = body["contents"].as_array().expect("contents").clone();
     let parts = contents.iter().flat_map(|content| content["parts"].as_array().expect("parts").clone());

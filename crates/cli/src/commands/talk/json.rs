@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::{InstructionSource, MemoryNews, Overflow, Statistics, ToolEnd, TurnEnd};
+use longhaul_agent::{
+    Event as AgentEvent, InstructionSource, MemoryNews, Overflow, Statistics, ToolEnd, TurnEnd,
+};
 use longhaul_conversation::{FinishReason, ToolCall, ToolStatus};
 use longhaul_engine::Event;
 use serde_json::{Value, json};
@@ -75,6 +77,18 @@ pub(super) fn statistics(statistics: &Statistics) -> Value {
     });
     let tools: serde_json::Map<String, Value> = tools.collect();
     json!({"reads": statistics.reads, "rereads": statistics.rereads, "tools": tools})
+}
+
+/// What is told of the work of a sub-agent: what it does and what it consumes, not what it says.
+pub(super) fn in_subagent(event: &AgentEvent) -> Option<Value> {
+    Some(match event {
+        AgentEvent::ToolBegan { call, .. } => tool_call(call),
+        AgentEvent::ToolEnded(end) => tool_result(end),
+        AgentEvent::Usage(usage) => typed("usage", json!(usage)),
+        AgentEvent::Compaction(event) => typed("compaction", compaction(event)),
+        AgentEvent::Looping { detail } => json!({"type": "loop", "detail": detail}),
+        _ => return None,
+    })
 }
 
 /// Memory files that are news.

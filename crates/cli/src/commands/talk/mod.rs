@@ -13,10 +13,10 @@ use std::time::Instant;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use longhaul_agent::{
-    Agent, AgentError, Host, LimitOf, Limits, ModelProfile, Settings as AgentSettings, Surroundings, TurnEnd,
+    Agent, AgentError, Host, LimitOf, Limits, Settings as AgentSettings, Surroundings, TurnEnd,
 };
 use longhaul_context::{BudgetSettings, Estimator};
-use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCount};
+use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCount, Usage};
 use longhaul_engine::{BoxFuture, CalibrationFile, Counter, EngineError, Folder, Offline, Summariser};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_providers::HttpModel;
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::Color;
 use crate::clock::now;
 use crate::commands::sessions::import::new_id;
-use crate::equipment::{Attendance, Equipment, WorkOptions};
+use crate::equipment::{Attendance, Equipment, SubagentModels, WorkOptions, profile_of};
 use crate::failure::hinted;
 use crate::models::{Chosen, Models, compaction_model, priced};
 use crate::output::{Screen, thousands, visible};
@@ -131,7 +131,9 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let attendance = Attendance::Unattended;
     let (equipment, memory) = Equipment::load(&options.work, settings, &home, attendance)?;
     let tools = equipment.tool_names();
-    let system = system::prompt(|name| std::env::var(name).ok(), surroundings.user_home.as_deref(), tools)?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let system = system::prompt(variable, surroundings.user_home.as_deref(), tools, &equipment.subagents)?;
+    let subagent_models = SubagentModels::choose(&models, &equipment.subagents);
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
         Some(found) => found.open(reporter)?,
@@ -170,6 +172,8 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             // Where the session cannot be kept, neither can what it teaches.
             calibration: is_recorded.then_some(&calibration),
             tools: &equipment.tools,
+            subagents: &equipment.subagents,
+            models: Some(&subagent_models),
             hooks: Some(equipment.hook_points()),
             jobs: &|| equipment.running(),
             events: &|event| reporter.hear(event),
@@ -186,7 +190,11 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         other => other.into(),
     })?;
     reporter.count(agent.statistics());
-    reporter.conclude(&end, &chosen, started.elapsed())?;
+    let cost = |subagent: Option<&str>, usage: &Usage| match subagent {
+        Some(name) => subagent_models.cost(name, usage, &chosen),
+        None => chosen.cost(usage),
+    };
+    reporter.conclude(&end, cost, started.elapsed())?;
     into_result(end, reporter)
 }
 
@@ -198,12 +206,6 @@ fn agent_settings(
     surroundings: Surroundings,
     estimator: Estimator,
 ) -> AgentSettings {
-    let model = ModelProfile {
-        name: chosen.name.clone(),
-        recorded_as: chosen.full_name.clone(),
-        window: chosen.window,
-        output_reserve: chosen.output_reserve,
-    };
     AgentSettings {
         system,
         budget: BudgetSettings {
@@ -217,7 +219,7 @@ fn agent_settings(
         estimator,
         outputs: settings.outputs(),
         watches_loops: settings.watches_loops(),
-        ..AgentSettings::new(model, surroundings)
+        ..AgentSettings::new(profile_of(chosen), surroundings)
     }
 }
 
