@@ -4,12 +4,14 @@ use std::future::poll_fn;
 
 use longhaul_context::{CalibrationSettings, Loop, LoopDetector, Status, Trigger, prepare};
 use longhaul_conversation::{
-    Answer, FinishReason, Message, ModelError, Origin, Part, Request, ResponseEvent, TokenCount, ToolCall,
+    Answer, FinishReason, Message, Model, ModelError, Origin, Part, Request, ResponseEvent, TokenCount,
+    ToolCall,
 };
 use longhaul_engine::{EngineError, observe_request};
 use longhaul_workspace::{Patience, WorkspaceError};
 use tokio_util::sync::CancellationToken;
 
+use crate::activity::Activity;
 use crate::room::Counted;
 use crate::turn::Agent;
 use crate::{AgentError, Event, Host, TurnEnd};
@@ -61,8 +63,10 @@ impl Agent {
         let request = self.request();
         let sent = request.messages.clone();
         let messages = self.conversation.transcript().messages().len();
+        self.note(Activity::StreamStarted, host);
+        let model = self.answering(host);
         let loops = self.settings.watches_loops.then_some(&mut self.loops);
-        let (answer, cut) = listen(request, loops, host, cancel).await;
+        let (answer, cut) = listen(model, request, loops, host, cancel).await;
         let (usage, finish) = (answer.usage, answer.finish.clone());
         // Some providers count anew with every piece; the last count is that of the whole call.
         if let Some(usage) = usage {
@@ -75,7 +79,7 @@ impl Agent {
         }
         let mut reply = Message {
             at: Some((host.now)()),
-            model: Some(self.settings.model.recorded_as.clone()),
+            model: Some(self.model().recorded_as.clone()),
             ..answer.into_message((host.new_id)())
         };
         if cut.is_some() {
@@ -103,7 +107,7 @@ impl Agent {
         let empty = self.options(self.room(), Trigger::Automatic).empty;
         let system = self.system();
         Request {
-            model: self.settings.model.name.clone(),
+            model: self.model().name.clone(),
             system: (!system.is_empty()).then(|| Part::text(Origin::Hook, system)).into_iter().collect(),
             tools: self.declared.tools.clone(),
             messages: prepare(transcript.messages(), empty).messages.into_owned(),
@@ -115,7 +119,7 @@ impl Agent {
     pub(crate) fn learn(&self, sent: &[Message], counted: TokenCount, host: &Host<'_>) {
         let Some(file) = host.calibration else { return };
         let seen = observe_request(sent, counted, self.fixed().total());
-        let model = &self.settings.model.name;
+        let model = &self.model().name;
         match file.learn(model, seen, &CalibrationSettings::default(), Patience::None) {
             // Where somebody else is learning just now, this estimate stays a little worse.
             Ok(_) | Err(EngineError::Workspace(WorkspaceError::Locked { .. })) => {}
@@ -126,13 +130,14 @@ impl Agent {
 
 /// Puts an answer together as it arrives, until it ends or is cut off.
 async fn listen(
+    model: &dyn Model,
     request: Request,
     mut loops: Option<&mut LoopDetector>,
     host: &Host<'_>,
     cancel: &CancellationToken,
 ) -> (Answer, Option<Cut>) {
     let mut answer = Answer::default();
-    let mut stream = host.model.stream(request);
+    let mut stream = model.stream(request);
     let cut = loop {
         let next = poll_fn(|context| stream.as_mut().poll_next(context));
         match cancel.run_until_cancelled(next).await {

@@ -13,6 +13,7 @@ use longhaul_workspace::Patience;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::activity::Activity;
 use crate::own_tools::OwnTool;
 use crate::rereads::Read;
 use crate::turn::Agent;
@@ -127,6 +128,7 @@ impl Agent {
         host: &Host<'h>,
         cancel: &CancellationToken,
     ) -> Prepared<'h> {
+        self.note(Activity::ToolScheduled, host);
         let failed = |call, text| Prepared::Answered { call, status: ToolStatus::Failed, text };
         let refused = |call, text| Prepared::Answered { call, status: ToolStatus::Cancelled, text };
         let Some(runs) = self.find_tool(&call.name, host) else {
@@ -318,7 +320,10 @@ impl Agent {
             Outcome::Failed(_) => ToolStatus::Failed,
             Outcome::Cancelled(_) => ToolStatus::Cancelled,
         };
-        let (mut text, saved_as) = self.shorten(&call, answer.outcome.text(), host);
+        let condensed = self.condense(&call, answer.outcome.text(), host, cancel).await;
+        let whole = condensed.as_ref().map_or(answer.outcome.text(), |condensed| &condensed.text);
+        let (mut text, saved_as) = self.shorten(&call, whole, host);
+        let saved_as = condensed.map(|condensed| condensed.saved_as).or(saved_as);
         if let Some(read) = self.rereads.judge(&call, &text, self.conversation.transcript().messages()) {
             self.statistics.reads += 1;
             self.statistics.rereads += u32::from(read == Read::Again);
@@ -333,6 +338,7 @@ impl Agent {
             text.push_str(&note);
         }
         self.statistics.tool(&call.name, status, took);
+        self.note(Activity::ToolCompleted, host);
         host.tell(Event::ToolEnded(ToolEnd {
             call: call.clone(),
             status,
@@ -394,6 +400,7 @@ impl Agent {
         host: &Host<'_>,
     ) -> ToolResult {
         self.statistics.tool(&call.name, status, Duration::ZERO);
+        self.note(Activity::ToolCompleted, host);
         host.tell(Event::ToolEnded(ToolEnd {
             call: call.clone(),
             status,

@@ -33,6 +33,10 @@ pub struct Settings {
     pub limits: Limits,
     /// Whether somebody watches for a model that goes round in circles.
     pub watches_loops: bool,
+    /// What a command's output may take before a helper summarises it; never if not set.
+    pub shell_summary: Option<TokenCount>,
+    /// Whether it is remembered what happened lately.
+    pub records_activity: bool,
 }
 
 impl Settings {
@@ -50,6 +54,8 @@ impl Settings {
             outputs: OutputSettings::default(),
             limits: Limits::default(),
             watches_loops: true,
+            shell_summary: None,
+            records_activity: true,
         }
     }
 }

@@ -6,6 +6,8 @@ mod tests;
 mod tool_tests;
 #[cfg(test)]
 mod trial;
+#[cfg(test)]
+mod wit_tests;
 
 use longhaul_context::{Loop, LoopDetector};
 use longhaul_conversation::{Message, Origin, Part, Place, Role, TokenCount, ToolCall, ToolDeclaration};
@@ -14,11 +16,15 @@ use longhaul_hooks::{EndReason, Event as HookEvent, SessionSource};
 use longhaul_session::{FragmentContent, Log, RecordedFragment};
 use tokio_util::sync::CancellationToken;
 
+use crate::activity::Activity;
 use crate::ask::Step;
+use crate::ide::IdeContext;
+use crate::loop_check::LoopWatch;
 use crate::memory::SessionMemory;
 use crate::own_tools::OwnTool;
 use crate::rereads::Rereads;
 use crate::room::{Counted, Newest, Wish};
+use crate::routing::Routed;
 use crate::run_tools::Flow;
 use crate::statistics::Statistics;
 use crate::{AgentError, Event, Host, LimitOf, Settings, TurnEnd};
@@ -32,6 +38,9 @@ pub struct Agent {
     pub(crate) counted: Option<Counted>,
     pub(crate) declared: Declared,
     pub(crate) loops: LoopDetector,
+    pub(crate) watch: LoopWatch,
+    pub(crate) routed: Option<Routed>,
+    pub(crate) ide: IdeContext,
     /// How often the model was told in this turn that it goes round in circles.
     strikes: u32,
     /// How often the model was asked.
@@ -78,6 +87,9 @@ impl Agent {
             counted: None,
             declared: Declared::default(),
             loops: LoopDetector::default(),
+            watch: LoopWatch::default(),
+            routed: None,
+            ide: IdeContext::default(),
             strikes: 0,
             asked: 0,
             wish: None,
@@ -101,6 +113,7 @@ impl Agent {
     pub fn conversation_mut(&mut self) -> &mut Conversation {
         // Whatever is done with it, the provider counted something else.
         self.counted = None;
+        self.ide.forget();
         &mut self.conversation
     }
 
@@ -177,6 +190,7 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Result<TurnEnd, AgentError> {
         self.declare(host);
+        self.note(Activity::UserInput, host);
         let end = self.turn(parts, host, cancel).await?;
         host.tell(Event::Ended(end.clone()));
         Ok(end)
@@ -188,7 +202,7 @@ impl Agent {
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Result<TurnEnd, AgentError> {
-        (self.loops, self.strikes) = (LoopDetector::default(), 0);
+        (self.loops, self.watch, self.strikes) = (LoopDetector::default(), LoopWatch::default(), 0);
         let prompt = typed(&parts);
         match self.before_agent(&prompt, host, cancel).await {
             Prompted::Passes(context) => parts.extend(context.map(|text| Part::text(Origin::Hook, text))),
@@ -199,9 +213,10 @@ impl Agent {
             Prompted::Blocked(reason) => return Ok(TurnEnd::Blocked { reason }),
         }
         self.begin(parts, host)?;
+        self.choose_model(host, cancel).await;
         let (mut steps, mut is_continued) = (0, false);
         loop {
-            let end = self.take_steps(&mut steps, host, cancel).await?;
+            let end = self.take_steps(&prompt, &mut steps, host, cancel).await?;
             let TurnEnd::Finished(_) = end else { return Ok(end) };
             match self.after_agent(&prompt, is_continued, host, cancel).await {
                 Reviewed::Accepted => return Ok(end),
@@ -217,6 +232,7 @@ impl Agent {
     /// Asks the model and runs what it calls, until it calls nothing more.
     async fn take_steps(
         &mut self,
+        prompt: &str,
         steps: &mut u32,
         host: &Host<'_>,
         cancel: &CancellationToken,
@@ -229,6 +245,11 @@ impl Agent {
             *steps += 1;
             self.asked += 1;
             host.tell(Event::StepBegan { step: *steps });
+            if let Some(detail) = self.find_standstill(prompt, host, cancel).await
+                && let Some(end) = self.strike(detail, host)?
+            {
+                return Ok(end);
+            }
             if let Some(end) = self.make_room(newest, host, cancel).await? {
                 return Ok(end);
             }
@@ -241,7 +262,7 @@ impl Agent {
                     }
                 }
                 Step::Looping(found) => {
-                    if let Some(end) = self.strike(&found, host)? {
+                    if let Some(end) = self.strike(in_words(&found), host)? {
                         return Ok(end);
                     }
                 }
@@ -260,12 +281,11 @@ impl Agent {
         let found = watched.iter().filter_map(|call| self.loops.observe_call(call)).last();
         let Some(found) = found else { return self.run_calls(calls, host, cancel).await };
         self.refuse_calls(&calls, "This call was not run, because it only repeats earlier ones.", host)?;
-        Ok(self.strike(&found, host)?.map_or(Flow::GoesOn, Flow::Ends))
+        Ok(self.strike(in_words(&found), host)?.map_or(Flow::GoesOn, Flow::Ends))
     }
 
     /// Tells the model that it goes round in circles; the second time, the turn ends.
-    fn strike(&mut self, found: &Loop, host: &Host<'_>) -> Result<Option<TurnEnd>, AgentError> {
-        let detail = in_words(found);
+    fn strike(&mut self, detail: String, host: &Host<'_>) -> Result<Option<TurnEnd>, AgentError> {
         self.strikes += 1;
         host.tell(Event::Looping { detail: detail.clone() });
         if self.strikes > 1 {
@@ -336,6 +356,7 @@ impl Agent {
             self.conversation.rewind_to(&id)?;
         }
         self.counted = None;
+        self.ide.forget();
         Ok(())
     }
 
@@ -343,6 +364,9 @@ impl Agent {
     fn begin(&mut self, mut parts: Vec<Part>, host: &Host<'_>) -> Result<(), AgentError> {
         if let Some(news) = self.reload_memory(host) {
             parts.insert(0, news);
+        }
+        if let Some(editor) = self.look_at_editor(host) {
+            parts.insert(0, editor);
         }
         if let Some(surroundings) = self.introduce(host)? {
             parts.insert(0, surroundings);
@@ -394,6 +418,7 @@ impl Agent {
         let appended = self.conversation.append(message);
         self.warn(host);
         appended?;
+        self.note(Activity::MessageAdded, host);
         Ok(())
     }
 

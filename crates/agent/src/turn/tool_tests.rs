@@ -80,10 +80,10 @@ impl Approver for Script {
     }
 }
 
-type Ran = Arc<Mutex<Vec<Value>>>;
+pub(super) type Ran = Arc<Mutex<Vec<Value>>>;
 type Asked = Arc<Mutex<Vec<ApprovalRequest>>>;
 
-fn trial_with_tools(settings: Settings) -> (Trial, Ran) {
+pub(super) fn trial_with_tools(settings: Settings) -> (Trial, Ran) {
     let ran = Ran::default();
     let mut trial = Trial::with(settings);
     for name in ["read_file", "write_file", "run_shell_command"] {
@@ -92,7 +92,7 @@ fn trial_with_tools(settings: Settings) -> (Trial, Ran) {
     (trial, ran)
 }
 
-fn trial() -> (Trial, Ran) {
+pub(super) fn trial() -> (Trial, Ran) {
     trial_with_tools(settings(32_000))
 }
 
@@ -107,15 +107,15 @@ fn attended(answers: impl IntoIterator<Item = Approval>) -> (Trial, Ran, Asked) 
     (trial, ran, asked)
 }
 
-fn call(id: &str, name: &str, args: Value) -> Part {
+pub(super) fn call(id: &str, name: &str, args: Value) -> Part {
     Part::call(ToolCall::new(id, name).with_args(args))
 }
 
-fn look(id: &str, says: &str) -> Part {
+pub(super) fn look(id: &str, says: &str) -> Part {
     call(id, "read_file", json!({"file_path": "a.rs", "says": says}))
 }
 
-fn ends(trial: &Trial) -> Vec<ToolEnd> {
+pub(super) fn ends(trial: &Trial) -> Vec<ToolEnd> {
     let ends = trial.events().into_iter().filter_map(|event| match event {
         Event::ToolEnded(end) => Some(end),
         _ => None,
@@ -124,7 +124,7 @@ fn ends(trial: &Trial) -> Vec<ToolEnd> {
 }
 
 /// What the tools answered, by call, as the model reads it.
-fn results(trial: &Trial) -> Vec<(CallId, ToolStatus, String)> {
+pub(super) fn results(trial: &Trial) -> Vec<(CallId, ToolStatus, String)> {
     let messages = trial.agent.conversation().transcript().messages();
     let results = messages.iter().flat_map(|message| &message.parts).filter_map(Part::as_result);
     results.map(|result| (result.call.clone(), result.status, result.readable().into_owned())).collect()

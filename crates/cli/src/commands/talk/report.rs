@@ -149,6 +149,10 @@ impl Reporter {
                 self.line(&mut heard, &line);
                 heard.tool_calls.push(line);
             }
+            Event::Routed { model, reason } => {
+                self.note(&format!("{model} answers: {reason}"));
+                self.line(&mut heard, &json!({"type": "routed", "model": model, "reason": reason}));
+            }
             Event::Looping { detail } => {
                 self.note(&format!("the model goes round in circles: {detail}"));
                 self.line(&mut heard, &json!({"type": "loop", "detail": detail}));
