@@ -1,5 +1,7 @@
 //! The system prompt: sections of our own, each of which can be left out, or a text of the user's in their place.
 
+use longhaul_memory::{SAVE_GUIDANCE, SAVE_TOOL};
+
 /// A section of the built-in prompt, in the order in which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {
@@ -39,19 +41,23 @@ impl Section {
         }
     }
 
-    fn text(self, has_tools: bool) -> String {
+    fn text(self, tools: &[String]) -> String {
         let own = match self {
             Self::Preamble => include_str!("prompts/preamble.md"),
             Self::CoreMandates => include_str!("prompts/core_mandates.md"),
             Self::PrimaryWorkflows => {
                 let steps = include_str!("prompts/primary_workflows.md");
-                let tools = match has_tools {
-                    true => include_str!("prompts/tools.md"),
-                    false => include_str!("prompts/no_tools.md"),
+                let tools = match tools {
+                    [] => include_str!("prompts/no_tools.md"),
+                    _ => include_str!("prompts/tools.md"),
                 };
                 return format!("{steps}\n{tools}");
             }
-            Self::OperationalGuidelines => include_str!("prompts/operational_guidelines.md"),
+            Self::OperationalGuidelines => {
+                let guidelines = include_str!("prompts/operational_guidelines.md");
+                let saves = tools.iter().any(|tool| tool == SAVE_TOOL);
+                return if saves { format!("{guidelines}\n{SAVE_GUIDANCE}") } else { guidelines.to_string() };
+            }
         };
         own.to_string()
     }
@@ -71,8 +77,7 @@ pub fn render_prompt(options: &PromptOptions) -> String {
         Some(text) => substitute(text, &options.tools),
         None => {
             let shown = Section::ALL.into_iter().filter(|section| !options.hidden.contains(section));
-            let has_tools = !options.tools.is_empty();
-            shown.map(|section| section.text(has_tools)).collect::<Vec<_>>().join("\n\n")
+            shown.map(|section| section.text(&options.tools)).collect::<Vec<_>>().join("\n\n")
         }
     };
     collapse(text.trim())
@@ -153,6 +158,9 @@ mod tests {
         let tools = vec!["glob".to_string()];
         let with = render_prompt(&PromptOptions { tools, ..PromptOptions::default() });
         assert!(hidden(&[]).contains("You have no tools") && !with.contains("You have no tools"));
-        assert!(with.contains("# Your tools"));
+        assert!(with.contains("# Your tools") && !with.contains(SAVE_GUIDANCE.trim()));
+        let tools = vec![SAVE_TOOL.to_string()];
+        let with = render_prompt(&PromptOptions { tools, ..PromptOptions::default() });
+        assert!(with.contains(SAVE_GUIDANCE.trim()));
     }
 }

@@ -20,6 +20,7 @@ use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCou
 use longhaul_engine::{BoxFuture, CalibrationFile, Counter, EngineError, Folder, Offline, Summariser};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_providers::HttpModel;
+use longhaul_session::LogHealth;
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
@@ -150,6 +151,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         ..agent_settings(settings, &chosen, system, place, estimator)
     };
     let files = Folder::new(opened.project.home.root());
+    let is_recorded = *opened.log.health() == LogHealth::Recording;
     reporter.begin(&opened, &chosen)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
     let mut agent = Agent::on(opened.log, agent_settings).with_memory(memory);
@@ -165,7 +167,8 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             summariser: summariser.as_ref(),
             counter: Some(&counter),
             telemetry: telemetry.as_deref(),
-            calibration: Some(&calibration),
+            // Where the session cannot be kept, neither can what it teaches.
+            calibration: is_recorded.then_some(&calibration),
             tools: &equipment.tools,
             hooks: Some(equipment.hook_points()),
             jobs: &|| equipment.running(),
@@ -183,7 +186,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         other => other.into(),
     })?;
     reporter.conclude(&end, &chosen, started.elapsed())?;
-    into_result(end, &reporter.session())
+    into_result(end, reporter)
 }
 
 /// How the agent works.
@@ -245,7 +248,8 @@ fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Chosen
 }
 
 /// Whether the program succeeds.
-fn into_result(end: TurnEnd, session: &str) -> anyhow::Result<()> {
+fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
+    let recorded = reporter.recorded();
     match end {
         TurnEnd::Finished(FinishReason::Filtered) => {
             let error = anyhow!("the provider withheld the answer");
@@ -259,13 +263,11 @@ fn into_result(end: TurnEnd, session: &str) -> anyhow::Result<()> {
                 thousands(overflow.remaining.0),
                 thousands(overflow.window.0),
             );
-            let hint = format!(
-                "shorten it, or use a model with a larger window; it is kept in session {}",
-                visible(session)
-            );
-            Err(hinted(error, hint))
+            let kept = recorded.map(|session| format!("; it is kept in session {}", visible(&session)));
+            let hint = "shorten it, or use a model with a larger window";
+            Err(hinted(error, format!("{hint}{}", kept.unwrap_or_default())))
         }
-        TurnEnd::Failed(error) => Err(error.into()),
+        TurnEnd::Failed(error) => Err(hinted(error.clone(), reporter.hint(&error))),
         TurnEnd::Cancelled => Err(Interrupted.into()),
         TurnEnd::Stopped { reason } => Err(anyhow!("a hook stopped the turn: {}", visible(&reason))),
         TurnEnd::Blocked { reason } => {

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use longhaul_agent::{Surroundings, folder_tree};
-use longhaul_session::{Format, Log, LogError, NewSession, Session, SessionKind};
+use longhaul_session::{Format, Log, LogError, LogHealth, NewSession, Session, SessionKind};
 
 use super::report::Reporter;
 use crate::clock::now;
-use crate::commands::sessions::import::{self, Brought, bring_in, new_id};
+use crate::commands::sessions::import::{self, new_id};
 use crate::failure::hinted;
 use crate::output::plural;
 use crate::project::{Project, log_failure, session_file};
@@ -30,27 +30,13 @@ pub(super) enum Found {
     Theirs(Box<Session>),
 }
 
-/// Begins a session.
+/// Begins a session; where nothing can be written, one that is not recorded.
 pub(super) fn begin(reporter: &Reporter) -> anyhow::Result<Opened> {
-    begin_with(Log::create, reporter)
-}
-
-/// Begins a session with what `make` puts into it.
-fn begin_with(
-    make: impl FnOnce(&Path, &NewSession) -> Result<Log, LogError>,
-    reporter: &Reporter,
-) -> anyhow::Result<Opened> {
-    let project = find_project(reporter)?;
-    let id = new_id();
-    let new = NewSession {
-        id: id.clone(),
-        project_hash: project.hash(),
-        kind: SessionKind::Main,
-        directories: vec![project.folder.display().to_string()],
-        at: now(),
-    };
-    let log = make(&project.home.chats(), &new).map_err(log_failure)?;
-    Ok(Opened { project, log, id })
+    let (project, notes) = Project::find_or_begin()?;
+    let new = new_session(&project);
+    let chats = project.home.chats();
+    let log = or_unrecorded(Log::create(&chats, &new), |why| Log::unrecorded(&chats, &new, why))?;
+    Ok(Opened { project, log, id: new.id }.told(&notes, None, reporter))
 }
 
 /// Finds the session that the user means. One that is to be forked may be written by another program just now.
@@ -64,13 +50,12 @@ pub(super) fn find(given: &Path, is_forked: bool) -> anyhow::Result<Found> {
         return Ok(if is_ours { Found::Forked(path, session) } else { Found::Theirs(session) });
     }
     match Log::open_existing(&path) {
-        Ok(log) => Ok(Found::Ours(Box::new(log))),
         Err(LogError::OtherFormat { .. }) => Ok(Found::Theirs(Box::new(import::read(&path)?))),
         Err(error @ LogError::InUse { .. }) => {
             let hint = "--fork goes on in a copy of it; or end the program that writes it, then try again";
             Err(hinted(error, hint))
         }
-        Err(error) => Err(log_failure(error)),
+        opened => Ok(Found::Ours(Box::new(or_unrecorded(opened, |why| Log::open_unrecorded(&path, why))?))),
     }
 }
 
@@ -88,37 +73,72 @@ impl Found {
 
     /// Goes on with it.
     pub(super) fn open(self, reporter: &Reporter) -> anyhow::Result<Opened> {
+        let (project, notes) = Project::find_or_begin()?;
+        let chats = project.home.chats();
         match self {
             Self::Ours(log) => {
                 for recovery in log.recovered() {
                     reporter.warn(&recovery.to_string());
                 }
                 let id = log.replay().info().session_id.clone().unwrap_or_default();
-                Ok(Opened { project: find_project(reporter)?, log: *log, id })
+                Ok(Opened { project, log: *log, id }.told(&notes, None, reporter))
             }
             Self::Forked(path, session) => {
-                let fork = |chats: &Path, new: &NewSession| Log::fork_of(&path, chats, new, None);
-                let opened = begin_with(fork, reporter)?;
+                let new = new_session(&project);
+                let fork = Log::fork_of(&path, &chats, &new, None);
+                let log = or_unrecorded(fork, |why| Log::open_unrecorded(&path, why))?;
                 let count = plural(session.transcript.messages().len(), "message", "messages");
-                reporter.note(&format!("copied {count}; go on with --resume {}", opened.id));
-                Ok(opened)
+                let told = format!("copied {count}");
+                Ok(Opened { project, log, id: new.id }.told(&notes, Some(&told), reporter))
             }
             Self::Theirs(session) => {
-                let Brought { project, log, id, session, notes } = bring_in(*session)?;
-                notes.iter().for_each(|note| reporter.note(note));
                 let count = plural(session.transcript.messages().len(), "message", "messages");
-                let format = session.info.format;
-                reporter.note(&format!("imported {count} from {format}; go on with --resume {id}"));
-                Ok(Opened { project, log, id })
+                let told = format!("imported {count} from {}", session.info.format);
+                let (log, id) = or_unrecorded(import::bring_in(&project, &session), |why| {
+                    import::hold(&project, &session, why)
+                })?;
+                Ok(Opened { project, log, id }.told(&notes, Some(&told), reporter))
             }
         }
     }
 }
 
-fn find_project(reporter: &Reporter) -> anyhow::Result<Project> {
-    let (project, notes) = Project::find_or_begin()?;
-    notes.iter().for_each(|note| reporter.note(note));
-    Ok(project)
+impl Opened {
+    /// Tells what is worth telling, and how to go on with a copy. Of a session that is not recorded nothing of that holds,
+    /// and that it is not is told once, by the session itself.
+    fn told(self, notes: &[String], copied: Option<&str>, reporter: &Reporter) -> Self {
+        if *self.log.health() == LogHealth::Recording {
+            notes.iter().for_each(|note| reporter.note(note));
+            if let Some(copied) = copied {
+                reporter.note(&format!("{copied}; go on with --resume {}", self.id));
+            }
+        }
+        self
+    }
+}
+
+/// What could be opened; where the system refuses to write, what can go on without.
+fn or_unrecorded<T>(
+    opened: Result<T, LogError>,
+    in_memory: impl FnOnce(&str) -> Result<T, LogError>,
+) -> anyhow::Result<T> {
+    match opened {
+        Err(error @ (LogError::Io { .. } | LogError::Workspace(_))) => {
+            let why = format!("{:#}", anyhow::Error::from(error));
+            in_memory(&why).map_err(log_failure)
+        }
+        opened => opened.map_err(log_failure),
+    }
+}
+
+fn new_session(project: &Project) -> NewSession {
+    NewSession {
+        id: new_id(),
+        project_hash: project.hash(),
+        kind: SessionKind::Main,
+        directories: vec![project.folder.display().to_string()],
+        at: now(),
+    }
 }
 
 /// Where the session takes place.
