@@ -41,7 +41,7 @@ fn decode(target: Target, value: &Value) -> Request {
         system: info.system,
         tools: info.tools,
         messages: transcript.into_messages(),
-        extra: serde_json::Map::new(),
+        ..Request::default()
     }
 }
 
