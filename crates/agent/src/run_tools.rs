@@ -249,7 +249,7 @@ impl Agent {
 
     fn find_tool<'h>(&self, name: &str, host: &Host<'h>) -> Option<Runs<'h>> {
         let name = ALIASES.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new);
-        if !self.declared.tools.iter().any(|tool| tool.name == name) {
+        if !self.callable().any(|known| known == name) {
             return None;
         }
         let own = OwnTool::named(name).map(Runs::Own);
@@ -259,10 +259,18 @@ impl Agent {
         })
     }
 
+    /// The names of the tools that may be called in this step.
+    fn callable(&self) -> impl Iterator<Item = &str> {
+        let is_offered = |name: &str| {
+            self.declared.offered.as_ref().is_none_or(|offered| offered.iter().any(|known| known == name))
+        };
+        self.declared.tools.iter().map(|tool| tool.name.as_str()).filter(move |name| is_offered(name))
+    }
+
     fn no_such_tool(&self, name: &str) -> String {
-        let names: Vec<&str> = self.declared.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let names: Vec<&str> = self.callable().collect();
         match names.as_slice() {
-            [] => format!("There is no tool {name:?}: this conversation has no tools."),
+            [] => format!("There is no tool {name:?} now."),
             names => format!("There is no tool {name:?}. These are there: {}.", names.join(", ")),
         }
     }

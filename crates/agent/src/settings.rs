@@ -73,6 +73,17 @@ pub struct ModelProfile {
     pub output_reserve: Option<TokenCount>,
 }
 
+impl ModelProfile {
+    /// The name that sessions record for another model of the same provider.
+    pub(crate) fn recorded_as_other(&self, name: &str) -> String {
+        match self.recorded_as.strip_suffix(&self.name) {
+            Some(provider) => format!("{provider}{name}"),
+            None if name == self.name => self.recorded_as.clone(),
+            None => name.to_string(),
+        }
+    }
+}
+
 /// Which calls run, which are asked for, and where answers are kept.
 #[derive(Clone, Debug)]
 pub struct Permissions {

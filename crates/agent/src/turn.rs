@@ -1,5 +1,7 @@
 //! The turn: from what the user says, over as many steps as the model takes, to its last answer.
 
+#[cfg(all(test, unix))]
+mod hook_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -55,6 +57,8 @@ pub struct Agent {
 pub(crate) struct Declared {
     pub(crate) tools: Vec<ToolDeclaration>,
     pub(crate) tokens: TokenCount,
+    /// The names of those that may be called in this step, where those are not all.
+    pub(crate) offered: Option<Vec<String>>,
 }
 
 /// What hooks make of a prompt.
@@ -449,7 +453,7 @@ impl Agent {
             estimator.text(&text).tokens()
         };
         let tokens = tools.iter().map(size).fold(TokenCount::ZERO, |sum, tokens| sum + tokens);
-        self.declared = Declared { tools, tokens };
+        self.declared = Declared { tools, tokens, offered: None };
     }
 }
 
