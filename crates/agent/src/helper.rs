@@ -1,6 +1,7 @@
 //! Small questions to a model beside the conversation.
 
 use std::future::poll_fn;
+use std::time::Duration;
 
 use longhaul_conversation::{
     FinishReason, Message, MessageId, Model, Origin, Part, Request, ResponseEvent, Role, Usage,
@@ -18,6 +19,9 @@ pub struct Helper<'a> {
     /// Its name, as its provider knows it.
     pub name: &'a str,
 }
+
+/// A small question is not worth a longer wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// A longer answer is no answer to a small question, in bytes.
 const LONGEST_ANSWER: usize = 64 << 10;
@@ -43,7 +47,8 @@ impl Helper<'_> {
             messages: vec![asked],
             ..Request::default()
         };
-        cancel.run_until_cancelled(self.read(request)).await.unwrap_or_default()
+        let read = tokio::time::timeout(LONGEST_WAIT, self.read(request));
+        cancel.run_until_cancelled(read).await.and_then(Result::ok).unwrap_or_default()
     }
 
     async fn read(&self, request: Request) -> Aside {

@@ -1,8 +1,10 @@
 //! What an agent works with: tools, rules, hooks and memory, as arguments, settings and files have them.
 
+mod aids;
 mod hooks;
 mod options;
 mod permissions;
+mod summaries;
 mod tools;
 
 use std::path::PathBuf;
@@ -14,8 +16,10 @@ use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_tools::{Jobs, Tool};
 use longhaul_workspace::Home;
 
+pub(crate) use aids::Aids;
 pub(crate) use options::WorkOptions;
 pub(crate) use permissions::load_permissions;
+pub(crate) use summaries::{keep_summary, summarise_previous};
 
 use crate::clock::now;
 use crate::commands::memory::surroundings::Surroundings;

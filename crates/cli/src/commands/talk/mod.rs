@@ -13,7 +13,8 @@ use std::time::Instant;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use longhaul_agent::{
-    Agent, AgentError, Host, LimitOf, Limits, ModelProfile, Settings as AgentSettings, Surroundings, TurnEnd,
+    Agent, AgentError, Host, LimitOf, Limits, SessionNotes, Settings as AgentSettings, Surroundings, TurnEnd,
+    summarise_session,
 };
 use longhaul_context::{BudgetSettings, Estimator};
 use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCount};
@@ -27,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::Color;
 use crate::clock::now;
 use crate::commands::sessions::import::new_id;
-use crate::equipment::{Attendance, Equipment, WorkOptions};
+use crate::equipment::{Aids, Attendance, Equipment, WorkOptions, keep_summary, summarise_previous};
 use crate::failure::hinted;
 use crate::models::{Chosen, Models, compaction_model, priced};
 use crate::output::{Screen, thousands, visible};
@@ -127,6 +128,8 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             "the window of {name} is not known, {window} tokens are assumed; state it in longhaul.windows"
         ));
     }
+    let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
+    let aids = Aids::load(&models, settings, &chosen, named, |text| reporter.warn(text));
     let compressor = compressor(&models, settings, &chosen, reporter);
     let attendance = Attendance::Unattended;
     let (equipment, memory) = Equipment::load(&options.work, settings, &home, attendance)?;
@@ -151,6 +154,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         ..agent_settings(settings, &chosen, system, place, estimator)
     };
     let files = Folder::new(opened.project.home.root());
+    let (store, root, id) = (opened.project.store(), opened.project.folder.clone(), opened.id.clone());
     let is_recorded = *opened.log.health() == LogHealth::Recording;
     reporter.begin(&opened, &chosen)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
@@ -161,6 +165,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     };
     let counter = ProviderCounter { http: &chosen.http, model: &chosen.name };
     let telemetry = settings.telemetry_file(home.root());
+    let mut last_words = None;
     let end = until_interrupted(async |cancel| {
         reporter.stop_with(cancel);
         let host = Host {
@@ -173,19 +178,47 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             hooks: Some(equipment.hook_points()),
             jobs: &|| equipment.running(),
             events: &|event| reporter.hear(event),
-            ..Host::new(&chosen.http, &files, &now, &new_id)
+            ..aids.join(&chosen, Host::new(&chosen.http, &files, &now, &new_id))
         };
         agent.begin_session(source, &host, cancel).await?;
-        let end = agent.run_turn(words, &host, cancel).await;
+        let end = if settings.summarises_at_start(attendance == Attendance::Attended) {
+            let previous = cancel.child_token();
+            let turn = async {
+                let end = agent.run_turn(words, &host, cancel).await;
+                previous.cancel();
+                end
+            };
+            let summary = summarise_previous(&store, &root, &id, aids.helper(&chosen), &previous);
+            let (end, summarised) = tokio::join!(turn, summary);
+            if let Err(error) = summarised {
+                reporter.warn(&format!("the previous session has no summary: {error:#}"));
+            }
+            end
+        } else {
+            agent.run_turn(words, &host, cancel).await
+        };
         equipment.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
+        if settings.summarises_at_end() && is_recorded && !cancel.is_cancelled() {
+            let said: Vec<Message> = agent.conversation().said().into_iter().cloned().collect();
+            let summary = summarise_session(&said, aids.helper(&chosen), cancel).await;
+            last_words = Some((summary, SessionNotes::of(&said, &root)));
+        }
         end
     })?;
+    if let Some((summary, notes)) = last_words {
+        let file = agent.conversation().log().path().to_path_buf();
+        drop(agent);
+        if let Err(error) = keep_summary(&file, summary.as_deref(), &notes) {
+            reporter.warn(&format!("the session has no summary: {error:#}"));
+        }
+    }
     let end = end.map_err(|AgentError::Session(error)| match error {
         EngineError::Log(error) => log_failure(error),
         other => other.into(),
     })?;
-    reporter.conclude(&end, &chosen, started.elapsed())?;
+    let routed = reporter.routed().and_then(|model| aids.routed(&model));
+    reporter.conclude(&end, routed.unwrap_or(&chosen), started.elapsed())?;
     into_result(end, reporter)
 }
 
@@ -197,12 +230,6 @@ fn agent_settings(
     surroundings: Surroundings,
     estimator: Estimator,
 ) -> AgentSettings {
-    let model = ModelProfile {
-        name: chosen.name.clone(),
-        recorded_as: chosen.full_name.clone(),
-        window: chosen.window,
-        output_reserve: chosen.output_reserve,
-    };
     AgentSettings {
         system,
         budget: BudgetSettings {
@@ -216,7 +243,8 @@ fn agent_settings(
         estimator,
         outputs: settings.outputs(),
         watches_loops: settings.watches_loops(),
-        ..AgentSettings::new(model, surroundings)
+        shell_summary: settings.shell_summary(),
+        ..AgentSettings::new(chosen.profile(), surroundings)
     }
 }
 

@@ -35,6 +35,8 @@ struct Heard {
     file: Value,
     provider: Value,
     model: Value,
+    /// The model that was chosen for the prompt, if one was.
+    routed: Option<String>,
     text: String,
     usage: Option<Usage>,
     steps: u32,
@@ -161,6 +163,7 @@ impl Reporter {
             Event::Routed { model, reason } => {
                 self.note(&format!("{model} answers: {reason}"));
                 self.line(&mut heard, &json!({"type": "routed", "model": model, "reason": reason}));
+                heard.routed = Some(model);
             }
             Event::Looping { detail } => {
                 self.note(&format!("the model goes round in circles: {detail}"));
@@ -225,6 +228,7 @@ impl Reporter {
             heard.print(if is_open { "\n" } else { "" });
         } else {
             let cost = heard.usage.and_then(|usage| chosen.cost(&usage));
+            (heard.provider, heard.model) = (chosen.provider().into(), chosen.name.as_str().into());
             let mut result = self.result(&heard, end_word(end), took);
             result["finish_reason"] = json::finish_reason(end);
             result["cost"] = json!({"answer": cost, "compactions": heard.compaction_cost});
@@ -235,6 +239,11 @@ impl Reporter {
         }
         heard.is_concluded = true;
         heard.broken.take().map_or(Ok(()), Err)
+    }
+
+    /// The model that was chosen for the prompt, by the name that sessions record, if one was.
+    pub(super) fn routed(&self) -> Option<String> {
+        self.heard().routed.clone()
     }
 
     /// Nothing could begin, or the session could not be recorded.
