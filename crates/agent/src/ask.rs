@@ -107,7 +107,7 @@ impl Agent {
             reply.parts.retain(|part| part.as_text().is_some());
         }
         let mut stopped = None;
-        if let Some(llm_request) = for_hooks {
+        if let Some(llm_request) = for_hooks.filter(|_| !reply.is_empty()) {
             (reply, stopped) = self.show_to_hooks(llm_request, reply, finish.as_ref(), host, cancel).await;
         }
         let calls: Vec<ToolCall> = reply.calls().cloned().collect();

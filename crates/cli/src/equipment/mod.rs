@@ -19,7 +19,7 @@ use longhaul_workspace::Home;
 pub(crate) use aids::Aids;
 pub(crate) use options::WorkOptions;
 pub(crate) use permissions::load_permissions;
-pub(crate) use summaries::{keep_summary, summarise_previous};
+pub(crate) use summaries::Summaries;
 
 use crate::clock::now;
 use crate::commands::memory::surroundings::Surroundings;

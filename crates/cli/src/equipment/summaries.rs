@@ -1,40 +1,124 @@
 //! Lines on what sessions were about, and notes on how they went, written into their files.
 
 use std::fs::File;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use longhaul_agent::{Helper, SessionNotes, summarise_session};
 use longhaul_conversation::Message;
+use longhaul_engine::Conversation;
 use longhaul_session::{ListedSession, Listing, Log, LogError, Replay, Scratchpad, Store};
 use tokio_util::sync::CancellationToken;
 
-/// Says what the latest session before this one was about, if nobody has yet; tells whether anything was written.
-///
-/// Nothing waits for it: cancelled, it leaves the session for the next time.
-pub(crate) async fn summarise_previous(
-    store: &Store,
-    root: &Path,
-    current: &str,
-    helper: Helper<'_>,
-    cancel: &CancellationToken,
-) -> anyhow::Result<bool> {
-    let listing = store.list()?;
-    let Some(previous) = unsummarised(&listing, current) else { return Ok(false) };
-    // The file is not held while a model thinks: somebody may want to go on with the session.
-    let messages: Vec<Message> =
-        Replay::read(File::open(&previous.path)?)?.said().into_iter().cloned().collect();
-    let summary = match &previous.metadata.summary {
-        Some(_) => None,
-        None => summarise_session(&messages, helper, cancel).await,
-    };
-    if cancel.is_cancelled() {
-        return Ok(false);
+use super::Attendance;
+use crate::project::Project;
+use crate::settings::Settings;
+
+/// Says what sessions were about, when the settings want that.
+pub(crate) struct Summaries<'a> {
+    settings: &'a Settings,
+    attendance: Attendance,
+    store: Store,
+    /// The folder of the project.
+    root: PathBuf,
+    /// The id of the session that is under way.
+    current: String,
+}
+
+/// What is to be said of a session when nobody has it open any more.
+pub(crate) struct LastWords {
+    summary: Option<String>,
+    notes: SessionNotes,
+}
+
+impl<'a> Summaries<'a> {
+    /// For the sessions of a project, of which this one is under way.
+    pub(crate) fn new(
+        settings: &'a Settings,
+        attendance: Attendance,
+        project: &Project,
+        current: &str,
+    ) -> Self {
+        let (store, root) = (project.store(), project.folder.clone());
+        Self { settings, attendance, store, root, current: current.to_string() }
     }
-    match keep_summary(&previous.path, summary.as_deref(), &SessionNotes::of(&messages, root)) {
-        Ok(()) => Ok(true),
-        // Whoever goes on with it has more to say.
-        Err(LogError::InUse { .. }) => Ok(false),
-        Err(error) => Err(error.into()),
+
+    /// Waits for a turn. Meanwhile the previous session gets its line, if it has none; the turn waits for nothing.
+    pub(crate) async fn beside<T>(
+        &self,
+        turn: impl Future<Output = T>,
+        helper: Helper<'_>,
+        cancel: &CancellationToken,
+        warn: impl Fn(&str),
+    ) -> T {
+        if !self.settings.summarises_at_start(self.attendance == Attendance::Attended) {
+            return turn.await;
+        }
+        let is_over = cancel.child_token();
+        let turn = async {
+            let end = turn.await;
+            is_over.cancel();
+            end
+        };
+        let (end, summarised) = tokio::join!(turn, self.summarise_previous(helper, &is_over));
+        if let Err(error) = summarised {
+            warn(&format!("the previous session has no summary: {error:#}"));
+        }
+        end
+    }
+
+    /// Says what the latest session before this one was about, if nobody has yet; tells whether anything was written.
+    /// Cancelled, it leaves the session for the next time.
+    async fn summarise_previous(
+        &self,
+        helper: Helper<'_>,
+        cancel: &CancellationToken,
+    ) -> anyhow::Result<bool> {
+        let listing = self.store.list()?;
+        let Some(previous) = unsummarised(&listing, &self.current) else { return Ok(false) };
+        // The file is not held while a model thinks: somebody may want to go on with the session.
+        let messages: Vec<Message> =
+            Replay::read(File::open(&previous.path)?)?.said().into_iter().cloned().collect();
+        let summary = match &previous.metadata.summary {
+            Some(_) => None,
+            None => summarise_session(&messages, helper, cancel).await,
+        };
+        if cancel.is_cancelled() {
+            return Ok(false);
+        }
+        let last_words = LastWords { summary, notes: SessionNotes::of(&messages, &self.root) };
+        match last_words.write(&previous.path) {
+            Ok(()) => Ok(true),
+            // Whoever goes on with it has more to say.
+            Err(LogError::InUse { .. }) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What is to be said of the session under way, which is about to end.
+    pub(crate) async fn last_words(
+        &self,
+        conversation: &Conversation,
+        helper: Helper<'_>,
+        cancel: &CancellationToken,
+    ) -> Option<LastWords> {
+        if !self.settings.summarises_at_end() || cancel.is_cancelled() {
+            return None;
+        }
+        let said: Vec<Message> = conversation.said().into_iter().cloned().collect();
+        let summary = summarise_session(&said, helper, cancel).await;
+        Some(LastWords { summary, notes: SessionNotes::of(&said, &self.root) })
+    }
+}
+
+impl LastWords {
+    /// Writes them into the file of a session that nobody has open.
+    pub(crate) fn write(&self, path: &Path) -> Result<(), LogError> {
+        let mut log = Log::open_existing(path)?;
+        if let Some(summary) = &self.summary {
+            log.set_summary(summary)?;
+        }
+        // Notes are written even without a line: what no model could say once is not asked for ever again.
+        log.set_scratchpad(&serde_json::to_value(&self.notes).expect("notes are plain data"))
     }
 }
 
@@ -44,16 +128,6 @@ fn unsummarised<'a>(listing: &'a Listing, current: &str) -> Option<&'a ListedSes
     let latest = others.max_by_key(|session| session.updated)?;
     let is_open = latest.metadata.scratchpad != Scratchpad::Fresh;
     (is_open && latest.metadata.user_message_count > 1).then_some(latest)
-}
-
-/// Writes a line and notes into the file of a session that nobody has open.
-pub(crate) fn keep_summary(path: &Path, summary: Option<&str>, notes: &SessionNotes) -> Result<(), LogError> {
-    let mut log = Log::open_existing(path)?;
-    if let Some(summary) = summary {
-        log.set_summary(summary)?;
-    }
-    // Notes are written even without a line: what no model could say once is not asked for ever again.
-    log.set_scratchpad(&serde_json::to_value(notes).expect("notes are plain data"))
 }
 
 #[cfg(test)]
@@ -66,7 +140,7 @@ mod tests {
     use longhaul_workspace::{Environment, Home, Patience, Projects};
 
     /// A project with sessions of which the later ones are newer.
-    fn store(folder: &Path, sessions: &[&str]) -> Store {
+    fn project(folder: &Path, sessions: &[&str]) -> Project {
         let work = folder.join("app");
         fs::create_dir(&work).expect("made");
         let environment = Environment { longhaul_home: Some(folder.join("home")), ..Environment::default() };
@@ -89,17 +163,23 @@ mod tests {
                 log.append(&Message { at: Some(at), ..said }).expect("recorded");
             }
         }
-        Store::of(&project)
+        Project { folder: work, home: project }
     }
 
-    async fn summarise(store: &Store, model: &ScriptedModel) -> bool {
-        let (helper, cancel) = (Helper { model, name: "small" }, CancellationToken::new());
-        let root = Path::new("/app");
-        summarise_previous(store, root, "33333333-now", helper, &cancel).await.expect("it can be written")
+    async fn summarise_until(project: &Project, model: &ScriptedModel, cancel: &CancellationToken) -> bool {
+        let settings = Settings::default();
+        let summaries = Summaries::new(&settings, Attendance::Attended, project, "33333333-now");
+        let helper = Helper { model, name: "small" };
+        summaries.summarise_previous(helper, cancel).await.expect("it can be written")
     }
 
-    fn summaries(store: &Store) -> Vec<Option<String>> {
-        store
+    async fn summarise(project: &Project, model: &ScriptedModel) -> bool {
+        summarise_until(project, model, &CancellationToken::new()).await
+    }
+
+    fn summaries(project: &Project) -> Vec<Option<String>> {
+        project
+            .store()
             .list_afresh()
             .expect("a list")
             .sessions
@@ -111,52 +191,50 @@ mod tests {
     #[tokio::test]
     async fn the_latest_other_session_is_summarised_once() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = store(folder.path(), &["11111111-old", "22222222-last", "33333333-now"]);
-        let before = store.list().expect("a list").sessions[1].updated;
+        let project = project(folder.path(), &["11111111-old", "22222222-last", "33333333-now"]);
+        let before = project.store().list().expect("a list").sessions[1].updated;
         let model = ScriptedModel::new([ScriptedReply::text("Find the port.")]);
-        assert!(summarise(&store, &model).await);
-        assert_eq!(summaries(&store), [None, Some("Find the port.".to_string()), None]);
-        let listing = store.list_afresh().expect("a list");
+        assert!(summarise(&project, &model).await);
+        assert_eq!(summaries(&project), [None, Some("Find the port.".to_string()), None]);
+        let listing = project.store().list_afresh().expect("a list");
         assert_eq!(
             (listing.sessions[1].updated, listing.sessions[1].metadata.scratchpad),
             (before, Scratchpad::Fresh)
         );
-        assert!(!summarise(&store, &model).await);
+        assert!(!summarise(&project, &model).await);
         assert_eq!(model.requests().len(), 1);
     }
 
     #[tokio::test]
     async fn a_model_that_fails_is_not_asked_for_ever() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = store(folder.path(), &["22222222-last", "33333333-now"]);
+        let project = project(folder.path(), &["22222222-last", "33333333-now"]);
         let model = ScriptedModel::new([ScriptedReply::error(ModelError::TooLong)]);
-        assert!(summarise(&store, &model).await && !summarise(&store, &model).await);
-        assert_eq!((summaries(&store), model.requests().len()), (vec![None, None], 1));
+        assert!(summarise(&project, &model).await && !summarise(&project, &model).await);
+        assert_eq!((summaries(&project), model.requests().len()), (vec![None, None], 1));
     }
 
     #[tokio::test]
     async fn whoever_has_a_session_open_keeps_it() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = store(folder.path(), &["22222222-last", "33333333-now"]);
-        let path = store.list().expect("a list").sessions[0].path.clone();
+        let project = project(folder.path(), &["22222222-last", "33333333-now"]);
+        let path = project.store().list().expect("a list").sessions[0].path.clone();
         let open = Log::open_existing(&path).expect("a log");
         let model = ScriptedModel::new((0..2).map(|_| ScriptedReply::text("Find the port.")));
-        assert!(!summarise(&store, &model).await);
+        assert!(!summarise(&project, &model).await);
         drop(open);
-        assert!(summarise(&store, &model).await);
+        assert!(summarise(&project, &model).await);
     }
 
     #[tokio::test]
     async fn cancelled_it_leaves_everything_for_the_next_time() {
         let folder = tempfile::tempdir().expect("a folder");
-        let store = store(folder.path(), &["22222222-last", "33333333-now"]);
+        let project = project(folder.path(), &["22222222-last", "33333333-now"]);
         let model = ScriptedModel::default();
-        let helper = Helper { model: &model, name: "small" };
         let cancel = CancellationToken::new();
         cancel.cancel();
-        let done = summarise_previous(&store, Path::new("/app"), "33333333", helper, &cancel).await;
-        assert!(!done.expect("nothing went wrong"));
-        let listing = store.list_afresh().expect("a list");
+        assert!(!summarise_until(&project, &model, &cancel).await);
+        let listing = project.store().list_afresh().expect("a list");
         assert_eq!(listing.sessions[0].metadata.scratchpad, Scratchpad::Missing);
     }
 }

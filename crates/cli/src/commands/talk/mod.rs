@@ -13,8 +13,7 @@ use std::time::Instant;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use longhaul_agent::{
-    Agent, AgentError, Host, LimitOf, Limits, SessionNotes, Settings as AgentSettings, Surroundings, TurnEnd,
-    summarise_session,
+    Agent, AgentError, Host, LimitOf, Limits, Settings as AgentSettings, Surroundings, TurnEnd,
 };
 use longhaul_context::{BudgetSettings, Estimator};
 use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCount};
@@ -28,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::Color;
 use crate::clock::now;
 use crate::commands::sessions::import::new_id;
-use crate::equipment::{Aids, Attendance, Equipment, WorkOptions, keep_summary, summarise_previous};
+use crate::equipment::{Aids, Attendance, Equipment, Summaries, WorkOptions};
 use crate::failure::hinted;
 use crate::models::{Chosen, Models, compaction_model, priced};
 use crate::output::{Screen, thousands, visible};
@@ -154,7 +153,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         ..agent_settings(settings, &chosen, system, place, estimator)
     };
     let files = Folder::new(opened.project.home.root());
-    let (store, root, id) = (opened.project.store(), opened.project.folder.clone(), opened.id.clone());
+    let summaries = Summaries::new(settings, attendance, &opened.project, &opened.id);
     let is_recorded = *opened.log.health() == LogHealth::Recording;
     reporter.begin(&opened, &chosen)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
@@ -181,36 +180,21 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             ..aids.join(&chosen, Host::new(&chosen.http, &files, &now, &new_id))
         };
         agent.begin_session(source, &host, cancel).await?;
-        let end = if settings.summarises_at_start(attendance == Attendance::Attended) {
-            let previous = cancel.child_token();
-            let turn = async {
-                let end = agent.run_turn(words, &host, cancel).await;
-                previous.cancel();
-                end
-            };
-            let summary = summarise_previous(&store, &root, &id, aids.helper(&chosen), &previous);
-            let (end, summarised) = tokio::join!(turn, summary);
-            if let Err(error) = summarised {
-                reporter.warn(&format!("the previous session has no summary: {error:#}"));
-            }
-            end
-        } else {
-            agent.run_turn(words, &host, cancel).await
-        };
+        let helper = aids.helper(&chosen);
+        let turn = agent.run_turn(words, &host, cancel);
+        let end = summaries.beside(turn, helper, cancel, |text| reporter.warn(text)).await;
         equipment.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
-        if settings.summarises_at_end() && is_recorded && !cancel.is_cancelled() {
-            let said: Vec<Message> = agent.conversation().said().into_iter().cloned().collect();
-            let summary = summarise_session(&said, aids.helper(&chosen), cancel).await;
-            last_words = Some((summary, SessionNotes::of(&said, &root)));
+        if is_recorded {
+            last_words = summaries.last_words(agent.conversation(), helper, cancel).await;
         }
         end
     })?;
-    if let Some((summary, notes)) = last_words {
+    if let Some(last_words) = last_words {
         let file = agent.conversation().log().path().to_path_buf();
         drop(agent);
-        if let Err(error) = keep_summary(&file, summary.as_deref(), &notes) {
-            reporter.warn(&format!("the session has no summary: {error:#}"));
+        if let Err(error) = last_words.write(&file) {
+            reporter.warn(&format!("the session has no summary: {error}"));
         }
     }
     let end = end.map_err(|AgentError::Session(error)| match error {
