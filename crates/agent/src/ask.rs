@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 
-use longhaul_context::{CalibrationSettings, Loop, LoopDetector, Status, Trigger, prepare};
+use longhaul_context::{CalibrationSettings, Loop, LoopDetector, Observation, Status, Trigger, prepare};
 use longhaul_conversation::{
     Answer, FinishReason, Message, Model, ModelError, Origin, Part, Request, ResponseEvent, TokenCount,
     ToolCall, ToolChoice,
@@ -79,7 +79,11 @@ impl Agent {
         };
         self.offer(&request);
         let recorded_as = self.model().recorded_as_other(&request.model);
-        let sent = request.messages.clone();
+        // What a long request amounts to is worked out before it is given away, rather than copied.
+        let seen = host
+            .calibration
+            .filter(|_| !is_changed)
+            .map(|_| observe_request(&request.messages, TokenCount::ZERO, self.fixed().total()));
         // What hooks may still change is not told before they have seen it.
         let for_hooks = self.hears(EventName::AfterModel, host).then(|| encode_request(&request));
         let voice = if for_hooks.is_some() { Voice::Silent } else { Voice::Aloud };
@@ -95,7 +99,9 @@ impl Agent {
         }
         if let Some(input) = usage.and_then(|usage| usage.input).filter(|_| !is_changed) {
             self.counted = Some(Counted { tokens: input, messages });
-            self.learn(&sent, input, host);
+            if let Some(seen) = seen {
+                self.learn(Observation { reported: input, ..seen }, host);
+            }
         }
         let mut reply = Message {
             at: Some((host.now)()),
@@ -194,9 +200,8 @@ impl Agent {
     }
 
     /// Learns from what the provider counted how far estimates are off.
-    pub(crate) fn learn(&self, sent: &[Message], counted: TokenCount, host: &Host<'_>) {
+    pub(crate) fn learn(&self, seen: Observation, host: &Host<'_>) {
         let Some(file) = host.calibration else { return };
-        let seen = observe_request(sent, counted, self.fixed().total());
         let model = &self.model().name;
         match file.learn(model, seen, &CalibrationSettings::default(), Patience::None) {
             // Where somebody else is learning just now, this estimate stays a little worse.
