@@ -14,6 +14,13 @@ pub enum Event {
         /// Which time it is, from 1.
         step: u32,
     },
+    /// A model was chosen for this prompt.
+    Routed {
+        /// The name under which sessions record it.
+        model: String,
+        /// Why, as far as that was said.
+        reason: String,
+    },
     /// A piece of the answer.
     TextDelta(String),
     /// A piece of the model's reasoning.

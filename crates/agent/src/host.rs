@@ -8,7 +8,7 @@ use longhaul_engine::{CalibrationFile, Counter, Files, HostJob, Offline, Stamp, 
 use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_tools::Tool;
 
-use crate::{Approver, Event, ModelProfile, Nobody, Subagents};
+use crate::{Approver, Event, Helper, Judges, ModelProfile, Nobody, Router, Subagents};
 
 /// What a host brings so that turns can be carried out.
 #[derive(Clone, Copy)]
@@ -35,6 +35,16 @@ pub struct Host<'a> {
     pub approver: &'a dyn Approver,
     /// The user's commands that take part.
     pub hooks: Option<HookPoints<'a>>,
+    /// Answers small questions beside the conversation.
+    pub helper: Option<Helper<'a>>,
+    /// Judge, now and then in a long turn, whether it gets anywhere.
+    pub judges: Option<Judges<'a>>,
+    /// Chooses the model for each prompt, where the user leaves that open.
+    pub router: Option<Router<'a>>,
+    /// The file in which an editor says what the user has open.
+    pub ide: Option<&'a Path>,
+    /// Tells how much memory the program takes, in bytes, where that is known.
+    pub memory_use: &'a (dyn Fn() -> Option<u64> + Send + Sync),
     /// Tells what runs in the background.
     pub jobs: &'a (dyn Fn() -> Vec<HostJob> + Send + Sync),
     /// Hears of what happens.
@@ -93,6 +103,11 @@ impl<'a> Host<'a> {
             models: None,
             approver: &Nobody,
             hooks: None,
+            helper: None,
+            judges: None,
+            router: None,
+            ide: None,
+            memory_use: &|| None,
             jobs: &Vec::new,
             events: &|_| {},
             now,

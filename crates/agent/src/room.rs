@@ -124,6 +124,7 @@ impl Agent {
         if outcome.messages().is_some() {
             // The provider counted another request than the one that will be sent.
             self.counted = None;
+            self.ide.forget();
             self.after_compaction(host);
         }
         for warning in &outcome.result.warnings {
@@ -205,7 +206,7 @@ impl Agent {
 
     /// What a request may take beside the answer.
     pub fn room(&self) -> TokenCount {
-        let ModelProfile { window, output_reserve, .. } = &self.settings.model;
+        let ModelProfile { window, output_reserve, .. } = self.model();
         // No reserve may leave less than half of the window.
         *window - output_reserve.unwrap_or_default().min(TokenCount(window.0 / 2))
     }
@@ -222,7 +223,7 @@ impl Agent {
         let budget = self.settings.budget;
         // A share is one of the whole window, however much of it is left for the answer.
         let threshold = Threshold::resolve(budget.threshold, budget.host_threshold);
-        let threshold = match threshold.tokens(self.settings.model.window) {
+        let threshold = match threshold.tokens(self.model().window) {
             Some(tokens) => Threshold::Tokens(tokens.min(room)),
             None => Threshold::Off,
         };

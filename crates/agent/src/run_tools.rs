@@ -14,6 +14,7 @@ use longhaul_workspace::Patience;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::activity::Activity;
 use crate::own_tools::OwnTool;
 use crate::rereads::Read;
 use crate::subagents::{Aside, Errand, Wait};
@@ -150,6 +151,7 @@ impl Agent {
         host: &Host<'h>,
         cancel: &CancellationToken,
     ) -> Prepared<'h> {
+        self.note(Activity::ToolScheduled, host);
         let failed = |call, text| Prepared::Answered { call, status: ToolStatus::Failed, text };
         let refused = |call, text| Prepared::Answered { call, status: ToolStatus::Cancelled, text };
         let Some(runs) = self.find_tool(&call.name, host) else {
@@ -284,7 +286,7 @@ impl Agent {
 
     fn find_tool<'h>(&self, name: &str, host: &Host<'h>) -> Option<Runs<'h>> {
         let name = ALIASES.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new);
-        if !self.declared.tools.iter().any(|tool| tool.name == name) {
+        if !self.callable().any(|known| known == name) {
             return None;
         }
         if name == AGENT_TOOL {
@@ -297,10 +299,18 @@ impl Agent {
         })
     }
 
+    /// The names of the tools that may be called in this step.
+    fn callable(&self) -> impl Iterator<Item = &str> {
+        let is_offered = |name: &str| {
+            self.declared.offered.as_ref().is_none_or(|offered| offered.iter().any(|known| known == name))
+        };
+        self.declared.tools.iter().map(|tool| tool.name.as_str()).filter(move |name| is_offered(name))
+    }
+
     fn no_such_tool(&self, name: &str) -> String {
-        let names: Vec<&str> = self.declared.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let names: Vec<&str> = self.callable().collect();
         match names.as_slice() {
-            [] => format!("There is no tool {name:?}: this conversation has no tools."),
+            [] => format!("There is no tool {name:?} now."),
             names => format!("There is no tool {name:?}. These are there: {}.", names.join(", ")),
         }
     }
@@ -394,7 +404,10 @@ impl Agent {
             Outcome::Failed(_) => ToolStatus::Failed,
             Outcome::Cancelled(_) => ToolStatus::Cancelled,
         };
-        let (mut text, saved_as) = self.shorten(&call, answer.outcome.text(), host);
+        let condensed = self.condense(&call, answer.outcome.text(), host, cancel).await;
+        let whole = condensed.as_ref().map_or(answer.outcome.text(), |condensed| &condensed.text);
+        let (mut text, saved_as) = self.shorten(&call, whole, host);
+        let saved_as = condensed.map(|condensed| condensed.saved_as).or(saved_as);
         if let Some(read) = self.rereads.judge(&call, &text, self.conversation.transcript().messages()) {
             self.statistics.reads += 1;
             self.statistics.rereads += u32::from(read == Read::Again);
@@ -409,6 +422,7 @@ impl Agent {
             text.push_str(&note);
         }
         self.statistics.tool(&call.name, status, took);
+        self.note(Activity::ToolCompleted, host);
         host.tell(Event::ToolEnded(ToolEnd {
             call: call.clone(),
             status,
@@ -478,6 +492,7 @@ impl Agent {
         host: &Host<'_>,
     ) -> ToolResult {
         self.statistics.tool(&call.name, status, Duration::ZERO);
+        self.note(Activity::ToolCompleted, host);
         host.tell(Event::ToolEnded(ToolEnd {
             call: call.clone(),
             status,

@@ -35,6 +35,10 @@ pub struct Settings {
     pub limits: Limits,
     /// Whether somebody watches for a model that goes round in circles.
     pub watches_loops: bool,
+    /// What a command's output may take before a helper summarises it; never if not set.
+    pub shell_summary: Option<TokenCount>,
+    /// Whether it is remembered what happened lately.
+    pub records_activity: bool,
 }
 
 impl Settings {
@@ -53,6 +57,8 @@ impl Settings {
             outputs: OutputSettings::default(),
             limits: Limits::default(),
             watches_loops: true,
+            shell_summary: None,
+            records_activity: true,
         }
     }
 }
@@ -68,6 +74,17 @@ pub struct ModelProfile {
     pub window: TokenCount,
     /// How much of that must be left for the answer.
     pub output_reserve: Option<TokenCount>,
+}
+
+impl ModelProfile {
+    /// The name that sessions record for another model of the same provider.
+    pub(crate) fn recorded_as_other(&self, name: &str) -> String {
+        match self.recorded_as.strip_suffix(&self.name) {
+            Some(provider) => format!("{provider}{name}"),
+            None if name == self.name => self.recorded_as.clone(),
+            None => name.to_string(),
+        }
+    }
 }
 
 /// Which calls run, which are asked for, and where answers are kept.

@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod crew_tests;
+#[cfg(all(test, unix))]
+mod hook_tests;
 #[cfg(test)]
 mod subagent_tests;
 #[cfg(test)]
@@ -10,6 +12,8 @@ mod tests;
 mod tool_tests;
 #[cfg(test)]
 mod trial;
+#[cfg(test)]
+mod wit_tests;
 
 use std::path::{Path, PathBuf};
 
@@ -21,11 +25,15 @@ use longhaul_policy::Rule;
 use longhaul_session::{FragmentContent, Log, RecordedFragment};
 use tokio_util::sync::CancellationToken;
 
+use crate::activity::Activity;
 use crate::ask::Step;
+use crate::ide::IdeContext;
+use crate::loop_check::LoopWatch;
 use crate::memory::SessionMemory;
 use crate::own_tools::OwnTool;
 use crate::rereads::Rereads;
 use crate::room::{Counted, Newest, Wish};
+use crate::routing::Routed;
 use crate::run_tools::Flow;
 use crate::statistics::Statistics;
 use crate::subagents::{Crew, Desk};
@@ -40,6 +48,9 @@ pub struct Agent {
     pub(crate) counted: Option<Counted>,
     pub(crate) declared: Declared,
     pub(crate) loops: LoopDetector,
+    pub(crate) watch: LoopWatch,
+    pub(crate) routed: Option<Routed>,
+    pub(crate) ide: IdeContext,
     /// How often the model was told in this turn that it goes round in circles.
     strikes: u32,
     /// How often the model was asked.
@@ -76,6 +87,8 @@ pub(crate) struct Lineage {
 pub(crate) struct Declared {
     pub(crate) tools: Vec<ToolDeclaration>,
     pub(crate) tokens: TokenCount,
+    /// The names of those that may be called in this step, where those are not all.
+    pub(crate) offered: Option<Vec<String>>,
 }
 
 /// What hooks make of a prompt.
@@ -109,6 +122,9 @@ impl Agent {
             counted: None,
             declared: Declared::default(),
             loops: LoopDetector::default(),
+            watch: LoopWatch::default(),
+            routed: None,
+            ide: IdeContext::default(),
             strikes: 0,
             asked: 0,
             wish: None,
@@ -139,6 +155,7 @@ impl Agent {
     pub fn conversation_mut(&mut self) -> &mut Conversation {
         // Whatever is done with it, the provider counted something else.
         self.counted = None;
+        self.ide.forget();
         &mut self.conversation
     }
 
@@ -215,6 +232,7 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Result<TurnEnd, AgentError> {
         self.declare(host);
+        self.note(Activity::UserInput, host);
         let crew = self.crew.clone();
         let end = crew.beside(self.turn(parts, host, cancel), host, cancel).await?;
         // What came of those that had to stop with it.
@@ -229,7 +247,7 @@ impl Agent {
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Result<TurnEnd, AgentError> {
-        (self.loops, self.strikes) = (LoopDetector::default(), 0);
+        (self.loops, self.watch, self.strikes) = (LoopDetector::default(), LoopWatch::default(), 0);
         self.ending = None;
         let prompt = typed(&parts);
         match self.before_agent(&prompt, host, cancel).await {
@@ -241,9 +259,10 @@ impl Agent {
             Prompted::Blocked(reason) => return Ok(TurnEnd::Blocked { reason }),
         }
         self.begin(parts, host)?;
+        self.choose_model(host, cancel).await;
         let (mut steps, mut is_continued) = (0, false);
         loop {
-            let end = self.take_steps(&mut steps, host, cancel).await?;
+            let end = self.take_steps(&prompt, &mut steps, host, cancel).await?;
             let TurnEnd::Finished(_) = end else { return Ok(end) };
             if self.ending.is_none() && self.crew.is_out() {
                 match self.wait_for_crew(cancel).await {
@@ -265,6 +284,7 @@ impl Agent {
     /// Asks the model and runs what it calls, until it calls nothing more.
     async fn take_steps(
         &mut self,
+        prompt: &str,
         steps: &mut u32,
         host: &Host<'_>,
         cancel: &CancellationToken,
@@ -279,6 +299,11 @@ impl Agent {
             }
             *steps += 1;
             self.asked += 1;
+            if let Some(detail) = self.find_standstill(prompt, host, cancel).await
+                && let Some(end) = self.strike(detail, host)?
+            {
+                return Ok(end);
+            }
             if let Some(end) = self.make_room(newest, host, cancel).await? {
                 return Ok(end);
             }
@@ -292,7 +317,7 @@ impl Agent {
                     }
                 }
                 Step::Looping(found) => {
-                    if let Some(end) = self.strike(&found, host)? {
+                    if let Some(end) = self.strike(in_words(&found), host)? {
                         return Ok(end);
                     }
                 }
@@ -311,12 +336,11 @@ impl Agent {
         let found = watched.iter().filter_map(|call| self.loops.observe_call(call)).last();
         let Some(found) = found else { return self.run_calls(calls, host, cancel).await };
         self.refuse_calls(&calls, "This call was not run, because it only repeats earlier ones.", host)?;
-        Ok(self.strike(&found, host)?.map_or(Flow::GoesOn, Flow::Ends))
+        Ok(self.strike(in_words(&found), host)?.map_or(Flow::GoesOn, Flow::Ends))
     }
 
     /// Tells the model that it goes round in circles; the second time, the turn ends.
-    fn strike(&mut self, found: &Loop, host: &Host<'_>) -> Result<Option<TurnEnd>, AgentError> {
-        let detail = in_words(found);
+    fn strike(&mut self, detail: String, host: &Host<'_>) -> Result<Option<TurnEnd>, AgentError> {
         self.strikes += 1;
         host.tell(Event::Looping { detail: detail.clone() });
         if self.strikes > 1 {
@@ -387,6 +411,7 @@ impl Agent {
             self.conversation.rewind_to(&id)?;
         }
         self.counted = None;
+        self.ide.forget();
         Ok(())
     }
 
@@ -394,6 +419,9 @@ impl Agent {
     fn begin(&mut self, mut parts: Vec<Part>, host: &Host<'_>) -> Result<(), AgentError> {
         if let Some(news) = self.reload_memory(host) {
             parts.insert(0, news);
+        }
+        if let Some(editor) = self.look_at_editor(host) {
+            parts.insert(0, editor);
         }
         if let Some(surroundings) = self.introduce(host)? {
             parts.insert(0, surroundings);
@@ -445,6 +473,7 @@ impl Agent {
         let appended = self.conversation.append(message);
         self.warn(host);
         appended?;
+        self.note(Activity::MessageAdded, host);
         Ok(())
     }
 
@@ -481,7 +510,7 @@ impl Agent {
             estimator.text(&text).tokens()
         };
         let tokens = tools.iter().map(size).fold(TokenCount::ZERO, |sum, tokens| sum + tokens);
-        self.declared = Declared { tools, tokens };
+        self.declared = Declared { tools, tokens, offered: None };
     }
 }
 

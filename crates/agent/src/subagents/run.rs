@@ -227,6 +227,9 @@ impl Errand {
                 // What counts for one model does not for another.
                 counter: host.counter.filter(|_| !self.has_own_model),
                 approver: &approver,
+                // Its model was chosen with it, and the editor is open for somebody else.
+                router: None,
+                ide: None,
                 jobs: &Vec::new,
                 events: &events,
                 ..*host

@@ -98,7 +98,7 @@ pub(super) fn trial_with_tools(settings: Settings) -> (Trial, Ran) {
     (trial, ran)
 }
 
-fn trial() -> (Trial, Ran) {
+pub(super) fn trial() -> (Trial, Ran) {
     trial_with_tools(settings(32_000))
 }
 
@@ -121,7 +121,7 @@ pub(super) fn look(id: &str, says: &str) -> Part {
     call(id, "read_file", json!({"file_path": "a.rs", "says": says}))
 }
 
-fn ends(trial: &Trial) -> Vec<ToolEnd> {
+pub(super) fn ends(trial: &Trial) -> Vec<ToolEnd> {
     let ends = trial.events().into_iter().filter_map(|event| match event {
         Event::ToolEnded(end) => Some(end),
         _ => None,

@@ -1,9 +1,11 @@
 //! What an agent works with: tools, rules, hooks and memory, as arguments, settings and files have them.
 
+mod aids;
 mod hooks;
 mod options;
 mod permissions;
 mod subagents;
+mod summaries;
 mod tools;
 
 use std::path::PathBuf;
@@ -15,9 +17,11 @@ use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_tools::{Jobs, Tool};
 use longhaul_workspace::Home;
 
+pub(crate) use aids::Aids;
 pub(crate) use options::WorkOptions;
 pub(crate) use permissions::load_permissions;
-pub(crate) use subagents::{SubagentModels, load as load_subagents, profile_of};
+pub(crate) use subagents::{SubagentModels, load as load_subagents};
+pub(crate) use summaries::Summaries;
 
 use crate::clock::now;
 use crate::commands::memory::surroundings::Surroundings;

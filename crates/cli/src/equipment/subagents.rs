@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use longhaul_agent::{
-    AgentModel, AgentPlaces, LoadedSubagents, ModelProfile, ModelSource, NamedModel, Subagents,
-    load_subagents,
+    AgentModel, AgentPlaces, LoadedSubagents, ModelSource, NamedModel, Subagents, load_subagents,
 };
 use longhaul_conversation::Usage;
 use longhaul_policy::{Rule, Standing, rule_from_setting};
@@ -64,19 +63,9 @@ impl SubagentModels {
 impl ModelSource for SubagentModels {
     fn find(&self, name: &str) -> Result<NamedModel<'_>, String> {
         match self.models.get(name) {
-            Some(Ok(chosen)) => Ok(NamedModel { model: &chosen.http, profile: profile_of(chosen) }),
+            Some(Ok(chosen)) => Ok(NamedModel { model: &chosen.http, profile: chosen.profile() }),
             Some(Err(reason)) => Err(reason.clone()),
             None => Err("no definition named it when the session began".to_string()),
         }
-    }
-}
-
-/// What an agent must know of a model.
-pub(crate) fn profile_of(chosen: &Chosen) -> ModelProfile {
-    ModelProfile {
-        name: chosen.name.clone(),
-        recorded_as: chosen.full_name.clone(),
-        window: chosen.window,
-        output_reserve: chosen.output_reserve,
     }
 }

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_agent::ModelProfile;
 use longhaul_conversation::{ModelError, TokenCount, WindowSource, context_window};
 use longhaul_providers::{
     Certificates, HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
@@ -45,6 +46,16 @@ impl Chosen {
     /// The name of its provider.
     pub(crate) fn provider(&self) -> &str {
         &self.http.provider().name
+    }
+
+    /// What an agent must know of it.
+    pub(crate) fn profile(&self) -> ModelProfile {
+        ModelProfile {
+            name: self.name.clone(),
+            recorded_as: self.full_name.clone(),
+            window: self.window,
+            output_reserve: self.output_reserve,
+        }
     }
 
     /// What a call has cost, in dollars.

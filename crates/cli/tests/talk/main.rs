@@ -1,5 +1,7 @@
 //! Drives `longhaul -p` as a user would, against servers that answer as providers do.
 
+#[cfg(unix)]
+mod aids;
 mod answers;
 mod failures;
 mod keeping;

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::Color;
 use crate::clock::now;
 use crate::commands::sessions::import::new_id;
-use crate::equipment::{Attendance, Equipment, SubagentModels, WorkOptions, profile_of};
+use crate::equipment::{Aids, Attendance, Equipment, SubagentModels, Summaries, WorkOptions};
 use crate::failure::hinted;
 use crate::models::{Chosen, Models, compaction_model, priced};
 use crate::output::{Screen, thousands, visible};
@@ -127,6 +127,8 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             "the window of {name} is not known, {window} tokens are assumed; state it in longhaul.windows"
         ));
     }
+    let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
+    let aids = Aids::load(&models, settings, &chosen, named, |text| reporter.warn(text));
     let compressor = compressor(&models, settings, &chosen, reporter);
     let attendance = Attendance::Unattended;
     let (equipment, memory) = Equipment::load(&options.work, settings, &home, attendance)?;
@@ -153,6 +155,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         ..agent_settings(settings, &chosen, system, place, estimator)
     };
     let files = Folder::new(opened.project.home.root());
+    let summaries = Summaries::new(settings, attendance, &opened.project, &opened.id);
     let is_recorded = *opened.log.health() == LogHealth::Recording;
     reporter.begin(&opened, &chosen)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
@@ -163,6 +166,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     };
     let counter = ProviderCounter { http: &chosen.http, model: &chosen.name };
     let telemetry = settings.telemetry_file(home.root());
+    let mut last_words = None;
     let end = until_interrupted(async |cancel| {
         reporter.stop_with(cancel);
         let host = Host {
@@ -177,24 +181,38 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             hooks: Some(equipment.hook_points()),
             jobs: &|| equipment.running(),
             events: &|event| reporter.hear(event),
-            ..Host::new(&chosen.http, &files, &now, &new_id)
+            ..aids.join(&chosen, Host::new(&chosen.http, &files, &now, &new_id))
         };
         agent.begin_session(source, &host, cancel).await?;
-        let end = agent.run_turn(words, &host, cancel).await;
+        let helper = aids.helper(&chosen);
+        let turn = agent.run_turn(words, &host, cancel);
+        let end = summaries.beside(turn, helper, cancel, |text| reporter.warn(text)).await;
         equipment.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
+        if is_recorded {
+            last_words = summaries.last_words(agent.conversation(), helper, cancel).await;
+        }
         end
     })?;
+    reporter.count(agent.statistics());
+    if let Some(last_words) = last_words {
+        let file = agent.conversation().log().path().to_path_buf();
+        drop(agent);
+        if let Err(error) = last_words.write(&file) {
+            reporter.warn(&format!("the session has no summary: {error}"));
+        }
+    }
     let end = end.map_err(|AgentError::Session(error)| match error {
         EngineError::Log(error) => log_failure(error),
         other => other.into(),
     })?;
-    reporter.count(agent.statistics());
+    let routed = reporter.routed().and_then(|model| aids.routed(&model));
+    let answered = routed.unwrap_or(&chosen);
     let cost = |subagent: Option<&str>, usage: &Usage| match subagent {
-        Some(name) => subagent_models.cost(name, usage, &chosen),
-        None => chosen.cost(usage),
+        Some(name) => subagent_models.cost(name, usage, answered),
+        None => answered.cost(usage),
     };
-    reporter.conclude(&end, cost, started.elapsed())?;
+    reporter.conclude(&end, answered, cost, started.elapsed())?;
     into_result(end, reporter)
 }
 
@@ -219,7 +237,8 @@ fn agent_settings(
         estimator,
         outputs: settings.outputs(),
         watches_loops: settings.watches_loops(),
-        ..AgentSettings::new(profile_of(chosen), surroundings)
+        shell_summary: settings.shell_summary(),
+        ..AgentSettings::new(chosen.profile(), surroundings)
     }
 }
 

@@ -36,6 +36,8 @@ struct Heard {
     file: Value,
     provider: Value,
     model: Value,
+    /// The model that was chosen for the prompt, if one was.
+    routed: Option<String>,
     text: String,
     /// What the model of the conversation consumed.
     usage: Option<Usage>,
@@ -164,6 +166,11 @@ impl Reporter {
                 self.line(&mut heard, &line);
                 heard.tool_calls.push(line);
             }
+            Event::Routed { model, reason } => {
+                self.note(&format!("{model} answers: {reason}"));
+                self.line(&mut heard, &json!({"type": "routed", "model": model, "reason": reason}));
+                heard.routed = Some(model);
+            }
             Event::Looping { detail } => {
                 self.note(&format!("the model goes round in circles: {detail}"));
                 self.line(&mut heard, &json!({"type": "loop", "detail": detail}));
@@ -251,10 +258,11 @@ impl Reporter {
         self.heard().statistics = json::statistics(statistics);
     }
 
-    /// The turn is over. `cost_of` tells what usage costs, a sub-agent's or that of the conversation.
+    /// The turn is over. `chosen` answered; `cost_of` tells what usage costs, a sub-agent's or that of the conversation.
     pub(super) fn conclude(
         &self,
         end: &TurnEnd,
+        chosen: &Chosen,
         cost_of: impl Fn(Option<&str>, &Usage) -> Option<f64>,
         took: Duration,
     ) -> io::Result<()> {
@@ -267,6 +275,7 @@ impl Reporter {
             heard.print(if is_open { "\n" } else { "" });
         } else {
             let cost = heard.cost(cost_of);
+            (heard.provider, heard.model) = (chosen.provider().into(), chosen.name.as_str().into());
             let mut result = self.result(&heard, end_word(end), took);
             result["finish_reason"] = json::finish_reason(end);
             result["cost"] = json!({"answer": cost, "compactions": heard.compaction_cost});
@@ -277,6 +286,11 @@ impl Reporter {
         }
         heard.is_concluded = true;
         heard.broken.take().map_or(Ok(()), Err)
+    }
+
+    /// The model that was chosen for the prompt, by the name that sessions record, if one was.
+    pub(super) fn routed(&self) -> Option<String> {
+        self.heard().routed.clone()
     }
 
     /// Nothing could begin, or the session could not be recorded.
