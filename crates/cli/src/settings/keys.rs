@@ -113,6 +113,12 @@ pub(crate) const OURS: &[Key] = &[
         "The environment variable that holds the key; an endpoint on this machine needs none.",
     ),
     key(
+        "longhaul.providers.*.idleSeconds",
+        Kind::Seconds,
+        "180",
+        "How long nothing may arrive before a call counts as failed; models may think before they say anything.",
+    ),
+    key(
         "longhaul.providers.*.models.*.window",
         Kind::Tokens,
         "`longhaul.windows`, else the table of known models",

@@ -5,6 +5,7 @@ mod failures;
 mod keeping;
 mod resuming;
 mod room;
+mod secure;
 mod stopping;
 mod subagents;
 mod support;

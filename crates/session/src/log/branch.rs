@@ -289,7 +289,7 @@ impl Branch {
                 (Piece::Kept(_), None) => continue,
                 (Piece::Own(message), _) => {
                     let ordinal = place.and_then(|place| log[place].ordinal);
-                    visible.push(Message { ordinal, ..message.clone() });
+                    visible.push(Message { ordinal, ..Message::clone(message) });
                 }
             }
             let between = place.and_then(|place| log.get(place + 1..old_end)).unwrap_or_default();

@@ -24,7 +24,7 @@ use crate::{read_session, response_id};
 enum Act {
     /// Something is said, under a new id or that of an earlier message, which may have been taken back.
     Say {
-        message: Message,
+        message: Box<Message>,
         again: Option<Index>,
         at: Option<i64>,
     },
@@ -61,7 +61,7 @@ fn acts() -> impl Strategy<Value = Act> {
     let statuses = select(vec![ToolStatus::Unstated, ToolStatus::Succeeded, ToolStatus::Failed]);
     prop_oneof![
         8 => (messages(), option::weighted(0.2, index()), option::of(0i64..2_000_000_000_000))
-            .prop_map(|(message, again, at)| Act::Say { message, again, at }),
+            .prop_map(|(message, again, at)| Act::Say { message: Box::new(message), again, at }),
         8 => (1u8..4, vec(index(), 0..4), prop::bool::weighted(0.7), statuses, prop::bool::weighted(0.2))
             .prop_map(|(calls, answers, ordinary, status, reused)| {
                 Act::Turn { calls, answers, ordinary, status, reused }
@@ -165,7 +165,7 @@ impl Stage {
                     self.replay().said().into_iter().map(|message| message.id.clone()).collect();
                 let again = again.filter(|_| !said.is_empty()).map(|index| index.get(&said).clone());
                 let id = again.unwrap_or_else(|| self.new_id().into());
-                self.say(&Message { id, at: at.map(Timestamp::from_millis), ordinal: None, ..message });
+                self.say(&Message { id, at: at.map(Timestamp::from_millis), ordinal: None, ..*message });
             }
             Act::Turn { calls, answers, ordinary, status, reused } => {
                 self.turn(calls, &answers, ordinary, status, reused);

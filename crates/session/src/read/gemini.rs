@@ -440,6 +440,7 @@ pub(super) fn read_tokens(tokens: &Json<'_>) -> Option<Usage> {
         thoughts: count("thoughts"),
         tool: count("tool"),
         total: count("total"),
+        ..Usage::default()
     };
     (!usage.is_empty()).then_some(usage)
 }

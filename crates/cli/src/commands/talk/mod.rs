@@ -194,7 +194,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         None => chosen.cost(usage),
     };
     reporter.conclude(&end, cost, started.elapsed())?;
-    into_result(end, reporter.recorded().as_deref())
+    into_result(end, reporter)
 }
 
 /// How the agent works.
@@ -250,7 +250,8 @@ fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Chosen
 }
 
 /// Whether the program succeeds.
-fn into_result(end: TurnEnd, recorded: Option<&str>) -> anyhow::Result<()> {
+fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
+    let recorded = reporter.recorded();
     match end {
         TurnEnd::Finished(FinishReason::Filtered) => {
             let error = anyhow!("the provider withheld the answer");
@@ -264,11 +265,11 @@ fn into_result(end: TurnEnd, recorded: Option<&str>) -> anyhow::Result<()> {
                 thousands(overflow.remaining.0),
                 thousands(overflow.window.0),
             );
-            let kept = recorded.map(|session| format!("; it is kept in session {}", visible(session)));
+            let kept = recorded.map(|session| format!("; it is kept in session {}", visible(&session)));
             let hint = "shorten it, or use a model with a larger window";
             Err(hinted(error, format!("{hint}{}", kept.unwrap_or_default())))
         }
-        TurnEnd::Failed(error) => Err(error.into()),
+        TurnEnd::Failed(error) => Err(hinted(error.clone(), reporter.hint(&error))),
         TurnEnd::Cancelled => Err(Interrupted.into()),
         TurnEnd::Stopped { reason } => Err(anyhow!("a hook stopped the turn: {}", visible(&reason))),
         TurnEnd::Blocked { reason } => {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use longhaul_agent::{Event, TurnEnd};
-use longhaul_conversation::{FinishReason, Usage};
+use longhaul_conversation::{FinishReason, ModelError, Usage};
 use longhaul_engine::Event as Compacting;
 use longhaul_session::LogHealth;
 use serde_json::{Value, json};
@@ -69,6 +69,11 @@ impl Reporter {
     pub(super) fn recorded(&self) -> Option<String> {
         let heard = self.heard();
         heard.session.as_str().filter(|_| heard.file.is_string()).map(str::to_string)
+    }
+
+    /// What to do about a failure; whoever has read half of an answer wants to know whether it is lost.
+    pub(super) fn hint(&self, error: &ModelError) -> String {
+        self.heard().hint(error)
     }
 
     /// Where nobody reads any more, nothing more need be said.
@@ -260,7 +265,7 @@ impl Reporter {
             result["finish_reason"] = json::finish_reason(end);
             result["cost"] = json!({"answer": cost, "compactions": heard.compaction_cost});
             if let TurnEnd::Failed(error) = end {
-                result["error"] = json!({"message": error.to_string(), "hint": error.hint()});
+                result["error"] = json!({"message": error.to_string(), "hint": heard.hint(error)});
             }
             self.print_result(&mut heard, result);
         }
@@ -338,6 +343,11 @@ impl Heard {
         Some(own + delegated.sum::<Option<f64>>()?)
     }
 
+    fn hint(&self, error: &ModelError) -> String {
+        let kept = if self.text.is_empty() { "" } else { "; what has arrived is kept in the session" };
+        format!("{}{kept}", error.hint())
+    }
+
     /// Prints at once; the first failure is kept and ends the turn.
     fn print(&mut self, text: &str) {
         if self.broken.is_some() {
@@ -381,9 +391,8 @@ fn in_words(event: &Compacting) -> Option<String> {
             let cost = if spend.money > 0.0 { format!(", ${:.4}", spend.money) } else { String::new() };
             format!("compacted: {} tokens, now {}{cost}", thousands(before.0), thousands(after.0))
         }
-        Compacting::FellBack { reason, .. } => format!("Longhaul writes the snapshot itself: {reason}"),
         Compacting::Refused { reason, .. } => format!("not compacted: {reason}"),
-        Compacting::NotSaved { file, reason } => format!("{file} could not be saved: {reason}"),
+        // What went less well than it should is told by a warning when all is done.
         _ => return None,
     })
 }
