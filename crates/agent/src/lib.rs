@@ -72,6 +72,7 @@ mod prompt;
 mod rereads;
 mod room;
 mod run_tools;
+mod save_memory;
 mod settings;
 mod statistics;
 mod turn;
@@ -83,6 +84,7 @@ pub use event::{Event, InstructionSource, LimitOf, MemoryNews, Overflow, SourceS
 pub use host::{HookPoints, Host};
 pub use memory::SessionMemory;
 pub use prompt::{PromptOptions, Section, render_prompt};
+pub use save_memory::SaveMemory;
 pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings};
 pub use statistics::{Statistics, ToolStatistics};
 pub use turn::Agent;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::{Message, Origin, Part, Timestamp};
 use longhaul_memory::{
-    JIT_TOOLS, JustInTime, LeftOut, Memory, MemoryFile, MemorySettings, Places, RenderOptions, SAVE_GUIDANCE,
-    SkipReason, load_memory, opening_mark, render_block, render_first_message, render_system,
+    JIT_TOOLS, JustInTime, LeftOut, Memory, MemoryFile, MemorySettings, Places, RenderOptions, SkipReason,
+    load_memory, opening_mark, render_block, render_first_message, render_system,
 };
 
 use crate::turn::Agent;
@@ -95,10 +95,7 @@ impl SessionMemory {
         let system = render_system(&self.memory, &self.options(now));
         let first = render_first_message(&self.memory, &self.options(now));
         self.left_out = system.left_out.into_iter().chain(first.left_out).collect();
-        self.system = match system.text.as_str() {
-            "" => SAVE_GUIDANCE.trim().to_string(),
-            text => format!("{}\n\n{text}", SAVE_GUIDANCE.trim()),
-        };
+        self.system = system.text;
     }
 
     /// What comes in behind the result of a tool that touched these.

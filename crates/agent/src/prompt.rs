@@ -1,5 +1,7 @@
 //! The system prompt: sections of our own, each of which can be left out, or a text of the user's in their place.
 
+use longhaul_memory::{SAVE_GUIDANCE, SAVE_TOOL};
+
 /// A section of the built-in prompt, in the order in which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {
@@ -20,6 +22,8 @@ pub struct PromptOptions {
     pub replacement: Option<String>,
     /// Built-in sections that are left out.
     pub hidden: Vec<Section>,
+    /// The names of the tools.
+    pub tools: Vec<String>,
 }
 
 impl Section {
@@ -37,15 +41,23 @@ impl Section {
         }
     }
 
-    fn text(self) -> String {
+    fn text(self, tools: &[String]) -> String {
         let own = match self {
             Self::Preamble => include_str!("prompts/preamble.md"),
             Self::CoreMandates => include_str!("prompts/core_mandates.md"),
             Self::PrimaryWorkflows => {
                 let steps = include_str!("prompts/primary_workflows.md");
-                return format!("{steps}\n{}", include_str!("prompts/no_tools.md"));
+                let tools = match tools {
+                    [] => include_str!("prompts/no_tools.md"),
+                    _ => include_str!("prompts/tools.md"),
+                };
+                return format!("{steps}\n{tools}");
             }
-            Self::OperationalGuidelines => include_str!("prompts/operational_guidelines.md"),
+            Self::OperationalGuidelines => {
+                let guidelines = include_str!("prompts/operational_guidelines.md");
+                let saves = tools.iter().any(|tool| tool == SAVE_TOOL);
+                return if saves { format!("{guidelines}\n{SAVE_GUIDANCE}") } else { guidelines.to_string() };
+            }
         };
         own.to_string()
     }
@@ -62,20 +74,24 @@ impl Section {
 /// ```
 pub fn render_prompt(options: &PromptOptions) -> String {
     let text = match &options.replacement {
-        Some(text) => substitute(text),
+        Some(text) => substitute(text, &options.tools),
         None => {
             let shown = Section::ALL.into_iter().filter(|section| !options.hidden.contains(section));
-            shown.map(Section::text).collect::<Vec<_>>().join("\n\n")
+            shown.map(|section| section.text(&options.tools)).collect::<Vec<_>>().join("\n\n")
         }
     };
     collapse(text.trim())
 }
 
-/// Fills the places that a text of the user's may have for what only the program knows. There are no tools, skills or
-/// sub-agents to name yet.
-fn substitute(text: &str) -> String {
-    const NO_TOOLS: &str = "There are no tools in this conversation.";
-    text.replace("${AgentSkills}", "").replace("${SubAgents}", "").replace("${AvailableTools}", NO_TOOLS)
+/// Fills the places that a text of the user's may have for what only the program knows.
+fn substitute(text: &str, tools: &[String]) -> String {
+    let available = match tools {
+        [] => "There are no tools in this conversation.".to_string(),
+        tools => tools.iter().map(|tool| format!("- {tool}")).collect::<Vec<_>>().join("\n"),
+    };
+    let text = text.replace("${AgentSkills}", "").replace("${SubAgents}", "");
+    let text = text.replace("${AvailableTools}", &available);
+    tools.iter().fold(text, |text, tool| text.replace(&format!("${{{tool}_ToolName}}"), tool))
 }
 
 /// Line ends are plain, and no more than one line is empty at a time.
@@ -112,7 +128,13 @@ mod tests {
 
     #[track_caller]
     fn check_replacement(text: &str, expected: &str) {
-        let options = PromptOptions { replacement: Some(text.into()), hidden: Section::ALL.to_vec() };
+        check_replacement_with(&[], text, expected);
+    }
+
+    #[track_caller]
+    fn check_replacement_with(tools: &[&str], text: &str, expected: &str) {
+        let tools = tools.iter().map(|tool| tool.to_string()).collect();
+        let options = PromptOptions { replacement: Some(text.into()), hidden: Section::ALL.to_vec(), tools };
         assert_eq!(render_prompt(&options), expected);
     }
 
@@ -122,5 +144,23 @@ mod tests {
         check_replacement("A${AgentSkills}B${SubAgents}C", "ABC");
         check_replacement("Tools: ${AvailableTools}", "Tools: There are no tools in this conversation.");
         check_replacement("${other}", "${other}");
+        let tools = ["glob", "read_file"];
+        check_replacement_with(&tools, "Tools:\n${AvailableTools}", "Tools:\n- glob\n- read_file");
+        check_replacement_with(
+            &tools,
+            "Use ${read_file_ToolName}, ${x_ToolName}.",
+            "Use read_file, ${x_ToolName}.",
+        );
+    }
+
+    #[test]
+    fn a_model_is_told_whether_it_has_tools() {
+        let tools = vec!["glob".to_string()];
+        let with = render_prompt(&PromptOptions { tools, ..PromptOptions::default() });
+        assert!(hidden(&[]).contains("You have no tools") && !with.contains("You have no tools"));
+        assert!(with.contains("# Your tools") && !with.contains(SAVE_GUIDANCE.trim()));
+        let tools = vec![SAVE_TOOL.to_string()];
+        let with = render_prompt(&PromptOptions { tools, ..PromptOptions::default() });
+        assert!(with.contains(SAVE_GUIDANCE.trim()));
     }
 }

@@ -228,10 +228,10 @@ impl Agent {
             }
             *steps += 1;
             self.asked += 1;
-            host.tell(Event::StepBegan { step: *steps });
             if let Some(end) = self.make_room(newest, host, cancel).await? {
                 return Ok(end);
             }
+            host.tell(Event::StepBegan { step: *steps });
             newest = Newest::Results;
             match self.ask(host, cancel).await? {
                 Step::Ended(end) => return Ok(end),

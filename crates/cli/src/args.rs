@@ -13,6 +13,7 @@ use crate::commands::compress::CompressOptions;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
 use crate::commands::memory::MemoryArgs;
+use crate::commands::policy::PolicyCommand;
 use crate::commands::recall::RecallOptions;
 use crate::commands::sessions::SessionsCommand;
 use crate::commands::talk::TalkOptions;
@@ -74,6 +75,9 @@ pub(crate) enum Command {
     /// Says which folders are trusted, so that their own settings and memory count.
     #[command(subcommand)]
     Trust(TrustCommand),
+    /// Says what the rules about tool calls amount to.
+    #[command(subcommand)]
+    Policy(PolicyCommand),
     /// Says what Longhaul finds around it, what is wrong there, and what to do; changes nothing.
     Doctor(DoctorOptions),
     /// Prints a completion script for a shell.
@@ -104,7 +108,7 @@ impl Args {
     pub(crate) fn misplaced(&self) -> Option<clap::Error> {
         let is_misplaced = self.command.is_some() && !self.talk.is_empty();
         is_misplaced.then(|| {
-            let message = "-p, -m, --resume, --fork, --output-format and --ca-file do not go before a command; \
+            let message = "-p, -m, --resume and the other options of a conversation do not go before a command; \
                            options of the command stand behind it";
             Self::command().error(ErrorKind::ArgumentConflict, message)
         })

@@ -9,6 +9,7 @@ mod clock;
 mod commands;
 mod destination;
 mod environment;
+mod equipment;
 mod failure;
 mod input;
 mod models;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         Command::Sessions(command) => commands::sessions::run(command, || load_settings(color), color),
         Command::Memory(command) => commands::memory::run(command, || load_settings(color), color),
         Command::Trust(command) => commands::trust::run(command, color),
+        Command::Policy(command) => commands::policy::run(command, || load_settings(color), color),
         Command::Recall(options) => commands::recall::run(options, &screen),
         Command::Demo => commands::demo::run(&screen),
         Command::Doctor(options) => commands::doctor::run(options, &screen),

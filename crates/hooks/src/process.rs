@@ -1,13 +1,12 @@
-//! Runs one command in a process group of its own, and ends the whole group when it must.
+//! Runs one command to its end, with something to read, for as long as it may.
 
 use std::ffi::OsString;
-use std::io;
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::Stdio;
 use std::time::Duration;
 
+use longhaul_workspace::{CommandLine, Ended, Process};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
 use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
@@ -41,14 +40,19 @@ pub(crate) struct Finished {
 
 /// Runs a command line to its end, for as long as it may and its answer is wanted.
 pub(crate) async fn run(task: Task<'_>, cancel: &CancellationToken) -> Finished {
-    let mut child = match spawn(&task) {
-        Ok(child) => child,
+    let line = CommandLine { text: task.command_line, folder: task.folder, environment: &task.environment };
+    let started = line.start(|command| {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        Ok(())
+    });
+    let mut process = match started {
+        Ok(process) => process,
         Err(error) => {
             let (stdout, stderr) = (String::new(), String::new());
             return Finished { exit: Exit::NotStarted(error.to_string()), stdout, stderr };
         }
     };
-    let group = Group::of(&child);
+    let child = process.child();
     let stdin = child.stdin.take();
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let (ended, mut end) = watch::channel(false);
@@ -66,68 +70,30 @@ pub(crate) async fn run(task: Task<'_>, cancel: &CancellationToken) -> Finished 
         }
     };
     let wait = async {
-        let exit = wait(&mut child, &group, task.timeout, cancel).await;
+        let exit = wait(&mut process, task.timeout, cancel).await;
         ended.send_replace(true);
         exit
     };
     let (exit, (), stdout, stderr) =
         tokio::join!(wait, feed, read(stdout, ended.subscribe()), read(stderr, ended.subscribe()));
-    group.forget();
+    process.let_go();
     Finished { exit, stdout, stderr }
 }
 
-fn spawn(task: &Task<'_>) -> io::Result<Child> {
-    if cfg!(windows) {
-        return start("cmd", "/C", task);
-    }
-    // Hooks are written for bash; where there is none, most still run.
-    start("bash", "-c", task).or_else(|error| match error.kind() {
-        io::ErrorKind::NotFound if task.folder.is_dir() => start("sh", "-c", task),
-        _ => Err(error),
-    })
-}
-
-fn start(shell: &str, flag: &str, task: &Task<'_>) -> io::Result<Child> {
-    let mut command = Command::new(shell);
-    command
-        .arg(flag)
-        .arg(task.command_line)
-        .current_dir(task.folder)
-        .env_clear()
-        .envs(task.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true);
-    #[cfg(unix)]
-    command.process_group(0);
-    command.spawn()
-}
-
 /// Waits for the end, and brings it about when time is up or nobody waits for the answer any more.
-async fn wait(child: &mut Child, group: &Group, limit: Duration, cancel: &CancellationToken) -> Exit {
+async fn wait(process: &mut Process, limit: Duration, cancel: &CancellationToken) -> Exit {
     let why = tokio::select! {
         biased;
         () = cancel.cancelled() => Exit::Cancelled,
-        status = timeout(limit, child.wait()) => match status {
-            Ok(Ok(status)) => return exit_of(status),
+        ended = timeout(limit, process.wait()) => match ended {
+            Ok(Ok(Ended::Code(code))) => return Exit::Code(code),
+            Ok(Ok(Ended::Signal(signal))) => return Exit::Signal(signal),
             Ok(Err(error)) => Exit::NotStarted(error.to_string()),
             Err(_) => Exit::TimedOut,
         },
     };
-    group.signal(Urgency::Asked);
-    let _ = timeout(GRACE, child.wait()).await;
-    group.signal(Urgency::Forced);
-    let _ = child.kill().await;
+    process.stop(GRACE).await;
     why
-}
-
-fn exit_of(status: ExitStatus) -> Exit {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return Exit::Signal(signal);
-    }
-    Exit::Code(status.code().unwrap_or(1))
 }
 
 /// Reads all that there is, and keeps the beginning. When the command has ended, what comes late is not waited for.
@@ -153,58 +119,4 @@ async fn read(source: Option<impl AsyncRead + Unpin>, mut end: watch::Receiver<b
         kept.extend_from_slice(&buffer[..count.min(room)]);
     }
     String::from_utf8_lossy(&kept).into_owned()
-}
-
-#[derive(Clone, Copy)]
-enum Urgency {
-    Asked,
-    Forced,
-}
-
-/// The process group of a command, which dies with this value unless it is forgotten.
-struct Group {
-    #[cfg(unix)]
-    leader: Option<rustix::process::Pid>,
-}
-
-#[cfg(unix)]
-impl Group {
-    fn of(child: &Child) -> Self {
-        let leader = child.id().and_then(|id| rustix::process::Pid::from_raw(id.try_into().ok()?));
-        Self { leader }
-    }
-
-    fn signal(&self, urgency: Urgency) {
-        let signal = match urgency {
-            Urgency::Asked => rustix::process::Signal::TERM,
-            Urgency::Forced => rustix::process::Signal::KILL,
-        };
-        if let Some(leader) = self.leader {
-            // Nobody may be left.
-            let _ = rustix::process::kill_process_group(leader, signal);
-        }
-    }
-
-    /// Lets what the command left running live on.
-    fn forget(mut self) {
-        self.leader = None;
-    }
-}
-
-#[cfg(not(unix))]
-impl Group {
-    fn of(_child: &Child) -> Self {
-        Self {}
-    }
-
-    /// Elsewhere only the command itself can be killed, as [`wait`] does.
-    fn signal(&self, _urgency: Urgency) {}
-
-    fn forget(self) {}
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.signal(Urgency::Forced);
-    }
 }

@@ -3,10 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use longhaul_conversation::TokenCount;
-use longhaul_workspace::canonical_workspace;
+use longhaul_workspace::{IgnoreRules, canonical_workspace};
 
 use crate::discover::{ceiling, owner, upward};
-use crate::ignore_rules::IgnoreRules;
 use crate::imports::{Import, ImportOutcome};
 use crate::jit::JustInTime;
 use crate::load::load_memory;
@@ -155,7 +154,7 @@ impl Explanation {
                 _ if is_known || is_user_home => continue,
                 _ if !folder.is_trusted => SkipReason::Untrusted,
                 Discovery::Tiered => continue,
-                Discovery::Full { .. } if rules.hides(&file, false) => SkipReason::Ignored,
+                Discovery::Full { .. } if rules.hidden_by(&file, false).is_some() => SkipReason::Ignored,
                 Discovery::Full { .. } => SkipReason::BeyondLimit,
             };
             self.skipped.push(Skipped { path: file, tier: Tier::SubDirectory, reason });

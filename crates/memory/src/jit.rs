@@ -2,11 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use longhaul_workspace::canonical_workspace;
+use longhaul_workspace::{IgnoreRules, canonical_workspace};
 
 use crate::discover::{ceiling, owner, upward};
 use crate::identity::Identity;
-use crate::ignore_rules::IgnoreRules;
 use crate::load::Loading;
 use crate::read::read_file;
 use crate::render::render_block;
@@ -129,7 +128,7 @@ impl JustInTime {
                     let reason = SkipReason::Duplicate { of: first.to_path_buf() };
                     self.memory.skipped.push(Skipped { path: named, tier, reason });
                 }
-            } else if folder.rules.hides(&file, false) {
+            } else if folder.rules.hidden_by(&file, false).is_some() {
                 self.memory.skipped.push(Skipped { path: named, tier, reason: SkipReason::Ignored });
             } else {
                 candidates.push((tier, named));

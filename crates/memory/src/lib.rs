@@ -34,7 +34,6 @@ mod event;
 mod explain;
 mod extensions;
 mod identity;
-mod ignore_rules;
 mod imports;
 mod jit;
 mod load;
@@ -66,8 +65,7 @@ pub use save::{
     save_schema, save_target,
 };
 pub use settings::{
-    Budgets, ContextNames, DEFAULT_NAME, Discovery, Ignoring, ImportFormat, ImportRules, Labels,
-    MemorySettings,
+    Budgets, ContextNames, DEFAULT_NAME, Discovery, ImportFormat, ImportRules, Labels, MemorySettings,
 };
 pub use tiers::{
     ExtensionContext, Instructions, Memory, MemoryFile, Notice, Places, SkipReason, Skipped, Tier, WorkFolder,

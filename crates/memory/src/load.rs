@@ -5,8 +5,9 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::{io, thread};
 
+use longhaul_workspace::IgnoreRules;
+
 use crate::discover::{ceiling, find_root, owner, sort_outer_first, upward};
-use crate::ignore_rules::IgnoreRules;
 use crate::imports::expand;
 use crate::read::{ReadFile, read_file, reason};
 use crate::scan::scan;
@@ -148,7 +149,8 @@ impl Loading<'_> {
             return Vec::new();
         }
         let rules = self.rules(&folder.path);
-        let (hidden, shown): (Vec<_>, Vec<_>) = files.into_iter().partition(|file| rules.hides(file, false));
+        let (hidden, shown): (Vec<_>, Vec<_>) =
+            files.into_iter().partition(|file| rules.hidden_by(file, false).is_some());
         self.skip(Tier::Project, hidden, &SkipReason::Ignored);
         shown
     }

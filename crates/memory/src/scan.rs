@@ -8,7 +8,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::ignore_rules::{GitChain, IgnoreRules};
+use longhaul_workspace::{GitChain, IgnoreRules};
+
 use crate::read::reason;
 use crate::settings::ContextNames;
 
@@ -122,12 +123,12 @@ fn scan_folder(
                 continue;
             }
             let path = entry.path();
-            if is_open || !rules.hides_entry(&path, true, &chain) {
+            if is_open || rules.entry_hidden_by(&path, true, &chain).is_none() {
                 part.next.push(Folder { path, chain: chain.clone() });
             }
         } else if kind.is_file() && names.position(&name).is_some() {
             let path = entry.path();
-            let is_hidden = !is_open && rules.hides_entry(&path, false, &chain);
+            let is_hidden = !is_open && rules.entry_hidden_by(&path, false, &chain).is_some();
             if is_hidden { part.ignored.push(path) } else { part.found.push(path) }
         }
     }
@@ -137,7 +138,7 @@ fn scan_folder(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Ignoring;
+    use longhaul_workspace::Ignoring;
     use tempfile::TempDir;
 
     fn tree(files: &[&str]) -> TempDir {

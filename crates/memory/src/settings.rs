@@ -1,9 +1,7 @@
 //! What users can set about memory, as values.
 
-use std::path::PathBuf;
-
 use longhaul_conversation::TokenCount;
-use longhaul_workspace::SafeName;
+use longhaul_workspace::{Ignoring, SafeName};
 
 use crate::tiers::Tier;
 
@@ -111,23 +109,6 @@ pub enum Discovery {
 impl Discovery {
     /// How many folders are looked at unless users say otherwise.
     pub const MOST_FOLDERS: usize = 200;
-}
-
-/// What hides memory files.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ignoring {
-    /// Whether `.gitignore` and `.git/info/exclude` do.
-    pub git: bool,
-    /// Whether `.geminiignore` does.
-    pub gemini: bool,
-    /// More files of the same kind, the strongest first; relative to the project's root.
-    pub custom: Vec<PathBuf>,
-}
-
-impl Default for Ignoring {
-    fn default() -> Self {
-        Self { git: false, gemini: true, custom: Vec::new() }
-    }
 }
 
 /// How imports are laid out.

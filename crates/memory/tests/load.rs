@@ -4,7 +4,8 @@ mod world;
 
 use std::fs;
 
-use longhaul_memory::{ExtensionContext, Ignoring, Instructions, Notice, Tier, flatten};
+use longhaul_memory::{ExtensionContext, Instructions, Notice, Tier, flatten};
+use longhaul_workspace::Ignoring;
 use world::World;
 
 const EVERYWHERE: &[&str] = &[

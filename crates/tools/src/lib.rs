@@ -7,12 +7,42 @@
 //! decides nothing about permission, records nothing and shortens nothing; that is the agent's.
 
 mod arguments;
+mod blocking;
+mod change;
+mod diff;
+mod folder;
+mod glob;
+mod grep;
+mod ignoring;
+mod list;
+mod read;
+mod replace;
+mod replacing;
 mod roots;
+mod shell;
+mod text;
+mod todos;
 mod tool;
+mod walk;
+mod write;
 
 /// Older names of tools, with those they have now.
 pub const ALIASES: &[(&str, &str)] = &[("search_file_content", "grep_search")];
 
 pub use arguments::{parse_arguments, schema_of};
+pub use glob::Glob;
+pub use grep::GrepSearch;
+pub use ignoring::{IgnoreFiles, Reason};
+pub use list::ListDirectory;
+pub use read::{
+    Content, FileKind, LineRange, Loaded, MOST_BYTES, MOST_CHARACTERS, MOST_LINES, ReadError, ReadFile,
+    ReadManyFiles, Slice, detect_kind, load_file, looks_binary, slice_lines,
+};
+pub use replace::Replace;
+pub use replacing::{Expected, Mismatch, Replaced, replace_text};
 pub use roots::{Refusal, Roots};
+pub use shell::{Jobs, ReadJobOutput, RunShellCommand, RunningJob, ShellSettings, StopJob};
+pub use text::{Decoded, Encoding, decode_text, encode_text};
+pub use todos::WriteTodos;
 pub use tool::{Answer, BoxFuture, Call, Outcome, Preview, Shown, TodoItem, TodoStatus, Tool};
+pub use write::WriteFile;

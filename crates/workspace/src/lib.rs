@@ -3,8 +3,10 @@
 //! - [`Home`] knows the place of every file, from an [`Environment`] that the program passes in;
 //! - [`Projects`] gives every project a short [`ProjectId`] that survives lost registries and races;
 //! - [`TrustedFolders`] answers whether a workspace's own files may count, with the rule that says so;
+//! - [`IgnoreRules`] say what `.gitignore`, `.geminiignore` and their like hide, and which line does;
 //! - [`Lock`] lets one process at a time work on a file, and [`write_private_atomically`] replaces one so that a
-//!   reader finds the old or the new contents and never half of them.
+//!   reader finds the old or the new contents and never half of them;
+//! - [`CommandLine`] starts a shell as a [`Process`], which leads a group of its own and is ended together with it.
 //!
 //! The layout is Gemini CLI's: both programs can share a home.
 //!
@@ -30,11 +32,13 @@
 
 mod error;
 mod home;
+mod ignore_rules;
 mod jsonc;
 mod lock;
 mod locks_held;
 mod name;
 mod paths;
+mod process;
 mod project_id;
 mod shared_lock;
 mod trust;
@@ -42,12 +46,15 @@ mod write;
 
 pub use error::WorkspaceError;
 pub use home::{Environment, Home, ProjectHome, WorkspaceFolder, canonical_workspace, system_folder};
+pub use ignore_rules::{GitChain, HiddenBy, IgnoreRules, Ignoring};
 pub use jsonc::{Unclosed, blank_comments};
 pub use lock::{Holder, Lock, Patience};
 pub use locks_held::{HeldLock, LockedBy, held_locks};
 pub use name::SafeName;
+pub use process::{CommandLine, Ended, Process};
 pub use project_id::{Found, Identity, LookUp, Note, ProjectId, Projects, project_hash};
 pub use trust::{Decider, Trust, TrustLevel, TrustQuery, TrustRule, TrustedFolders};
 pub use write::{
-    Creation, create_private_atomically, create_private_folder, may_write_in, write_private_atomically,
+    Creation, check_replaceable, create_private_atomically, create_private_folder, keep_permissions,
+    may_write_in, write_private_atomically,
 };

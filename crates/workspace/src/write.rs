@@ -166,7 +166,12 @@ impl<'a> Staged<'a> {
     }
 }
 
-fn check_replaceable(existing: &Metadata) -> io::Result<()> {
+/// Whether a file may be replaced by another: it is a regular one, and some write permission is set. Renaming would replace
+/// one without, too, but its owner meant it.
+///
+/// # Errors
+/// Why not, in words.
+pub fn check_replaceable(existing: &Metadata) -> io::Result<()> {
     if !existing.is_file() {
         return Err(io::Error::other("it is no regular file"));
     }
@@ -176,8 +181,13 @@ fn check_replaceable(existing: &Metadata) -> io::Result<()> {
     Ok(())
 }
 
+/// Gives a new file the mode of the existing one that it is to replace, and its owner and group where the system allows it
+/// (where not, the mode of group and others is cleared).
+///
+/// # Errors
+/// What the system says.
 #[cfg(unix)]
-fn keep_permissions(file: &File, existing: &Metadata) -> io::Result<()> {
+pub fn keep_permissions(file: &File, existing: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let made = file.metadata()?;
     let is_kept = (made.uid(), made.gid()) == (existing.uid(), existing.gid())
@@ -187,8 +197,12 @@ fn keep_permissions(file: &File, existing: &Metadata) -> io::Result<()> {
     file.set_permissions(fs::Permissions::from_mode(mode))
 }
 
+/// Files of this system have no mode to keep.
+///
+/// # Errors
+/// None.
 #[cfg(not(unix))]
-fn keep_permissions(_file: &File, _existing: &Metadata) -> io::Result<()> {
+pub fn keep_permissions(_file: &File, _existing: &Metadata) -> io::Result<()> {
     Ok(())
 }
 

@@ -7,6 +7,7 @@ pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod inspect;
 pub(crate) mod memory;
+pub(crate) mod policy;
 pub(crate) mod recall;
 pub(crate) mod sessions;
 pub(crate) mod talk;

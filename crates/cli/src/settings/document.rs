@@ -37,6 +37,16 @@ impl Node {
         }
     }
 
+    /// The value without lines.
+    pub(super) fn to_value(&self) -> Value {
+        match &self.content {
+            Content::Plain(value) => value.clone(),
+            Content::Object(entries) => {
+                entries.iter().map(|(name, node)| (name.clone(), node.to_value())).collect()
+            }
+        }
+    }
+
     /// The value of a key in this object. If the key is repeated, the last one counts.
     pub(super) fn get(&self, key: &str) -> Option<&Node> {
         self.entries().iter().rev().find(|(name, _)| name == key).map(|(_, node)| node)

@@ -102,12 +102,6 @@ impl Settings {
         self.value(&["context", "includeDirectoryTree"]).and_then(Value::as_bool).unwrap_or(true)
     }
 
-    /// More folders that belong to the workspace.
-    pub(crate) fn include_directories(&self) -> Vec<PathBuf> {
-        let folders = self.value(&["context", "includeDirectories"]).and_then(Value::as_array);
-        folders.into_iter().flatten().filter_map(Value::as_str).map(PathBuf::from).collect()
-    }
-
     /// The same without what any file but this one says.
     pub(crate) fn only(&self, file: &Path) -> Self {
         let is_kept = |layer: &&Layer| match &layer.source {

@@ -2,9 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use longhaul_memory::{
-    Budgets, ContextNames, Discovery, Ignoring, ImportFormat, ImportRules, Labels, MemorySettings,
-};
+use longhaul_memory::{Budgets, ContextNames, Discovery, ImportFormat, ImportRules, Labels, MemorySettings};
+use longhaul_workspace::Ignoring;
 use serde_json::Value;
 
 use super::kind;

@@ -14,6 +14,7 @@ mod problem;
 mod provenance;
 mod providers;
 mod retention;
+mod work;
 
 pub(crate) use files::{SettingsFiles, settings_files};
 pub(crate) use layers::{Loaded, Settings};

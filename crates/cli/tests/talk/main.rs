@@ -6,3 +6,5 @@ mod resuming;
 mod room;
 mod stopping;
 mod support;
+#[cfg(unix)]
+mod tools;

@@ -39,7 +39,7 @@ enum ScopeArgument {
 
 pub(super) fn run(options: &AddOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let fact = Fact::parse(&options.text.join(" ")).map_err(told)?;
-    let mut around = Surroundings::find(settings)?;
+    let mut around = Surroundings::find(settings, &[])?;
     let scope = match options.scope {
         ScopeArgument::Global => Scope::Global,
         ScopeArgument::Project => {

@@ -18,7 +18,7 @@ pub(crate) struct ListOptions {
 }
 
 pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let around = Surroundings::find(settings)?;
+    let around = Surroundings::find(settings, &[])?;
     let memory = load_memory(&around.places, &around.settings);
     if options.json {
         return print_all(&memory_json(&memory, &around));

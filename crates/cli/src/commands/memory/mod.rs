@@ -6,7 +6,7 @@ mod list;
 mod reload;
 mod report;
 mod show;
-mod surroundings;
+pub(crate) mod surroundings;
 mod why;
 
 use clap::{Args, Subcommand};

@@ -18,7 +18,7 @@ pub(crate) struct ReloadOptions {
 }
 
 pub(super) fn run(options: &ReloadOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let around = Surroundings::find(settings)?;
+    let around = Surroundings::find(settings, &[])?;
     let memory = load_memory(&around.places, &around.settings);
     let characters = memory.characters();
     if options.json {

@@ -22,7 +22,7 @@ pub(crate) struct ShowOptions {
 }
 
 pub(super) fn run(options: &ShowOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let around = Surroundings::find(settings)?;
+    let around = Surroundings::find(settings, &[])?;
     let memory = load_memory(&around.places, &around.settings);
     let flat = flatten(&memory, Some(&around.cwd), &around.settings);
     let rendering = RenderOptions { settings: &around.settings, workspace: Some(&around.cwd), now: now() };

@@ -13,22 +13,22 @@ use crate::trust::decide;
 
 /// Everything that memory depends on.
 #[derive(Debug)]
-pub(super) struct Surroundings {
+pub(crate) struct Surroundings {
     /// The current folder.
-    pub(super) cwd: PathBuf,
+    pub(crate) cwd: PathBuf,
     /// Where to look.
-    pub(super) places: Places,
+    pub(crate) places: Places,
     /// How to look.
-    pub(super) settings: MemorySettings,
+    pub(crate) settings: MemorySettings,
     /// Whether the current folder is trusted.
-    pub(super) trust: Trust,
+    pub(crate) trust: Trust,
     /// What does not count although somebody wrote it, in words.
-    pub(super) notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Surroundings {
-    /// Finds out about the current folder. Nothing is made.
-    pub(super) fn find(settings: &Settings) -> anyhow::Result<Self> {
+    /// Finds out about the current folder, to which `more` folders belong. Nothing is made.
+    pub(crate) fn find(settings: &Settings, more: &[PathBuf]) -> anyhow::Result<Self> {
         let environment = environment::of_process();
         let home = environment::home(&environment)?;
         let cwd = std::env::current_dir().context("there is no current folder")?;
@@ -36,7 +36,8 @@ impl Surroundings {
         let trusts = |folder: &Path| decide(folder, home.as_ref(), &environment, needs_trust);
         let trust = trusts(&cwd)?;
         let mut folders = vec![WorkFolder { path: cwd.clone(), is_trusted: trust.is_trusted() }];
-        for path in settings.included_folders(&cwd, environment.user_home.as_deref()) {
+        let included = settings.included_folders(&cwd, environment.user_home.as_deref());
+        for path in included.into_iter().chain(more.iter().map(|folder| cwd.join(folder))) {
             // Links and dots are resolved, so that a folder is known by one name.
             let path = path.canonicalize().unwrap_or(path);
             let is_trusted = trusts(&path)?.is_trusted();

@@ -25,7 +25,7 @@ pub(crate) struct WhyOptions {
 }
 
 pub(super) fn run(options: &WhyOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let around = Surroundings::find(settings)?;
+    let around = Surroundings::find(settings, &[])?;
     let path = std::path::absolute(&options.path)?;
     let explanation = explain(&path, &around.places, &around.settings);
     if options.json {

@@ -13,17 +13,20 @@ use std::time::Instant;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use longhaul_agent::{
-    Agent, AgentError, Host, LimitOf, ModelProfile, Settings as AgentSettings, Surroundings, TurnEnd,
+    Agent, AgentError, Host, LimitOf, Limits, ModelProfile, Settings as AgentSettings, Surroundings, TurnEnd,
 };
 use longhaul_context::{BudgetSettings, Estimator};
 use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCount};
 use longhaul_engine::{BoxFuture, CalibrationFile, Counter, EngineError, Folder, Offline, Summariser};
+use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_providers::HttpModel;
 use longhaul_workspace::Home;
+use tokio_util::sync::CancellationToken;
 
 use crate::args::Color;
 use crate::clock::now;
 use crate::commands::sessions::import::new_id;
+use crate::equipment::{Attendance, Equipment, WorkOptions};
 use crate::failure::hinted;
 use crate::models::{Chosen, Models, compaction_model, priced};
 use crate::output::{Screen, thousands, visible};
@@ -56,6 +59,8 @@ pub(crate) struct TalkOptions {
     /// A file of certificates to trust beside the system's.
     #[arg(long, value_name = "FILE")]
     ca_file: Option<PathBuf>,
+    #[command(flatten)]
+    work: WorkOptions,
 }
 
 /// How an answer is printed.
@@ -73,13 +78,14 @@ pub(crate) enum OutputFormat {
 impl TalkOptions {
     /// Whether nothing of all this was given.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { prompt, model, resume, fork, output_format, ca_file } = self;
+        let Self { prompt, model, resume, fork, output_format, ca_file, work } = self;
         prompt.is_none()
             && model.is_none()
             && resume.is_none()
             && !fork
             && output_format.is_none()
             && ca_file.is_none()
+            && work.is_empty()
     }
 
     /// What to say to the model: standard input, then the prompt; nothing if both are empty.
@@ -121,7 +127,10 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         ));
     }
     let compressor = compressor(&models, settings, &chosen, reporter);
-    let system = system::prompt(|name| std::env::var(name).ok(), surroundings.user_home.as_deref())?;
+    let attendance = Attendance::Unattended;
+    let (equipment, memory) = Equipment::load(&options.work, settings, &home, attendance)?;
+    let tools = equipment.tool_names();
+    let system = system::prompt(|name| std::env::var(name).ok(), surroundings.user_home.as_deref(), tools)?;
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
         Some(found) => found.open(reporter)?,
@@ -129,11 +138,21 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     };
     let calibration = CalibrationFile::at(home.root().join("longhaul").join("calibration.json"));
     let estimator = estimator(settings, &calibration, &chosen);
-    let place = open::surroundings(&opened.project, settings);
-    let agent_settings = agent_settings(settings, &chosen, system, place, estimator);
+    equipment.notes.iter().for_each(|note| reporter.note(note));
+    equipment.warnings.iter().for_each(|warning| reporter.warn(warning));
+    let place = open::surroundings(&opened.project, &equipment.folders, settings);
+    let agent_settings = AgentSettings {
+        permissions: equipment.permissions.clone(),
+        limits: Limits {
+            turn: options.work.max_turns().unwrap_or(Limits::default().turn),
+            ..settings.limits()
+        },
+        ..agent_settings(settings, &chosen, system, place, estimator)
+    };
     let files = Folder::new(opened.project.home.root());
     reporter.begin(&opened, &chosen)?;
-    let mut agent = Agent::on(opened.log, agent_settings);
+    let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
+    let mut agent = Agent::on(opened.log, agent_settings).with_memory(memory);
     let summariser: Box<dyn Summariser + '_> = match &compressor {
         Some(compressor) => Box::new(priced(compressor)),
         None => Box::new(Offline),
@@ -147,10 +166,17 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             counter: Some(&counter),
             telemetry: telemetry.as_deref(),
             calibration: Some(&calibration),
+            tools: &equipment.tools,
+            hooks: Some(equipment.hook_points()),
+            jobs: &|| equipment.running(),
             events: &|event| reporter.hear(event),
             ..Host::new(&chosen.http, &files, &now, &new_id)
         };
-        agent.run_turn(words, &host, cancel).await
+        agent.begin_session(source, &host, cancel).await?;
+        let end = agent.run_turn(words, &host, cancel).await;
+        equipment.jobs.stop_all().await;
+        agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
+        end
     })?;
     let end = end.map_err(|AgentError::Session(error)| match error {
         EngineError::Log(error) => log_failure(error),
@@ -185,6 +211,8 @@ fn agent_settings(
         keep: settings.keep(),
         compaction: settings.engine(),
         estimator,
+        outputs: settings.outputs(),
+        watches_loops: settings.watches_loops(),
         ..AgentSettings::new(model, surroundings)
     }
 }

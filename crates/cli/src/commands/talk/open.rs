@@ -122,13 +122,12 @@ fn find_project(reporter: &Reporter) -> anyhow::Result<Project> {
 }
 
 /// Where the session takes place.
-pub(super) fn surroundings(project: &Project, settings: &Settings) -> Surroundings {
+pub(super) fn surroundings(project: &Project, folders: &[PathBuf], settings: &Settings) -> Surroundings {
     let directory = std::env::current_dir().unwrap_or_else(|_| project.folder.clone());
-    let more = settings.include_directories().into_iter().map(|folder| directory.join(folder));
     Surroundings {
         at: now(),
         system: format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH),
-        workspace: std::iter::once(project.folder.clone()).chain(more).collect(),
+        workspace: std::iter::once(&project.folder).chain(folders.iter().skip(1)).cloned().collect(),
         tree: settings.shows_tree().then(|| folder_tree(&project.folder)),
         directory,
     }

@@ -13,10 +13,11 @@ use crate::failure::hinted;
 const READ: &str = "GEMINI_SYSTEM_MD";
 const WRITE: &str = "GEMINI_WRITE_SYSTEM_MD";
 
-/// The system prompt.
+/// The system prompt for a model with these tools.
 pub(super) fn prompt(
     variable: impl Fn(&str) -> Option<String>,
     user_home: Option<&Path>,
+    tools: Vec<String>,
 ) -> anyhow::Result<String> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let file = |name: &str| switched(&variable(name).unwrap_or_default(), &cwd, user_home);
@@ -26,7 +27,7 @@ pub(super) fn prompt(
         is_off(switch.trim())
     };
     let hidden = Section::ALL.into_iter().filter(is_hidden).collect();
-    let prompt = render_prompt(&PromptOptions { replacement, hidden });
+    let prompt = render_prompt(&PromptOptions { replacement, hidden, tools });
     if let Some(file) = file(WRITE) {
         write(&file, &prompt)?;
     }
@@ -108,6 +109,7 @@ mod tests {
             prompt(
                 |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string()),
                 None,
+                Vec::new(),
             )
         };
         let missing = ask(&[(READ, &own)]).expect_err("it is not there");

@@ -4,26 +4,56 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use ignore::Match;
-use ignore::gitignore::{Gitignore, GitignoreBuilder};
+use ignore::gitignore::{Gitignore, GitignoreBuilder, Glob};
 
-use crate::settings::Ignoring;
+/// Which ignore files count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ignoring {
+    /// Whether `.gitignore` and `.git/info/exclude` do.
+    pub git: bool,
+    /// Whether `.geminiignore` does.
+    pub gemini: bool,
+    /// More files of the same kind, the strongest first; relative to the project's root.
+    pub custom: Vec<PathBuf>,
+}
+
+impl Default for Ignoring {
+    /// `.geminiignore` alone.
+    fn default() -> Self {
+        Self { git: false, gemini: true, custom: Vec::new() }
+    }
+}
+
+/// What hides a path.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HiddenBy {
+    /// A line of an ignore file.
+    Line {
+        /// The ignore file.
+        file: PathBuf,
+        /// The line.
+        pattern: String,
+    },
+    /// It is Git's own folder.
+    GitFolder,
+}
 
 /// The ignore files of a project: those the user named, then `.geminiignore`, then Git's. The first that says anything
 /// about a path decides, so that a stronger file can take back what a weaker one hides.
 #[derive(Debug)]
-pub(crate) struct IgnoreRules {
+pub struct IgnoreRules {
     root: PathBuf,
     /// The strongest first.
     stated: Vec<Gitignore>,
     /// Git's rules above the root's own `.gitignore`, if Git counts.
     git: Option<Gitignore>,
     /// What is wrong with single lines.
-    pub(crate) problems: Vec<String>,
+    pub problems: Vec<String>,
 }
 
 /// The `.gitignore` files that hold in a folder, the nearest first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct GitChain(Option<Arc<Link>>);
+pub struct GitChain(Option<Arc<Link>>);
 
 #[derive(Debug)]
 struct Link {
@@ -33,7 +63,7 @@ struct Link {
 
 impl IgnoreRules {
     /// Loads the files that hold below `root`, for work in `folder`, which is in it.
-    pub(crate) fn load(root: &Path, folder: &Path, ignoring: &Ignoring) -> Self {
+    pub fn load(root: &Path, folder: &Path, ignoring: &Ignoring) -> Self {
         let mut problems = Vec::new();
         let mut load = |base: &Path, file: &Path| {
             let mut builder = GitignoreBuilder::new(base);
@@ -60,24 +90,25 @@ impl IgnoreRules {
         Self { root: root.to_path_buf(), stated, git, problems }
     }
 
-    /// Whether the path is hidden, or a folder above it is.
-    pub(crate) fn hides(&self, path: &Path, is_folder: bool) -> bool {
-        let Ok(inside) = path.strip_prefix(&self.root) else { return false };
+    /// What hides the path, or a folder above it.
+    pub fn hidden_by(&self, path: &Path, is_folder: bool) -> Option<HiddenBy> {
+        let inside = path.strip_prefix(&self.root).ok()?;
         let mut here = self.root.clone();
         let mut chain = GitChain::default();
         let mut parts = inside.components().peekable();
         while let Some(part) = parts.next() {
             chain = self.enter(&here, &chain);
             here.push(part);
-            if self.hides_entry(&here, is_folder || parts.peek().is_some(), &chain) {
-                return true;
+            let hidden = self.entry_hidden_by(&here, is_folder || parts.peek().is_some(), &chain);
+            if hidden.is_some() {
+                return hidden;
             }
         }
-        false
+        None
     }
 
-    /// Whether an entry of a folder that is not hidden is; `chain` is that of the folder.
-    pub(crate) fn hides_entry(&self, path: &Path, is_folder: bool, chain: &GitChain) -> bool {
+    /// What hides an entry of a folder that is not hidden; `chain` is that of the folder.
+    pub fn entry_hidden_by(&self, path: &Path, is_folder: bool, chain: &GitChain) -> Option<HiddenBy> {
         for rules in &self.stated {
             // A file may hold for another folder than the one that the path is in.
             if !path.starts_with(rules.path()) {
@@ -85,27 +116,30 @@ impl IgnoreRules {
             }
             match rules.matched(path, is_folder) {
                 Match::None => {}
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
+                Match::Ignore(line) => return Some(line.into()),
+                Match::Whitelist(_) => return None,
             }
         }
-        let Some(exclude) = &self.git else { return false };
+        let exclude = self.git.as_ref()?;
         if path.file_name().is_some_and(|name| name == ".git") {
-            return true;
+            return Some(HiddenBy::GitFolder);
         }
         let mut link = &chain.0;
         while let Some(here) = link {
             match here.rules.matched(path, is_folder) {
                 Match::None => link = &here.above.0,
-                Match::Ignore(_) => return true,
-                Match::Whitelist(_) => return false,
+                Match::Ignore(line) => return Some(line.into()),
+                Match::Whitelist(_) => return None,
             }
         }
-        exclude.matched(path, is_folder).is_ignore()
+        match exclude.matched(path, is_folder) {
+            Match::Ignore(line) => Some(line.into()),
+            Match::None | Match::Whitelist(_) => None,
+        }
     }
 
     /// The rules of Git that hold in `folder`, where `above` hold in the one above it.
-    pub(crate) fn enter(&self, folder: &Path, above: &GitChain) -> GitChain {
+    pub fn enter(&self, folder: &Path, above: &GitChain) -> GitChain {
         let file = folder.join(".gitignore");
         if self.git.is_none() || !file.is_file() {
             return above.clone();
@@ -119,8 +153,17 @@ impl IgnoreRules {
     }
 
     /// Whether nothing is ever hidden.
-    pub(crate) fn hides_nothing(&self) -> bool {
+    pub fn hides_nothing(&self) -> bool {
         self.stated.is_empty() && self.git.is_none()
+    }
+}
+
+impl From<&Glob> for HiddenBy {
+    fn from(line: &Glob) -> Self {
+        Self::Line {
+            file: line.from().map(Path::to_path_buf).unwrap_or_default(),
+            pattern: line.original().to_string(),
+        }
     }
 }
 
@@ -142,7 +185,7 @@ mod tests {
         for (names, expected) in [(hidden, true), (shown, false)] {
             for name in names {
                 let path = folder.path().join(name.trim_end_matches('/'));
-                assert_eq!(rules.hides(&path, name.ends_with('/')), expected, "{name}");
+                assert_eq!(rules.hidden_by(&path, name.ends_with('/')).is_some(), expected, "{name}");
             }
         }
     }
@@ -194,8 +237,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         fs::write(folder.path().join(".geminiignore"), "*\n[z-a]\n").expect("written");
         let rules = IgnoreRules::load(folder.path(), folder.path(), &Ignoring::default());
-        assert!(!rules.hides(folder.path(), true) && !rules.hides(Path::new("/elsewhere"), false));
-        assert!(rules.hides(&folder.path().join("x"), false));
+        assert_eq!(rules.hidden_by(folder.path(), true), None);
+        assert_eq!(rules.hidden_by(Path::new("/elsewhere"), false), None);
+        let line = HiddenBy::Line { file: folder.path().join(".geminiignore"), pattern: "*".into() };
+        assert_eq!(rules.hidden_by(&folder.path().join("x"), false), Some(line));
         assert_eq!(rules.problems.len(), 1, "{:?}", rules.problems);
     }
 }

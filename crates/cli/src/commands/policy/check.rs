@@ -1,0 +1,123 @@
+//! `longhaul policy check TOOL [ARGS]`: which rule decides about a call, and why.
+
+use anyhow::anyhow;
+use clap::Args;
+use longhaul_policy::{Call, Decision, Explanation, Lost, PartExplanation, Rule};
+use longhaul_workspace::Home;
+use serde_json::{Value, json};
+
+use crate::args::Color;
+use crate::commands::memory::surroundings::Surroundings;
+use crate::environment;
+use crate::equipment::{Attendance, WorkOptions, load_permissions};
+use crate::failure::hinted;
+use crate::output::{Screen, escape_json, print, print_aside, visible, visible_text};
+use crate::settings::Settings;
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckOptions {
+    /// The tool, such as run_shell_command.
+    tool: String,
+    /// Its arguments as JSON, or the command itself for run_shell_command.
+    args: Option<String>,
+    /// The sub-agent that makes the call.
+    #[arg(long, value_name = "NAME")]
+    subagent: Option<String>,
+    /// Decides as if nobody could be asked, as with -p.
+    #[arg(long)]
+    headless: bool,
+    #[command(flatten)]
+    work: WorkOptions,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
+    let args = arguments(&options.tool, options.args.as_deref())?;
+    let home = Home::resolve(&environment::of_process())?;
+    let around = Surroundings::find(settings, options.work.include_directories())?;
+    let attendance = if options.headless { Attendance::Unattended } else { Attendance::Attended };
+    let is_trusted = around.trust.is_trusted();
+    let (permissions, warnings) =
+        load_permissions(&options.work, settings, &home, &around.cwd, is_trusted, attendance)?;
+    for warning in &warnings {
+        let label = Screen::of_stderr(color).warning("warning:");
+        print_aside(&format!("{label} {}\n", visible(warning)));
+    }
+    let call = Call::new(&options.tool, &args);
+    let call = options.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
+    let explanation = permissions.policy.explain(&call, permissions.situation);
+    if options.json {
+        let mode = permissions.situation.mode.name();
+        let told = to_json(&options.tool, &args, mode, &explanation);
+        return print(&format!("{}\n", escape_json(&format!("{told:#}"))));
+    }
+    print(&format!("{}\n", visible_text(&explanation.to_string()).trim_end()))
+}
+
+/// The arguments of the call: JSON, or a command as it is typed.
+fn arguments(tool: &str, given: Option<&str>) -> anyhow::Result<Value> {
+    let Some(given) = given else { return Ok(json!({})) };
+    match serde_json::from_str::<Value>(given) {
+        Ok(args @ Value::Object(_)) => Ok(args),
+        _ if tool == longhaul_policy::SHELL_TOOL && !given.trim_start().starts_with('{') => {
+            Ok(json!({"command": given}))
+        }
+        Ok(_) => Err(hinted(anyhow!("the arguments are no JSON object: {}", visible(given)), EXAMPLE)),
+        Err(error) => Err(hinted(anyhow!(error).context("the arguments are no JSON"), EXAMPLE)),
+    }
+}
+
+const EXAMPLE: &str = r#"for example: longhaul policy check write_file '{"file_path": "src/lib.rs"}'"#;
+
+fn to_json(tool: &str, args: &Value, mode: &str, explanation: &Explanation<'_>) -> Value {
+    let parts: Vec<Value> = explanation.parts.iter().map(part).collect();
+    json!({
+        "schema": 1,
+        "tool": tool,
+        "args": args,
+        "mode": mode,
+        "decision": word(&explanation.ruling.decision),
+        "reason": match &explanation.ruling.decision {
+            Decision::Deny { reason } => Some(reason),
+            Decision::Allow | Decision::Ask => None,
+        },
+        "parts": parts,
+    })
+}
+
+fn part(part: &PartExplanation<'_>) -> Value {
+    let lost = |(rule, why): &(&Rule, Lost)| json!({"rule": rule.to_string(), "why": why.to_string()});
+    json!({
+        "command": part.command,
+        "decision": word(&part.ruling.decision),
+        "rule": part.ruling.rule.map(ToString::to_string),
+        "caution": part.ruling.caution.map(|caution| caution.reason()),
+        "others": part.others.iter().map(lost).collect::<Vec<_>>(),
+    })
+}
+
+fn word(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Allow => "allow",
+        Decision::Deny { .. } => "deny",
+        Decision::Ask => "ask_user",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_may_be_given_as_they_are_typed() {
+        let check = |tool: &str, given: &str| arguments(tool, Some(given)).ok();
+        assert_eq!(check("run_shell_command", "git log"), Some(json!({"command": "git log"})));
+        assert_eq!(check("run_shell_command", r#"{"command": "ls"}"#), Some(json!({"command": "ls"})));
+        assert_eq!(check("write_file", r#"{"file_path": "a"}"#), Some(json!({"file_path": "a"})));
+        assert_eq!(check("write_file", "a"), None);
+        assert_eq!(check("write_file", "[1]"), None);
+        assert_eq!(check("run_shell_command", "{broken"), None);
+    }
+}

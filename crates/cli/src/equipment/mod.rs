@@ -1,0 +1,98 @@
+//! What an agent works with: tools, rules, hooks and memory, as arguments, settings and files have them.
+
+mod hooks;
+mod options;
+mod permissions;
+mod tools;
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use longhaul_agent::{HookPoints, Permissions, SessionMemory};
+use longhaul_engine::HostJob;
+use longhaul_hooks::{HookEnvironment, Hooks};
+use longhaul_tools::{Jobs, Tool};
+use longhaul_workspace::Home;
+
+pub(crate) use options::WorkOptions;
+pub(crate) use permissions::load_permissions;
+
+use crate::clock::now;
+use crate::commands::memory::surroundings::Surroundings;
+use crate::project::Project;
+use crate::settings::Settings;
+
+/// What an agent works with.
+pub(crate) struct Equipment {
+    pub(crate) tools: Vec<Box<dyn Tool>>,
+    pub(crate) jobs: Jobs,
+    pub(crate) permissions: Permissions,
+    hooks: Hooks,
+    hook_environment: HookEnvironment,
+    /// The folders that are worked in, the first of which is the current one.
+    pub(crate) folders: Vec<PathBuf>,
+    /// What the user should know.
+    pub(crate) warnings: Vec<String>,
+    /// What the user may like to know.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Whether somebody is there to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Attendance {
+    /// A person at a terminal.
+    Attended,
+    /// Nobody.
+    Unattended,
+}
+
+impl Equipment {
+    /// Everything for a session in the current folder, and the instructions of memory files. Nothing is made.
+    pub(crate) fn load(
+        options: &WorkOptions,
+        settings: &Settings,
+        home: &Home,
+        attendance: Attendance,
+    ) -> anyhow::Result<(Self, SessionMemory)> {
+        let around = Surroundings::find(settings, options.include_directories())?;
+        let is_trusted = around.trust.is_trusted();
+        let folders: Vec<PathBuf> = around.places.folders.iter().map(|folder| folder.path.clone()).collect();
+        let (permissions, mut warnings) =
+            load_permissions(options, settings, home, &around.cwd, is_trusted, attendance)?;
+        let project = Project::find()?;
+        let hooks = hooks::load(settings, home, project.as_ref(), &around.cwd, is_trusted);
+        warnings.extend(hooks.warnings);
+        let (tools, jobs) =
+            tools::load(settings, &folders, &around).context("could not get the tools ready")?;
+        warnings.extend(around.notes);
+        let memory = SessionMemory::load(around.places, around.settings, now());
+        warnings.extend(memory.notices());
+        let equipment = Self {
+            tools,
+            jobs,
+            permissions,
+            hooks: hooks.hooks,
+            hook_environment: hooks.environment,
+            folders,
+            warnings,
+            notes: hooks.notes,
+        };
+        Ok((equipment, memory))
+    }
+
+    /// The user's hooks.
+    pub(crate) fn hook_points(&self) -> HookPoints<'_> {
+        HookPoints { hooks: &self.hooks, environment: &self.hook_environment }
+    }
+
+    /// The names of the tools, as a prompt lists them.
+    pub(crate) fn tool_names(&self) -> Vec<String> {
+        self.tools.iter().map(|tool| tool.declaration().name).collect()
+    }
+
+    /// What runs in the background.
+    pub(crate) fn running(&self) -> Vec<HostJob> {
+        let jobs = self.jobs.running().into_iter();
+        jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
+    }
+}

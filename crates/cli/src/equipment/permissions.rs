@@ -1,0 +1,68 @@
+//! The rules about tool calls, from files, settings and arguments.
+
+use std::path::Path;
+
+use longhaul_agent::Permissions;
+use longhaul_policy::{Policy, PolicyPlaces, Situation, Standing, load_policies, rule_from_setting};
+use longhaul_workspace::{Home, WorkspaceFolder, system_folder};
+
+use super::{Attendance, WorkOptions};
+use crate::failure::hinted;
+use crate::settings::Settings;
+
+/// Loads the rules; what is wrong with some of them comes along in words.
+pub(crate) fn load_permissions(
+    options: &WorkOptions,
+    settings: &Settings,
+    home: &Home,
+    cwd: &Path,
+    is_trusted: bool,
+    attendance: Attendance,
+) -> anyhow::Result<(Permissions, Vec<String>)> {
+    let places = PolicyPlaces {
+        extensions: Vec::new(),
+        workspace: is_trusted.then(|| WorkspaceFolder::of(cwd).policies()),
+        user: match options.policy() {
+            [] => vec![home.policies()],
+            named => named.to_vec(),
+        },
+        system: Some(system_folder().join("policies")),
+        admin: Vec::new(),
+    };
+    for named in options.policy() {
+        // Rules that the user names and that are not there would silently allow or forbid nothing.
+        std::fs::metadata(named).map_err(|cause| {
+            let act = format!("could not read the rules in {}", named.display());
+            hinted(anyhow::Error::from(cause).context(act), "--policy takes .toml files, or folders of them")
+        })?;
+    }
+    let loaded = load_policies(&places);
+    let mut warnings: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
+    let mut rules = loaded.rules;
+    let (set, problems) = settings.rules();
+    rules.extend(set);
+    warnings.extend(problems.iter().map(ToString::to_string));
+    for name in options.allowed_tools() {
+        let rule = rule_from_setting(Standing::AllowedTool, name, "--allowed-tools").map_err(|error| {
+            hinted(error, "name tools as in --allowed-tools \"write_file,run_shell_command(cargo test)\"")
+        })?;
+        rules.push(rule);
+    }
+    let mode = match options.mode() {
+        Some(mode) => mode.in_folder(is_trusted).map_err(|error| {
+            hinted(
+                error,
+                "`longhaul trust add` trusts the current folder; it shows first what that activates",
+            )
+        })?,
+        // A setting is a wish for all folders, and in this one it cannot be had.
+        None => settings.approval_mode().unwrap_or_default().in_folder(is_trusted).unwrap_or_default(),
+    };
+    let permissions = Permissions {
+        policy: Policy::new(rules),
+        situation: Situation { mode, is_interactive: attendance == Attendance::Attended, is_trusted },
+        saved: Some(home.saved_policy()),
+        subagent: None,
+    };
+    Ok((permissions, warnings))
+}

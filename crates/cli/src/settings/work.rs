@@ -1,0 +1,171 @@
+//! What the settings say about tools, hooks and the turn.
+
+use std::path::Path;
+
+use longhaul_agent::{Limits, OutputSettings};
+use longhaul_context::TruncateMode;
+use longhaul_hooks::{Hook, HookSettings, Scope, parse_hooks};
+use longhaul_policy::{ApprovalMode, PolicyError, Rule, Standing, rule_from_setting};
+use longhaul_workspace::Ignoring;
+use serde_json::Value;
+
+use super::layers::{Settings, Source};
+
+impl Settings {
+    /// How much of a tool's output a model sees.
+    pub(crate) fn outputs(&self) -> OutputSettings {
+        let whole = |key: &str| self.value(&["tools", key]).and_then(Value::as_i64);
+        let is_on = self.value(&["tools", "enableToolOutputTruncation"]).and_then(Value::as_bool);
+        let usual = OutputSettings::default();
+        let lines = whole("truncateToolOutputLines").and_then(|lines| usize::try_from(lines).ok());
+        OutputSettings {
+            threshold: match is_on {
+                Some(false) => 0,
+                _ => whole("truncateToolOutputThreshold").unwrap_or(usual.threshold),
+            },
+            mode: lines.filter(|lines| *lines > 0).map_or(usual.mode, TruncateMode::Lines),
+        }
+    }
+
+    /// Where turns and sessions end.
+    pub(crate) fn limits(&self) -> Limits {
+        let session = self.value(&["model", "maxSessionTurns"]).and_then(Value::as_i64);
+        let session = session.and_then(|most| u32::try_from(most).ok()).filter(|most| *most > 0);
+        Limits { session, ..Limits::default() }
+    }
+
+    /// Whether somebody watches for a model that goes round in circles.
+    pub(crate) fn watches_loops(&self) -> bool {
+        self.value(&["model", "disableLoopDetection"]).and_then(Value::as_bool) != Some(true)
+    }
+
+    /// How much the user wants to be asked, unless the command line says.
+    pub(crate) fn approval_mode(&self) -> Option<ApprovalMode> {
+        ApprovalMode::parse(self.text(&["general", "defaultApprovalMode"])?)
+    }
+
+    /// Rules that settings make, and what is wrong with the others.
+    pub(crate) fn rules(&self) -> (Vec<Rule>, Vec<PolicyError>) {
+        const LISTS: [(&str, Standing); 4] = [
+            ("exclude", Standing::ExcludedTool),
+            ("confirmationRequired", Standing::ConfirmedTool),
+            ("allowed", Standing::AllowedTool),
+            ("core", Standing::CoreTool),
+        ];
+        let mut made = (Vec::new(), Vec::new());
+        for (list, standing) in LISTS {
+            let names = self.value(&["tools", list]).and_then(Value::as_array).into_iter().flatten();
+            for name in names.filter_map(Value::as_str) {
+                match rule_from_setting(standing, name, &format!("tools.{list}")) {
+                    Ok(rule) => made.0.push(rule),
+                    Err(error) => made.1.push(error),
+                }
+            }
+        }
+        made
+    }
+
+    /// Which files tools do not see.
+    pub(crate) fn hidden_files(&self) -> Ignoring {
+        let filtering = |key: &str| self.value(&["context", "fileFiltering", key]);
+        let is_on = |key: &str| filtering(key).and_then(Value::as_bool).unwrap_or(true);
+        let custom = filtering("customIgnoreFilePaths").and_then(Value::as_array).into_iter().flatten();
+        Ignoring {
+            git: is_on("respectGitIgnore"),
+            gemini: is_on("respectGeminiIgnore"),
+            custom: custom.filter_map(Value::as_str).map(Into::into).collect(),
+        }
+    }
+
+    /// Every hook, with what is wrong about others. `workspace` is the file whose hooks are the project's.
+    pub(crate) fn hooks(&self, workspace: Option<&Path>) -> (Vec<Hook>, Vec<String>) {
+        let mut found = (Vec::new(), Vec::new());
+        for layer in &self.layers {
+            let Some(node) = layer.root.get("hooks") else { continue };
+            let is_workspace =
+                matches!(&layer.source, Source::File(file) if Some(file.as_ref()) == workspace);
+            let scope = if is_workspace { Scope::Project } else { Scope::User };
+            let (hooks, warnings) = parse_hooks(&node.to_value(), scope);
+            found.0.extend(hooks);
+            found.1.extend(warnings);
+        }
+        found
+    }
+
+    /// The settings about all hooks.
+    pub(crate) fn hook_settings(&self) -> HookSettings {
+        let usual = HookSettings::default();
+        let is_on = |key: &str| self.value(&["hooksConfig", key]).and_then(Value::as_bool);
+        let disabled = self.value(&["hooksConfig", "disabled"]).and_then(Value::as_array);
+        HookSettings {
+            is_enabled: is_on("enabled").unwrap_or(usual.is_enabled),
+            disabled: disabled.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect(),
+            shows_notifications: is_on("notifications").unwrap_or(usual.shows_notifications),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Loaded;
+
+    fn settings(files: &[(&str, &str)]) -> Settings {
+        let mut loaded = Loaded::default();
+        for (name, text) in files {
+            loaded.add(Path::new(name).into(), text.as_bytes()).expect("valid");
+        }
+        loaded.settings
+    }
+
+    #[track_caller]
+    fn check_outputs(text: &str, threshold: i64, mode: TruncateMode) {
+        assert_eq!(settings(&[("s.json", text)]).outputs(), OutputSettings { threshold, mode }, "{text}");
+    }
+
+    #[test]
+    fn outputs_are_shortened_as_set() {
+        check_outputs("{}", 40_000, TruncateMode::Characters);
+        check_outputs(r#"{"tools": {"truncateToolOutputThreshold": 9}}"#, 9, TruncateMode::Characters);
+        check_outputs(r#"{"tools": {"truncateToolOutputLines": 50}}"#, 40_000, TruncateMode::Lines(50));
+        check_outputs(r#"{"tools": {"enableToolOutputTruncation": false}}"#, 0, TruncateMode::Characters);
+    }
+
+    #[test]
+    fn limits_and_loops_are_set() {
+        let set = settings(&[(
+            "s.json",
+            r#"{"model": {"maxSessionTurns": 7, "disableLoopDetection": true}, "general": {"defaultApprovalMode": "plan"}}"#,
+        )]);
+        assert_eq!((set.limits().session, set.watches_loops()), (Some(7), false));
+        assert_eq!(set.approval_mode(), Some(ApprovalMode::Plan));
+        let unset = settings(&[("s.json", r#"{"model": {"maxSessionTurns": -1}}"#)]);
+        assert_eq!((unset.limits().session, unset.watches_loops()), (None, true));
+    }
+
+    #[test]
+    fn lists_of_tools_make_rules() {
+        let set = settings(&[(
+            "s.json",
+            r#"{"tools": {"allowed": ["run_shell_command(git log)", "write_file"], "exclude": ["glob", "glob(x)"]}}"#,
+        )]);
+        let (rules, problems) = set.rules();
+        assert_eq!((rules.len(), problems.len()), (3, 1));
+        assert!(problems[0].to_string().contains("glob(x)"), "{}", problems[0]);
+    }
+
+    #[test]
+    fn hooks_of_all_files_count_and_know_whose_they_are() {
+        let hook = |command: &str| {
+            format!(
+                r#"{{"hooks": {{"BeforeAgent": [{{"hooks": [{{"type": "command", "command": "{command}"}}]}}]}}}}"#
+            )
+        };
+        let set = settings(&[("user.json", &hook("a")), ("work.json", &hook("b"))]);
+        let (hooks, warnings) = set.hooks(Some(Path::new("work.json")));
+        let found: Vec<_> = hooks.iter().map(|hook| (hook.command.as_str(), hook.scope)).collect();
+        assert_eq!(found, [("a", Scope::User), ("b", Scope::Project)]);
+        assert!(warnings.is_empty());
+        assert!(set.hook_settings().is_enabled);
+    }
+}

@@ -1,0 +1,406 @@
+//! A model that calls tools: they run under the user's rules, and whatever happens the session stays whole.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read};
+use std::process::Command;
+
+use longhaul_testkit::fake_provider::{Reply, Step, anthropic, gemini, openai};
+use serde_json::{Value, json};
+
+use crate::support::{Desk, Wire, lines, text, words};
+
+/// An answer of calls.
+fn calls(wire: Wire, calls: &[(&str, Value)]) -> Reply {
+    match wire {
+        Wire::Gemini => {
+            let parts: Vec<Value> = calls
+                .iter()
+                .map(|(name, args)| json!({"functionCall": {"name": name, "args": args}}))
+                .collect();
+            gemini::parts(&parts)
+        }
+        Wire::OpenAi => {
+            let deltas: Vec<Value> = calls
+                .iter()
+                .enumerate()
+                .map(|(index, (name, args))| {
+                    let function = json!({"name": name, "arguments": args.to_string()});
+                    json!({"tool_calls": [{"index": index, "id": format!("call_{index}_{name}"), "type": "function", "function": function}]})
+                })
+                .collect();
+            openai::deltas(&deltas, "tool_calls")
+        }
+        Wire::Anthropic => {
+            let blocks: Vec<Vec<String>> = calls
+                .iter()
+                .enumerate()
+                .map(|(index, (name, args))| {
+                    let block = json!({"type": "tool_use", "id": format!("toolu_{index}_{name}"), "name": name, "input": {}});
+                    let delta = json!({"type": "input_json_delta", "partial_json": args.to_string()});
+                    anthropic::block(index, &block, &[delta])
+                })
+                .collect();
+            anthropic::blocks(&blocks, "tool_use")
+        }
+    }
+}
+
+fn call(name: &str, args: Value) -> Reply {
+    calls(Wire::Gemini, &[(name, args)])
+}
+
+fn shell(command: &str) -> Reply {
+    call("run_shell_command", json!({"command": command}))
+}
+
+/// A desk whose folder is trusted.
+fn trusted(wire: Wire, replies: impl IntoIterator<Item = Reply>) -> Desk {
+    let mut desk = Desk::new(wire, replies);
+    desk.set("GEMINI_CLI_TRUST_WORKSPACE", "true");
+    desk
+}
+
+/// What the tools answered in the latest request of Gemini's kind.
+#[track_caller]
+fn answered(desk: &Desk) -> Vec<Value> {
+    let body = desk.server.requests().last().expect("a request").body.clone();
+    let contents = body["contents"].as_array().expect("contents").clone();
+    let parts = contents.iter().flat_map(|content| content["parts"].as_array().expect("parts").clone());
+    parts
+        .filter(|part| !part["functionResponse"].is_null())
+        .map(|part| part["functionResponse"]["response"].clone())
+        .collect()
+}
+
+#[test]
+fn every_provider_reads_edits_and_runs() {
+    for wire in Wire::ALL {
+        let replies = [
+            calls(
+                wire,
+                &[
+                    ("read_file", json!({"file_path": "sum.sh"})),
+                    ("list_directory", json!({"dir_path": "."})),
+                ],
+            ),
+            calls(
+                wire,
+                &[("replace", json!({"file_path": "sum.sh", "old_string": "1 + 1", "new_string": "1 + 2"}))],
+            ),
+            calls(wire, &[("run_shell_command", json!({"command": "sh sum.sh"}))]),
+            wire.texts(&["It is ", "three."]),
+        ];
+        let desk = trusted(wire, replies);
+        desk.write("work/sum.sh", "echo $((1 + 1))\n");
+        let answer = desk.answer(&["-p", "Make it three.", "--yolo", "--output-format", "json"]);
+        let result: Value = serde_json::from_str(&answer).expect("one object");
+        assert_eq!(
+            (&result["status"], &result["text"]),
+            (&json!("finished"), &json!("It is three.")),
+            "{wire:?}"
+        );
+        assert_eq!(result["steps"], 4);
+        let done: Vec<(&str, &str)> = result["tool_calls"]
+            .as_array()
+            .expect("calls")
+            .iter()
+            .map(|call| (call["name"].as_str().expect("a name"), call["status"].as_str().expect("a status")))
+            .collect();
+        let expected = ["read_file", "list_directory", "replace", "run_shell_command"];
+        assert_eq!(done, expected.map(|name| (name, "succeeded")), "{wire:?} {answer}");
+        assert_eq!(fs::read_to_string(desk.path("work/sum.sh")).expect("it is there"), "echo $((1 + 2))\n");
+        assert!(result["tool_calls"][3]["output"].as_str().expect("an output").starts_with('3'), "{answer}");
+        // Everything that was declared has a schema, and every call has its answer.
+        let body = &desk.server.requests()[3].body;
+        assert!(!body["tools"].as_array().expect("tools").is_empty());
+    }
+}
+
+#[test]
+fn nothing_changes_without_permission() {
+    let replies = [
+        calls(
+            Wire::Gemini,
+            &[
+                ("write_file", json!({"file_path": "new.txt", "content": "x"})),
+                ("run_shell_command", json!({"command": "touch made"})),
+            ],
+        ),
+        gemini::text("I may not."),
+    ];
+    let desk = trusted(Wire::Gemini, replies);
+    let output = desk.say(&["-p", "Write."]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    assert!(!desk.path("work/new.txt").exists() && !desk.path("work/made").exists());
+    let answered = answered(&desk);
+    assert!(answered[0].to_string().contains("--allowed-tools"), "{answered:?}");
+    assert!(text(&output.stderr).contains("write_file was not run"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn what_is_allowed_is_allowed_and_no_more() {
+    let replies = [shell("echo yes > made; echo one"), shell("echo one"), gemini::text("Done.")];
+    let desk = trusted(Wire::Gemini, replies);
+    desk.answer(&["-p", "Run.", "--allowed-tools", "run_shell_command(echo)"]);
+    let answered = answered(&desk);
+    assert!(answered[0].to_string().contains("writes to a file"), "{answered:?}");
+    assert!(answered[1].to_string().contains("one"), "{answered:?}");
+    assert!(!desk.path("work/made").exists());
+}
+
+#[test]
+fn an_untrusted_folder_gets_no_free_hand() {
+    let desk = Desk::gemini([]);
+    desk.check_fails(&["-p", "hi", "--yolo"], &["trust"]);
+    assert!(desk.server.requests().is_empty() && desk.sessions().is_empty());
+}
+
+#[test]
+fn nothing_outside_is_read_or_written() {
+    let replies = [
+        calls(
+            Wire::Gemini,
+            &[
+                ("read_file", json!({"file_path": "../home/settings.json"})),
+                ("read_file", json!({"file_path": "link/secret"})),
+                ("write_file", json!({"file_path": "link/new", "content": "x"})),
+                ("grep_search", json!({"pattern": "hidden", "dir_path": ".."})),
+            ],
+        ),
+        gemini::text("No."),
+    ];
+    let desk = trusted(Wire::Gemini, replies);
+    desk.settings("{}");
+    desk.write("outside/secret", "hidden words");
+    std::os::unix::fs::symlink(desk.path("outside"), desk.path("work/link")).expect("linked");
+    desk.answer(&["-p", "Look.", "--yolo"]);
+    for answer in answered(&desk) {
+        assert!(answer.to_string().contains("outside of the workspace"), "{answer}");
+    }
+    assert!(!desk.path("outside/new").exists());
+}
+
+#[test]
+fn a_flood_is_cut_short_for_the_model_and_kept_on_the_disk() {
+    let desk = trusted(Wire::Gemini, [shell("seq 1 200000"), gemini::text("Many.")]);
+    let answer = desk.answer(&["-p", "Count.", "--yolo", "--output-format", "json"]);
+    let result: Value = serde_json::from_str(&answer).expect("one object");
+    let call = &result["tool_calls"][0];
+    let saved = call["saved_as"].as_str().expect("it was saved");
+    assert!(fs::read_to_string(saved).expect("it is there").contains("\n123456\n"));
+    let shown = call["output"].as_str().expect("an output");
+    assert!(shown.len() < 60_000 && shown.contains("200000") && shown.contains(saved), "{}", shown.len());
+}
+
+#[test]
+fn memory_comes_in_where_tools_work_and_only_once() {
+    let replies = [
+        call("read_file", json!({"file_path": "sub/a.txt"})),
+        call("read_file", json!({"file_path": "sub/b.txt"})),
+        gemini::text("Done."),
+    ];
+    let desk = trusted(Wire::Gemini, replies);
+    desk.write("home/GEMINI.md", "Global rule: be brief.");
+    desk.write("work/GEMINI.md", "Project rule: use tabs.");
+    desk.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
+    desk.write("work/sub/a.txt", "a");
+    desk.write("work/sub/b.txt", "b");
+    desk.answer(&["-p", "Read."]);
+    let first = &desk.server.requests()[0].body;
+    assert!(first["systemInstruction"].to_string().contains("Global rule"));
+    assert!(first["contents"][0].to_string().contains("Project rule"), "{}", first["contents"][0]);
+    assert!(!first.to_string().contains("Sub rule"));
+    let answered = answered(&desk);
+    assert!(answered[0].to_string().contains("Sub rule") && !answered[1].to_string().contains("Sub rule"));
+    // A file that changed is read again, and the model is told.
+    desk.write("work/GEMINI.md", "Project rule: use spaces.");
+    assert!(desk.session().contains("Sub rule"));
+}
+
+#[test]
+fn hooks_block_change_and_add() {
+    let replies = [
+        calls(
+            Wire::Gemini,
+            &[("read_file", json!({"file_path": "a.txt"})), ("read_file", json!({"file_path": "b.txt"}))],
+        ),
+        gemini::text("Done."),
+    ];
+    let desk = trusted(Wire::Gemini, replies);
+    desk.write("work/a.txt", "text of a");
+    desk.write("work/c.txt", "text of c");
+    desk.write(
+        "work/hook.sh",
+        r#"input=$(cat)
+case "$input" in
+  *'"a.txt"'*) echo '{"decision": "deny", "reason": "a is private"}' ;;
+  *) echo '{"hookSpecificOutput": {"tool_input": {"file_path": "c.txt"}}}' ;;
+esac
+"#,
+    );
+    desk.write("work/.gemini/settings.json", r#"{"hooks": {
+        "BeforeTool": [{"matcher": "read_file", "hooks": [{"type": "command", "command": "sh $GEMINI_PROJECT_DIR/hook.sh"}]}],
+        "BeforeAgent": [{"hooks": [{"type": "command", "command": "echo '{\"hookSpecificOutput\": {\"additionalContext\": \"Remember the milk.\"}}'"}]}]
+    }}"#);
+    let output = desk.say(&["-p", "Read both."]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let answered = answered(&desk);
+    assert!(answered[0].to_string().contains("a is private"), "{answered:?}");
+    assert!(answered[1].to_string().contains("text of c") && answered[1].to_string().contains("file_path"));
+    assert!(desk.last_said().concat().contains("<hook_context>Remember the milk.</hook_context>"));
+    assert!(text(&output.stderr).contains("this project brings the hook"), "{}", text(&output.stderr));
+
+    desk.settings(r#"{"hooks": {"BeforeAgent": [{"hooks": [{"type": "command", "command": "echo not today >&2; exit 2"}]}]}}"#);
+    desk.check_fails(&["-p", "hi"], &["a hook did not let the prompt pass", "not today"]);
+}
+
+/// Whether a process runs; one that has ended and that nobody asked after does not.
+fn runs(pid: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    stat.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+}
+
+#[test]
+fn a_hanging_command_ends_with_the_turn_and_all_it_started() {
+    let desk = trusted(
+        Wire::Gemini,
+        [shell("echo begun; sleep 1000 & echo $! > child; wait"), gemini::text("Fine.")],
+    );
+    let mut child = desk.start(&["-p", "Wait.", "--yolo", "--output-format", "stream-json"]);
+    let stdout = BufReader::new(child.stdout.take().expect("piped"));
+    let mut printed = Vec::new();
+    for line in stdout.lines() {
+        let line = line.expect("text");
+        let is_call = line.contains("\"tool_call\"");
+        printed.push(line);
+        if is_call {
+            // The command has begun once it has said which process it waits for.
+            while fs::read_to_string(desk.path("work/child")).map_or(true, |pid| !pid.ends_with('\n')) {
+                std::thread::yield_now();
+            }
+            let done =
+                Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+            assert!(done.success());
+        }
+    }
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    let pid = fs::read_to_string(desk.path("work/child")).expect("it was written");
+    assert!(!runs(pid.trim()), "{pid} still runs");
+    let result: Value = serde_json::from_str(printed.last().expect("a result")).expect("JSON");
+    assert_eq!(result["status"], "cancelled");
+    assert_eq!(desk.answer(&["--resume", "-p", "Go on."]), "Fine.\n");
+    assert!(answered(&desk)[0].to_string().contains("begun"), "{:?}", answered(&desk));
+}
+
+#[test]
+fn a_sudden_end_while_a_tool_runs_loses_nothing_else() {
+    let replies = [
+        call("read_file", json!({"file_path": "a.txt"})),
+        shell("echo $$ > pid; sleep 1000"),
+        gemini::text("Back."),
+    ];
+    let desk = trusted(Wire::Gemini, replies);
+    desk.write("work/a.txt", "text of a");
+    let mut child = desk.start(&["-p", "Work.", "--yolo"]);
+    while fs::read_to_string(desk.path("work/pid")).map_or(true, |pid| !pid.ends_with('\n')) {
+        std::thread::yield_now();
+    }
+    child.kill().expect("killed");
+    child.wait().expect("it ends");
+    let pid = fs::read_to_string(desk.path("work/pid")).expect("written");
+    let _ = Command::new("kill").args(["-9", pid.trim()]).status();
+    let mut said = String::new();
+    child.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+    assert_eq!(desk.answer(&["--resume", "-p", "Go on."]), "Back.\n");
+    let answered = answered(&desk);
+    assert!(answered[0].to_string().contains("text of a"), "{answered:?}");
+    // The call that never ended is answered, so that no provider finds it alone.
+    assert_eq!(answered.len(), 2, "{answered:?}");
+}
+
+#[test]
+fn compaction_in_a_loop_of_tools_keeps_the_rules_and_the_window() {
+    let mut replies: Vec<Reply> =
+        (0..40).map(|n| call("read_file", json!({"file_path": format!("f{n}.txt")}))).collect();
+    replies.push(gemini::text("All read."));
+    let desk = trusted(Wire::Gemini, replies);
+    for n in 0..40 {
+        desk.write(&format!("work/f{n}.txt"), &format!("file {n}: {}", words(120)));
+    }
+    desk.settings(
+        r#"{"longhaul": {"windows": {"gemini-2.5-flash": 12000}, "compaction": {"summariser": "offline"}}}"#,
+    );
+    let answer = desk.answer(&["-p", "Never push to main. Read all.", "--output-format", "stream-json"]);
+    let lines = lines(&answer);
+    let applied =
+        lines.iter().filter(|line| line["type"] == "compaction" && line["phase"] == "applied").count();
+    assert!(applied > 0, "{applied}");
+    for request in desk.server.requests() {
+        assert!(request.body.to_string().contains("Never push to main."));
+        assert!(request.body["contents"].to_string().len() / 4 < 12_000);
+    }
+    assert_eq!(lines.last().expect("a result")["status"], "finished");
+}
+
+#[test]
+fn a_limit_of_steps_ends_the_turn_and_says_how_to_go_on() {
+    let replies = (0..5).map(|n| call("read_file", json!({"file_path": format!("f{n}.txt")})));
+    let desk = trusted(Wire::Gemini, replies);
+    desk.check_fails(
+        &["-p", "Read.", "--max-turns", "2"],
+        &["asked 2 times in this turn", "--max-turns", "--resume"],
+    );
+    assert_eq!(desk.server.requests().len(), 2);
+}
+
+#[test]
+fn policy_check_says_which_rule_decides() {
+    let desk = trusted(Wire::Gemini, []);
+    desk.write("home/policies/mine.toml", "[[rule]]\nname = \"my logs\"\ntoolName = \"run_shell_command\"\ncommandPrefix = \"git log\"\ndecision = \"allow\"\npriority = 100\n");
+    let said = text(&desk.run(&["policy", "check", "run_shell_command", "git log -1"]).stdout);
+    assert!(said.contains("my logs"), "{said}");
+    let json =
+        text(&desk.run(&["policy", "check", "run_shell_command", "git log && rm -r src", "--json"]).stdout);
+    let told: Value = serde_json::from_str(&json).expect("one object");
+    assert_eq!((&told["decision"], told["parts"].as_array().map(Vec::len)), (&json!("ask_user"), Some(2)));
+    let headless = text(&desk.run(&["policy", "check", "write_file", "{}", "--headless", "--json"]).stdout);
+    assert!(headless.contains("\"deny\""), "{headless}");
+    let output = desk.run(&["policy", "check", "write_file", "nonsense"]);
+    assert_eq!(output.status.code(), Some(1));
+    desk.write("home/policies/bad.toml", "[[rule]]\ntoolName = 3\n");
+    let output = desk.run(&["policy", "check", "glob"]);
+    assert!(output.status.success() && text(&output.stderr).contains("bad.toml"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn two_programs_in_one_folder_do_not_mix() {
+    let slow = shell("while [ ! -e go ]; do sleep 0.01; done; echo went");
+    let desk = trusted(Wire::Gemini, [slow, gemini::text("Second."), gemini::text("First.")]);
+    let mut first = desk.start(&["-p", "One.", "--yolo"]);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(desk.server.request_arrived());
+    assert_eq!(desk.answer(&["-p", "Two."]), "Second.\n");
+    desk.write("work/go", "");
+    let mut said = String::new();
+    first.stdout.take().expect("piped").read_to_string(&mut said).expect("text");
+    assert!(first.wait().expect("it ends").success());
+    assert_eq!((said.as_str(), desk.sessions().len()), ("First.\n", 2));
+}
+
+#[test]
+fn a_stalled_model_between_tools_can_be_stopped() {
+    let stalls = gemini::text("").only(0, Step::Stall);
+    let desk = trusted(
+        Wire::Gemini,
+        [call("list_directory", json!({"dir_path": "."})), stalls, gemini::text("Yes.")],
+    );
+    let child = desk.start(&["-p", "List."]);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(desk.server.request_arrived());
+    runtime.block_on(desk.server.request_arrived());
+    let done = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    assert!(done.success());
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+    assert_eq!(desk.answer(&["--resume", "-p", "Still there?"]), "Yes.\n");
+}

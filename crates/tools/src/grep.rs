@@ -1,0 +1,229 @@
+//! Searches the contents of files.
+
+mod collect;
+
+use std::path::PathBuf;
+
+use globset::{GlobBuilder, GlobMatcher};
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use longhaul_conversation::{ToolDeclaration, grouped};
+use longhaul_workspace::Ignoring;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::walk::{Area, search};
+use crate::{Answer, BoxFuture, Call, Preview, Roots, Shown, Tool, parse_arguments, schema_of};
+use collect::{Collected, Collector, Line};
+
+const NAME: &str = "grep_search";
+
+/// How many matches are shown if nobody says, and how many at most.
+const MATCHES: usize = 100;
+const MAX_MATCHES: usize = 1000;
+
+/// How many lines are shown around a match at most.
+const MAX_CONTEXT: usize = 20;
+
+/// The tool `grep_search`.
+#[derive(Clone, Debug)]
+pub struct GrepSearch {
+    roots: Roots,
+    ignoring: Ignoring,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// The regular expression, which is held against each line.
+    pattern: String,
+    /// The folder, or the file, to search, inside the workspace. Without it, the whole workspace.
+    #[serde(default, alias = "path")]
+    dir_path: Option<String>,
+    /// Only files like this are searched: `*.rs` by their names, `src/**/*.rs` by their paths.
+    #[serde(default, alias = "include_pattern")]
+    include: Option<String>,
+    /// How many lines are shown before and after each match.
+    #[serde(default)]
+    #[schemars(range(max = 20))]
+    context: Option<usize>,
+    /// Whether upper and lower case differ. Without it they do not.
+    #[serde(default)]
+    case_sensitive: Option<bool>,
+    /// Whether the pattern is searched for as it stands, and is no regular expression.
+    #[serde(default)]
+    fixed_strings: Option<bool>,
+    /// How many matches are shown. Without it, 100.
+    #[serde(default, alias = "total_max_matches")]
+    #[schemars(range(min = 1, max = 1000))]
+    max_matches: Option<usize>,
+}
+
+/// A call that was found in order.
+struct Task {
+    pattern: String,
+    area: Area,
+    include: Option<Include>,
+    matcher: RegexMatcher,
+    context: usize,
+    max_matches: usize,
+}
+
+/// Which files are searched.
+#[derive(Clone, Debug)]
+enum Include {
+    Name(GlobMatcher),
+    Path(GlobMatcher),
+}
+
+impl GrepSearch {
+    /// Names under which older sessions and models know the tool.
+    pub const ALIASES: &[&str] = &["search_file_content"];
+
+    /// Searches the files inside of `roots`, past what the ignore files hide that count.
+    pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
+        Self { roots, ignoring }
+    }
+
+    fn task(&self, args: &Value) -> Result<Task, String> {
+        let arguments: Arguments = parse_arguments(NAME, args)?;
+        if arguments.pattern.is_empty() {
+            return Err("The pattern is empty.".to_string());
+        }
+        let matcher = RegexMatcherBuilder::new()
+            .multi_line(true)
+            .case_insensitive(!arguments.case_sensitive.unwrap_or_default())
+            .fixed_strings(arguments.fixed_strings.unwrap_or_default())
+            .line_terminator(Some(b'\n'))
+            .build(&arguments.pattern)
+            .map_err(|error| {
+                format!(
+                    "The pattern is not a regular expression that can be searched for: {error}\nEscape what is meant \
+                     literally, or set fixed_strings."
+                )
+            })?;
+        let area = Area::find(&self.roots, arguments.dir_path.as_deref(), &self.ignoring)?;
+        let include = arguments.include.as_deref().filter(|include| !include.is_empty());
+        Ok(Task {
+            pattern: arguments.pattern,
+            area,
+            include: include.map(Include::parse).transpose()?,
+            matcher,
+            context: arguments.context.unwrap_or(0).min(MAX_CONTEXT),
+            max_matches: arguments.max_matches.unwrap_or(MATCHES).clamp(1, MAX_MATCHES),
+        })
+    }
+
+    async fn answer(&self, call: Call<'_>) -> Answer {
+        let task = match self.task(call.args) {
+            Ok(task) => task,
+            Err(problem) => return Answer::failed(problem),
+        };
+        let pattern = task.pattern.clone();
+        match search(call.cancel, move |cancel| task.run(cancel)).await {
+            Ok(collected) => self.tell(&pattern, &collected),
+            Err(stopped) => stopped,
+        }
+    }
+
+    fn tell(&self, pattern: &str, collected: &Collected) -> Answer {
+        let matches = counted(collected.matches, "match", "matches");
+        let files = counted(collected.files, "file", "files");
+        let summary = match collected.matches {
+            0 => "no matches".to_string(),
+            _ => format!("{matches} in {files}"),
+        };
+        let mut text = match collected.matches {
+            0 => format!("No matches for {pattern:?}."),
+            count if count > collected.shown() => {
+                format!("Showing {} of {matches} in {files} for {pattern:?}:", grouped(collected.shown()))
+            }
+            _ => format!("{summary} for {pattern:?}:"),
+        };
+        for (path, lines) in collected.lines() {
+            text.push_str(&format!("\n\n{}", self.roots.shorten(path).display()));
+            let mut next = None;
+            for Line { number, is_match, text: line } in lines {
+                if next.is_some_and(|next| next != *number) && collected.has_context {
+                    text.push_str("\n--");
+                }
+                next = Some(number + 1);
+                text.push_str(&format!("\n{number}{} {line}", if *is_match { ':' } else { '-' }));
+            }
+        }
+        if collected.unread > 0 {
+            text.push_str(&format!("\n\n{} could not be read.", counted(collected.unread, "file", "files")));
+        }
+        Answer::succeeded(text).shown(Shown::Line(summary))
+    }
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    format!("{} {}", grouped(count), if count == 1 { one } else { many })
+}
+
+impl Include {
+    fn parse(pattern: &str) -> Result<Self, String> {
+        let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+        let matcher = GlobBuilder::new(pattern)
+            .literal_separator(true)
+            .build()
+            .map_err(|error| format!("The pattern in include is not valid: {error}."))?
+            .compile_matcher();
+        Ok(if pattern.contains('/') { Self::Path(matcher) } else { Self::Name(matcher) })
+    }
+}
+
+impl Task {
+    fn run(&self, cancel: &CancellationToken) -> Collected {
+        let collector = Collector::new(&self.matcher, self.context, self.max_matches);
+        self.area.visit(cancel, || {
+            let mut searcher = collector.searcher();
+            let collector = &collector;
+            move |entry| {
+                // What a link leads to is searched where it is, if it is ours.
+                let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
+                if is_file && self.includes(entry.path()) {
+                    collector.search(&mut searcher, PathBuf::from(entry.path()), cancel);
+                }
+            }
+        });
+        collector.finish()
+    }
+
+    fn includes(&self, path: &std::path::Path) -> bool {
+        match &self.include {
+            None => true,
+            Some(Include::Name(matcher)) => path.file_name().is_some_and(|name| matcher.is_match(name)),
+            Some(Include::Path(matcher)) => matcher.is_match(self.area.relative(path)),
+        }
+    }
+}
+
+impl Tool for GrepSearch {
+    fn declaration(&self) -> ToolDeclaration {
+        ToolDeclaration {
+            name: NAME.to_string(),
+            description: include_str!("prompts/grep_search.md").trim_end().to_string(),
+            parameters: schema_of::<Arguments>(),
+        }
+    }
+
+    fn preview(&self, args: &Value) -> Result<Preview, String> {
+        let arguments: Arguments = parse_arguments(NAME, args)?;
+        self.task(args)?;
+        let places: Vec<&str> =
+            arguments.dir_path.iter().chain(&arguments.include).map(String::as_str).collect();
+        Ok(Preview::Look(match places.is_empty() {
+            true => format!("lines like {}", arguments.pattern),
+            false => format!("lines like {} in {}", arguments.pattern, places.join(", ")),
+        }))
+    }
+
+    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+        Box::pin(self.answer(call))
+    }
+}
+
+#[cfg(test)]
+mod tests;

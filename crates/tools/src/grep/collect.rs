@@ -1,0 +1,254 @@
+//! Collects matches from several threads: all are counted, and the first by path and line are kept.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use grep_matcher::Matcher;
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
+use tokio_util::sync::CancellationToken;
+
+/// How much is shown of a line, in bytes, a quarter of it before the match.
+const LINE: usize = 500;
+
+/// The most that a search holds of one file, in bytes: its longest line.
+const MAX_HELD: usize = 64 << 20;
+
+/// After how many matches in one file it is asked again whether anybody still waits.
+const ASK_EVERY: u64 = 1024;
+
+/// A line that is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Line {
+    pub(super) number: u64,
+    pub(super) is_match: bool,
+    pub(super) text: String,
+}
+
+/// Collects what the threads find.
+pub(super) struct Collector<'m> {
+    matcher: &'m RegexMatcher,
+    context: usize,
+    max_matches: usize,
+    collected: Mutex<Collected>,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(super) struct Collected {
+    /// How many lines match, shown or not.
+    pub(super) matches: u64,
+    /// How many files they are in.
+    pub(super) files: u64,
+    /// How many files could not be read.
+    pub(super) unread: u64,
+    pub(super) has_context: bool,
+    /// The files that come first, with at least as many matches as are wanted, if there are.
+    kept: BTreeMap<PathBuf, Hits>,
+    kept_matches: usize,
+    max_matches: usize,
+}
+
+/// What was found in one file.
+#[derive(Debug, Default)]
+struct Hits {
+    matches: u64,
+    /// The first lines, with what is around them.
+    lines: Vec<Line>,
+    /// How many of these match.
+    kept: usize,
+}
+
+impl<'m> Collector<'m> {
+    /// Keeps the first `max_matches`, each with so many lines before and after it.
+    pub(super) fn new(matcher: &'m RegexMatcher, context: usize, max_matches: usize) -> Self {
+        let collected = Collected { max_matches, has_context: context > 0, ..Collected::default() };
+        Self { matcher, context, max_matches, collected: Mutex::new(collected) }
+    }
+
+    /// A searcher for one thread.
+    pub(super) fn searcher(&self) -> Searcher {
+        SearcherBuilder::new()
+            .binary_detection(BinaryDetection::quit(0))
+            .line_number(true)
+            .before_context(self.context)
+            .after_context(self.context)
+            .heap_limit(Some(MAX_HELD))
+            .build()
+    }
+
+    /// Searches one file.
+    pub(super) fn search(&self, searcher: &mut Searcher, path: PathBuf, cancel: &CancellationToken) {
+        let mut search =
+            FileSearch { collector: self, cancel, hits: Hits::default(), is_binary: false, after: 0 };
+        let result = searcher.search_path(self.matcher, &path, &mut search);
+        let FileSearch { hits, is_binary, .. } = search;
+        if result.is_ok() && (is_binary || hits.matches == 0) {
+            return;
+        }
+        let mut collected = self.collected.lock().unwrap_or_else(PoisonError::into_inner);
+        match result {
+            Ok(()) => collected.add(path, hits),
+            Err(_) => collected.unread += 1,
+        }
+    }
+
+    /// All that was found.
+    pub(super) fn finish(self) -> Collected {
+        self.collected.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Collected {
+    fn add(&mut self, path: PathBuf, hits: Hits) {
+        self.matches += hits.matches;
+        self.files += 1;
+        self.kept_matches += hits.kept;
+        self.kept.insert(path, hits);
+        // Whatever else is found, the last file is not shown if those before it have enough.
+        while let Some(last) = self.kept.last_entry()
+            && self.kept_matches - last.get().kept >= self.max_matches
+        {
+            self.kept_matches -= last.remove().kept;
+        }
+    }
+
+    /// How many matches are shown.
+    pub(super) fn shown(&self) -> u64 {
+        self.kept_matches.min(self.max_matches) as u64
+    }
+
+    /// What is shown, by path and line.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (&Path, &[Line])> {
+        let mut left = self.max_matches;
+        self.kept.iter().map(move |(path, hits)| {
+            let end = if hits.kept <= left { hits.lines.len() } else { end_of(&hits.lines, left) };
+            left -= hits.kept.min(left);
+            (path.as_path(), &hits.lines[..end])
+        })
+    }
+}
+
+/// Where the lines end that have so many matches; the lines after the last of them may be around the next.
+fn end_of(lines: &[Line], matches: usize) -> usize {
+    let ends = lines.iter().enumerate().filter(|(_, line)| line.is_match).map(|(place, _)| place + 1);
+    matches.checked_sub(1).and_then(|before| ends.into_iter().nth(before)).unwrap_or(0)
+}
+
+/// The search of one file.
+struct FileSearch<'a, 'm> {
+    collector: &'a Collector<'m>,
+    cancel: &'a CancellationToken,
+    hits: Hits,
+    is_binary: bool,
+    /// How many lines are still wanted after the last match that is kept.
+    after: usize,
+}
+
+impl Sink for FileSearch<'_, '_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.hits.matches += 1;
+        if self.hits.kept < self.collector.max_matches {
+            self.hits.kept += 1;
+            self.after = self.collector.context;
+            let line = without_end(found.bytes());
+            let at = self.collector.matcher.find(line).ok().flatten().map_or(0, |found| found.start());
+            let number = found.line_number().unwrap_or_default();
+            self.hits.lines.push(Line { number, is_match: true, text: cut(line, at) });
+        }
+        Ok(!(self.hits.matches.is_multiple_of(ASK_EVERY) && self.cancel.is_cancelled()))
+    }
+
+    fn context(&mut self, _searcher: &Searcher, around: &SinkContext<'_>) -> io::Result<bool> {
+        let is_after = *around.kind() == grep_searcher::SinkContextKind::After;
+        let is_wanted = match is_after {
+            true => self.after > 0,
+            false => self.hits.kept < self.collector.max_matches,
+        };
+        if is_wanted {
+            self.after = self.after.saturating_sub(usize::from(is_after));
+            let number = around.line_number().unwrap_or_default();
+            let text = cut(without_end(around.bytes()), 0);
+            self.hits.lines.push(Line { number, is_match: false, text });
+        }
+        Ok(true)
+    }
+
+    fn binary_data(&mut self, _searcher: &Searcher, _offset: u64) -> io::Result<bool> {
+        self.is_binary = true;
+        Ok(false)
+    }
+}
+
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// The line, or of a long one what is around `at`.
+fn cut(line: &[u8], at: usize) -> String {
+    if line.len() <= LINE {
+        return String::from_utf8_lossy(line).into_owned();
+    }
+    let start = at.saturating_sub(LINE / 4).min(line.len() - LINE);
+    let start = boundary(line, start);
+    let end = boundary(line, (start + LINE).min(line.len()));
+    let (before, after) = (if start > 0 { "…" } else { "" }, if end < line.len() { "…" } else { "" });
+    format!("{before}{}{after}", String::from_utf8_lossy(&line[start..end]))
+}
+
+/// The place itself, or the next where a character begins.
+fn boundary(line: &[u8], place: usize) -> usize {
+    let is_inside = |byte: &u8| byte & 0xC0 == 0x80;
+    place + line[place..].iter().take(3).take_while(|byte| is_inside(byte)).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_cut(line: &str, at: usize, expected: &str) {
+        assert_eq!(cut(line.as_bytes(), at), expected);
+    }
+
+    #[test]
+    fn long_lines_are_cut_around_the_match() {
+        check_cut("short", 3, "short");
+        let x = |count| "x".repeat(count);
+        check_cut(&x(501), 0, &format!("{}…", x(500)));
+        check_cut(&x(501), 500, &format!("…{}", x(500)));
+        check_cut(&format!("{}needle{}", x(1000), x(1000)), 1000, &format!("…{}needle{}…", x(125), x(369)));
+        let euros = "€".repeat(400);
+        let shown = cut(euros.as_bytes(), 600);
+        assert!(shown.chars().all(|c| matches!(c, '€' | '…')), "{shown}");
+        assert!(!cut(&[0x80; 600], 300).is_empty());
+    }
+
+    fn hits(kept: usize) -> Hits {
+        Hits { matches: kept as u64, lines: Vec::new(), kept }
+    }
+
+    #[test]
+    fn what_is_kept_does_not_depend_on_the_order() {
+        let files = [("a", 1), ("b", 3), ("c", 4), ("d", 1), ("e", 9)];
+        for turn in 0..files.len() {
+            for is_reversed in [false, true] {
+                let mut files = files;
+                files.rotate_left(turn);
+                if is_reversed {
+                    files.reverse();
+                }
+                let mut collected = Collected { max_matches: 5, ..Collected::default() };
+                files.iter().for_each(|(name, kept)| collected.add(name.into(), hits(*kept)));
+                let kept: Vec<_> = collected.kept.keys().map(|path| path.to_str().unwrap()).collect();
+                assert_eq!(kept, ["a", "b", "c"]);
+                assert_eq!((collected.matches, collected.files, collected.shown()), (18, 5, 5));
+            }
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! `read_file`: one file, as far as limits go, with a word on how to read on.
+
+mod kind;
+mod load;
+mod many;
+mod slice;
+
+use longhaul_conversation::{Body, Origin, Part, ToolDeclaration};
+use longhaul_workspace::Ignoring;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+
+pub use kind::{FileKind, detect_kind, looks_binary};
+pub(crate) use load::read_whole;
+pub use load::{Content, Loaded, MOST_BYTES, ReadError, load_file};
+pub use many::ReadManyFiles;
+pub use slice::{LineRange, MOST_CHARACTERS, MOST_LINES, Slice, slice_lines};
+
+use crate::blocking::blocking;
+use crate::{Answer, BoxFuture, Call, IgnoreFiles, Preview, Roots, Shown, Tool, parse_arguments, schema_of};
+
+/// What models call it.
+const NAME: &str = "read_file";
+
+/// Reads one file.
+#[derive(Clone, Debug)]
+pub struct ReadFile {
+    roots: Roots,
+    ignoring: Ignoring,
+}
+
+/// What is asked for.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// The file, relative to the workspace or in full.
+    #[serde(alias = "absolute_path", alias = "path")]
+    file_path: String,
+    /// The first line to show, counted from 1.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    start_line: Option<usize>,
+    /// The last line to show. Without it, 2000 lines are shown at most.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    end_line: Option<usize>,
+    /// How older sessions say where to start, counted from 0.
+    #[serde(default)]
+    #[schemars(skip)]
+    offset: Option<usize>,
+    /// How older sessions say how many lines.
+    #[serde(default)]
+    #[schemars(skip)]
+    limit: Option<usize>,
+}
+
+impl Arguments {
+    fn parse(args: &Value) -> Result<(String, LineRange), String> {
+        let asked: Self = parse_arguments(NAME, args)?;
+        let range = asked.range()?;
+        Ok((asked.file_path, range))
+    }
+
+    fn range(&self) -> Result<LineRange, String> {
+        let start = self.start_line.or(self.offset.map(|offset| offset.saturating_add(1)));
+        let by_limit = |limit: usize| (start.unwrap_or(1) - 1).saturating_add(limit);
+        if start == Some(0) || self.end_line == Some(0) {
+            return Err("Lines are counted from 1.".to_string());
+        }
+        let end = self.end_line.or(self.limit.map(by_limit));
+        match (start.unwrap_or(1), end) {
+            (start, Some(end)) if start > end => {
+                Err(format!("There are no lines from {start} to {end}: start_line comes first."))
+            }
+            _ => Ok(LineRange { start, end }),
+        }
+    }
+}
+
+impl ReadFile {
+    /// Reads files below these folders that are not ignored.
+    pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
+        Self { roots, ignoring }
+    }
+
+    fn answer(&self, args: &Value) -> Answer {
+        let (path, range) = match Arguments::parse(args) {
+            Ok(asked) => asked,
+            Err(why) => return Answer::failed(why),
+        };
+        let ignored = IgnoreFiles::load(&self.roots, &self.ignoring);
+        let Loaded { place, content } = match load_file(&self.roots, &ignored, &path, range) {
+            Ok(loaded) => loaded,
+            Err(error) => return Answer::failed(format!("{error}.")),
+        };
+        let name = self.roots.shorten(&place).display().to_string();
+        let answer = match content {
+            Content::Lines(slice) if slice.first > slice.total => Answer::failed(format!(
+                "{name} has {} lines: there is none from line {} on.",
+                slice.total,
+                range.start.unwrap_or(slice.first)
+            )),
+            Content::Lines(slice) => {
+                let summary = slice.summary();
+                let text = match slice.notice() {
+                    Some(notice) => format!("{notice}\n---\n{}", slice.text),
+                    None => slice.text,
+                };
+                Answer::succeeded(text).shown(Shown::Line(summary))
+            }
+            Content::Media(media) => {
+                let answer = Answer::succeeded(format!("{name} is attached ({}).", media.mime));
+                Answer { media: vec![Part::new(Origin::Tool, Body::Media(media))], ..answer }
+            }
+            Content::Nothing(why) => Answer::succeeded(why),
+        };
+        answer.touching([place])
+    }
+}
+
+impl Tool for ReadFile {
+    fn declaration(&self) -> ToolDeclaration {
+        ToolDeclaration {
+            name: NAME.to_string(),
+            description: include_str!("../prompts/read_file.md").trim_end().to_string(),
+            parameters: schema_of::<Arguments>(),
+        }
+    }
+
+    fn preview(&self, args: &Value) -> Result<Preview, String> {
+        let (path, range) = Arguments::parse(args)?;
+        let place = self.roots.resolve(&path).map_err(|refusal| format!("{refusal}."))?;
+        let name = self.roots.shorten(&place).display();
+        Ok(Preview::Look(match (range.start, range.end) {
+            (None, None) => name.to_string(),
+            (start, Some(end)) => format!("{name}, lines {} to {end}", start.unwrap_or(1)),
+            (Some(start), None) => format!("{name}, from line {start}"),
+        }))
+    }
+
+    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+        let (tool, args) = (self.clone(), call.args.clone());
+        blocking(move || tool.answer(&args))
+    }
+}

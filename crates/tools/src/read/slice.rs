@@ -1,0 +1,183 @@
+//! Which lines of a text are shown.
+
+use std::borrow::Cow;
+
+/// How many lines are shown unless a range says where to end.
+pub const MOST_LINES: usize = 2000;
+
+/// How many characters of a line are shown.
+pub const MOST_CHARACTERS: usize = 2000;
+
+/// How a line ends that was shortened.
+const SHORTENED: &str = "... [truncated]";
+
+/// Which lines are asked for, the first being 1. A range that says where to end may be longer than [`MOST_LINES`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LineRange {
+    /// The first line, if not that of the file.
+    pub start: Option<usize>,
+    /// The last line.
+    pub end: Option<usize>,
+}
+
+/// The lines of a text that are shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// The lines, parted by line feeds.
+    pub text: String,
+    /// The number of the first line; beyond `last` where there is none.
+    pub first: usize,
+    /// The number of the last line.
+    pub last: usize,
+    /// How many lines the text has. What follows the last line feed counts, also if it is nothing.
+    pub total: usize,
+    /// Whether a line was shortened.
+    pub is_shortened: bool,
+}
+
+/// The lines of a range, each within [`MOST_CHARACTERS`].
+pub fn slice_lines(text: &str, range: LineRange) -> Slice {
+    let total = text.split('\n').count();
+    let from = range.start.unwrap_or(1).saturating_sub(1).min(total);
+    let to = range.end.unwrap_or(from.saturating_add(MOST_LINES)).clamp(from, total);
+    let mut is_shortened = false;
+    let mut shown = String::new();
+    for (index, line) in text.split('\n').skip(from).take(to - from).enumerate() {
+        if index > 0 {
+            shown.push('\n');
+        }
+        let line = shorten(line.strip_suffix('\r').unwrap_or(line));
+        is_shortened |= matches!(line, Cow::Owned(_));
+        shown.push_str(&line);
+    }
+    Slice { text: shown, first: from + 1, last: to, total, is_shortened }
+}
+
+fn shorten(line: &str) -> Cow<'_, str> {
+    match line.char_indices().nth(MOST_CHARACTERS) {
+        Some((end, _)) => format!("{}{SHORTENED}", &line[..end]).into(),
+        None => line.into(),
+    }
+}
+
+impl Slice {
+    /// Whether something of the text is not shown.
+    pub fn is_truncated(&self) -> bool {
+        self.first > 1 || self.last < self.total || self.is_shortened
+    }
+
+    /// What is shown and how to read on, unless all is shown; for the model.
+    pub fn notice(&self) -> Option<String> {
+        let Self { first, last, total, .. } = *self;
+        let mut sentences = Vec::new();
+        if first > 1 || last < total {
+            sentences.push(format!("Shown are lines {first} to {last} of {total}."));
+        }
+        if last < total {
+            sentences.push(format!("To read on, use start_line {}.", last + 1));
+        }
+        if self.is_shortened {
+            sentences.push(format!(
+                "Lines of more than {MOST_CHARACTERS} characters are cut and end in {SHORTENED:?}."
+            ));
+        }
+        (!sentences.is_empty()).then(|| sentences.join(" "))
+    }
+
+    /// What is shown, in a few words for a person.
+    pub fn summary(&self) -> String {
+        let Self { first, last, total, .. } = *self;
+        let lines = match (first, last) {
+            (1, last) if last == total => format!("{total} {}", if total == 1 { "line" } else { "lines" }),
+            _ => format!("lines {first} to {last} of {total}"),
+        };
+        match self.is_shortened {
+            true => format!("{lines}, some shortened"),
+            false => lines,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(count: usize) -> String {
+        (1..=count).map(|line| line.to_string()).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Checks the first and last line that is shown, and whether something is left out.
+    #[track_caller]
+    fn check(
+        lines: usize,
+        (start, end): (Option<usize>, Option<usize>),
+        shown: (usize, usize),
+        is_truncated: bool,
+    ) {
+        let slice = slice_lines(&numbered(lines), LineRange { start, end });
+        assert_eq!((slice.first, slice.last, slice.total), (shown.0, shown.1, lines));
+        assert_eq!(slice.is_truncated(), is_truncated);
+        let expected: Vec<String> = (shown.0..=shown.1).map(|line| line.to_string()).collect();
+        assert_eq!(slice.text, expected.join("\n"));
+    }
+
+    #[test]
+    fn ranges_are_inclusive_and_count_from_one() {
+        check(20, (Some(6), Some(10)), (6, 10), true);
+        check(20, (None, None), (1, 20), false);
+        check(20, (Some(1), Some(500)), (1, 20), false);
+        check(20, (Some(11), None), (11, 20), true);
+        check(20, (None, Some(5)), (1, 5), true);
+        check(20, (Some(30), None), (21, 20), true);
+        check(20, (Some(30), Some(40)), (21, 20), true);
+        check(20, (Some(usize::MAX), Some(usize::MAX)), (21, 20), true);
+        check(2500, (None, None), (1, 2000), true);
+        check(2500, (Some(2), None), (2, 2001), true);
+        check(2500, (Some(1), Some(2400)), (1, 2400), true);
+        check(2500, (Some(501), None), (501, 2500), true);
+    }
+
+    #[track_caller]
+    fn check_text(text: &str, expected: &str, total: usize) {
+        let slice = slice_lines(text, LineRange::default());
+        assert_eq!((slice.text.as_str(), slice.total), (expected, total));
+    }
+
+    #[test]
+    fn lines_end_in_line_feeds_and_a_last_one_may_be_empty() {
+        check_text("", "", 1);
+        check_text("a\r\nb\r\n", "a\nb\n", 3);
+        check_text("a\nb", "a\nb", 2);
+        check_text("a\rb", "a\rb", 1);
+    }
+
+    #[test]
+    fn long_lines_are_shortened_by_characters() {
+        let exact = "é".repeat(2000);
+        check_text(&exact, &exact, 1);
+        let long = format!("{exact}x\nshort");
+        let slice = slice_lines(&long, LineRange::default());
+        assert_eq!(slice.text, format!("{exact}... [truncated]\nshort"));
+        assert!(slice.is_truncated() && slice.is_shortened);
+        assert_eq!(slice.summary(), "2 lines, some shortened");
+    }
+
+    #[track_caller]
+    fn check_notice(text: &str, start: Option<usize>, end: Option<usize>, expected: Option<&str>) {
+        assert_eq!(slice_lines(text, LineRange { start, end }).notice().as_deref(), expected);
+    }
+
+    #[test]
+    fn the_notice_says_how_to_go_on() {
+        let text = numbered(20);
+        check_notice(&text, None, None, None);
+        let going_on = "Shown are lines 6 to 10 of 20. To read on, use start_line 11.";
+        check_notice(&text, Some(6), Some(10), Some(going_on));
+        check_notice(&text, Some(6), None, Some("Shown are lines 6 to 20 of 20."));
+        let cut = "Lines of more than 2000 characters are cut and end in \"... [truncated]\".";
+        check_notice(&"x".repeat(2500), None, None, Some(cut));
+        let both = format!("{}\n", "x".repeat(2500)).repeat(2500);
+        let all = format!("Shown are lines 1 to 2000 of 2501. To read on, use start_line 2001. {cut}");
+        check_notice(&both, None, None, Some(&all));
+    }
+}

@@ -1,0 +1,138 @@
+//! `replace`: one piece of a file in place of another.
+
+use longhaul_conversation::ToolDeclaration;
+use longhaul_workspace::Ignoring;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::blocking::blocking;
+use crate::change::{Change, find_existing, resolve_for_change};
+use crate::replacing::{Expected, replace_text};
+use crate::{
+    Answer, BoxFuture, Call, IgnoreFiles, Outcome, Preview, Roots, Tool, parse_arguments, schema_of,
+};
+
+/// What models call it.
+const NAME: &str = "replace";
+
+/// How many lines are told in which something was replaced.
+const MOST_TOLD: usize = 10;
+
+/// Replaces a piece of a file.
+#[derive(Clone, Debug)]
+pub struct Replace {
+    roots: Roots,
+    ignoring: Ignoring,
+}
+
+/// What is asked for.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// The file, relative to the workspace or in full.
+    #[serde(alias = "absolute_path", alias = "path")]
+    file_path: String,
+    /// The piece that is there now, exactly. Empty to make a new file.
+    old_string: String,
+    /// What is to be there instead.
+    new_string: String,
+    /// How often old_string is there, if it is not once; all are replaced.
+    #[serde(default)]
+    #[schemars(range(min = 1))]
+    expected_replacements: Option<usize>,
+    /// Whether to replace old_string wherever it is, however often that may be.
+    #[serde(default, alias = "replace_all")]
+    allow_multiple: Option<bool>,
+}
+
+impl Arguments {
+    fn expected(&self) -> Result<Expected, String> {
+        match (self.expected_replacements, self.allow_multiple) {
+            (Some(0), _) => Err("expected_replacements is at least 1.".to_string()),
+            (None, Some(true)) => Ok(Expected::Any),
+            (times, _) => Ok(Expected::Times(times.unwrap_or(1))),
+        }
+    }
+}
+
+impl Replace {
+    /// Changes files below these folders that are not ignored: who cannot read a file cannot know what to replace in it.
+    pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
+        Self { roots, ignoring }
+    }
+
+    /// The change, and the lines in which something is replaced. The file is read anew each time, so that what was approved
+    /// is done to what is there.
+    fn plan(&self, args: &Value) -> Result<(Change, Vec<usize>), String> {
+        let asked: Arguments = parse_arguments(NAME, args)?;
+        let expected = asked.expected()?;
+        let place = resolve_for_change(&self.roots, &asked.file_path)?;
+        let name = self.roots.shorten(&place).display();
+        if let Some(reason) = IgnoreFiles::load(&self.roots, &self.ignoring).is_ignored(&place, false) {
+            return Err(format!("{name} is not changed: {reason}."));
+        }
+        if asked.old_string == asked.new_string {
+            return Err("old_string and new_string are the same.".to_string());
+        }
+        let existing = find_existing(&self.roots, &place)?;
+        let Some(was) = &existing else {
+            return match asked.old_string.is_empty() {
+                true => Ok((Change::new(&self.roots, place, None, asked.new_string), Vec::new())),
+                false => Err(format!("{name} does not exist. To make it, leave old_string empty.")),
+            };
+        };
+        if asked.old_string.is_empty() {
+            return Err(format!(
+                "{name} exists: say in old_string what to replace, or use write_file to replace all of it."
+            ));
+        }
+        if was.is_binary || !was.decoded.is_exact {
+            return Err(format!(
+                "{name} has bytes in it that are no text, which a change here would destroy. Use a command that knows its encoding."
+            ));
+        }
+        let replaced = replace_text(&was.decoded.text, &asked.old_string, &asked.new_string, expected)
+            .map_err(|mismatch| format!("{name} is as it was: {mismatch}."))?;
+        Ok((Change::new(&self.roots, place, existing, replaced.text), replaced.lines))
+    }
+
+    fn answer(&self, args: &Value, cancel: &CancellationToken) -> Answer {
+        let (change, lines) = match self.plan(args) {
+            Ok(planned) => planned,
+            Err(why) => return Answer::failed(why),
+        };
+        if cancel.is_cancelled() {
+            return Answer::new(Outcome::Cancelled(format!("{} is as it was.", change.name)));
+        }
+        let note = match lines.as_slice() {
+            [] => change.describe(),
+            [line] => format!("Changed {} at line {line}.", change.name),
+            lines => {
+                let told = lines.iter().take(MOST_TOLD).map(usize::to_string).collect::<Vec<_>>().join(", ");
+                let more = if lines.len() > MOST_TOLD { " and more" } else { "" };
+                format!("Changed {} in {} places, at lines {told}{more}.", change.name, lines.len())
+            }
+        };
+        change.write(&self.roots, note)
+    }
+}
+
+impl Tool for Replace {
+    fn declaration(&self) -> ToolDeclaration {
+        ToolDeclaration {
+            name: NAME.to_string(),
+            description: include_str!("prompts/replace.md").trim_end().to_string(),
+            parameters: schema_of::<Arguments>(),
+        }
+    }
+
+    fn preview(&self, args: &Value) -> Result<Preview, String> {
+        self.plan(args).map(|(change, _)| change.preview())
+    }
+
+    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+        let (tool, args, cancel) = (self.clone(), call.args.clone(), call.cancel.clone());
+        blocking(move || tool.answer(&args, &cancel))
+    }
+}

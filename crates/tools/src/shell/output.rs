@@ -1,0 +1,184 @@
+//! Keeps what a command writes: its beginning and its end, however much there is.
+
+use std::collections::VecDeque;
+
+use longhaul_conversation::grouped;
+
+use super::screen::Screen;
+
+/// In pieces of this size the oldest of the end is let go.
+const PIECE: usize = 64 << 10;
+
+/// What a command has written so far, as plain text, of which at most about `limit` bytes are kept.
+#[derive(Debug)]
+pub(super) struct Output {
+    screen: Screen,
+    kept: Kept,
+}
+
+#[derive(Debug)]
+struct Kept {
+    limit: usize,
+    head: String,
+    /// What came after the head; the oldest piece is let go when there are too many.
+    tail: VecDeque<String>,
+    tail_len: usize,
+    /// How much was let go.
+    left_out: u64,
+}
+
+impl Output {
+    /// Keeps about this many bytes, a quarter of them from the beginning.
+    pub(super) fn new(limit: usize) -> Self {
+        let kept = Kept { limit, head: String::new(), tail: VecDeque::new(), tail_len: 0, left_out: 0 };
+        Self { screen: Screen::default(), kept }
+    }
+
+    /// Takes bytes as they arrive.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.screen.show(bytes, |text| self.kept.push(text));
+    }
+
+    /// Nothing more will come.
+    pub(super) fn finish(&mut self) {
+        self.screen.finish(|text| self.kept.push(text));
+    }
+
+    /// All that is kept, as it stands, with a line in place of what is not.
+    pub(super) fn text(&self) -> String {
+        let kept = &self.kept;
+        let mut text = String::with_capacity(kept.head.len() + kept.tail_len + 100);
+        text.push_str(&kept.head);
+        let tail = kept.tail.iter().map(String::as_str).chain([self.screen.line()]);
+        if kept.left_out == 0 {
+            text.extend(tail);
+            return text;
+        }
+        // Only whole lines are shown on either side, unless a line is too long for that.
+        let end = whole_lines_end(&kept.head);
+        text.truncate(end);
+        let tail: String = tail.collect();
+        let start = whole_lines_start(&tail);
+        let left_out = kept.left_out + (kept.head.len() - end + start) as u64;
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("[{} bytes of output left out]\n", grouped(left_out)));
+        text.push_str(&tail[start..]);
+        text
+    }
+
+    /// The last lines, as they stand; of these at most `limit` bytes.
+    pub(super) fn last_lines(&self, lines: usize, limit: usize) -> String {
+        let mut pieces = vec![self.screen.line()];
+        let mut have = self.screen.line().len();
+        for piece in self.kept.tail.iter().map(String::as_str).rev().chain([self.kept.head.as_str()]) {
+            if have >= limit {
+                break;
+            }
+            pieces.push(piece);
+            have += piece.len();
+        }
+        let text: String = pieces.into_iter().rev().collect();
+        let text = text.trim_end_matches('\n');
+        let within = &text[text.ceil_char_boundary(text.len().saturating_sub(limit))..];
+        let mut ends = within.rmatch_indices('\n').map(|(at, _)| at + 1);
+        let start = lines.checked_sub(1).map_or(Some(within.len()), |before| ends.nth(before)).unwrap_or(0);
+        within[start..].to_string()
+    }
+}
+
+impl Kept {
+    fn push(&mut self, text: &str) {
+        let room = (self.limit / 4).saturating_sub(self.head.len());
+        let at = if self.tail.is_empty() { text.floor_char_boundary(room) } else { 0 };
+        let (head, rest) = text.split_at(at);
+        self.head.push_str(head);
+        if rest.is_empty() {
+            return;
+        }
+        match self.tail.back_mut() {
+            Some(piece) if piece.len() + rest.len() <= PIECE => piece.push_str(rest),
+            _ => {
+                let mut piece = String::with_capacity(rest.len().max(PIECE.min(self.limit)));
+                piece.push_str(rest);
+                self.tail.push_back(piece);
+            }
+        }
+        self.tail_len += rest.len();
+        while self.tail_len > self.limit - self.limit / 4
+            && self.tail.len() > 1
+            && let Some(piece) = self.tail.pop_front()
+        {
+            self.tail_len -= piece.len();
+            self.left_out += piece.len() as u64;
+        }
+    }
+}
+
+/// Where the last whole line ends, if that is not too far from the end.
+fn whole_lines_end(text: &str) -> usize {
+    text.rfind('\n').map(|at| at + 1).filter(|end| text.len() - end <= PIECE / 8).unwrap_or(text.len())
+}
+
+/// Where the first whole line begins, if that is not too far from the beginning.
+fn whole_lines_start(text: &str) -> usize {
+    text.find('\n').map(|at| at + 1).filter(|start| *start <= PIECE / 8).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output_of(text: &str, limit: usize) -> Output {
+        let mut output = Output::new(limit);
+        text.as_bytes().chunks(1000).for_each(|chunk| output.push(chunk));
+        output.finish();
+        output
+    }
+
+    #[test]
+    fn what_fits_is_kept_whole() {
+        let text: String = (0..50_000).map(|line| format!("line {line}\n")).collect();
+        assert_eq!(output_of(&text, 1 << 20).text(), text);
+        assert_eq!(output_of("", 100).text(), "");
+    }
+
+    #[test]
+    fn of_a_flood_the_ends_are_kept_in_whole_lines_and_the_rest_is_counted() {
+        let text: String = (0..100_000).map(|line| format!("line {line}\n")).collect();
+        let shown = output_of(&text, 300_000).text();
+        let (head, rest) = shown.split_once('[').unwrap();
+        let (count, tail) = rest.split_once(" bytes of output left out]\n").unwrap();
+        assert!(text.starts_with(head) && head.ends_with('\n') && head.len() > 70_000);
+        assert!(text.ends_with(tail) && tail.starts_with("line ") && tail.len() > 150_000);
+        let count: usize = count.replace(',', "").parse().unwrap();
+        assert_eq!(count, text.len() - head.len() - tail.len());
+    }
+
+    #[test]
+    fn memory_does_not_grow() {
+        let mut output = Output::new(200_000);
+        for _ in 0..1_000 {
+            output.push(&[b'y'; 10_000]);
+            let held: usize = output.kept.tail.iter().map(String::capacity).sum();
+            assert!(held + output.kept.head.capacity() < 600_000);
+        }
+        assert!(output.text().contains(" bytes of output left out]"));
+    }
+
+    #[test]
+    fn the_line_that_is_not_finished_is_shown() {
+        let mut output = Output::new(1000);
+        output.push(b"one\ntwo\nthr");
+        assert_eq!(output.text(), "one\ntwo\nthr");
+        for (lines, expected) in
+            [(0, ""), (1, "thr"), (2, "two\nthr"), (3, "one\ntwo\nthr"), (9, "one\ntwo\nthr")]
+        {
+            assert_eq!(output.last_lines(lines, 100), expected);
+        }
+        assert_eq!(output.last_lines(9, 5), "o\nthr");
+        output.push(b"ee\n");
+        assert_eq!(output.last_lines(1, 100), "three");
+    }
+}

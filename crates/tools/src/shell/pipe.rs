@@ -1,0 +1,86 @@
+//! The one pipe into which a command writes both its streams, so that they stay in their order.
+
+use std::io::{self, PipeReader, PipeWriter};
+
+use tokio::process::Command;
+
+/// The end from which the output is read.
+#[derive(Debug)]
+pub(super) struct Pipe {
+    #[cfg(unix)]
+    receiver: tokio::net::unix::pipe::Receiver,
+    #[cfg(not(unix))]
+    receiver: tokio::sync::mpsc::Receiver<Vec<u8>>,
+}
+
+/// The end into which the command writes.
+pub(super) struct Inlet(PipeWriter);
+
+/// Makes a pipe.
+///
+/// # Errors
+/// The system's.
+pub(super) fn pipe() -> io::Result<(Inlet, Pipe)> {
+    let (reader, writer) = io::pipe()?;
+    Ok((Inlet(writer), Pipe::new(reader)?))
+}
+
+impl Inlet {
+    /// Lets a command write into it.
+    ///
+    /// # Errors
+    /// The system's.
+    pub(super) fn connect(&self, command: &mut Command) -> io::Result<()> {
+        command.stdout(self.0.try_clone()?).stderr(self.0.try_clone()?);
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+impl Pipe {
+    fn new(reader: PipeReader) -> io::Result<Self> {
+        let receiver = tokio::net::unix::pipe::Receiver::from_owned_fd(reader.into())?;
+        Ok(Self { receiver })
+    }
+
+    /// Appends to `buffer` what there is, and waits if there is nothing; `false` at the end. May be dropped and called again.
+    pub(super) async fn read(&mut self, buffer: &mut Vec<u8>) -> bool {
+        loop {
+            if self.receiver.readable().await.is_err() {
+                return false;
+            }
+            match self.receiver.try_read_buf(buffer) {
+                Ok(count) => return count > 0,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(_) => return false,
+            }
+        }
+    }
+}
+
+#[cfg(not(unix))]
+impl Pipe {
+    /// Elsewhere such a pipe is read by a thread, which ends with the pipe, or when nobody wants its output any more.
+    fn new(mut reader: PipeReader) -> io::Result<Self> {
+        let (sender, receiver) = tokio::sync::mpsc::channel(4);
+        std::thread::Builder::new().name("command output".into()).spawn(move || {
+            let mut buffer = vec![0; 16 << 10];
+            while let Ok(count) = io::Read::read(&mut reader, &mut buffer)
+                && count > 0
+                && sender.blocking_send(buffer[..count].to_vec()).is_ok()
+            {}
+        })?;
+        Ok(Self { receiver })
+    }
+
+    /// Appends to `buffer` what there is, and waits if there is nothing; `false` at the end. May be dropped and called again.
+    pub(super) async fn read(&mut self, buffer: &mut Vec<u8>) -> bool {
+        match self.receiver.recv().await {
+            Some(bytes) => {
+                buffer.extend_from_slice(&bytes);
+                true
+            }
+            None => false,
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! `write_file`: a whole file, new or in place of what was there.
+
+use longhaul_conversation::ToolDeclaration;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+
+use crate::blocking::blocking;
+use crate::change::{Change, find_existing, resolve_for_change};
+use crate::text::{Encoding, with_endings_of};
+use crate::{Answer, BoxFuture, Call, Outcome, Preview, Roots, Tool, parse_arguments, schema_of};
+
+/// What models call it.
+const NAME: &str = "write_file";
+
+/// Writes a whole file.
+#[derive(Clone, Debug)]
+pub struct WriteFile {
+    roots: Roots,
+}
+
+/// What is asked for.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct Arguments {
+    /// The file, relative to the workspace or in full.
+    #[serde(alias = "absolute_path", alias = "path")]
+    file_path: String,
+    /// All that is to be in it.
+    content: String,
+}
+
+impl WriteFile {
+    /// Writes files below these folders.
+    pub fn new(roots: Roots) -> Self {
+        Self { roots }
+    }
+
+    fn plan(&self, args: &Value) -> Result<Change, String> {
+        let asked: Arguments = parse_arguments(NAME, args)?;
+        let place = resolve_for_change(&self.roots, &asked.file_path)?;
+        let existing = find_existing(&self.roots, &place)?;
+        let text = match &existing {
+            Some(was) => {
+                let content = match was.decoded.encoding {
+                    Encoding::Utf8 => asked.content.as_str(),
+                    // The file keeps its own mark.
+                    _ => asked.content.strip_prefix('\u{FEFF}').unwrap_or(&asked.content),
+                };
+                with_endings_of(&was.decoded.text, content)
+            }
+            None => asked.content,
+        };
+        Ok(Change::new(&self.roots, place, existing, text))
+    }
+
+    fn answer(&self, args: &Value, cancel: &CancellationToken) -> Answer {
+        let change = match self.plan(args) {
+            Ok(change) => change,
+            Err(why) => return Answer::failed(why),
+        };
+        if cancel.is_cancelled() {
+            return Answer::new(Outcome::Cancelled(format!("{} is as it was.", change.name)));
+        }
+        if change.is_nothing() {
+            return Answer::succeeded(format!("{} already has exactly this content.", change.name));
+        }
+        let note = change.describe();
+        change.write(&self.roots, note)
+    }
+}
+
+impl Tool for WriteFile {
+    fn declaration(&self) -> ToolDeclaration {
+        ToolDeclaration {
+            name: NAME.to_string(),
+            description: include_str!("prompts/write_file.md").trim_end().to_string(),
+            parameters: schema_of::<Arguments>(),
+        }
+    }
+
+    fn preview(&self, args: &Value) -> Result<Preview, String> {
+        self.plan(args).map(Change::preview)
+    }
+
+    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+        let (tool, args, cancel) = (self.clone(), call.args.clone(), call.cancel.clone());
+        blocking(move || tool.answer(&args, &cancel))
+    }
+}
