@@ -115,6 +115,8 @@ pub(crate) enum Message {
     Restore(String),
     /// What was asked for is done.
     Done,
+    /// Nothing could begin.
+    Failed(Notice),
     /// The end.
     Left,
 }

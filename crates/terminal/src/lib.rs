@@ -46,4 +46,4 @@ mod view;
 pub use command::{Level, Notice, SessionChoice};
 pub use page::{Page, Row};
 pub use run::run;
-pub use services::{Ended, Opened, Options, Services, Surface};
+pub use services::{Ended, Opened, Options, Services, Surface, Voice};

@@ -29,13 +29,13 @@ pub(crate) async fn run(
     let mut signals = Signals::new()?;
     let mut interrupts = Interrupts::new()?;
     let mut plain =
-        Plain { options, state, commands, history, started: Instant::now(), is_over: false, asked: 0 };
+        Plain { options, state, commands, history, started: Instant::now(), is_over: None, asked: 0 };
     for notice in &options.greeting {
         plain.take(Input::Failed(notice.clone()))?;
     }
     plain.prompt()?;
     let mut is_reading = true;
-    while !plain.is_over {
+    while plain.is_over.is_none() {
         tokio::select! {
             line = lines.next_line(), if is_reading => match line? {
                 Some(line) => plain.line(&line)?,
@@ -59,7 +59,7 @@ pub(crate) async fn run(
             plain.take(Input::Key(KeyEvent::new(KeyCode::Char('d'), KeyModifiers::CONTROL)))?;
         }
     }
-    Ok(Ended::Left)
+    Ok(plain.is_over.unwrap_or(Ended::Left))
 }
 
 struct Plain<'a> {
@@ -68,7 +68,7 @@ struct Plain<'a> {
     commands: UnboundedSender<Command>,
     history: Option<HistoryFile>,
     started: Instant,
-    is_over: bool,
+    is_over: Option<Ended>,
     /// How many questions are open that were printed.
     asked: usize,
 }
@@ -112,7 +112,9 @@ impl Plain<'_> {
         match effect {
             Effect::Print(lines) => print(&lines, self.options.is_coloured)?,
             Effect::Send(command) => {
-                self.is_over |= self.commands.send(command).is_err();
+                if self.commands.send(command).is_err() {
+                    self.is_over = Some(Ended::Left);
+                }
             }
             Effect::Remember(text) => {
                 if self.history.as_ref().is_some_and(|file| file.append(&text).is_err()) {
@@ -135,7 +137,7 @@ impl Plain<'_> {
                 self.take(Input::Failed(notice))?;
             }
             Effect::ClearScreen | Effect::Suspend | Effect::Ring => {}
-            Effect::Leave => self.is_over = true,
+            Effect::Leave(ended) => self.is_over = Some(ended),
         }
         Ok(())
     }

@@ -14,7 +14,7 @@ use crate::command::{Command, Message, Notice};
 use crate::driver::{Driver, Place};
 use crate::history::{History, HistoryFile};
 use crate::screen::{RawMode, Screen, restore_on_panic};
-use crate::services::{Ended, Options, Services, Surface};
+use crate::services::{Ended, Opened, Options, Services, Surface, Voice};
 use crate::signals::Signals;
 use crate::state::{Size, State};
 use crate::style::Line;
@@ -28,16 +28,19 @@ const TICK: Duration = Duration::from_millis(100);
 /// So many messages are taken in before the keys have their turn again.
 const BATCH: usize = 4_096;
 
-/// Runs the interactive agent until the user leaves.
+/// Runs the interactive agent until the user leaves. `start` gets everything ready while the user may type already.
 ///
 /// # Errors
 /// Where the terminal cannot be used.
-pub fn run(services: impl Services, options: &Options) -> io::Result<Ended> {
+pub fn run<S: Services>(
+    start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice> + Send,
+    options: &Options,
+) -> io::Result<Ended> {
     let (commands, orders) = mpsc::unbounded_channel();
     let (reports, messages) = mpsc::unbounded_channel();
     let place = Place { folder: options.folder.clone(), name: options.folder_name.clone() };
     std::thread::scope(|scope| {
-        let driver = scope.spawn(move || drive(services, orders, reports, place));
+        let driver = scope.spawn(move || drive(start, orders, reports, place));
         let shown = runtime().and_then(|runtime| {
             let shown = runtime.block_on(show(options, commands, messages));
             // A folder that is still being listed, or a line that nobody types, must not hold up the end.
@@ -62,15 +65,21 @@ async fn show(
     }
 }
 
-fn drive(
-    services: impl Services,
+fn drive<S: Services>(
+    start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice>,
     orders: UnboundedReceiver<Command>,
     reports: UnboundedSender<Message>,
     place: Place,
 ) -> io::Result<()> {
     let runtime = runtime()?;
-    if let Some(driver) = Driver::begin(services, orders, reports, place) {
-        runtime.block_on(driver.run());
+    match start(&Voice(reports.clone())) {
+        Ok((services, opened)) => {
+            runtime.block_on(Driver::new(services, opened, orders, reports, place).run());
+        }
+        Err(notice) => {
+            // Where nobody listens any more, nobody wants to begin.
+            reports.send(Message::Failed(notice)).ok();
+        }
     }
     // A name that is still being looked up must not hold up the end.
     runtime.shutdown_background();
@@ -85,7 +94,8 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 pub(crate) fn first_state(options: &Options) -> (State, Option<HistoryFile>) {
     let file = options.history.clone().map(HistoryFile::at);
     let history = History::new(file.as_ref().map(HistoryFile::load).unwrap_or_default());
-    let state = State { history, is_apart: true, ..State::default() };
+    let mut state = State { history, is_apart: true, pending: 1, ..State::default() };
+    state.doing("getting ready");
     (state, file)
 }
 
@@ -104,7 +114,7 @@ struct Loop<'a> {
     drawn: Instant,
     is_dirty: bool,
     listing: Option<JoinHandle<Vec<String>>>,
-    is_over: bool,
+    is_over: Option<Ended>,
 }
 
 impl<'a> Loop<'a> {
@@ -127,7 +137,7 @@ impl<'a> Loop<'a> {
             drawn: now,
             is_dirty: true,
             listing: None,
-            is_over: false,
+            is_over: None,
         };
         for notice in &options.greeting {
             entered.take(Input::Failed(notice.clone()))?;
@@ -138,7 +148,7 @@ impl<'a> Loop<'a> {
 
     async fn run(mut self, mut messages: UnboundedReceiver<Message>) -> io::Result<Ended> {
         let mut signals = Signals::new()?;
-        while !self.is_over {
+        while self.is_over.is_none() {
             let wait = self.wait();
             tokio::select! {
                 biased;
@@ -170,7 +180,7 @@ impl<'a> Loop<'a> {
             }
         }
         self.close()?;
-        Ok(Ended::Left)
+        Ok(self.is_over.unwrap_or(Ended::Left))
     }
 
     /// How long until the screen has to be drawn; forever where nothing changes.
@@ -228,7 +238,7 @@ impl<'a> Loop<'a> {
             Effect::ClearScreen => self.screen.clear_all()?,
             Effect::Suspend => self.suspend()?,
             Effect::Ring => self.screen.ring()?,
-            Effect::Leave => self.is_over = true,
+            Effect::Leave(ended) => self.is_over = Some(ended),
         }
         Ok(())
     }
@@ -236,7 +246,7 @@ impl<'a> Loop<'a> {
     fn send(&mut self, command: Command) {
         // Where nobody holds the agent any more, there is nothing left to wait for.
         if self.commands.send(command).is_err() {
-            self.is_over = true;
+            self.is_over = Some(Ended::Left);
         }
     }
 

@@ -5,17 +5,14 @@ use std::path::PathBuf;
 use longhaul_agent::{Agent, Host};
 use longhaul_conversation::Usage;
 
-use crate::command::{Notice, SessionChoice};
+use longhaul_tools::BoxFuture;
+use tokio::sync::mpsc::UnboundedSender;
+
+use crate::command::{Message, Notice, SessionChoice};
 use crate::page::Page;
 
 /// What the program around the terminal brings. It is asked from the thread that holds the agent, so it may take its time.
 pub trait Services: Send + Sync {
-    /// The agent to begin with.
-    ///
-    /// # Errors
-    /// Why there is none.
-    fn begin(&mut self) -> Result<Opened, Notice>;
-
     /// What turns are carried out with. Events and questions are the terminal's own.
     fn host(&self) -> Host<'_>;
 
@@ -60,6 +57,21 @@ pub trait Services: Send + Sync {
 
     /// Whether this folder is trusted, and what follows.
     fn trust(&self) -> Page;
+
+    /// Ends whatever still runs in the background, and sees to what is left of the session.
+    fn end<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, ()>;
+}
+
+/// Says something to the user from wherever it is.
+#[derive(Clone, Debug)]
+pub struct Voice(pub(crate) UnboundedSender<Message>);
+
+impl Voice {
+    /// Says something.
+    pub fn say(&self, notice: Notice) {
+        // Where nobody listens any more, the end is near.
+        self.0.send(Message::Notice(notice)).ok();
+    }
 }
 
 /// An agent on a session, with what is worth knowing about how it was opened.
@@ -104,6 +116,8 @@ pub enum Surface {
 pub enum Ended {
     /// The user left.
     Left,
+    /// Nothing could begin; the user was told why.
+    Failed,
     /// The system asked for it with this signal.
     Signal(i32),
 }

@@ -55,21 +55,15 @@ pub(crate) struct Place {
 }
 
 impl<S: Services> Driver<S> {
-    /// Opens the session to begin with; where there is none, that is told and nothing more happens.
-    pub(crate) fn begin(
-        mut services: S,
+    /// Holds the agent on the session to begin with.
+    pub(crate) fn new(
+        services: S,
+        opened: Opened,
         commands: UnboundedReceiver<Command>,
         messages: UnboundedSender<Message>,
         place: Place,
-    ) -> Option<Self> {
-        let Opened { agent, notices } = match services.begin() {
-            Ok(opened) => opened,
-            Err(notice) => {
-                tell(&messages, Message::Notice(notice));
-                tell(&messages, Message::Left);
-                return None;
-            }
-        };
+    ) -> Self {
+        let Opened { agent, notices } = opened;
         let desk = Desk::new(messages.clone());
         let driver = Self {
             services,
@@ -85,7 +79,7 @@ impl<S: Services> Driver<S> {
         };
         notices.into_iter().for_each(|notice| driver.tell(Message::Notice(notice)));
         driver.introduce(None);
-        Some(driver)
+        driver
     }
 
     /// Does what it is told until it is told to leave.
@@ -96,6 +90,7 @@ impl<S: Services> Driver<S> {
         };
         self.begin_session(source).await;
         self.stand();
+        self.tell(Message::Done);
         while !self.is_leaving {
             let command = match self.later.pop_front() {
                 Some(command) => Some(command),
@@ -120,6 +115,7 @@ impl<S: Services> Driver<S> {
         if let Err(error) = self.agent.conversation_mut().sync() {
             self.tell(Message::Notice(failure(&error)));
         }
+        self.services.end(&self.agent).await;
         self.tell(Message::Left);
     }
 

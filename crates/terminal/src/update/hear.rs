@@ -7,6 +7,7 @@ use longhaul_engine::Event as Compaction;
 use super::{Effect, print, print_more, submit};
 use crate::command::{Message, Notice};
 use crate::editor::Editor;
+use crate::services::Ended;
 use crate::state::{
     Answer, Answering, ApprovalStage, Approving, Compacting, Dialog, Folded, Pick, PickItem, Picker,
     RunningTool, State, Thoughts,
@@ -99,7 +100,11 @@ pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
             Vec::new()
         }
         Message::Done => done(state),
-        Message::Left => vec![Effect::Leave],
+        Message::Left => vec![Effect::Leave(Ended::Left)],
+        Message::Failed(notice) => {
+            let lines = view::notice(&notice, width);
+            vec![print(state, lines), Effect::Leave(Ended::Failed)]
+        }
     }
 }
 

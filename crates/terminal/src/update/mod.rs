@@ -11,6 +11,7 @@ mod tests;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::command::{Command, Message, Notice};
+use crate::services::Ended;
 use crate::state::{Dialog, Files, Size, State};
 use crate::style::Line;
 use crate::view;
@@ -60,7 +61,7 @@ pub(crate) enum Effect {
     /// The user is to be called.
     Ring,
     /// The program ends.
-    Leave,
+    Leave(Ended),
 }
 
 /// After so long, pressing Ctrl-C again does not leave.

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use longhaul_agent::{Surroundings, folder_tree};
 use longhaul_session::{Format, Log, LogError, NewSession, Session, SessionKind};
 
-use super::report::Reporter;
 use crate::clock::now;
 use crate::commands::sessions::import::{self, Brought, bring_in, new_id};
 use crate::failure::hinted;
@@ -14,14 +13,18 @@ use crate::project::{Project, log_failure, session_file};
 use crate::settings::Settings;
 
 /// A session that can go on.
-pub(super) struct Opened {
-    pub(super) project: Project,
-    pub(super) log: Log,
-    pub(super) id: String,
+pub(crate) struct Opened {
+    pub(crate) project: Project,
+    pub(crate) log: Log,
+    pub(crate) id: String,
+    /// What the user may like to know.
+    pub(crate) notes: Vec<String>,
+    /// What the user should know.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// A session to go on with. Nothing was changed yet.
-pub(super) enum Found {
+pub(crate) enum Found {
     /// One of Longhaul's or Gemini CLI's, which goes on in its place.
     Ours(Box<Log>),
     /// One of those that stays as it is while a copy goes on, with its file.
@@ -31,16 +34,13 @@ pub(super) enum Found {
 }
 
 /// Begins a session.
-pub(super) fn begin(reporter: &Reporter) -> anyhow::Result<Opened> {
-    begin_with(Log::create, reporter)
+pub(crate) fn begin() -> anyhow::Result<Opened> {
+    begin_with(Log::create)
 }
 
 /// Begins a session with what `make` puts into it.
-fn begin_with(
-    make: impl FnOnce(&Path, &NewSession) -> Result<Log, LogError>,
-    reporter: &Reporter,
-) -> anyhow::Result<Opened> {
-    let project = find_project(reporter)?;
+fn begin_with(make: impl FnOnce(&Path, &NewSession) -> Result<Log, LogError>) -> anyhow::Result<Opened> {
+    let (project, notes) = Project::find_or_begin()?;
     let id = new_id();
     let new = NewSession {
         id: id.clone(),
@@ -50,11 +50,11 @@ fn begin_with(
         at: now(),
     };
     let log = make(&project.home.chats(), &new).map_err(log_failure)?;
-    Ok(Opened { project, log, id })
+    Ok(Opened { project, log, id, notes, warnings: Vec::new() })
 }
 
 /// Finds the session that the user means. One that is to be forked may be written by another program just now.
-pub(super) fn find(given: &Path, is_forked: bool) -> anyhow::Result<Found> {
+pub(crate) fn find(given: &Path, is_forked: bool) -> anyhow::Result<Found> {
     let path = session_file(given)?;
     // A missing file is named before anything could be made in its place.
     drop(crate::input::open(&path)?);
@@ -76,7 +76,7 @@ pub(super) fn find(given: &Path, is_forked: bool) -> anyhow::Result<Found> {
 
 impl Found {
     /// The model that answered last.
-    pub(super) fn model(&self) -> Option<String> {
+    pub(crate) fn model(&self) -> Option<String> {
         let messages = match self {
             Self::Ours(log) => log.replay().messages(),
             Self::Forked(_, session) | Self::Theirs(session) => session.transcript.messages(),
@@ -87,42 +87,34 @@ impl Found {
     }
 
     /// Goes on with it.
-    pub(super) fn open(self, reporter: &Reporter) -> anyhow::Result<Opened> {
+    pub(crate) fn open(self) -> anyhow::Result<Opened> {
         match self {
             Self::Ours(log) => {
-                for recovery in log.recovered() {
-                    reporter.warn(&recovery.to_string());
-                }
+                let warnings = log.recovered().iter().map(ToString::to_string).collect();
                 let id = log.replay().info().session_id.clone().unwrap_or_default();
-                Ok(Opened { project: find_project(reporter)?, log: *log, id })
+                let (project, notes) = Project::find_or_begin()?;
+                Ok(Opened { project, log: *log, id, notes, warnings })
             }
             Self::Forked(path, session) => {
                 let fork = |chats: &Path, new: &NewSession| Log::fork_of(&path, chats, new, None);
-                let opened = begin_with(fork, reporter)?;
+                let mut opened = begin_with(fork)?;
                 let count = plural(session.transcript.messages().len(), "message", "messages");
-                reporter.note(&format!("copied {count}; go on with --resume {}", opened.id));
+                opened.notes.push(format!("copied {count}; go on with --resume {}", opened.id));
                 Ok(opened)
             }
             Self::Theirs(session) => {
-                let Brought { project, log, id, session, notes } = bring_in(*session)?;
-                notes.iter().for_each(|note| reporter.note(note));
+                let Brought { project, log, id, session, mut notes } = bring_in(*session)?;
                 let count = plural(session.transcript.messages().len(), "message", "messages");
                 let format = session.info.format;
-                reporter.note(&format!("imported {count} from {format}; go on with --resume {id}"));
-                Ok(Opened { project, log, id })
+                notes.push(format!("imported {count} from {format}; go on with --resume {id}"));
+                Ok(Opened { project, log, id, notes, warnings: Vec::new() })
             }
         }
     }
 }
 
-fn find_project(reporter: &Reporter) -> anyhow::Result<Project> {
-    let (project, notes) = Project::find_or_begin()?;
-    notes.iter().for_each(|note| reporter.note(note));
-    Ok(project)
-}
-
 /// Where the session takes place.
-pub(super) fn surroundings(project: &Project, folders: &[PathBuf], settings: &Settings) -> Surroundings {
+pub(crate) fn surroundings(project: &Project, folders: &[PathBuf], settings: &Settings) -> Surroundings {
     let directory = std::env::current_dir().unwrap_or_else(|_| project.folder.clone());
     Surroundings {
         at: now(),
