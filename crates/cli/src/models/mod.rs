@@ -145,7 +145,9 @@ impl<'s> Models<'s> {
 
     /// The names of known models that could be asked now.
     pub(crate) fn known(&self) -> Vec<String> {
-        known_models().map(|(name, _)| name.to_string()).filter(|name| self.choose(name).is_ok()).collect()
+        // Some entries stand for every name that begins like this.
+        let names = known_models().map(|(name, _)| name).filter(|name| !name.ends_with('-'));
+        names.filter(|name| self.choose(name).is_ok()).map(str::to_string).collect()
     }
 
     /// The model to talk to: what was asked for, else that of the session, else that of the settings, else Gemini's.

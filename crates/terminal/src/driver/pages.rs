@@ -14,6 +14,8 @@ use crate::view::{money, percent, plural, span};
 
 /// So many of the heaviest things are listed.
 const MOST: usize = 6;
+/// So many columns of what a message says.
+const PREVIEW: usize = 48;
 
 /// What fills the window, and what a compaction would do.
 pub(super) fn context(agent: &Agent) -> Page {
@@ -53,7 +55,7 @@ pub(super) fn context(agent: &Agent) -> Page {
         page.heading("Heaviest messages");
         for message in breakdown.heaviest.iter().take(MOST) {
             let mark = message.ordinal.map(|ordinal| format!("m{}", ordinal.0)).unwrap_or_default();
-            let text = message.preview.split_whitespace().collect::<Vec<_>>().join(" ");
+            let text = crate::text::fit(&one_line(&message.preview), PREVIEW);
             page.fact(mark, format!("{} · {} · {text}", grouped(message.tokens.0), message.kind.name()));
         }
     }
@@ -132,7 +134,9 @@ fn outcome_facts(page: &mut Page, outcome: &Outcome) {
     }
     let report = &outcome.report;
     page.fact("messages", format!("{} → {}", report.messages_before, report.messages_after));
-    page.fact("pins", format!("{} of {} kept", report.pins_kept, report.pins));
+    if report.pins > 0 {
+        page.fact("pins", format!("{} of {} kept", report.pins_kept, report.pins));
+    }
     if report.files_saved > 0 {
         page.fact("files", format!("{} saved outside", plural(report.files_saved, "text", "texts")));
     }
@@ -140,7 +144,7 @@ fn outcome_facts(page: &mut Page, outcome: &Outcome) {
 
 /// Each instruction file, and whether the model reads it now.
 fn instructions(page: &mut Page, agent: &Agent) {
-    let Some(memory) = agent.memory() else { return };
+    let Some(memory) = agent.memory().filter(|memory| memory.files().next().is_some()) else { return };
     page.heading("Instructions");
     for file in memory.files() {
         page.fact(file.tier.name(), format!("{} · {} tokens", file.path.display(), grouped(file.tokens().0)));
@@ -214,9 +218,10 @@ pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
     }
     page.fact("cost", cost.map_or_else(|| "not known".to_string(), money));
     let state = agent.conversation().state();
-    let compactions = match state.attempts {
-        0 => "none".to_string(),
-        count => format!("{}, {} in a row failed", grouped(count), state.failures),
+    let compactions = match (state.attempts, state.failures) {
+        (0, _) => "none".to_string(),
+        (count, 0) => grouped(count),
+        (count, failures) => format!("{}, the last {failures} of them gained too little", grouped(count)),
     };
     page.fact("compactions", compactions);
     if let Some(rate) = statistics.reread_rate() {
@@ -301,7 +306,7 @@ pub(super) fn policy(agent: &Agent) -> Page {
     let mut page = Page::new(format!("Mode: {}", permissions.situation.mode));
     page.text("The heaviest rule that matches a call decides:");
     for rule in permissions.policy.rules() {
-        page.fact(rule.verdict.name(), format!("{rule} ({})", rule.source));
+        page.item(rule.to_string());
     }
     if let Some(file) = &permissions.saved {
         page.aside(format!("What you always allow is kept in {}.", file.display()));

@@ -251,6 +251,7 @@ impl Writer {
         if line.spans.is_empty() {
             // Nothing but spaces is nothing.
             whole.spans.retain(|span| !span.text.trim().is_empty());
+            whole.spans.iter_mut().for_each(|span| span.text.truncate(span.text.trim_end().len()));
         }
         whole.spans.extend(line.spans);
         self.lines.push(whole);
@@ -312,7 +313,7 @@ mod tests {
     fn tables_are_aligned() {
         let table = "| name | n |\n|:--|--:|\n| a | 1 |\n| long name | 22 |\n";
         check(table, 40, &["name        n", "─────────  ──", "a           1", "long name  22"]);
-        check(table, 12, &["name     n", "──────  ──", "a        1", "long    22", "name"]);
+        check(table, 12, &["name       n", "────────  ──", "a          1", "long      22", "name"]);
     }
 
     #[test]

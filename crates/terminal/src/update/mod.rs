@@ -20,6 +20,7 @@ pub(crate) use dialog::Choice;
 
 /// Something that happens.
 #[derive(Debug)]
+#[allow(clippy::large_enum_variant, reason = "each lives for one call")]
 pub(crate) enum Input {
     /// A key was pressed.
     Key(KeyEvent),
@@ -143,6 +144,11 @@ fn cancel(state: &mut State) -> Vec<Effect> {
         *work = crate::state::Work { what: "stopping".into(), since: now, is_cancelled: true };
     }
     state.dialogs.retain(|dialog| !matches!(dialog, Dialog::Approval(_) | Dialog::Question(_)));
+    // Who stops one thing has not asked for the next: it can be changed first.
+    if state.editor.is_empty() && !state.queue.is_empty() {
+        let typed: Vec<String> = state.queue.drain(..).collect();
+        state.editor.set(&typed.join("\n"));
+    }
     vec![Effect::Send(Command::Cancel)]
 }
 

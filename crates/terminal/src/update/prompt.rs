@@ -204,7 +204,7 @@ fn accept(state: &mut State) -> Vec<Effect> {
     let Some(Completion { range, items, selected }) = state.completion.take() else { return Vec::new() };
     let chosen = &items[selected].0;
     // Whatever may stand behind it is typed next.
-    let takes_more = chosen.starts_with('@') || takes_more(chosen);
+    let takes_more = chosen.starts_with('@') || chosen.contains(' ') || takes_more(chosen);
     state.editor.replace(range, &format!("{chosen}{}", if takes_more { " " } else { "" }));
     complete(state)
 }
@@ -214,24 +214,17 @@ fn takes_more(chosen: &str) -> bool {
     slash.is_some_and(|slash| !slash.takes.is_empty())
 }
 
-/// A command that is complete is carried out; anything else is completed first.
+/// A command is carried out as soon as it is chosen, unless more must stand behind it.
 fn accept_and_submit(state: &mut State) -> Vec<Effect> {
     let Some(completion) = &state.completion else { return Vec::new() };
     let chosen = completion.items[completion.selected].0.clone();
-    let typed = state.editor.text().trim();
-    let is_complete = typed == chosen || typed.strip_prefix('/').and_then(slash::find).is_some();
-    if is_complete && completion.selected == 0 {
+    let is_typed = state.editor.text().strip_prefix('/').and_then(slash::find).is_some();
+    if is_typed && completion.selected == 0 {
         return enter(state);
     }
-    let is_file = chosen.starts_with('@');
     let effects = accept(state);
-    if is_file
-        || takes_more(&chosen)
-        || matches!(chosen.as_str(), "/pins add" | "/pins remove" | "/memory add")
-    {
-        return effects;
-    }
-    enter(state)
+    let needs_more = matches!(chosen.as_str(), "/pins add" | "/pins remove" | "/memory add");
+    if chosen.starts_with('@') || needs_more { effects } else { enter(state) }
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ pub(super) fn submit(state: &mut State, typed: &str) -> Vec<Effect> {
 
 /// Whether a line is a command: one that begins with a path is not.
 fn is_command(typed: &str) -> bool {
-    let first = typed.trim_start().split_whitespace().next().unwrap_or_default();
+    let first = typed.split_whitespace().next().unwrap_or_default();
     first.strip_prefix('/').is_some_and(|name| !name.contains('/') && !name.is_empty())
 }
 

@@ -22,6 +22,8 @@ const MOST_COMPLETIONS: usize = 8;
 /// So many lines of a running tool's output.
 const MOST_OUTPUT: usize = 3;
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+/// In so many rows there is room for an empty one.
+const ROOMY: usize = 20;
 /// What takes less time needs no clock.
 const SHORT: Duration = Duration::from_secs(1);
 
@@ -39,6 +41,9 @@ pub(crate) fn frame(state: &State) -> Frame {
     let mut above = going_on(state);
     above.extend(activity(state));
     above.extend(queued(state));
+    if state.size.height >= ROOMY {
+        above.push(Line::default());
+    }
     let most = room.saturating_sub(below.lines.len());
     if above.len() > most {
         above.drain(..above.len() - most);

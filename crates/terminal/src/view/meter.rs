@@ -102,8 +102,8 @@ mod tests {
 
     #[test]
     fn the_window_is_shown_as_far_as_there_is_room() {
-        check(&meter(20_000, true), 31, "████░░░░░┃░░░░░░░░░ 20 % of 100k");
-        check(&meter(20_000, false), 40, "████░░░░░┃░░░░░░░░ 20 % of 100k estimated");
+        check(&meter(20_000, true), 31, "████░░░░░┃░░░░░░░░ 20 % of 100k");
+        check(&meter(20_000, false), 41, "████░░░░░┃░░░░░░░░ 20 % of 100k estimated");
         check(&meter(20_000, false), 25, "20 % of 100k estimated");
         check(&meter(20_000, true), 12, "20 % of 100k");
         check(&meter(20_000, true), 5, "20 %");
