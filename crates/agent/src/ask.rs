@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 
-use longhaul_context::{CalibrationSettings, Loop, LoopDetector, Status, Trigger, prepare};
+use longhaul_context::{CalibrationSettings, Loop, LoopDetector, Observation, Status, Trigger, prepare};
 use longhaul_conversation::{
     Answer, FinishReason, Message, ModelError, Origin, Part, Request, ResponseEvent, TokenCount, ToolCall,
 };
@@ -59,7 +59,10 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Result<Option<Step>, AgentError> {
         let request = self.request();
-        let sent = request.messages.clone();
+        // What a long request amounts to is worked out before it is given away, rather than copied.
+        let seen = host
+            .calibration
+            .map(|_| observe_request(&request.messages, TokenCount::ZERO, self.fixed().total()));
         let messages = self.conversation.transcript().messages().len();
         let loops = self.settings.watches_loops.then_some(&mut self.loops);
         let (answer, cut) = listen(request, loops, host, cancel).await;
@@ -71,7 +74,9 @@ impl Agent {
         }
         if let Some(input) = usage.and_then(|usage| usage.input) {
             self.counted = Some(Counted { tokens: input, messages });
-            self.learn(&sent, input, host);
+            if let Some(seen) = seen {
+                self.learn(Observation { reported: input, ..seen }, host);
+            }
         }
         let mut reply = Message {
             at: Some((host.now)()),
@@ -112,9 +117,8 @@ impl Agent {
     }
 
     /// Learns from what the provider counted how far estimates are off.
-    pub(crate) fn learn(&self, sent: &[Message], counted: TokenCount, host: &Host<'_>) {
+    pub(crate) fn learn(&self, seen: Observation, host: &Host<'_>) {
         let Some(file) = host.calibration else { return };
-        let seen = observe_request(sent, counted, self.fixed().total());
         let model = &self.settings.model.name;
         match file.learn(model, seen, &CalibrationSettings::default(), Patience::None) {
             // Where somebody else is learning just now, this estimate stays a little worse.

@@ -158,11 +158,12 @@ impl Agent {
     /// The request that would not fit, if it is one.
     fn overflow(&self) -> Option<Overflow> {
         let (newest, earlier) = self.conversation.transcript().messages().split_last()?;
+        let newest = self.size(std::slice::from_ref(newest));
         let used = match self.counted.filter(|counted| counted.messages <= earlier.len()) {
             Some(counted) => counted.tokens + self.size(&earlier[counted.messages..]),
-            None => self.fixed().total() + self.size(earlier),
+            None => self.estimate() - newest,
         };
-        find_overflow(self.size(std::slice::from_ref(newest)), used, self.room())
+        find_overflow(newest, used, self.room())
     }
 
     /// The newest message, if it would not fit even with nothing before it but where the session takes place.
@@ -191,7 +192,7 @@ impl Agent {
 
     /// What the request takes by estimate.
     pub(crate) fn estimate(&self) -> TokenCount {
-        self.fixed().total() + self.size(self.conversation.transcript().messages())
+        self.fixed().total() + self.conversation.size()
     }
 
     fn size(&self, messages: &[Message]) -> TokenCount {

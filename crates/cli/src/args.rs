@@ -46,6 +46,24 @@ pub(crate) enum Color {
     Never,
 }
 
+impl Color {
+    /// What the arguments say of colours where they make no sense otherwise.
+    pub(crate) fn of_arguments() -> Self {
+        Self::among(std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()))
+    }
+
+    fn among(arguments: impl Iterator<Item = String>) -> Self {
+        let mut is_next = false;
+        let mut color = Self::Auto;
+        for argument in arguments.take_while(|argument| argument != "--") {
+            let value = if is_next { Some(argument.as_str()) } else { argument.strip_prefix("--color=") };
+            color = value.and_then(|value| Self::from_str(value, false).ok()).unwrap_or(color);
+            is_next = argument == "--color";
+        }
+        color
+    }
+}
+
 /// Who writes snapshots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Summariser {
@@ -106,11 +124,19 @@ pub(crate) struct InspectOptions {
 impl Args {
     /// The error for options that mean nothing to the command they stand before.
     pub(crate) fn misplaced(&self) -> Option<clap::Error> {
-        let is_misplaced = self.command.is_some() && !self.talk.is_empty();
-        is_misplaced.then(|| {
+        if self.command.is_some() && !self.talk.is_empty() {
             let message = "-p, -m, --resume and the other options of a conversation do not go before a command; \
                            options of the command stand behind it";
-            Self::command().error(ErrorKind::ArgumentConflict, message)
+            return Some(Self::command().error(ErrorKind::ArgumentConflict, message));
+        }
+        let is_idle = match &self.command {
+            Some(Command::Compress(options)) => options.names_idle_model(),
+            Some(Command::Eval(options)) => options.names_idle_model(),
+            _ => false,
+        };
+        is_idle.then(|| {
+            let message = "-m and --ca-file mean something only with --summariser model";
+            Self::command().error(ErrorKind::MissingRequiredArgument, message)
         })
     }
 
@@ -163,6 +189,32 @@ mod tests {
         for wrong in ["", "3", "0.0", "1.5", "200k", "off", "NaN"] {
             assert!(parse_share(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[track_caller]
+    fn check_color(arguments: &str, expected: Color) {
+        assert_eq!(Color::among(arguments.split(' ').map(String::from)), expected, "{arguments}");
+    }
+
+    #[test]
+    fn colours_are_known_before_the_rest() {
+        check_color("--color always --nonsense", Color::Always);
+        check_color("compress --nonsense --color=never", Color::Never);
+        check_color("--color", Color::Auto);
+        check_color("--color purple", Color::Auto);
+        check_color("-- --color always", Color::Auto);
+    }
+
+    #[test]
+    fn a_model_without_work_is_a_slip() {
+        let misplaced = |arguments: &str| {
+            let arguments = ["longhaul"].into_iter().chain(arguments.split(' '));
+            Args::try_parse_from(arguments).expect("they can be read").misplaced().is_some()
+        };
+        assert!(misplaced("compress s.jsonl -m flash"));
+        assert!(misplaced("eval s.jsonl --ca-file f.pem"));
+        assert!(!misplaced("compress s.jsonl -m flash --summariser model"));
+        assert!(!misplaced("eval s.jsonl"));
     }
 
     #[test]

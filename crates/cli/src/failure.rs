@@ -7,8 +7,9 @@ use longhaul_conversation::ModelError;
 use longhaul_session::{Format, ReadError};
 use longhaul_workspace::WorkspaceError;
 
+use crate::args::Color;
 use crate::output::{Screen, visible};
-use crate::running::{INTERRUPTED, Interrupted};
+use crate::running::Interrupted;
 use crate::settings::SettingsError;
 
 /// What to do about an error; put around it with [`anyhow::Error::context`].
@@ -53,7 +54,7 @@ pub(crate) fn report(error: &anyhow::Error, screen: &Screen) -> ExitCode {
     }
     if error.is::<Interrupted>() {
         io::stderr().lock().write_all(format!("{}\n", screen.faint("cancelled")).as_bytes()).ok();
-        return ExitCode::from(INTERRUPTED);
+        return ExitCode::from(Interrupted::exit_code());
     }
     let mut text = format!("{} {}\n", screen.error("error:"), visible(&error.to_string()));
     for cause in error.chain().skip(1) {
@@ -68,17 +69,25 @@ pub(crate) fn report(error: &anyhow::Error, screen: &Screen) -> ExitCode {
 }
 
 /// Says what is wrong with the arguments, or prints the help that was asked for, and ends the program.
-pub(crate) fn exit_for_usage(error: &clap::Error) -> ! {
+pub(crate) fn exit_for_usage(error: &clap::Error, color: Color) -> ! {
     let acts = |argument: &std::ffi::OsStr| {
         let argument = argument.to_string_lossy();
         visible(&argument) != argument
     };
-    if !std::env::args_os().any(|argument| acts(&argument)) {
-        error.exit();
-    }
-    // The message repeats the arguments, which may be file names that somebody else chose.
-    let text: String = error.render().to_string().lines().map(|line| visible(line) + "\n").collect();
-    io::stderr().lock().write_all(text.as_bytes()).ok();
+    let screen = if error.use_stderr() { Screen::of_stderr(color) } else { Screen::of_stdout(color) };
+    let text = if std::env::args_os().any(|argument| acts(&argument)) {
+        // The message repeats the arguments, which may be file names that somebody else chose.
+        error.render().to_string().lines().map(|line| visible(line) + "\n").collect()
+    } else if screen.is_coloured() {
+        error.render().ansi().to_string()
+    } else {
+        error.render().to_string()
+    };
+    // If nobody is there to be told, the exit code still says it.
+    match error.use_stderr() {
+        true => io::stderr().lock().write_all(text.as_bytes()).ok(),
+        false => io::stdout().lock().write_all(text.as_bytes()).ok(),
+    };
     std::process::exit(error.exit_code());
 }
 

@@ -38,6 +38,10 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Input> {
         let failed = || format!("could not open {name}");
         let file = match File::open(path) {
             Ok(file) => file,
+            Err(error) if path.is_symlink() && !is_forbidden(&error) => {
+                let error = anyhow!(error).context(format!("could not follow the link {name}"));
+                return Err(hinted(error, "it leads to itself or to nothing; name the file that is meant"));
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Err(hinted(
                     anyhow!("there is no file {name}"),
@@ -54,6 +58,10 @@ pub(crate) fn open(path: &Path) -> anyhow::Result<Input> {
     };
     let on_terminal = io::stderr().is_terminal();
     Ok(Input { source, size, done: 0, started: Instant::now(), shown: None, on_terminal })
+}
+
+fn is_forbidden(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
 }
 
 /// Names a session in the folder, if there is one.

@@ -37,9 +37,10 @@ use crate::settings::{Loaded, Settings};
 const MOST_WARNINGS: usize = 20;
 
 fn main() -> ExitCode {
-    let mut args = Args::try_parse().unwrap_or_else(|error| failure::exit_for_usage(&error));
+    let mut args =
+        Args::try_parse().unwrap_or_else(|error| failure::exit_for_usage(&error, Color::of_arguments()));
     if let Some(error) = args.misplaced() {
-        failure::exit_for_usage(&error);
+        failure::exit_for_usage(&error, args.color);
     }
     let screen = Screen::of_stdout(args.color);
     let color = args.color;
@@ -72,8 +73,8 @@ fn talk(options: &TalkOptions, color: Color) -> ExitCode {
     }
     let done = match options.words() {
         Ok(Some(words)) => commands::talk::run(options, &words, || load_settings(color), color),
-        Ok(None) if options.is_empty() => failure::exit_for_usage(&Args::help()),
-        Ok(None) => failure::exit_for_usage(&Args::nothing_said()),
+        Ok(None) if options.is_empty() => failure::exit_for_usage(&Args::help(), color),
+        Ok(None) => failure::exit_for_usage(&Args::nothing_said(), color),
         Err(error) => Err(error),
     };
     ended(&done, color)

@@ -52,7 +52,9 @@ pub(crate) fn store() -> anyhow::Result<Store> {
 
 /// The file that is meant: a file by its path, else a session of this project by `latest`, its number or its id.
 pub(crate) fn session_file(given: &Path) -> anyhow::Result<PathBuf> {
-    let Some(name) = given.to_str().filter(|_| given != Path::new("-") && !given.exists()) else {
+    // A link is meant as a file, also where it leads nowhere.
+    let is_file = || given.symlink_metadata().is_ok();
+    let Some(name) = given.to_str().filter(|_| given != Path::new("-") && !is_file()) else {
         return Ok(given.to_path_buf());
     };
     let looks_like_a_path = name.contains('/') || name.contains('\\') || name.contains('.');

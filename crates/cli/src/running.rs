@@ -1,15 +1,30 @@
 //! Runs what waits for the network, until it is done or the user has enough.
 
+use std::sync::atomic::{AtomicU8, Ordering};
+
 use anyhow::Context;
 use tokio_util::sync::CancellationToken;
 
-/// The user stopped the program.
+/// Somebody stopped the program.
 #[derive(Debug, thiserror::Error)]
 #[error("cancelled")]
 pub(crate) struct Interrupted;
 
-/// The exit code of a program that the user stopped.
-pub(crate) const INTERRUPTED: u8 = 130;
+/// The exit code of a program that the user stopped with Ctrl-C.
+const BY_USER: u8 = 130;
+/// The exit code of a program that the system, or another program, asked to end.
+#[cfg(unix)]
+const BY_REQUEST: u8 = 143;
+
+/// How the program was stopped last. Signals are for the whole program, and so is this.
+static STOPPED: AtomicU8 = AtomicU8::new(BY_USER);
+
+impl Interrupted {
+    /// The exit code that says how the program was stopped.
+    pub(crate) fn exit_code() -> u8 {
+        STOPPED.load(Ordering::Relaxed)
+    }
+}
 
 /// A runtime for one thread. It is made only where something waits.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
@@ -19,7 +34,7 @@ pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
         .context("the system does not let the program wait for the network")
 }
 
-/// Does some work. Ctrl-C cancels its token, and ends the program if it is pressed again.
+/// Does some work. Ctrl-C, or a request to end, cancels its token; the second one ends the program.
 pub(crate) fn until_interrupted<T>(work: impl AsyncFnOnce(&CancellationToken) -> T) -> anyhow::Result<T> {
     let runtime = runtime()?;
     let cancel = CancellationToken::new();
@@ -32,47 +47,59 @@ pub(crate) fn until_interrupted<T>(work: impl AsyncFnOnce(&CancellationToken) ->
     done
 }
 
-/// Listens for Ctrl-C on the current runtime.
+/// Listens for Ctrl-C, and for requests to end, on the current runtime.
 pub(crate) fn watch(cancel: &CancellationToken) -> anyhow::Result<()> {
-    let mut presses = Presses::new().context("could not listen for Ctrl-C")?;
+    let mut stops = Stops::new().context("could not listen for Ctrl-C")?;
     let cancel = cancel.clone();
     tokio::spawn(async move {
-        presses.next().await;
+        STOPPED.store(stops.next().await, Ordering::Relaxed);
         cancel.cancel();
-        presses.next().await;
-        std::process::exit(i32::from(INTERRUPTED));
+        std::process::exit(i32::from(stops.next().await));
     });
     Ok(())
 }
 
-/// Each time that the user presses Ctrl-C. From when it is made, none is missed.
-struct Presses {
+/// Each time that the program is to stop, with the exit code for it. From when it is made, none is missed.
+struct Stops {
     #[cfg(unix)]
-    signals: tokio::signal::unix::Signal,
+    interrupts: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    requests: tokio::signal::unix::Signal,
 }
 
 #[cfg(unix)]
-impl Presses {
+impl Stops {
     fn new() -> std::io::Result<Self> {
-        let kind = tokio::signal::unix::SignalKind::interrupt();
-        Ok(Self { signals: tokio::signal::unix::signal(kind)? })
+        use tokio::signal::unix::{SignalKind, signal};
+
+        Ok(Self { interrupts: signal(SignalKind::interrupt())?, requests: signal(SignalKind::terminate())? })
     }
 
-    async fn next(&mut self) {
-        self.signals.recv().await;
+    async fn next(&mut self) -> u8 {
+        use std::task::Poll;
+
+        std::future::poll_fn(|context| {
+            if self.interrupts.poll_recv(context).is_ready() {
+                Poll::Ready(BY_USER)
+            } else {
+                self.requests.poll_recv(context).map(|_| BY_REQUEST)
+            }
+        })
+        .await
     }
 }
 
 #[cfg(not(unix))]
-impl Presses {
+impl Stops {
     fn new() -> std::io::Result<Self> {
         Ok(Self {})
     }
 
-    async fn next(&mut self) {
+    async fn next(&mut self) -> u8 {
         // Without a way to listen nobody ever presses.
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
+        BY_USER
     }
 }

@@ -284,6 +284,14 @@ fn wrong_usage_is_refused() {
 }
 
 #[test]
+fn a_model_that_is_not_asked_is_a_slip() {
+    let desk = desk();
+    for arguments in [&["compress", "long.json", "-m", "flash"][..], &["eval", "long.json", "-m", "flash"]] {
+        desk.check_refused(arguments, 2, &["only with --summariser model"]);
+    }
+}
+
+#[test]
 fn nothing_in_a_session_touches_the_terminal() {
     let session = long_session(30).replace("module_", "module\\u001b[31m\\u202e\\u0007_");
     let desk = desk().with("bad.json", &session);

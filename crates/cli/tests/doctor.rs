@@ -147,6 +147,8 @@ fn a_sound_home_is_told_with_its_project() {
     let ward = Ward::new().identified().with("settings.json", "{\"model\": {\"name\": \"m\"}}");
     let id = ward.json(&[], 0)["project"].as_str().expect("an id").to_string();
     let ward = ward.with(&format!("tmp/{id}/chats/session-1.jsonl"), &whole);
+    // A project without sessions does not count among those with some.
+    let ward = ward.with("tmp/other/memory/MEMORY.md", "- tabs");
     check_found(&ward.found("project", &[], 0), &[&format!("ok {id}, kept in "), &format!("tmp/{id}")]);
     check_found(&ward.found("sessions", &[], 0), &["ok 1 session in 1 project, all readable"]);
     check_found(&ward.found("settings", &[], 0), &["home/settings.json is valid"]);

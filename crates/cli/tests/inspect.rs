@@ -323,6 +323,10 @@ fn colours_are_used_when_wanted() {
     assert_eq!(is_coloured(asked.env("NO_COLOR", "1")), (true, false));
     assert_eq!(is_coloured(&mut longhaul(&["--color=always", "inspect", "/nowhere"])), (false, true));
     assert_eq!(is_coloured(&mut longhaul(&["--color=never", "inspect", "/nowhere"])), (false, false));
+    // Arguments that make no sense say it in the same way.
+    assert_eq!(is_coloured(&mut longhaul(&["inspect", "--nonsense"])), (false, false));
+    assert_eq!(is_coloured(&mut longhaul(&["inspect", "--nonsense", "--color", "always"])), (false, true));
+    assert_eq!(is_coloured(&mut longhaul(&["--color=always", "--help"])), (true, false));
     assert_eq!(is_coloured(&mut longhaul(&["--color=always", "inspect", "--json", FIXTURE])), (false, false));
 }
 

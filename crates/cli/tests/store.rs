@@ -54,6 +54,37 @@ fn a_session_is_imported_listed_shown_and_deleted() {
 }
 
 #[test]
+fn an_import_says_how_to_look_at_it_and_a_file_is_shown_by_its_name() {
+    let nameless = r#"{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}"#;
+    let desk = Desk::new().with("talks/nameless.json", nameless);
+    let told = desk.done(&["sessions", "import", "talks/nameless.json"]);
+    let command = told.split('`').nth(1).expect("a command");
+    let arguments: Vec<&str> = command.split(' ').skip(1).collect();
+    assert!(desk.done(&arguments).contains("Hi"), "{told}");
+    assert!(desk.done(&["sessions", "show", "talks/nameless.json"]).starts_with("nameless.json\n"));
+    let piped = text(&desk.feed(&["sessions", "show", "-"], nameless.as_bytes()).stdout);
+    assert!(piped.starts_with("standard input\n"), "{piped}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_that_leads_nowhere_is_named() {
+    use std::os::unix::fs::symlink;
+
+    let desk = Desk::new();
+    symlink("two", desk.path("one")).expect("linked");
+    symlink("one", desk.path("two")).expect("linked");
+    symlink("gone.jsonl", desk.path("dangling.jsonl")).expect("linked");
+    for link in ["one", "dangling.jsonl"] {
+        for command in [&["inspect", link][..], &["sessions", "show", link], &["compress", link]] {
+            let said = text(&desk.run(command).stderr);
+            let expected = format!("could not follow the link {link}\n");
+            assert!(said.contains(&expected) && said.contains("hint: it leads to itself"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn sessions_of_this_folder_can_be_named_wherever_a_file_can() {
     let desk = Desk::new();
     imported(&desk);

@@ -32,6 +32,10 @@ const EXACT: &[(&str, u64)] = &[
 
 const BEGINNINGS: &[(&str, u64)] = &[
     ("gemini-", 1_048_576),
+    ("claude-fable-5", 1_000_000),
+    ("claude-opus-5", 1_000_000),
+    ("claude-sonnet-5", 1_000_000),
+    ("claude-haiku-5-5", 1_000_000),
     ("claude-", 200_000),
     ("gpt-5", 400_000),
     ("gpt-4.1", 1_047_576),
@@ -97,6 +101,7 @@ mod tests {
         check_window("gemma-4-31b-it", 256_000);
         check_window("claude-opus-4-5-20251101", 200_000);
         check_window("anthropic/claude-3-opus", 200_000);
+        check_window("claude-opus-5-5", 1_000_000);
         check_window("claude-sonnet-4-5[1m]", 1_000_000);
         check_window("gpt-4", 8_192);
         check_window("gpt-4o-mini", 128_000);

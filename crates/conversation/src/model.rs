@@ -148,12 +148,15 @@ impl ModelError {
             Self::UnknownModel { nearest, .. } if nearest.is_empty() => "check the model's name".into(),
             Self::UnknownModel { nearest, .. } => format!("did you mean {}?", nearest.join(" or ")),
             Self::Refused { .. } => "change the request: the same one would be refused again".into(),
-            Self::Unreachable { reason, .. } if reason.contains("certificate") => {
-                "if a proxy uses a certificate of its own, name it with --ca-file".into()
+            Self::Unreachable { reason, .. } if reason.contains("vouches for its certificate") => {
+                "if that is its own certificate, or a proxy's, name a file with it by --ca-file".into()
+            }
+            Self::Unreachable { reason, .. } if reason.contains("its certificate") => {
+                "check the endpoint's address, and the date of this machine".into()
             }
             Self::Unreachable { .. } => "check the network, the endpoint's address and any proxy".into(),
             Self::NotAModel { .. } => "check the endpoint's address and any proxy in between".into(),
-            Self::Interrupted { .. } => "ask again; what had arrived is kept".into(),
+            Self::Interrupted { .. } => "ask again, or another model".into(),
         }
     }
 }

@@ -7,17 +7,16 @@ mod tests;
 use std::path::Path;
 
 use longhaul_context::{Estimator, Gauge, PinId, PlanOptions, Tracker, Trigger};
-use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, Transcript};
+use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, TokenCount, Transcript};
 use longhaul_session::{
-    Entry, EntryKind, Log, LogError, NewSession, PinChange, RecordedFragment, Rewrite, RewriteKind,
-    RewriteState,
+    CompactionState, Entry, EntryKind, Log, LogError, NewSession, PinChange, RecordedFragment,
 };
 use tokio_util::sync::CancellationToken;
 
 use self::record::{compaction_entry, host_record, read_host};
 use crate::outcome::Outcome;
 use crate::settings::{PreCompressWhen, Settings};
-use crate::state::{State, Wait};
+use crate::state::State;
 use crate::{EngineError, Event, HostState, Means, Subject, compact};
 
 /// A session that is open: its log, the transcript that follows from it, and what was learned from all that was said.
@@ -85,19 +84,6 @@ pub struct Conversation {
     host: HostState,
 }
 
-/// What the next automatic pass waits for when a session goes on: the same as if it had never been closed.
-fn wait_after(rewrites: &[Rewrite]) -> Wait {
-    if rewrites.last().is_some_and(|last| last.state == RewriteState::Undone) {
-        return Wait::Overflow;
-    }
-    let active = rewrites.iter().filter(|rewrite| rewrite.state == RewriteState::Active);
-    let mut compactions = active.filter_map(|rewrite| match &rewrite.kind {
-        RewriteKind::Compaction(compaction) => Some(compaction.report.tokens.after),
-        RewriteKind::Mask(_) => None,
-    });
-    compactions.next_back().map_or(Wait::Nothing, |since| Wait::Growth { since })
-}
-
 /// Names a record and tells when it was made. Ids and clocks are the host's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stamp {
@@ -127,7 +113,7 @@ impl Conversation {
     /// A conversation on a log that is open.
     pub fn on(log: Log, estimator: Estimator) -> Self {
         let host = log.replay().host().map(read_host).unwrap_or_default();
-        let state = State { wait: wait_after(log.replay().rewrites()), ..State::default() };
+        let state = State::recorded_in(log.replay());
         let mut conversation = Self {
             log,
             transcript: Transcript::default(),
@@ -209,7 +195,10 @@ impl Conversation {
             recorded = self.log.sync().and_then(|()| self.pin_quotes(&outcome, &stamp));
             self.look_again();
         }
-        self.state = outcome.state.clone();
+        if self.state != outcome.state {
+            self.state = outcome.state.clone();
+            recorded = recorded.and(self.keep_state(stamp.at));
+        }
         recorded?;
         Ok(outcome)
     }
@@ -226,9 +215,9 @@ impl Conversation {
         events: &(dyn Fn(Event) + Send + Sync),
     ) -> Result<String, EngineError> {
         let undone = self.log.undo(compaction, Some(at))?;
-        let synced = self.log.sync();
-        self.look_again();
         self.state = self.state.after_undo();
+        let synced = self.keep_state(at).and_then(|()| self.log.sync());
+        self.look_again();
         events(Event::Undone { compaction: undone.clone(), messages: self.transcript.messages().len() });
         synced?;
         Ok(undone)
@@ -287,6 +276,11 @@ impl Conversation {
         &self.transcript
     }
 
+    /// What the model may see now, in tokens by estimate; known at any time at no cost.
+    pub fn size(&self) -> TokenCount {
+        self.gauge.tokens()
+    }
+
     /// What was learned from all that was said.
     pub fn tracker(&self) -> &Tracker {
         &self.tracker
@@ -297,9 +291,14 @@ impl Conversation {
         &self.state
     }
 
-    /// What the session remembers of its compactions, to reset it.
-    pub fn state_mut(&mut self) -> &mut State {
-        &mut self.state
+    /// Forgets failed compactions and what the next one waits for, so that models are asked again. What was spent stays
+    /// spent.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; where it could not be recorded, it counts until the session is closed.
+    pub fn reset(&mut self, at: Timestamp) -> Result<(), EngineError> {
+        self.state.reset();
+        Ok(self.keep_state(at)?)
     }
 
     /// What the host has going on.
@@ -340,6 +339,11 @@ impl Conversation {
 
     fn record(&mut self, kind: EntryKind, stamp: Stamp) -> Result<(), LogError> {
         self.log.record(&Entry { id: stamp.id, at: Some(stamp.at), kind })
+    }
+
+    /// Records the state for whoever goes on with the session.
+    fn keep_state(&mut self, at: Timestamp) -> Result<(), LogError> {
+        self.log.keep_state(&CompactionState::from(&self.state), Some(at))
     }
 
     /// Sentences of the user's that a model recognised as rules are rules from now on.

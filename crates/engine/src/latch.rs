@@ -1,13 +1,11 @@
 //! Remembers that a summary failed, so that the next automatic pass does not try the same again.
 
 use longhaul_context::{Status, Trigger};
-use serde::{Deserialize, Serialize};
 
 use crate::Caller;
 
 /// Whether the last summary that nobody asked for failed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Latch {
     /// It did not.
     #[default]

@@ -1,10 +1,10 @@
 //! What compactions cost in tokens and money, and how much they may.
 
 use longhaul_conversation::{TokenCount, Usage};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What was spent on asking models for summaries.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spend {
     /// How often a model was asked.
     pub calls: u32,
@@ -21,6 +21,8 @@ pub struct Prices {
     pub input: f64,
     /// Tokens of the request that came from a cache.
     pub cached: f64,
+    /// Tokens of the request that were written to a cache.
+    pub written: f64,
     /// Tokens of the answer, reasoning included.
     pub output: f64,
 }
@@ -45,7 +47,8 @@ impl Spend {
         let input = usage.input.unwrap_or(estimated_input);
         let output = usage.output.unwrap_or(estimated_output) + usage.thoughts.unwrap_or_default();
         let cached = usage.cached.unwrap_or_default().min(input);
-        let money = prices.map_or(0.0, |prices| prices.of(input - cached, cached, output));
+        let written = usage.written.unwrap_or_default().min(input - cached);
+        let money = prices.map_or(0.0, |prices| prices.of(input - cached - written, cached, written, output));
         Self { calls: 1, tokens: input + output, money }
     }
 
@@ -61,9 +64,12 @@ impl Spend {
 }
 
 impl Prices {
-    fn of(&self, input: TokenCount, cached: TokenCount, output: TokenCount) -> f64 {
+    fn of(&self, input: TokenCount, cached: TokenCount, written: TokenCount, output: TokenCount) -> f64 {
         let cost = |tokens: TokenCount, price: f64| tokens.0 as f64 / 1e6 * price;
-        cost(input, self.input) + cost(cached, self.cached) + cost(output, self.output)
+        cost(input, self.input)
+            + cost(cached, self.cached)
+            + cost(written, self.written)
+            + cost(output, self.output)
     }
 }
 
@@ -88,7 +94,7 @@ impl SpendCaps {
 
     /// Whether a call of this size can be paid. What it costs is known only where prices are.
     pub(crate) fn allow(&self, input: TokenCount, output: TokenCount, prices: Option<&Prices>) -> bool {
-        let money = prices.map(|prices| prices.of(input, TokenCount::ZERO, output));
+        let money = prices.map(|prices| prices.of(input, TokenCount::ZERO, TokenCount::ZERO, output));
         self.tokens.is_none_or(|left| input + output <= left)
             && self.money.is_none_or(|left| money.is_none_or(|money| money <= left))
     }
@@ -98,7 +104,7 @@ impl SpendCaps {
 mod tests {
     use super::*;
 
-    const PRICES: Prices = Prices { input: 2.0, cached: 0.5, output: 10.0 };
+    const PRICES: Prices = Prices { input: 2.0, cached: 0.5, written: 2.5, output: 10.0 };
 
     #[track_caller]
     fn check(usage: Usage, tokens: u64, money: f64) {
@@ -113,6 +119,7 @@ mod tests {
         let input = Some(TokenCount(2_000));
         check(Usage { input, ..Usage::default() }, 2_100, 0.005);
         check(Usage { input, cached: Some(TokenCount(1_000)), ..Usage::default() }, 2_100, 0.0035);
+        check(Usage { input, written: Some(TokenCount(1_000)), ..Usage::default() }, 2_100, 0.0055);
         check(Usage { thoughts: Some(TokenCount(900)), ..Usage::default() }, 2_000, 0.012);
     }
 

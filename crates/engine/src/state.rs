@@ -2,14 +2,12 @@
 
 use longhaul_context::{Rung, Status, Trigger};
 use longhaul_conversation::TokenCount;
-use serde::{Deserialize, Serialize};
 
 use crate::latch::{ModelPart, next_latch};
 use crate::{Latch, Settings, Spend};
 
 /// What a session remembers of its compactions. A plain value: whoever owns the session keeps it, shows it, resets it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Whether the last summary that nobody asked for failed.
     pub latch: Latch,
@@ -24,8 +22,7 @@ pub struct State {
 }
 
 /// What the next automatic pass waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wait {
     /// For nothing but the threshold.
     #[default]
@@ -176,14 +173,6 @@ mod tests {
         state.reset();
         assert_eq!((state.latch, state.failures, state.wait), (Latch::Clear, 0, Wait::Nothing));
         assert_eq!((state.attempts, state.spend.tokens), (1, TokenCount(10)));
-    }
-
-    #[test]
-    fn it_can_be_written_down() {
-        let state = State::default().after(&end(Status::Compressed), &Settings::default());
-        let text = serde_json::to_string(&state).expect("a state can be written");
-        assert_eq!(serde_json::from_str::<State>(&text).expect("a state can be read"), state);
-        assert_eq!(serde_json::from_str::<State>("{}").expect("everything has a default"), State::default());
     }
 
     #[track_caller]

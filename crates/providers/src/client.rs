@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -26,9 +25,6 @@ use crate::wire::{
     EncodeOptions, LimitName, WireFormat, decode_count, encode_count, encode_request, is_shown,
 };
 
-/// How long to wait for the next bytes.
-const IDLE: Duration = Duration::from_secs(180);
-
 /// The most of an error's body that is read.
 const LONGEST_ERROR: usize = 64 << 10;
 
@@ -38,7 +34,6 @@ pub struct HttpModel {
     provider: ProviderSettings,
     http: HttpClient,
     retry: RetrySettings,
-    idle: Duration,
     surroundings: Surroundings,
     listener: Listener,
 }
@@ -47,20 +42,13 @@ impl HttpModel {
     /// Speaks to `provider` through `http`.
     pub fn new(provider: ProviderSettings, http: HttpClient, surroundings: Surroundings) -> Self {
         let retry = RetrySettings::default();
-        Self { provider, http, retry, idle: IDLE, surroundings, listener: Listener::default() }
+        Self { provider, http, retry, surroundings, listener: Listener::default() }
     }
 
     /// The same with another patience.
     #[must_use]
     pub fn with_retry(self, retry: RetrySettings) -> Self {
         Self { retry, ..self }
-    }
-
-    /// The same, but giving up when nothing has arrived for this long; 3 minutes are usual, as models may think before
-    /// they say anything.
-    #[must_use]
-    pub fn with_idle_timeout(self, idle: Duration) -> Self {
-        Self { idle, ..self }
     }
 
     /// The same, telling `listener` whenever a call has failed and will be made again.
@@ -219,7 +207,7 @@ impl Post {
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.headers.clone();
-        let answer = timeout(http.idle, http.http.client.request(request)).await;
+        let answer = timeout(http.provider.idle, http.http.client.request(request)).await;
         let response = match answer {
             Err(_) => return Err(Failure::passing(stalled(http))),
             Ok(Err(error)) => return Err(judge_connection(&error, host(), http)),
@@ -279,13 +267,13 @@ fn key_header(provider: &ProviderSettings) -> Result<Option<(HeaderName, HeaderV
 }
 
 fn stalled(http: &HttpModel) -> ModelError {
-    ModelError::Interrupted { reason: format!("nothing arrived for {} s", http.idle.as_secs()) }
+    ModelError::Interrupted { reason: format!("nothing arrived for {} s", http.provider.idle.as_secs()) }
 }
 
 /// Reads a body to its end, or as much of it as is of use.
 async fn read_some(mut body: Incoming, http: &HttpModel) -> Vec<u8> {
     let mut bytes = Vec::new();
-    while let Ok(Some(Ok(frame))) = timeout(http.idle, body.frame()).await {
+    while let Ok(Some(Ok(frame))) = timeout(http.provider.idle, body.frame()).await {
         bytes.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
         if bytes.len() > LONGEST_ERROR {
             break;
@@ -348,7 +336,7 @@ impl Call<'_> {
                 },
                 State::Reading(post, mut reading) => {
                     let mut events = Vec::new();
-                    let idle = self.model.idle;
+                    let idle = self.model.provider.idle;
                     let next = reading.next(post.callee(self.model), idle, &mut events).await;
                     self.ready.extend(events);
                     match next {

@@ -47,9 +47,12 @@ mod sse;
 mod wire;
 
 pub use client::HttpModel;
-pub use http::{Connection, Dial, DialError, Dialling, HttpClient, Io, Network, Proxies, Target};
+pub use http::{
+    Certificates, CertificatesError, Connection, Dial, DialError, Dialling, HttpClient, Io, Network, Proxies,
+    Target,
+};
 pub use names::{Choice, choose, compressor_for, nearest_models, resolve_alias};
-pub use prices::{LongPrices, MicroDollars, Prices, cost, known_prices};
+pub use prices::{CacheWriting, MicroDollars, Prices, Rates, cost, known_prices};
 pub use retry::{RetrySettings, Surroundings, Waiting};
 pub use settings::{Endpoint, EndpointError, Key, ModelSettings, ProviderSettings};
 pub use sse::{SseDecoder, SseEvent, SseTooLong};

@@ -16,8 +16,8 @@ pub struct Choice<'a> {
 
 /// Short names for Gemini's current models.
 const ALIASES: &[(&str, &str)] = &[
-    ("auto", "gemini-3-pro-preview"),
-    ("pro", "gemini-3-pro-preview"),
+    ("auto", "gemini-3.1-pro-preview"),
+    ("pro", "gemini-3.1-pro-preview"),
     ("flash", "gemini-3-flash-preview"),
     ("flash-lite", "gemini-2.5-flash-lite"),
 ];
@@ -170,7 +170,7 @@ mod tests {
         check("gpt-5", None, Some(("openai", "gpt-5")));
         check("o3", None, Some(("openai", "o3")));
         check("claude-opus-4-5", None, Some(("anthropic", "claude-opus-4-5")));
-        check("pro", None, Some(("gemini", "gemini-3-pro-preview")));
+        check("pro", None, Some(("gemini", "gemini-3.1-pro-preview")));
         check("chat-compression-2.5-flash", None, Some(("gemini", "gemini-2.5-flash")));
         check("qwen3:8b", None, Some(("ollama", "qwen3:8b")));
         check("ollama/gpt-oss:20b", None, Some(("ollama", "gpt-oss:20b")));

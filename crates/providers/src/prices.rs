@@ -10,56 +10,72 @@ use longhaul_conversation::{TokenCount, Usage};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MicroDollars(pub u64);
 
-/// What a million tokens cost.
+/// What a model costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prices {
-    /// Of the request.
-    pub input: MicroDollars,
-    /// Of the request, where they come from a cache.
-    pub cached: Option<MicroDollars>,
-    /// Of the answer, hidden reasoning included.
-    pub output: MicroDollars,
-    /// What is charged for requests longer than this, where that is more.
-    pub long: Option<LongPrices>,
+    /// What is charged as a rule.
+    pub usual: Rates,
+    /// What is charged for requests longer than so many tokens, where that is more.
+    pub long: Option<(TokenCount, Rates)>,
 }
 
-/// What a million tokens of a long request cost.
+/// What a million tokens cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LongPrices {
-    /// Requests with more tokens than this are long.
-    pub above: TokenCount,
+pub struct Rates {
     /// Of the request.
     pub input: MicroDollars,
     /// Of the request, where they come from a cache.
     pub cached: Option<MicroDollars>,
+    /// Of the request, where they are written to a cache.
+    pub writing: Option<CacheWriting>,
     /// Of the answer, hidden reasoning included.
     pub output: MicroDollars,
+}
+
+/// What it costs to write a million tokens to a cache.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CacheWriting {
+    /// For some minutes.
+    pub minutes: MicroDollars,
+    /// For an hour.
+    pub hour: MicroDollars,
 }
 
 /// Dollars for a million tokens: input, cached input, output.
 type Line = (&'static str, [f64; 3]);
 
-/// List prices that the vendors publish. A name also stands for its dated and numbered versions.
+/// List prices that the vendors publish, as of November 2026. A name also stands for its dated and numbered versions.
+/// What could not be confirmed, and what is only offered for a time, is not in here.
 const TABLE: &[Line] = &[
-    ("gemini-3-pro-preview", [2.0, 0.2, 12.0]),
+    ("gemini-3.5-flash", [1.5, 0.15, 9.0]),
     ("gemini-3.1-pro-preview", [2.0, 0.2, 12.0]),
+    ("gemini-3.1-flash-lite", [0.25, 0.025, 1.5]),
+    ("gemini-3-pro-preview", [2.0, 0.2, 12.0]),
     ("gemini-3-flash-preview", [0.5, 0.05, 3.0]),
     ("gemini-2.5-pro", [1.25, 0.125, 10.0]),
     ("gemini-2.5-flash", [0.3, 0.03, 2.5]),
     ("gemini-2.5-flash-lite", [0.1, 0.01, 0.4]),
-    ("gemini-2.0-flash", [0.1, 0.025, 0.4]),
+    ("claude-fable-5-1", [10.0, 0.25, 50.0]),
+    ("claude-fable-5", [10.0, 1.0, 50.0]),
+    ("claude-opus-5-5", [4.0, 0.2, 20.0]),
+    ("claude-opus-5", [5.0, 0.5, 25.0]),
+    ("claude-opus-4-8", [5.0, 0.5, 25.0]),
+    ("claude-opus-4-7", [5.0, 0.5, 25.0]),
     ("claude-opus-4-6", [5.0, 0.5, 25.0]),
     ("claude-opus-4-5", [5.0, 0.5, 25.0]),
     ("claude-opus-4-1", [15.0, 1.5, 75.0]),
     ("claude-opus-4", [15.0, 1.5, 75.0]),
+    ("claude-sonnet-5-5", [2.0, 0.2, 10.0]),
+    ("claude-sonnet-5", [2.0, 0.2, 10.0]),
     ("claude-sonnet-4-6", [3.0, 0.3, 15.0]),
     ("claude-sonnet-4-5", [3.0, 0.3, 15.0]),
     ("claude-sonnet-4", [3.0, 0.3, 15.0]),
     ("claude-3-7-sonnet", [3.0, 0.3, 15.0]),
-    ("claude-3-5-sonnet", [3.0, 0.3, 15.0]),
+    ("claude-haiku-5-5", [0.1, 0.01, 0.5]),
     ("claude-haiku-4-5", [1.0, 0.1, 5.0]),
     ("claude-3-5-haiku", [0.8, 0.08, 4.0]),
-    ("claude-3-haiku", [0.25, 0.03, 1.25]),
+    ("gpt-5.4-mini", [0.75, 0.075, 4.5]),
+    ("gpt-5.4-nano", [0.2, 0.02, 1.25]),
     ("gpt-5.2", [1.75, 0.175, 14.0]),
     ("gpt-5.1", [1.25, 0.125, 10.0]),
     ("gpt-5", [1.25, 0.125, 10.0]),
@@ -72,49 +88,51 @@ const TABLE: &[Line] = &[
     ("gpt-4o-mini", [0.15, 0.075, 0.6]),
     ("o3", [2.0, 0.5, 8.0]),
     ("o4-mini", [1.1, 0.275, 4.4]),
-    ("o3-mini", [1.1, 0.55, 4.4]),
     ("o1", [15.0, 7.5, 60.0]),
 ];
 
-/// What these models charge for requests of more than 200,000 tokens.
-const LONG: &[Line] = &[
-    ("gemini-3-pro-preview", [4.0, 0.4, 18.0]),
-    ("gemini-3.1-pro-preview", [4.0, 0.4, 18.0]),
-    ("gemini-2.5-pro", [2.5, 0.25, 15.0]),
+/// What these models charge for long requests, and what is long to them.
+const LONG: &[(TokenCount, Line)] = &[
+    (TokenCount(200_000), ("gemini-3.1-pro-preview", [4.0, 0.4, 18.0])),
+    (TokenCount(200_000), ("gemini-3-pro-preview", [4.0, 0.4, 18.0])),
+    (TokenCount(200_000), ("gemini-2.5-pro", [2.5, 0.25, 15.0])),
+    (TokenCount(100_000), ("claude-haiku-5-5", [0.5, 0.05, 2.5])),
 ];
-const LONG_ABOVE: TokenCount = TokenCount(200_000);
 
 /// The published prices of a model, if they are known. A provider before a slash is understood.
 ///
 /// ```
 /// use longhaul_providers::{MicroDollars, known_prices};
-/// assert_eq!(known_prices("gpt-4o-mini-2024-07-18").map(|prices| prices.output), Some(MicroDollars(600_000)));
-/// assert_eq!(known_prices("my-model"), None);
+/// let output = |model| known_prices(model).map(|prices| prices.usual.output);
+/// assert_eq!(output("gpt-4o-mini-2024-07-18"), Some(MicroDollars(600_000)));
+/// assert_eq!(output("my-model"), None);
 /// ```
 pub fn known_prices(model: &str) -> Option<Prices> {
     let name = model.rsplit('/').next().unwrap_or(model);
-    let [input, cached, output] = find(TABLE, name)?;
-    let long = find(LONG, name).map(|[input, cached, output]| LongPrices {
-        above: LONG_ABOVE,
-        input: MicroDollars::from_dollars(input),
-        cached: Some(MicroDollars::from_dollars(cached)),
-        output: MicroDollars::from_dollars(output),
-    });
-    Some(Prices {
-        input: MicroDollars::from_dollars(input),
-        cached: Some(MicroDollars::from_dollars(cached)),
-        output: MicroDollars::from_dollars(output),
-        long,
-    })
+    let usual = TABLE.iter().find(|(known, _)| is_version_of(name, known))?;
+    let long = LONG.iter().find(|(_, (known, _))| is_version_of(name, known));
+    Some(Prices { usual: rates(usual), long: long.map(|(above, line)| (*above, rates(line))) })
+}
+
+fn rates(&(name, dollars): &Line) -> Rates {
+    let [input, cached, output] = dollars.map(MicroDollars::from_dollars);
+    let writing = name.starts_with("claude-").then(|| CacheWriting::of(input));
+    Rates { input, cached: Some(cached), writing, output }
+}
+
+impl CacheWriting {
+    /// What Anthropic charges where a request costs `input`.
+    pub fn of(input: MicroDollars) -> Self {
+        Self {
+            minutes: MicroDollars(input.0.saturating_mul(5) / 4),
+            hour: MicroDollars(input.0.saturating_mul(2)),
+        }
+    }
 }
 
 /// The names of the models whose prices are known.
 pub(crate) fn known_names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().map(|(name, _)| *name)
-}
-
-fn find(table: &[Line], name: &str) -> Option<[f64; 3]> {
-    table.iter().find(|(known, _)| is_version_of(name, known)).map(|(_, prices)| *prices)
 }
 
 /// Whether `name` is `known`, perhaps with a date or a number behind it; other words make it another model.
@@ -125,21 +143,29 @@ fn is_version_of(name: &str, known: &str) -> bool {
     rest.is_empty() || rest.strip_prefix(['-', '@']).is_some_and(|rest| rest.split('-').all(is_version))
 }
 
-/// What a call has cost, hidden reasoning included and cached tokens at their own price. What a provider charges for
-/// filling its cache is not in the figures it reports and so not in here. `None` without figures.
+/// What a call has cost: hidden reasoning included, and tokens from and for a cache at their own price. `None` without
+/// figures.
 pub fn cost(usage: &Usage, prices: &Prices) -> Option<MicroDollars> {
     if usage.input.is_none() && usage.output.is_none() {
         return None;
     }
-    let all_input = usage.input.unwrap_or_default();
-    let (input, cached, output) = match &prices.long {
-        Some(long) if all_input > long.above => (long.input, long.cached, long.output),
-        _ => (prices.input, prices.cached, prices.output),
+    let all = usage.input.unwrap_or_default();
+    let rates = match &prices.long {
+        Some((above, long)) if all > *above => long,
+        _ => &prices.usual,
     };
-    let from_cache = usage.cached.unwrap_or_default().min(all_input);
-    let fresh = all_input - from_cache + usage.tool.unwrap_or_default();
+    let cached = usage.cached.unwrap_or_default().min(all);
+    let written = usage.written.unwrap_or_default().min(all - cached);
+    let hour = usage.written_hour.unwrap_or_default().min(written);
+    let fresh = all - cached - written + usage.tool.unwrap_or_default();
     let answer = usage.output.unwrap_or_default() + usage.thoughts.unwrap_or_default();
-    let charges = [(fresh, input), (from_cache, cached.unwrap_or(input)), (answer, output)];
+    let charges = [
+        (fresh, rates.input),
+        (cached, rates.cached.unwrap_or(rates.input)),
+        (written - hour, rates.writing.map_or(rates.input, |writing| writing.minutes)),
+        (hour, rates.writing.map_or(rates.input, |writing| writing.hour)),
+        (answer, rates.output),
+    ];
     let total: u128 = charges.iter().map(|(tokens, price)| u128::from(tokens.0) * u128::from(price.0)).sum();
     Some(MicroDollars(u64::try_from(total.div_ceil(1_000_000)).unwrap_or(u64::MAX)))
 }
@@ -191,6 +217,24 @@ impl fmt::Display for MicroDollars {
 mod tests {
     use super::*;
 
+    #[test]
+    fn writing_to_a_cache_costs_more() {
+        let written = |minutes: u64, hour: u64| Usage {
+            input: Some(TokenCount(minutes + hour + 1_000)),
+            written: Some(TokenCount(minutes + hour)),
+            written_hour: (hour > 0).then_some(TokenCount(hour)),
+            ..Usage::default()
+        };
+        check_cost("claude-sonnet-4-5", written(0, 0), Some(3_000));
+        check_cost("claude-sonnet-4-5", written(100_000, 0), Some(3_000 + 375_000));
+        check_cost("claude-sonnet-4-5", written(0, 100_000), Some(3_000 + 600_000));
+        check_cost("claude-sonnet-4-5", written(100_000, 100_000), Some(3_000 + 375_000 + 600_000));
+        check_cost("claude-haiku-5-5", written(9_000, 0), Some(100 + 1_125));
+        check_cost("claude-haiku-5-5", written(199_000, 0), Some(500 + 124_375));
+        // Nobody else charges for it.
+        check_cost("gpt-4o", written(1_000, 0), Some(5_000));
+    }
+
     fn usage(input: u64, cached: u64, output: u64, thoughts: u64) -> Usage {
         let count = |tokens| (tokens > 0).then_some(TokenCount(tokens));
         Usage {
@@ -221,7 +265,7 @@ mod tests {
 
     #[track_caller]
     fn check_input(model: &str, expected: Option<f64>) {
-        assert_eq!(known_prices(model).map(|prices| prices.input.as_dollars()), expected, "{model}");
+        assert_eq!(known_prices(model).map(|prices| prices.usual.input.as_dollars()), expected, "{model}");
     }
 
     #[test]
@@ -231,6 +275,8 @@ mod tests {
         check_input("claude-opus-4-5", Some(5.0));
         check_input("claude-opus-4-20250514", Some(15.0));
         check_input("claude-opus-4-9", None);
+        check_input("claude-opus-5", Some(5.0));
+        check_input("claude-opus-5-5", Some(4.0));
         check_input("anthropic/claude-3-5-haiku-latest", Some(0.8));
         check_input("gpt-5", Some(1.25));
         check_input("gpt-5-2025-08-07", Some(1.25));

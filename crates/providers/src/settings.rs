@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::net::IpAddr;
+use std::time::Duration;
 
 use hyper::Uri;
 use longhaul_conversation::{TokenCount, context_window};
@@ -12,6 +13,9 @@ use crate::anthropic::default_limit;
 use crate::http::Target;
 use crate::prices::Prices;
 use crate::wire::WireFormat;
+
+/// How long is usually waited for the next bytes.
+const IDLE: Duration = Duration::from_secs(180);
 
 /// A provider: where it is, how to speak to it and with which key.
 #[derive(Clone, Debug)]
@@ -28,6 +32,8 @@ pub struct ProviderSettings {
     pub models: BTreeMap<String, ModelSettings>,
     /// Whether Anthropic is told what to cache where the request does not say.
     pub marks_cache: bool,
+    /// How long nothing may arrive before a call counts as failed. Models may think before they say anything.
+    pub idle: Duration,
 }
 
 /// A key, or why there is none.
@@ -63,9 +69,9 @@ pub struct Endpoint {
 
 /// Text that is no address of an endpoint.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is no address: {reason}")]
+#[error("{} is no address: {reason}", shown(.text))]
 pub struct EndpointError {
-    /// The text, without anything that might be a password.
+    /// The text, without anything that might be a key or a password; empty where it may be one altogether.
     pub text: String,
     /// What is wrong with it.
     pub reason: &'static str,
@@ -94,7 +100,15 @@ impl ProviderSettings {
 
     /// A provider at another address.
     pub fn at(name: impl Into<String>, format: WireFormat, endpoint: Endpoint, key: Key) -> Self {
-        Self { name: name.into(), format, endpoint, key, models: BTreeMap::new(), marks_cache: true }
+        Self {
+            name: name.into(),
+            format,
+            endpoint,
+            key,
+            models: BTreeMap::new(),
+            marks_cache: true,
+            idle: IDLE,
+        }
     }
 
     /// A model's context window: what the user states, else the table's.
@@ -121,11 +135,10 @@ impl Endpoint {
     pub fn parse(text: &str) -> Result<Self, EndpointError> {
         let fail = |reason| EndpointError { text: without_secrets(text), reason };
         let trimmed = text.trim().trim_end_matches('/');
-        let base: Uri = trimmed.parse().map_err(|_| fail("it cannot be read"))?;
-        match base.scheme_str() {
-            Some("http" | "https") => {}
-            _ => return Err(fail("it must begin with https:// or http://")),
+        if !trimmed.starts_with("https://") && !trimmed.starts_with("http://") {
+            return Err(fail("it must begin with https:// or http://"));
         }
+        let base: Uri = trimmed.parse().map_err(|_| fail("it cannot be read"))?;
         let authority = base.authority().map_or("", |authority| authority.as_str());
         if authority.contains('@') {
             return Err(fail("a name or password does not belong into it"));
@@ -193,9 +206,14 @@ impl fmt::Debug for Endpoint {
     }
 }
 
-/// An address without the places where keys and passwords stand: before an `@` and behind a `?`.
+fn shown(text: &str) -> String {
+    if text.is_empty() { "what stands there".into() } else { format!("{text:?}") }
+}
+
+/// An address without the places where keys and passwords stand: before an `@` and behind a `?`. What does not begin as
+/// an address does may be a key in the wrong place.
 fn without_secrets(text: &str) -> String {
-    let start = text.find("://").map_or(0, |scheme| scheme + 3);
+    let Some(start) = text.find("://").map(|scheme| scheme + 3) else { return String::new() };
     let (start, rest) = text.split_at(start);
     let rest = match rest.rsplit_once('@') {
         Some((_, host)) => format!("…@{host}"),
@@ -254,9 +272,9 @@ mod tests {
         for (text, shown) in [
             ("https://x.test/v1?key=secret", "https://x.test/v1?…"),
             ("https://me:secret@x.test/v1", "https://…@x.test/v1"),
-            ("me:secret@x.test/v1", "…@x.test/v1"),
+            ("me:secret@x.test/v1", ""),
+            ("sk-secret", ""),
             ("ftp://me:sec?ret@x?key=secret", "ftp://…@x?…"),
-            ("localhost:1", "localhost:1"),
         ] {
             assert_eq!(Endpoint::parse(text).expect_err(text).text, shown);
         }

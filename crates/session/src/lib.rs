@@ -79,9 +79,10 @@ pub use event::{Event, Warning};
 pub use format::Format;
 pub use info::{Question, SessionInfo, Skipped};
 pub use log::{
-    Compaction, CompactionReport, CompactionTokens, Durability, Entry, EntryKind, FragmentContent,
-    HostRecord, Log, LogError, LogHealth, Mask, Masking, NewSession, PinChange, RecordedCompaction,
-    RecordedFragment, Recovery, Replay, Rewrite, RewriteKind, RewriteState, SessionKind, Setup,
+    Compaction, CompactionReport, CompactionState, CompactionTokens, Durability, Entry, EntryKind,
+    FragmentContent, HostRecord, Log, LogError, LogHealth, Mask, Masking, NewSession, PinChange,
+    RecordedCompaction, RecordedFragment, RecordedWait, Recovery, Replay, Rewrite, RewriteKind, RewriteState,
+    SessionKind, Setup,
 };
 pub use read::{Session, SideChain, read, read_session, read_session_watched};
 pub use store::{

@@ -77,9 +77,6 @@ enum Include {
 }
 
 impl GrepSearch {
-    /// Names under which older sessions and models know the tool.
-    pub const ALIASES: &[&str] = &["search_file_content"];
-
     /// Searches the files inside of `roots`, past what the ignore files hide that count.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
         Self { roots, ignoring }

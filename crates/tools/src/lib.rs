@@ -5,6 +5,21 @@
 //!
 //! All paths are taken through [`Roots`]: whatever a model writes, nothing outside the workspace is read or changed. The crate
 //! decides nothing about permission, records nothing and shortens nothing; that is the agent's.
+//!
+//! ```
+//! use longhaul_tools::{Preview, Roots, Tool, WriteFile};
+//! use serde_json::json;
+//!
+//! let folder = tempfile::tempdir()?;
+//! let roots = Roots::new(folder.path(), &[])?;
+//! let tool = WriteFile::new(roots);
+//!
+//! let preview = tool.preview(&json!({"file_path": "notes.md", "content": "# Notes\n"}));
+//! assert!(matches!(preview, Ok(Preview::Change { diff, .. }) if diff.ends_with("+# Notes\n")));
+//! let outside = tool.preview(&json!({"file_path": "../notes.md", "content": ""}));
+//! assert!(outside.is_err_and(|why| why.contains("outside of the workspace")));
+//! # Ok::<(), std::io::Error>(())
+//! ```
 
 mod arguments;
 mod blocking;

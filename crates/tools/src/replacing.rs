@@ -9,8 +9,8 @@ use crate::text::{with_endings_of, with_line_feeds};
 /// How many places of one text are told.
 const MOST_TOLD: usize = 20;
 
-/// From how many places on it does not matter how many more there are.
-const MANY: usize = 1_000;
+/// From how many places on it does not matter how many more there are: each costs as much as the piece is long.
+const MANY: usize = 100;
 
 /// How many lines are compared with the one that was not found.
 const MOST_COMPARED: usize = 20_000;
@@ -307,8 +307,8 @@ mod tests {
             "old_string is there 2 times instead of 3: at lines 1, 2; set expected_replacements to what you mean",
         );
         let many = replace_text(&"x\n".repeat(5_000), "x", "y", ONCE).unwrap_err();
-        assert!(matches!(&many, Mismatch::Count { found: 1_000, lines, .. } if lines.len() == 20));
-        assert!(many.to_string().contains("at least 1000 times") && many.to_string().contains(" and more;"));
+        assert!(matches!(&many, Mismatch::Count { found: 100, lines, .. } if lines.len() == 20));
+        assert!(many.to_string().contains("at least 100 times") && many.to_string().contains(" and more;"));
     }
 
     #[test]
@@ -342,13 +342,13 @@ mod tests {
     proptest! {
         #[test]
         fn a_unique_piece_alone_is_changed(
-            before in "[ab\r\n ]{0,40}",
+            // A carriage return at its end would become part of a line end.
+            before in "([ab\r\n ]{0,40}[ab\n ])?",
             old in "[ab\n]{0,6}~[ab\n]{0,6}",
             after in "[ab\r\n ]{0,40}",
             new in "[ab~\n]{0,12}",
         ) {
-            // A carriage return at the end would become part of a line end.
-            prop_assume!(!before.ends_with('\r') && old != new);
+            prop_assume!(old != new);
             let text = format!("{before}{old}{after}");
             let replaced = replace_text(&text, &old, &new, ONCE).expect("it is there once");
             let middle = replaced.text.strip_prefix(&before).and_then(|rest| rest.strip_suffix(&after));

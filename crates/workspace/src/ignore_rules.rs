@@ -141,7 +141,9 @@ impl IgnoreRules {
     /// The rules of Git that hold in `folder`, where `above` hold in the one above it.
     pub fn enter(&self, folder: &Path, above: &GitChain) -> GitChain {
         let file = folder.join(".gitignore");
-        if self.git.is_none() || !file.is_file() {
+        // As with Git, a link does not count: what it leads to need not be of the project.
+        let is_there = || file.symlink_metadata().is_ok_and(|found| found.is_file());
+        if self.git.is_none() || !is_there() {
             return above.clone();
         }
         let mut builder = GitignoreBuilder::new(folder);
@@ -214,6 +216,17 @@ mod tests {
         check(&files, &git(), &hidden, &["c", "a/x/c", "d/e", "a/build/x"]);
         check(&files, &Ignoring::default(), &[], &hidden);
         check(&[(".gitignore", "build/\n")], &git(), &[], &["build/x"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_is_no_file_of_git() {
+        let folder = tempfile::tempdir().expect("a folder");
+        fs::create_dir_all(folder.path().join(".git")).expect("made");
+        fs::write(folder.path().join("other"), "x\n").expect("written");
+        std::os::unix::fs::symlink("other", folder.path().join(".gitignore")).expect("linked");
+        let rules = IgnoreRules::load(folder.path(), folder.path(), &git());
+        assert_eq!(rules.hidden_by(&folder.path().join("x"), false), None);
     }
 
     #[test]

@@ -56,5 +56,5 @@ pub use project_id::{Found, Identity, LookUp, Note, ProjectId, Projects, project
 pub use trust::{Decider, Trust, TrustLevel, TrustQuery, TrustRule, TrustedFolders};
 pub use write::{
     Creation, check_replaceable, create_private_atomically, create_private_folder, keep_permissions,
-    may_write_in, write_private_atomically,
+    may_write_in, write_private_atomically, write_private_cache,
 };

@@ -49,6 +49,16 @@ pub enum Creation {
 /// was, unless only the last step failed, making sure that the folder knows its new entry.
 pub fn write_private_atomically(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
     let path = follow_link(path)?;
+    Staged::new(&path, bytes)?.synced()?.replace().and_then(|()| sync_folder(&path))
+}
+
+/// As [`write_private_atomically`], but without waiting for the disk: for what can be made again at any time. A reader
+/// finds the old or the new contents, and after a power failure perhaps none.
+///
+/// # Errors
+/// As [`write_private_atomically`].
+pub fn write_private_cache(path: &Path, bytes: &[u8]) -> Result<(), WorkspaceError> {
+    let path = follow_link(path)?;
     Staged::new(&path, bytes)?.replace()
 }
 
@@ -60,7 +70,7 @@ pub fn create_private_atomically(path: &Path, bytes: &[u8]) -> Result<Creation, 
     if path.symlink_metadata().is_ok() {
         return Ok(Creation::AlreadyThere);
     }
-    Staged::new(path, bytes)?.create()
+    Staged::new(path, bytes)?.synced()?.create()
 }
 
 /// Makes a folder, and those above it, that only the owner can enter. A folder that exists stays as it is.
@@ -115,7 +125,7 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-/// Contents that are safely on the disk, though not yet under their name.
+/// Contents that are written, though not yet under their name.
 struct Staged<'a> {
     path: &'a Path,
     file: NamedTempFile,
@@ -138,15 +148,21 @@ impl<'a> Staged<'a> {
         if let Some(existing) = &existing {
             keep_permissions(file.as_file(), existing).map_err(failed)?;
         }
-        file.as_file().sync_all().map_err(failed)?;
         Ok(Self { path, file })
+    }
+
+    /// The same, safely on the disk.
+    fn synced(self) -> Result<Self, WorkspaceError> {
+        let synced = self.file.as_file().sync_all();
+        synced.map_err(|cause| WorkspaceError::writing(self.path, cause))?;
+        Ok(self)
     }
 
     fn replace(mut self) -> Result<(), WorkspaceError> {
         let mut tries = 1;
         loop {
             match self.file.persist(self.path) {
-                Ok(_) => return sync_folder(self.path),
+                Ok(_) => return Ok(()),
                 Err(error) if tries < MOVE_TRIES && is_passing(&error.error) => {
                     thread::sleep(Duration::from_millis(50 << tries));
                     tries += 1;

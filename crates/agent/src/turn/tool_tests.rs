@@ -397,3 +397,77 @@ fn a_failure_in_the_middle_of_a_loop_keeps_what_ran() {
     assert_eq!(results(&trial).len(), 1);
     trial.check_valid();
 }
+
+/// Calls a tool in every turn, and answers when it has what it wanted.
+struct Worker {
+    turns: std::sync::atomic::AtomicUsize,
+    largest: Mutex<TokenCount>,
+    estimator: longhaul_context::Estimator,
+}
+
+impl longhaul_conversation::Model for Worker {
+    fn stream(&self, request: longhaul_conversation::Request) -> longhaul_conversation::ModelStream<'_> {
+        let faults = longhaul_conversation::find_faults(&request.messages);
+        assert!(faults.is_empty(), "{faults:?}");
+        let all: String = super::trial::texts(&request).concat();
+        assert!(all.contains("Never push to main."), "the rule is gone: {all}");
+        assert!(all.contains("always write tests"), "the other rule is gone: {all}");
+        let declared: String = request
+            .tools
+            .iter()
+            .map(|tool| format!("{} {} {}", tool.name, tool.description, tool.parameters))
+            .collect();
+        let system: String = request.system.iter().filter_map(Part::as_text).collect();
+        let tokens = self.estimator.messages(&request.messages)
+            + self.estimator.text(&declared).tokens()
+            + self.estimator.text(&system).tokens();
+        let mut largest = self.largest.lock().unwrap_or_else(PoisonError::into_inner);
+        *largest = (*largest).max(tokens);
+        drop(largest);
+        let turn = self.turns.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let is_answered = request
+            .messages
+            .last()
+            .is_some_and(|last| last.parts.iter().any(|part| part.as_result().is_some()));
+        let event = match is_answered {
+            true => longhaul_conversation::ResponseEvent::TextDelta(format!(
+                "File {turn} holds what you said: {}",
+                words(turn % 60)
+            )),
+            false => longhaul_conversation::ResponseEvent::Part(call(
+                &format!("c{turn}"),
+                "read_file",
+                json!({"file_path": format!("src/module{}/file{turn}.rs", turn % 17), "says": words(turn % 900)}),
+            )),
+        };
+        let model = ScriptedModel::new([ScriptedReply::events([event])]);
+        let mut stream = model.stream(request);
+        let mut events = Vec::new();
+        let mut context = std::task::Context::from_waker(std::task::Waker::noop());
+        while let std::task::Poll::Ready(Some(event)) = stream.as_mut().poll_next(&mut context) {
+            events.push(event);
+        }
+        drop(stream);
+        Box::pin(futures_util::stream::iter(events))
+    }
+}
+
+/// So many turns, or as many as `LONGHAUL_TURNS` says.
+const TURNS: usize = 60;
+
+#[test]
+fn a_session_of_many_turns_never_outgrows_its_window_and_keeps_its_rules() {
+    let turns = std::env::var("LONGHAUL_TURNS").ok().and_then(|turns| turns.parse().ok()).unwrap_or(TURNS);
+    let (mut trial, _) = trial_with_tools(settings(8_000));
+    let estimator = trial.agent.settings.estimator;
+    let model = Worker { turns: Default::default(), largest: Mutex::default(), estimator };
+    trial.run("Never push to main. And always write tests first. Now look at the first file.", &model);
+    for turn in 1..turns {
+        let end = trial.run(&format!("Now look at file {turn}, please; the last one was fine."), &model);
+        assert_eq!(end, TurnEnd::Finished(FinishReason::Stop), "turn {turn}");
+    }
+    let largest = model.largest.lock().unwrap_or_else(PoisonError::into_inner).0;
+    println!("{turns} turns, the largest request {largest} of 8000 tokens");
+    assert!(largest <= 8_000, "{largest}");
+    trial.check_valid();
+}

@@ -13,7 +13,7 @@ use longhaul_conversation::{
 };
 use longhaul_engine::{BoxFuture, Counter};
 use longhaul_providers::{
-    HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
+    Certificates, HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
 };
 use longhaul_workspace::{TrustQuery, TrustedFolders};
 
@@ -90,6 +90,13 @@ pub(crate) struct ModelOptions {
     pub(crate) ca_file: Option<PathBuf>,
 }
 
+impl ModelOptions {
+    /// Whether nothing of all this was given.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.model.is_none() && self.ca_file.is_none()
+    }
+}
+
 impl<'s> Models<'s> {
     /// The models that settings and environment offer. Nothing is connected yet. `warn` hears what does not count. Whoever
     /// waits for one is told on standard error.
@@ -113,8 +120,11 @@ impl<'s> Models<'s> {
         let proxies = Proxies::from_variables(|name| std::env::var(name).ok()).map_err(|reason| {
             hinted(anyhow!("the proxy cannot be used: {reason}"), "correct or unset that variable")
         })?;
-        let ca_file = ca_file.map(Path::to_path_buf);
-        let client = HttpClient::new(Network { proxies, ca_file, ..Network::default() });
+        let certificates =
+            ca_file.map_or(Ok(Certificates::default()), Certificates::read).map_err(|error| {
+                hinted(error, "name a readable file of certificates in PEM form with --ca-file")
+            })?;
+        let client = HttpClient::new(Network { proxies, certificates, ..Network::default() });
         Ok(Self { providers, client, settings, tell })
     }
 
@@ -166,7 +176,7 @@ impl<'s> Models<'s> {
             return Err(hinted(anyhow!(error.clone()).context("no model is named"), hint));
         }
         chosen.map_err(|error| match asked {
-            Some(_) => error.into(),
+            Some(_) => explained(error),
             // Whoever named no model may not know which one this is.
             None => {
                 let hint = format!("{}, or name another model with -m", error.hint().trim_end_matches('?'));
@@ -174,6 +184,15 @@ impl<'s> Models<'s> {
             }
         })
     }
+}
+
+/// The error, with what to do where nobody is known to have the model.
+pub(crate) fn explained(error: ModelError) -> anyhow::Error {
+    let ModelError::UnknownModel { nearest, .. } = &error else { return error.into() };
+    const OWN: &str =
+        "a server of your own is named by OPENAI_BASE_URL, or by longhaul.providers in settings.json";
+    let hint = if nearest.is_empty() { OWN.to_string() } else { format!("{} {OWN}", error.hint()) };
+    hinted(error, hint)
 }
 
 /// Nobody should wonder why nothing happens.

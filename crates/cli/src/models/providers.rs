@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::anyhow;
 use longhaul_conversation::ModelError;
 use longhaul_providers::{
-    Choice, Endpoint, Key, MicroDollars, ModelSettings, Prices, ProviderSettings, WireFormat, choose,
-    known_prices,
+    CacheWriting, Choice, Endpoint, Key, MicroDollars, ModelSettings, Prices, ProviderSettings, Rates,
+    WireFormat, choose, known_prices,
 };
 
 use crate::failure::hinted;
@@ -70,6 +70,7 @@ impl Providers {
             let mut provider =
                 ProviderSettings::at(vendor.name, format, endpoint, find_key(&keys, &variable));
             provider.models = models_of(stated);
+            provider.idle = stated.idle.unwrap_or(provider.idle);
             all.push(provider);
         }
         for own in stated.iter().filter(|stated| VENDORS.iter().all(|vendor| vendor.name != stated.name)) {
@@ -87,6 +88,7 @@ impl Providers {
             let format = format_of(own).unwrap_or(WireFormat::OpenAi);
             let mut provider = ProviderSettings::at(&own.name, format, endpoint, key);
             provider.models = models_of(own);
+            provider.idle = own.idle.unwrap_or(provider.idle);
             all.push(provider);
         }
         let fallback = fallback(&all, stated, variable("OPENAI_BASE_URL").is_some());
@@ -187,10 +189,11 @@ fn prices_of(model: &StatedModel) -> Option<Prices> {
     if input.is_none() && cached.is_none() && output.is_none() {
         return None;
     }
-    let known = known_prices(&model.name);
+    let known = known_prices(&model.name).map(|known| known.usual);
     let input = input.or(known.map(|known| known.input)).unwrap_or_default();
     let output = output.or(known.map(|known| known.output)).unwrap_or_default();
-    Some(Prices { input, cached, output, long: None })
+    let writing = known.and_then(|known| known.writing).map(|_| CacheWriting::of(input));
+    Some(Prices { usual: Rates { input, cached, writing, output }, long: None })
 }
 
 #[cfg(test)]
@@ -198,6 +201,7 @@ mod tests {
     use super::*;
     use crate::settings::Provenance;
     use longhaul_conversation::TokenCount;
+    use std::time::Duration;
 
     fn stated(name: &str, endpoint: &str) -> StatedProvider {
         let endpoint = (!endpoint.is_empty()).then(|| (endpoint.to_string(), Provenance::Default));
@@ -302,10 +306,20 @@ mod tests {
     }
 
     #[test]
+    fn patience_is_each_providers_own() {
+        let hasty =
+            StatedProvider { idle: Some(Duration::from_secs(7)), ..stated("mine", "http://localhost:1") };
+        let both = providers(&[hasty], &[]);
+        assert_eq!(both.choose("mine/m").expect("known").provider.idle, Duration::from_secs(7));
+        assert_eq!(both.choose("gemini/m").expect("known").provider.idle, Duration::from_secs(180));
+    }
+
+    #[test]
     fn stated_prices_win_over_published_ones() {
         let model = |name: &str, prices| StatedModel { name: name.into(), prices, ..StatedModel::default() };
         let dollars = |model: &StatedModel| {
-            prices_of(model).map(|prices| [prices.input, prices.output].map(MicroDollars::as_dollars))
+            prices_of(model)
+                .map(|prices| [prices.usual.input, prices.usual.output].map(MicroDollars::as_dollars))
         };
         assert_eq!(dollars(&model("gpt-5", [None; 3])), None);
         assert_eq!(dollars(&model("gpt-5", [Some(1.0), None, None])), Some([1.0, 10.0]));

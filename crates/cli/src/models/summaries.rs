@@ -1,9 +1,9 @@
 //! The model that writes snapshots.
 
 use longhaul_engine::{Answered, BoxFuture, ByModel, Offline, Summariser, SummariserKind, Task};
-use longhaul_providers::{Prices, WireFormat, compressor_for};
+use longhaul_providers::{Prices, Rates, WireFormat, compressor_for};
 
-use super::{Chosen, Models};
+use super::{Chosen, Models, explained};
 
 /// The model for snapshots: what was asked for, else that of the settings, else the one of the conversation; Gemini's
 /// models have others that compress for them.
@@ -13,7 +13,7 @@ pub(crate) fn compaction_model(
     session: Option<&str>,
 ) -> anyhow::Result<Chosen> {
     if let Some(named) = asked.or(models.settings.compaction_model()) {
-        return Ok(models.choose(named)?);
+        return models.choose(named).map_err(explained);
     }
     let own = models.choose_for_talk(None, session)?;
     if own.http.provider().format != WireFormat::Gemini {
@@ -23,15 +23,18 @@ pub(crate) fn compaction_model(
     if compressor == own.name {
         return Ok(own);
     }
-    Ok(models.choose(&format!("{}/{compressor}", own.provider()))?)
+    models.choose(&format!("{}/{compressor}", own.provider())).map_err(explained)
 }
 
 /// A summariser that asks this model and knows what it costs.
 pub(crate) fn priced(chosen: &Chosen) -> ByModel<'_> {
-    let prices = chosen.prices.map(|Prices { input, cached, output, .. }| longhaul_engine::Prices {
-        input: input.as_dollars(),
-        cached: cached.unwrap_or(input).as_dollars(),
-        output: output.as_dollars(),
+    let prices = chosen.prices.map(|Prices { usual: Rates { input, cached, writing, output }, .. }| {
+        longhaul_engine::Prices {
+            input: input.as_dollars(),
+            cached: cached.unwrap_or(input).as_dollars(),
+            written: writing.map_or(input, |writing| writing.minutes).as_dollars(),
+            output: output.as_dollars(),
+        }
     });
     ByModel { prices, ..ByModel::new(&chosen.http, &chosen.name, chosen.window) }
 }

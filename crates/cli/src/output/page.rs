@@ -1,6 +1,6 @@
 //! A page of text for people, built from top to bottom.
 
-use super::{Screen, bar, fit, pad, pad_left, thousands};
+use super::{Screen, bar, fit, pad, pad_left, thousands, wrapped};
 
 /// A page of text for people, built from top to bottom.
 pub(crate) struct Page {
@@ -87,11 +87,31 @@ impl Page {
         self.line(&line);
     }
 
+    /// A warning below its heading, on as many lines as it takes.
+    pub(crate) fn warning(&mut self, text: &str) {
+        for (place, line) in wrapped(text, self.screen.width.saturating_sub(4)).iter().enumerate() {
+            let indent = if place == 0 { "  " } else { "    " };
+            self.line(&self.screen.warning(&format!("{indent}{line}")));
+        }
+    }
+
     /// How many of `count` things are not listed.
     pub(crate) fn more(&mut self, count: usize, listed: usize, what: &str) {
         if count > listed {
             let line = format!("  and {} more {what}; --json lists all", thousands((count - listed) as u64));
             self.line(&self.screen.faint(&line));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_warning_takes_as_many_lines_as_it_needs() {
+        let mut page = Page::new(Screen { width: 20, ..Screen::of_stdout(crate::args::Color::Never) });
+        page.warning("line 2: broken JSON at column 7; skipped");
+        assert_eq!(page.into_text(), "  line 2: broken\n    JSON at column\n    7; skipped\n");
     }
 }

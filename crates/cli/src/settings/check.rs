@@ -114,6 +114,10 @@ fn wrong_value(steps: &[&str], node: &Node, expected: String, example: String) -
     let key = if steps.is_empty() { "the file".into() } else { dotted(steps) };
     let found = match &node.content {
         Content::Object(_) => "an object".into(),
+        // What stands there in the place of something else may well be a key.
+        Content::Plain(Value::String(_)) if steps.starts_with(&["longhaul", "providers"]) => {
+            "this text".into()
+        }
         Content::Plain(value) => kind::describe(value),
     };
     let example = match steps.last() {
@@ -271,6 +275,20 @@ mod tests {
             "\"verify\": \"coverage\"",
         );
         check_wrong("{\"hooks\": true}", "line 1: hooks must be an object, not true", "\"hooks\": {}");
+    }
+
+    #[test]
+    fn what_stands_among_providers_is_not_repeated() {
+        check_wrong(
+            "{\"longhaul\": {\"providers\": {\"mine\": \"my-own-key\"}}}",
+            "line 1: longhaul.providers.mine must be an object, not this text",
+            "\"mine\": {\"format\": \"gemini\"}",
+        );
+        check_wrong(
+            "{\"longhaul\": {\"providers\": {\"mine\": {\"format\": \"my-own-key\"}}}}",
+            "line 1: longhaul.providers.mine.format must be \"gemini\", \"openai\" or \"anthropic\", not this text",
+            "\"format\": \"gemini\"",
+        );
     }
 
     #[test]

@@ -73,7 +73,7 @@ pub(crate) const OURS: &[Key] = &[
         "longhaul.compaction.maxTokens",
         Kind::Tokens,
         "none",
-        "What models may be asked for snapshots in one session, in tokens read and written; then they are written offline.",
+        "What models may be asked for snapshots in one session, however often it is resumed, in tokens read and written; then they are written offline.",
     ),
     key("longhaul.compaction.maxCost", Kind::Price, "none", "The same in dollars, where prices are known."),
     key(
@@ -111,6 +111,12 @@ pub(crate) const OURS: &[Key] = &[
         Kind::Text,
         "the vendor's, else the name with `_API_KEY`",
         "The environment variable that holds the key; an endpoint on this machine needs none.",
+    ),
+    key(
+        "longhaul.providers.*.idleSeconds",
+        Kind::Seconds,
+        "180",
+        "How long nothing may arrive before a call counts as failed; models may think before they say anything.",
     ),
     key(
         "longhaul.providers.*.models.*.window",

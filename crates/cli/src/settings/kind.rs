@@ -1,5 +1,7 @@
 //! What values a key can take, and how they are read.
 
+use std::time::Duration;
+
 use longhaul_context::{Threshold, parse_token_count};
 use longhaul_conversation::TokenCount;
 use serde_json::Value;
@@ -39,6 +41,8 @@ pub(crate) enum Kind {
     Weight,
     /// An amount of dollars, of at least 0.
     Price,
+    /// A number of seconds, of at least 1 and up to a day.
+    Seconds,
 }
 
 impl Kind {
@@ -63,6 +67,7 @@ impl Kind {
             }
             Self::Weight => "a number above 0 and up to 10",
             Self::Price => "a number of dollars (2.5)",
+            Self::Seconds => "a number of seconds from 1 to 86400 (180)",
         };
         words.to_string()
     }
@@ -84,6 +89,7 @@ impl Kind {
             Self::ThresholdsByModel => r#"{"gemini-*": 0.7}"#,
             Self::Weight => "1.3",
             Self::Price => "2.5",
+            Self::Seconds => "180",
         };
         example.to_string()
     }
@@ -107,6 +113,7 @@ impl Kind {
             Self::Tokens => tokens(value).is_some(),
             Self::Weight => weight(value).is_some(),
             Self::Price => price(value).is_some(),
+            Self::Seconds => seconds(value).is_some(),
         }
     }
 }
@@ -164,6 +171,11 @@ pub(super) fn tokens(value: &Value) -> Option<TokenCount> {
 /// Reads an amount of dollars.
 pub(super) fn price(value: &Value) -> Option<f64> {
     value.as_f64().filter(|dollars| (0.0..=1e6).contains(dollars))
+}
+
+/// Reads a number of seconds.
+pub(super) fn seconds(value: &Value) -> Option<Duration> {
+    value.as_f64().filter(|seconds| (1.0..=86_400.0).contains(seconds)).map(Duration::from_secs_f64)
 }
 
 /// Reads the weight of a character.
@@ -231,6 +243,7 @@ mod tests {
             &json!([0, -1, 0.5, 1e300, "0", "4 k?", "-4"]),
         );
         check(Kind::Weight, &json!([1.3, 10]), &json!([0, -1, 11, "1.3"]));
+        check(Kind::Seconds, &json!([1, 2.5, 86_400]), &json!([0, 0.5, -1, 1e9, "60"]));
         check(Kind::Price, &json!([0, 0.05, 12]), &json!([-0.1, 1e9, "$2", true]));
     }
 
@@ -250,6 +263,7 @@ mod tests {
             Kind::Tokens,
             Kind::Weight,
             Kind::Price,
+            Kind::Seconds,
         ];
         for kind in kinds {
             let example: Value = serde_json::from_str(&kind.example()).unwrap();

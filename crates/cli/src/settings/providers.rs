@@ -1,5 +1,7 @@
 //! What the settings say about providers.
 
+use std::time::Duration;
+
 use longhaul_conversation::TokenCount;
 use serde_json::Value;
 
@@ -18,6 +20,8 @@ pub(crate) struct StatedProvider {
     pub(crate) endpoint: Option<(String, Provenance)>,
     /// The variable that holds its key.
     pub(crate) key_variable: Option<String>,
+    /// How long nothing may arrive before a call counts as failed.
+    pub(crate) idle: Option<Duration>,
     /// Its models.
     pub(crate) models: Vec<StatedModel>,
 }
@@ -56,6 +60,7 @@ impl Settings {
             format: text("format"),
             endpoint,
             key_variable: text("keyVariable"),
+            idle: self.value(&steps(&["idleSeconds"])).and_then(kind::seconds),
             models: models.collect(),
         }
     }

@@ -1,6 +1,6 @@
 //! Models answer, in three formats, and the answer is printed in three.
 
-use longhaul_testkit::fake_provider::gemini;
+use longhaul_testkit::fake_provider::{Reply, gemini};
 use serde_json::{Value, json};
 
 use crate::support::{Desk, KEY, Wire, lines, text, types};
@@ -192,6 +192,31 @@ fn a_busy_model_is_asked_again_and_that_is_told() {
     assert!(
         text(&output.stderr).contains("the model is busy") && text(&output.stderr).contains("trying again")
     );
+}
+
+#[test]
+fn an_empty_stream_is_asked_for_again() {
+    for wire in Wire::ALL {
+        let empty = Reply::events(Vec::<String>::new());
+        let desk = Desk::new(wire, [empty, wire.texts(&["Yes."])]);
+        let output = desk.say(&["-p", "hi"]);
+        let said = text(&output.stderr);
+        assert_eq!(text(&output.stdout), "Yes.\n", "{wire:?}: {said}");
+        assert!(said.contains("it was empty; trying again"), "{wire:?}: {said}");
+        assert_eq!(desk.server.requests().len(), 2);
+    }
+}
+
+#[test]
+fn a_proxy_is_gone_through() {
+    let mut desk = Desk::new(Wire::OpenAi, [Wire::OpenAi.texts(&["Yes."])]);
+    desk.set("OPENAI_BASE_URL", "http://model.test/v1");
+    let proxy = desk.server.url().replace("http://", "http://me:sec/ret@");
+    desk.set("http_proxy", &proxy);
+    assert_eq!(desk.answer(&["-p", "hi"]), "Yes.\n");
+    let [request] = desk.server.requests().try_into().expect("one request");
+    assert_eq!(request.target, "http://model.test/v1/chat/completions");
+    assert_eq!(request.header("proxy-authorization"), Some("Basic bWU6c2VjL3JldA=="));
 }
 
 #[test]

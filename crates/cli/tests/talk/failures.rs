@@ -70,6 +70,13 @@ fn an_unknown_model_is_not_asked_for() {
     let output = desk.run(&["-m", "zzz", "-p", "hi"]);
     assert!(text(&output.stderr).contains("there is no model \"zzz\""), "{}", text(&output.stderr));
     assert!(desk.sessions().is_empty());
+    for arguments in [
+        &["-p", "hi", "-m", "llama3"][..],
+        &["eval", "nothing.json", "--summariser", "model", "-m", "llama3"],
+    ] {
+        let said = text(&desk.run(arguments).stderr);
+        assert!(said.contains("OPENAI_BASE_URL") && said.contains("longhaul.providers"), "{said}");
+    }
 }
 
 #[test]
@@ -88,11 +95,46 @@ fn a_host_that_is_not_there_is_named() {
 #[test]
 fn an_answer_that_breaks_off_is_kept() {
     let cut = gemini::texts(&["Hel", "lo."]).only(1, Step::Cut);
-    let desk = Desk::gemini([cut]);
+    let refused = gemini::error(400, "INVALID_ARGUMENT", "no", &json!([]));
+    let desk = Desk::gemini([cut, refused]);
     let output = desk.say(&["-p", "hi"]);
     assert_eq!((output.status.code(), text(&output.stdout)), (Some(1), "Hel\n".to_string()));
-    assert!(text(&output.stderr).contains("the answer broke off"), "{}", text(&output.stderr));
+    let said = text(&output.stderr);
+    assert!(said.contains("the answer broke off") && said.contains("is kept in the session"), "{said}");
     assert!(desk.session().contains("Hel"));
+    let output = desk.say(&["-p", "hi", "--output-format", "json"]);
+    let result: Value = serde_json::from_slice(&output.stdout).expect("one object");
+    assert!(result["error"]["hint"].as_str().is_some_and(|hint| !hint.contains("kept")), "{result}");
+}
+
+#[test]
+fn a_stream_that_stalls_is_not_waited_for_forever() {
+    let stalls = gemini::texts(&["Hel", "lo."]).only(1, Step::Stall);
+    let desk = Desk::gemini([stalls]);
+    desk.settings(r#"{"longhaul": {"providers": {"gemini": {"idleSeconds": 1}}}}"#);
+    desk.check_fails(&["-p", "hi"], &["the answer broke off: nothing arrived for 1 s", "is kept"]);
+}
+
+#[test]
+fn a_key_in_the_wrong_place_is_not_repeated() {
+    let mut desk = Desk::gemini([]);
+    for wrong in [
+        r#""gemini": "KEY""#,
+        r#""gemini": {"format": "KEY"}"#,
+        r#""gemini": {"endpoint": "KEY"}"#,
+        r#""gemini": {"keyVariable": "KEY"}"#,
+        r#""gemini": {"idleSeconds": "KEY"}"#,
+        r#""gemini": {"models": {"flash": {"window": "KEY"}}}"#,
+    ] {
+        let providers = wrong.replace("KEY", "my-homemade-secret");
+        desk.set("GOOGLE_GEMINI_BASE_URL", "");
+        desk.settings(&format!(r#"{{"longhaul": {{"providers": {{{providers}}}}}}}"#));
+        let output = desk.run(&["-p", "hi"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{wrong}: {said}");
+        assert!(said.contains("longhaul") || said.contains("settings.json"), "{wrong}: {said}");
+        assert!(!said.contains("homemade"), "{wrong}: {said}");
+    }
 }
 
 #[test]

@@ -2,9 +2,12 @@
 
 mod answers;
 mod failures;
+mod keeping;
 mod resuming;
 mod room;
+mod secure;
 mod stopping;
 mod support;
 #[cfg(unix)]
 mod tools;
+mod unrecorded;

@@ -126,6 +126,28 @@ fn compress_and_eval_ask_a_model() {
 }
 
 #[test]
+fn an_answer_without_a_snapshot_is_told_once() {
+    let desk = Desk::gemini([gemini::text("<scratchpad>I would rather not.</scratchpad>")]);
+    let contents: Vec<Value> = (0..20)
+        .map(|turn| json!({"role": if turn % 2 == 0 { "user" } else { "model" }, "parts": [{"text": words(200)}]}))
+        .collect();
+    desk.write("work/in.json", &json!({"contents": contents}).to_string());
+    let output = desk.run(&["compress", "in.json", "--force", "--summariser", "model", "-m", "flash"]);
+    let all = text(&output.stderr) + &text(&output.stdout);
+    assert!(output.status.success(), "{all}");
+    assert_eq!(all.matches("the model's answer holds no snapshot").count(), 1, "{all}");
+    assert!(!all.contains("is empty"), "{all}");
+    // So it is while one talks.
+    let replies = [gemini::text(&words(900)), gemini::text("<scratchpad>No."), gemini::text("Fine.")];
+    let desk = desk_with_window(6_000, r#""compaction": {"model": "flash"}"#, replies);
+    desk.answer(&["-p", "Recite."]);
+    let output = desk.say(&["-p", &words(400), "--resume"]);
+    let said = text(&output.stderr);
+    assert_eq!(text(&output.stdout), "Fine.\n", "{said}");
+    assert_eq!(said.matches("the model's answer holds no snapshot").count(), 1, "{said}");
+}
+
+#[test]
 fn a_compaction_is_taken_back_once_by_the_beginning_of_its_id() {
     let answers = (0..5).map(|turn| gemini::text(&format!("Answer {turn}. {}", words(250))));
     let desk = desk_with_window(6_000, OFFLINE, answers);

@@ -1,4 +1,4 @@
-//! Ctrl-C stops, and leaves everything in order.
+//! Ctrl-C stops, as does a request to end, and leaves everything in order.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Read};
@@ -11,7 +11,11 @@ use crate::support::{Desk, lines, text, words};
 
 /// Presses Ctrl-C.
 fn interrupt(child: &Child) {
-    let done = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill runs");
+    signal(child, "-INT");
+}
+
+fn signal(child: &Child, signal: &str) {
+    let done = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("kill runs");
     assert!(done.success());
 }
 
@@ -36,6 +40,22 @@ fn an_answer_under_way_is_cut_short_and_kept() {
     desk.check_no_key(&output);
     assert_eq!(desk.answer(&["--resume", "-p", "Go on."]), "Hello to you.\n");
     assert_eq!(desk.last_said(), ["hi", "Hel\n", "Go on."]);
+}
+
+#[test]
+fn a_request_to_end_is_heard() {
+    let stalls = gemini::texts(&["Hel\n", "lo."]).only(1, Step::Stall);
+    let desk = Desk::gemini([stalls, gemini::text("Hello to you.")]);
+    let mut child = desk.start(&["-p", "hi"]);
+    let mut first = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+    stdout.read_line(&mut first).expect("it prints");
+    signal(&child, "-TERM");
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(143), "cancelled\n"));
+    assert_eq!(desk.answer(&["--resume", "-p", "Go on."]), "Hello to you.\n");
+    assert_eq!(desk.last_said(), ["hi", "Hel\n", "Go on."]);
+    assert!(desk.run(&["inspect", "latest"]).status.success());
 }
 
 #[test]

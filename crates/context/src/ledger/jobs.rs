@@ -49,9 +49,14 @@ impl Ledger {
             || text.contains("No shell found")
             || text.contains("not found with ID");
         let status = tag(text, "status").or_else(|| {
-            let ended =
-                tail(text, 400).contains("exited with code") || head(text, 400).contains("exited with code");
-            ended.then_some("completed")
+            let says = |words| tail(text, 400).contains(words) || head(text, 400).contains(words);
+            if says("exited with code") {
+                Some("completed")
+            } else if head(text, 400).starts_with("Command was ended by signal") {
+                Some("failed")
+            } else {
+                head(text, 400).starts_with("Command was stopped").then_some("stopped")
+            }
         });
         let outcome = match (stops, status) {
             (true, _) if answer.outcome != WorkOutcome::Failed => Some(WorkOutcome::Cancelled),
@@ -96,18 +101,24 @@ impl Ledger {
     }
 }
 
+/// How our own shell says under which name a command goes on.
+const AS_A_JOB: &str = "Running in the background as ";
+
 /// The id under which a shell says that a command goes on by itself.
 pub(super) fn background_handle(text: &str) -> Option<String> {
     let start = head(text, 400);
     word_after(
         start,
         &[
+            AS_A_JOB,
             "running in background with ID: ",
             "running with session ID ",
             "Background process started with PID ",
             "session ID ",
         ],
     )
+    // What a command left running is told at the end, by its name or by its number.
+    .or_else(|| word_after(tail(text, 400), &[AS_A_JOB]))
     .or_else(|| {
         let line = tail(text, 400).lines().rev().find_map(|line| line.strip_prefix("Background PIDs: "))?;
         line.split([',', ' ']).next().filter(|pid| pid.parse::<u32>().is_ok()).map(str::to_string)

@@ -167,6 +167,33 @@ fn claude_code() {
 }
 
 #[test]
+fn jobs_of_our_own_shell() {
+    let start = |command: &str| json!({"command": command, "is_background": true});
+    let job = |name: &str| json!({ "job": name });
+    check(
+        &[
+            (
+                "run_shell_command",
+                start("npm run dev"),
+                "Running in the background as job-1 (PID 7). Its output so far:\nup",
+            ),
+            ("run_shell_command", start("a"), "Running in the background as job-2 (PID 8)."),
+            ("run_shell_command", start("b"), "Running in the background as job-3 (PID 9)."),
+            (
+                "run_shell_command",
+                json!({"command": "c &"}),
+                "x\nExit code: 0\nBackground PIDs: 10\nRunning in the background as job-4.",
+            ),
+            ("read_job_output", job("job-1"), "Command is running for 5 s (job-1: npm run dev). Output:\nup"),
+            ("read_job_output", job("job-2"), "Command exited with code 1 (job-2: a). No output."),
+            ("read_job_output", job("job-3"), "Command was ended by signal 9 (KILL) (job-3: b). No output."),
+            ("stop_job", job("job-4"), "Command was stopped (job-4: c &). No output."),
+        ],
+        "background command running (job-1): npm run dev",
+    );
+}
+
+#[test]
 fn codex() {
     let patch = "*** Begin Patch\n*** Update File: a.rs\n@@\n-x\n+y\n*** End Patch";
     check_one("apply_patch", json!({"input": patch}), "Success", "a.rs modified (+1 -1)");

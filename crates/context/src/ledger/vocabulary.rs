@@ -72,7 +72,7 @@ pub(super) const COMMAND: &[&str] = &["command", "cmd", "commands", "script", "b
 pub(super) const PATCH: &[&str] = &["patch", "input", "diff", "patchText"];
 /// Names under which jobs go.
 const JOB: &[&str] =
-    &["bash_id", "shell_id", "task_id", "agent_id", "agentId", "session_id", "id", "job_id", "pid"];
+    &["bash_id", "shell_id", "task_id", "agent_id", "agentId", "session_id", "id", "job_id", "job", "pid"];
 /// What a sub-agent is told, the shortest first.
 const TASK: &[&str] = &["description", "title", "objective", "task", "prompt", "query", "message", "context"];
 
@@ -194,11 +194,20 @@ const TOOLS: &[(&[&str], Tool)] = &[
         Tool { does: Does::Agent, argument: TASK },
     ),
     (
-        &["bashoutput", "taskoutput", "agentoutput", "agentoutputtool", "writestdin", "waitagent", "wait"],
+        &[
+            "bashoutput",
+            "readjoboutput",
+            "taskoutput",
+            "agentoutput",
+            "agentoutputtool",
+            "writestdin",
+            "waitagent",
+            "wait",
+        ],
         Tool { does: Does::AskJob, argument: JOB },
     ),
     (
-        &["killshell", "killbash", "taskstop", "stopagent", "closeagent"],
+        &["killshell", "killbash", "stopjob", "taskstop", "stopagent", "closeagent"],
         Tool { does: Does::StopJob, argument: JOB },
     ),
     (
@@ -257,6 +266,8 @@ mod tests {
             ("execute_bash", Does::LastingShell),
             ("write_todos", Does::Plan),
             ("KillShell", Does::StopJob),
+            ("read_job_output", Does::AskJob),
+            ("stop_job", Does::StopJob),
         ] {
             assert_eq!(find_tool(name).map(|tool| tool.does), Some(does), "{name}");
         }

@@ -145,7 +145,7 @@ fn check_fallback(reply: &ScriptedReply, reason: &str) {
 fn whatever_a_model_does_the_pass_is_finished() {
     check_fallback(&refused(), "refused the request");
     check_fallback(&ScriptedReply::text(" \n"), "empty");
-    check_fallback(&ScriptedReply::text("<scratchpad>hm"), "empty");
+    check_fallback(&ScriptedReply::text("<scratchpad>hm"), "no snapshot");
     check_fallback(&finished(ANSWER, FinishReason::Length), "cut off");
     check_fallback(&finished(ANSWER, FinishReason::Filtered), "withheld");
     check_fallback(&finished(ANSWER, FinishReason::Other("RECITATION".into())), "RECITATION");
@@ -283,7 +283,7 @@ fn caps_end_the_spending() {
         caps: SpendCaps { tokens: tokens.map(TokenCount), money },
         ..Settings::default()
     };
-    let prices = Some(Prices { input: 1.0, cached: 0.1, output: 4.0 });
+    let prices = Some(Prices { input: 1.0, cached: 0.1, written: 1.0, output: 4.0 });
     let check = |settings: Settings, spent: f64, calls: usize| {
         let scripted = always(&ScriptedReply::text(ANSWER));
         let mut trial = Trial::new(work(12, 3_000), 16_000).with(settings).forced();

@@ -1,13 +1,14 @@
-//! What a pass and the host's state look like in the log, and back.
+//! What a pass, its state and the host's look like in the log, and back.
 
 use longhaul_context::{Replacement, Rung, Status, apply_replacements};
 use longhaul_conversation::{Message, Origin, Part};
 use longhaul_session::{
-    Compaction, CompactionReport, CompactionTokens, EntryKind, HostRecord, Mask, Masking,
+    Compaction, CompactionReport, CompactionState, CompactionTokens, EntryKind, HostRecord, Mask, Masking,
+    RecordedWait, Replay, Rewrite, RewriteKind, RewriteState,
 };
 
 use crate::outcome::Outcome;
-use crate::{HostJob, HostState};
+use crate::{HostJob, HostState, Latch, Spend, State, Wait};
 
 /// The record of a pass over these messages; nothing if they stay as they are.
 pub(super) fn compaction_entry(outcome: &Outcome, messages: &[Message]) -> Option<EntryKind> {
@@ -75,6 +76,52 @@ pub(super) fn read_host(record: &HostRecord) -> HostState {
         plan: record.plan.clone(),
         memory: Vec::new(),
     }
+}
+
+impl State {
+    /// What a session remembers of its compactions: the same as if it had never been closed.
+    pub fn recorded_in(replay: &Replay) -> Self {
+        let recorded = replay.state().cloned().unwrap_or_default();
+        let CompactionState { latched, failures, attempts, calls, tokens, money, wait } = recorded;
+        Self {
+            latch: if latched { Latch::Set } else { Latch::Clear },
+            failures,
+            attempts,
+            spend: Spend { calls, tokens, money },
+            wait: match wait {
+                Some(RecordedWait::Nothing) => Wait::Nothing,
+                Some(RecordedWait::Growth { since }) => Wait::Growth { since },
+                Some(RecordedWait::Overflow) => Wait::Overflow,
+                None => wait_after(replay.rewrites()),
+            },
+        }
+    }
+}
+
+impl From<&State> for CompactionState {
+    fn from(state: &State) -> Self {
+        let State { latch, failures, attempts, spend: Spend { calls, tokens, money }, wait } = *state;
+        let wait = match wait {
+            Wait::Nothing => RecordedWait::Nothing,
+            Wait::Growth { since } => RecordedWait::Growth { since },
+            Wait::Overflow => RecordedWait::Overflow,
+        };
+        let latched = latch == Latch::Set;
+        Self { latched, failures, attempts, calls, tokens, money, wait: Some(wait) }
+    }
+}
+
+/// What the next automatic pass waits for after these.
+fn wait_after(rewrites: &[Rewrite]) -> Wait {
+    if rewrites.last().is_some_and(|last| last.state == RewriteState::Undone) {
+        return Wait::Overflow;
+    }
+    let active = rewrites.iter().filter(|rewrite| rewrite.state == RewriteState::Active);
+    let mut compactions = active.filter_map(|rewrite| match &rewrite.kind {
+        RewriteKind::Compaction(compaction) => Some(compaction.report.tokens.after),
+        RewriteKind::Mask(_) => None,
+    });
+    compactions.next_back().map_or(Wait::Nothing, |since| Wait::Growth { since })
 }
 
 /// Whether a person said this in one of the messages.

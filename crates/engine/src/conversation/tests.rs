@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::summarise::{Offline, Summariser};
 use crate::trials::{ANSWER, MemoryFiles, RULES, Slow, Trip, block_on, by_model, user, work};
-use crate::{Counting, Verify, Wait};
+use crate::{Counting, Latch, Verify, Wait};
 
 /// A session in a folder of its own.
 struct Desk {
@@ -113,6 +113,19 @@ impl Desk {
         self.conversation.undo(None, Timestamp::from_millis(3_000), &events)
     }
 
+    /// Another process goes on with the session.
+    fn reopen(&mut self) {
+        let path = self.conversation.log().path().to_path_buf();
+        let elsewhere = self._folder.path().join("elsewhere");
+        let other = NewSession { id: "other".into(), ..new_session() };
+        let other = Conversation::create(&elsewhere, &other, Estimator::default());
+        // The log is closed before it is opened again.
+        drop(std::mem::replace(&mut self.conversation, other.expect("a session")));
+        let opened = Conversation::open(&path, &new_session(), Estimator::default());
+        self.conversation = opened.expect("it opens");
+        fs::remove_dir_all(elsewhere).expect("it is there");
+    }
+
     fn shown(&self) -> Vec<Message> {
         self.conversation.transcript().messages().to_vec()
     }
@@ -126,6 +139,7 @@ impl Desk {
     fn check_same(&self) {
         let replay = Replay::read(self.bytes().as_slice()).expect("it can be read");
         assert_eq!(replay.transcript().messages(), self.shown());
+        assert_eq!(State::recorded_in(&replay), *self.conversation.state());
         let sizes = self.shown().iter().map(|message| self.conversation.estimator.message(message)).sum();
         assert_eq!(self.conversation.gauge.tokens(), longhaul_context::Estimate::tokens(sizes));
     }
@@ -216,6 +230,51 @@ fn a_session_that_goes_on_waits_for_what_it_waited_for() {
     let opened = Conversation::open(&path, &new_session(), Estimator::default()).expect("it opens");
     assert_eq!(opened.state().wait, wait);
     drop(folder);
+}
+
+#[test]
+fn failures_and_what_was_spent_outlast_the_process() {
+    let mut desk = Desk::new(12_000);
+    let scripted = ScriptedModel::new((0..9).map(|_| ScriptedReply::text("")));
+    for failures in 1..=3 {
+        desk.work(16);
+        desk.compact_with(Trigger::Forced, &by_model(&scripted));
+        assert_eq!(desk.conversation.state().failures, failures);
+        desk.check_same();
+        desk.reopen();
+    }
+    let asked = scripted.requests().len();
+    let state = desk.conversation.state().clone();
+    assert!(state.is_broken(&desk.settings) && state.spend.calls as usize == asked, "{state:?}");
+    desk.work(16);
+    let outcome = desk.compact_with(Trigger::Forced, &by_model(&scripted));
+    assert_eq!((outcome.account.spend.calls, scripted.requests().len()), (0, asked));
+    desk.conversation.reset(Timestamp::from_millis(4_000)).expect("recorded");
+    desk.check_same();
+    desk.reopen();
+    let State { latch, failures, spend, wait, .. } = *desk.conversation.state();
+    assert_eq!((latch, failures, wait, spend), (Latch::Clear, 0, Wait::Nothing, state.spend));
+    desk.work(16);
+    desk.compact_with(Trigger::Forced, &by_model(&scripted));
+    assert!(scripted.requests().len() > asked);
+}
+
+#[test]
+fn another_programs_checkpoint_and_a_fork_leave_failures_and_spend() {
+    let mut desk = Desk::new(12_000);
+    desk.work(16);
+    let scripted = ScriptedModel::new((0..4).map(|_| ScriptedReply::text("")));
+    desk.compact_with(Trigger::Forced, &by_model(&scripted));
+    let state = desk.conversation.state().clone();
+    assert!(state.failures == 1 && state.spend.calls > 0, "{state:?}");
+    let folder = desk._folder.path().join("forks");
+    let new = NewSession { id: "fork".into(), ..new_session() };
+    let fork = desk.conversation.log().fork(&folder, &new, None).expect("forked");
+    assert_eq!(State::recorded_in(fork.replay()), state);
+    let mut bytes = desk.bytes();
+    bytes.extend(b"{\"$set\":{\"messages\":[{\"id\":\"1\",\"type\":\"user\",\"content\":\"Hi\"}]}}\n");
+    let replay = Replay::read(bytes.as_slice()).expect("it can be read");
+    assert_eq!(State::recorded_in(&replay), State { wait: Wait::Nothing, ..state });
 }
 
 #[test]

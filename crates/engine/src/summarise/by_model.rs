@@ -45,7 +45,8 @@ impl<'m> ByModel<'m> {
         let compaction = task.plan.compaction().ok_or(Fault::Empty)?;
         let tokens = compaction.asked_of_model();
         let (record, first) = self.summarise_record(task, calls, compaction.tail_from, tokens).await?;
-        let mut snapshot = read_answer(&first).ok_or(Fault::Empty)?;
+        let nothing = if first.trim().is_empty() { Fault::Empty } else { Fault::NoSnapshot };
+        let mut snapshot = read_answer(&first).ok_or(nothing)?;
         if task.verify.asks_model() {
             let reviewed = review(calls, record, &snapshot, tokens).await;
             let is_improved = reviewed.is_some();
@@ -55,9 +56,9 @@ impl<'m> ByModel<'m> {
         let options = task.planner.options();
         let host = task.host.snapshot(compaction.snapshot_budget, &options.estimator);
         let adopted = task.planner.adopt(task.plan, &host, &snapshot, task.verify.repairing());
-        let Adopted { composed, notes } = adopted.ok_or(Fault::Empty)?;
+        let Adopted { composed, notes } = adopted.ok_or(Fault::NoSnapshot)?;
         if notes.kept == 0 {
-            return Err(Fault::Empty);
+            return Err(Fault::NoSnapshot);
         }
         Ok(Summary { composed, notes: Some(notes) })
     }

@@ -93,6 +93,9 @@ pub enum Fault {
     /// The answer says nothing.
     #[error("the model's summary is empty")]
     Empty,
+    /// The answer says something, but nothing that could be kept.
+    #[error("the model's answer holds no snapshot")]
+    NoSnapshot,
     /// The result would have been larger than before.
     #[error("the model's summary makes the request larger")]
     Inflated,

@@ -229,6 +229,10 @@ fn read_usage(usage: &Value) -> Option<Usage> {
         input: fresh.map(|fresh| [Some(fresh), cached, written].into_iter().flatten().sum::<TokenCount>()),
         output: tokens(usage, "output_tokens"),
         cached,
+        written,
+        written_hour: usage
+            .get("cache_creation")
+            .and_then(|created| tokens(created, "ephemeral_1h_input_tokens")),
         ..Usage::default()
     };
     (!usage.is_empty()).then_some(usage)
@@ -323,13 +327,16 @@ mod tests {
     #[test]
     fn usage_grows_and_the_end_tells_why() {
         let start = json!({"type": "message_start", "message": {"usage": {"input_tokens": 5,
-            "cache_read_input_tokens": 100, "cache_creation_input_tokens": 10, "output_tokens": 1}}});
+            "cache_read_input_tokens": 100, "cache_creation_input_tokens": 10, "output_tokens": 1,
+            "cache_creation": {"ephemeral_5m_input_tokens": 7, "ephemeral_1h_input_tokens": 3}}}});
         let delta = json!({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}, "usage": {"output_tokens": 42}});
         let (answer, finish) = decode(&[start, delta]);
         let usage = Usage {
             input: Some(TokenCount(115)),
             output: Some(TokenCount(42)),
             cached: Some(TokenCount(100)),
+            written: Some(TokenCount(10)),
+            written_hour: Some(TokenCount(3)),
             ..Usage::default()
         };
         assert_eq!((answer.usage, finish), (Some(usage), Some(FinishReason::Length)));

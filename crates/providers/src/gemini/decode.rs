@@ -190,6 +190,7 @@ fn read_usage(usage: &Value) -> Option<Usage> {
         thoughts: tokens(usage, "thoughtsTokenCount"),
         tool: tokens(usage, "toolUsePromptTokenCount"),
         total: tokens(usage, "totalTokenCount"),
+        ..Usage::default()
     };
     (!usage.is_empty()).then_some(usage)
 }
@@ -327,8 +328,8 @@ mod tests {
             output: Some(TokenCount(2)),
             cached: Some(TokenCount(8)),
             thoughts: Some(TokenCount(3)),
-            tool: None,
             total: Some(TokenCount(15)),
+            ..Usage::default()
         };
         assert_eq!(decode(&[chunk]).0, [ResponseEvent::Usage(usage)]);
     }

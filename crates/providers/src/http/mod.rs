@@ -4,9 +4,11 @@ mod dial;
 mod network;
 mod proxy;
 mod tls;
+mod trust;
 
 pub use dial::{Connection, Dial, DialError, Dialling, Io, Target};
 pub use network::{HttpClient, Network};
 pub use proxy::Proxies;
+pub use trust::{Certificates, CertificatesError};
 
 pub(crate) use network::innermost;

@@ -2,7 +2,6 @@
 
 use std::error::Error;
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +18,7 @@ use tower_service::Service;
 use super::dial::{Connection, Connector, Dial, DialError, Dialling, Io, Target};
 use super::proxy::{Proxies, Proxy};
 use super::tls::Tls;
+use super::trust::Certificates;
 
 /// How long a connection that nobody uses is kept.
 const KEPT: Duration = Duration::from_secs(60);
@@ -35,15 +35,19 @@ pub struct HttpClient {
 pub struct Network {
     /// The proxies to go through.
     pub proxies: Proxies,
-    /// A file of certificates to trust besides the system's.
-    pub ca_file: Option<PathBuf>,
+    /// Certificates to trust beside the system's.
+    pub certificates: Certificates,
     /// How long to wait for a connection.
     pub connect_timeout: Duration,
 }
 
 impl Default for Network {
     fn default() -> Self {
-        Self { proxies: Proxies::default(), ca_file: None, connect_timeout: Duration::from_secs(15) }
+        Self {
+            proxies: Proxies::default(),
+            certificates: Certificates::default(),
+            connect_timeout: Duration::from_secs(15),
+        }
     }
 }
 
@@ -55,7 +59,7 @@ impl HttpClient {
         tcp.set_nodelay(true);
         tcp.enforce_http(false);
         tcp.set_connect_timeout(Some(network.connect_timeout));
-        let tls = Tls::new(network.ca_file);
+        let tls = Tls::new(network.certificates);
         Self {
             proxies: proxies.clone(),
             ..Self::with_dial(Arc::new(Dialler { tcp, tls: Arc::new(tls), proxies }))

@@ -95,11 +95,12 @@ impl Proxy {
     fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
-        let rest = rest.split('/').next().unwrap_or(rest);
+        // A password may hold anything, slashes too.
         let (credentials, host) = match rest.rsplit_once('@') {
             Some((credentials, host)) => (Some(decode_percent(credentials).into()), host),
             None => (None, rest),
         };
+        let host = host.split('/').next().unwrap_or(host);
         let endpoint = Endpoint::parse(&format!("{scheme}://{host}")).map_err(|error| error.to_string())?;
         let target = endpoint.target().ok_or_else(|| format!("{host:?} names no host"))?;
         Ok(Self { target, credentials })
@@ -188,6 +189,10 @@ mod tests {
         let target = Endpoint::parse("http://x.test").expect("an address").target().expect("a host");
         assert_eq!(proxies.authorisation(&target).as_deref(), Some("Basic bWU6cEBzcw=="));
         assert!(!format!("{proxies:?}").contains("ss"), "{proxies:?}");
+        let raw =
+            super::Proxies::from_variables(|_| Some("http://me:a/b@c@p:1/".to_string())).expect("a proxy");
+        assert_eq!(raw.authorisation(&target).as_deref(), Some("Basic bWU6YS9iQGM="));
+        assert_eq!(format!("{:?}", raw.for_target(&target)), "Some(Proxy(p:1))");
         let odd = super::Proxies::from_variables(|_| Some("socks5://me:secret@p:1".to_string()));
         let error = odd.expect_err("no such proxies");
         assert!(error.contains("http_proxy") && !error.contains("secret"), "{error}");

@@ -1,7 +1,7 @@
 //! Reads chat completions, whole or in pieces.
 
 use longhaul_conversation::{
-    CallId, FinishReason, Origin, Part, ResponseEvent, Thought, TokenCount, ToolCall, Usage, Vendor,
+    CallId, FinishReason, Origin, Part, ResponseEvent, Thought, ToolCall, Usage, Vendor,
 };
 use serde_json::Value;
 
@@ -269,23 +269,23 @@ fn add_detail(details: &mut Vec<Value>, piece: Value) {
 /// The figures of a chunk. Hidden reasoning is counted apart from the answer, as everywhere in Longhaul.
 fn read_usage(usage: &Value) -> Option<Usage> {
     let detail = |of: &str, key: &str| usage.get(of).and_then(|details| tokens(details, key));
-    let thoughts = detail("completion_tokens_details", "reasoning_tokens");
     let usage = Usage {
         input: tokens(usage, "prompt_tokens"),
-        output: tokens(usage, "completion_tokens").map(|all| all - thoughts.unwrap_or(TokenCount::ZERO)),
+        output: tokens(usage, "completion_tokens"),
         cached: detail("prompt_tokens_details", "cached_tokens")
             .or_else(|| tokens(usage, "prompt_cache_hit_tokens")),
-        thoughts,
-        tool: None,
+        thoughts: detail("completion_tokens_details", "reasoning_tokens"),
         total: tokens(usage, "total_tokens"),
-    };
+        ..Usage::default()
+    }
+    .with_thoughts_apart();
     (!usage.is_empty()).then_some(usage)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_conversation::Answer;
+    use longhaul_conversation::{Answer, TokenCount};
     use serde_json::json;
 
     fn decode(chunks: &[Value]) -> (Answer, Option<FinishReason>) {
@@ -424,8 +424,8 @@ mod tests {
             output: Some(TokenCount(2)),
             cached: Some(TokenCount(4)),
             thoughts: Some(TokenCount(5)),
-            tool: None,
             total: Some(TokenCount(16)),
+            ..Usage::default()
         };
         assert_eq!((answer.usage, finish), (Some(usage), Some(FinishReason::Stop)));
         assert_eq!(answer.into_message("a").parts, [Part::model_text("a")]);

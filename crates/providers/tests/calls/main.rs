@@ -6,3 +6,4 @@ mod patience;
 mod proxies;
 mod round_trips;
 mod support;
+mod tls;

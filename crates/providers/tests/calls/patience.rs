@@ -9,7 +9,7 @@ use longhaul_testkit::fake_provider::{FakeProvider, Reply, Step, anthropic, gemi
 use serde_json::json;
 use tokio::time::Instant;
 
-use crate::support::{FORMATS, ask, model_in_memory, question, read_until, text_of, texts};
+use crate::support::{FORMATS, ask, model_in_memory, model_with_idle, question, read_until, text_of, texts};
 
 /// Replies that fail, then one that succeeds after `seconds` of waiting.
 async fn check_wait(format: WireFormat, failures: Vec<Reply>, seconds: f64) {
@@ -99,7 +99,7 @@ async fn a_stalled_stream_times_out() {
     for format in FORMATS {
         let place = if format == WireFormat::Anthropic { 4 } else { 1 };
         let server = FakeProvider::in_memory([texts(format, &["first", "second"]).only(place, Step::Stall)]);
-        let model = model_in_memory(&server, format).with_idle_timeout(Duration::from_secs(40));
+        let model = model_with_idle(&server, format, Duration::from_secs(40));
         let start = Instant::now();
         let (answer, error) = ask(&model, question(format)).await;
         let stalled = ModelError::Interrupted { reason: "nothing arrived for 40 s".into() };
@@ -115,7 +115,7 @@ async fn a_stream_that_stalls_before_it_shows_anything_is_tried_again() {
     for format in FORMATS {
         let stalls = texts(format, &["x"]).only(0, Step::Stall);
         let server = FakeProvider::in_memory([stalls, texts(format, &["fine"])]);
-        let model = model_in_memory(&server, format).with_idle_timeout(Duration::from_secs(40));
+        let model = model_with_idle(&server, format, Duration::from_secs(40));
         assert_eq!(text_of(ask(&model, question(format)).await.0), "fine");
     }
 }

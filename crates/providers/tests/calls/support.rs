@@ -68,6 +68,12 @@ pub(crate) fn model_in_memory(server: &FakeProvider, format: WireFormat) -> Http
     HttpModel::new(provider_at(&server.url(), format), http, surroundings())
 }
 
+/// The same, giving up when nothing has arrived for `idle`.
+pub(crate) fn model_with_idle(server: &FakeProvider, format: WireFormat, idle: Duration) -> HttpModel {
+    let http = HttpClient::with_dial(Arc::new(InMemory(server.clone())));
+    HttpModel::new(ProviderSettings { idle, ..provider_at(&server.url(), format) }, http, surroundings())
+}
+
 /// A question.
 pub(crate) fn question(format: WireFormat) -> Request {
     asking(format, vec![Message::new("u1", Role::User, vec![Part::user_text("hi")])])

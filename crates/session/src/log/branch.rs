@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use longhaul_conversation::{CallId, Change, Message, MessageId, Sequence, Timestamp};
 
-use super::entry::{CompactionReport, Mask, Masking};
+use super::entry::{CompactionReport, CompactionState, Mask, Masking};
 use super::view::Piece;
 
 /// The messages of a session with their rewrites.
@@ -16,6 +16,7 @@ pub(crate) struct Branch {
     messages: Sequence<Message>,
     left: Vec<Message>,
     rewrites: Vec<Rewrite>,
+    state: Option<CompactionState>,
 }
 
 /// A compaction or a masking, and whether it counts.
@@ -103,6 +104,23 @@ impl Branch {
         &self.rewrites
     }
 
+    /// What compactions left behind for the next ones, where that was recorded.
+    pub(super) fn state(&self) -> Option<&CompactionState> {
+        self.state.as_ref()
+    }
+
+    /// Takes over what compactions leave behind for the next ones.
+    pub(crate) fn keep_state(&mut self, state: CompactionState) {
+        self.state = Some(state);
+    }
+
+    /// What the next pass waits for follows from what just happened, not from what was recorded before.
+    fn forget_wait(&mut self) {
+        if let Some(state) = &mut self.state {
+            state.wait = None;
+        }
+    }
+
     /// The tool that was called last under this id.
     pub(super) fn tool_of(&self, call: &CallId) -> Option<&str> {
         let calls = self.messages().iter().rev().flat_map(Message::calls);
@@ -160,6 +178,7 @@ impl Branch {
                 if is_rewritten { Effect::Anew } else { Effect::Same }
             }
             Change::Restart => {
+                self.forget_wait();
                 self.left.extend(self.messages.take_all());
                 for rewrite in &mut self.rewrites {
                     if rewrite.state == RewriteState::Active {
@@ -179,6 +198,7 @@ impl Branch {
         compaction: RecordedCompaction,
         view: Vec<Piece>,
     ) {
+        self.forget_wait();
         let before = self.messages().iter().map(|message| message.id.clone()).collect();
         let kind = RewriteKind::Compaction(Box::new(compaction));
         let change = ViewChange::Compaction { view, before };
@@ -201,8 +221,9 @@ impl Branch {
 
     /// Undoes the newest rewrite of that name that counts; tells what it was.
     pub(crate) fn undo(&mut self, id: &str) -> Option<&Rewrite> {
-        let mut active = self.rewrites.iter_mut().rev().filter(|rewrite| rewrite.is_active());
-        let rewrite = active.find(|rewrite| rewrite.id == id)?;
+        let undone = self.rewrites.iter().rposition(|rewrite| rewrite.is_active() && rewrite.id == id)?;
+        self.forget_wait();
+        let rewrite = &mut self.rewrites[undone];
         rewrite.state = RewriteState::Undone;
         Some(rewrite)
     }
@@ -268,7 +289,7 @@ impl Branch {
                 (Piece::Kept(_), None) => continue,
                 (Piece::Own(message), _) => {
                     let ordinal = place.and_then(|place| log[place].ordinal);
-                    visible.push(Message { ordinal, ..message.clone() });
+                    visible.push(Message { ordinal, ..Message::clone(message) });
                 }
             }
             let between = place.and_then(|place| log.get(place + 1..old_end)).unwrap_or_default();

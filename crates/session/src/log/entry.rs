@@ -171,6 +171,42 @@ pub struct HostRecord {
     pub jobs: Vec<String>,
 }
 
+/// What the compactions of a session leave behind for the next ones, whichever process makes them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CompactionState {
+    /// Whether the last summary that nobody asked for failed.
+    pub latched: bool,
+    /// How many passes failed in a row.
+    pub failures: u32,
+    /// How many passes got as far as a summary.
+    pub attempts: u64,
+    /// How often a model was asked.
+    pub calls: u32,
+    /// Tokens of those requests and answers together.
+    pub tokens: TokenCount,
+    /// What they cost, where prices are known.
+    pub money: f64,
+    /// What the next automatic pass waits for; nothing if something happened since that tells it better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<RecordedWait>,
+}
+
+/// What the next automatic pass waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordedWait {
+    /// For nothing but the threshold.
+    Nothing,
+    /// For the request to grow.
+    Growth {
+        /// What it took after the last pass.
+        since: TokenCount,
+    },
+    /// For the request not to fit any more.
+    Overflow,
+}
+
 /// One record as it is read back.
 #[derive(Debug)]
 pub(crate) enum Record {
@@ -182,6 +218,7 @@ pub(crate) enum Record {
     Fragment(RecordedFragment),
     Pin(PinChange),
     Host(HostRecord),
+    State(CompactionState),
 }
 
 /// An entry as a record. What it has in common with the messages on `branch` is not written again.
@@ -210,6 +247,11 @@ pub(super) fn encode_exact(message: &Message) -> Value {
 /// A record that takes back the rewrite with this id.
 pub(super) fn encode_undo(rewrite: &str, at: Option<Timestamp>) -> Value {
     envelope("undo", None, at, object([("compaction", rewrite.into())]))
+}
+
+/// A record of what compactions leave behind for the next ones.
+pub(super) fn encode_state(state: &CompactionState, at: Option<Timestamp>) -> Value {
+    envelope("state", None, at, fields_of(state))
 }
 
 fn envelope(kind: &str, id: Option<&str>, at: Option<Timestamp>, fields: Map<String, Value>) -> Value {
@@ -255,6 +297,7 @@ pub(crate) fn decode_record(mut record: Object<'_>, branch: &Branch) -> Option<R
             _ => return None,
         })),
         "host" => from_json(Json::Object(record)).map(Record::Host),
+        "state" => from_json(Json::Object(record)).map(Record::State),
         _ => None,
     }
 }

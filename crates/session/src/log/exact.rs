@@ -270,16 +270,18 @@ fn encode_usage(usage: &Usage) -> Value {
 
 fn decode_usage(usage: &Json<'_>) -> Usage {
     let count = |key| usage.get(key).and_then(Json::as_u64).map(TokenCount);
-    let [input, output, cached, thoughts, tool, total] =
+    let [input, output, cached, written, written_hour, thoughts, tool, total] =
         figures(&Usage::default()).map(|(key, _)| count(key));
-    Usage { input, output, cached, thoughts, tool, total }
+    Usage { input, output, cached, written, written_hour, thoughts, tool, total }
 }
 
-fn figures(usage: &Usage) -> [(&'static str, Option<TokenCount>); 6] {
+fn figures(usage: &Usage) -> [(&'static str, Option<TokenCount>); 8] {
     [
         ("input", usage.input),
         ("output", usage.output),
         ("cached", usage.cached),
+        ("written", usage.written),
+        ("written_hour", usage.written_hour),
         ("thoughts", usage.thoughts),
         ("tool", usage.tool),
         ("total", usage.total),

@@ -26,9 +26,9 @@ pub enum Durability {
 pub enum LogHealth {
     /// It does.
     Recording,
-    /// It does not: the disk is full. The session goes on in memory.
+    /// It does not: the disk is full, or may not be written. The session goes on in memory.
     Off {
-        /// What the system said, in words for people.
+        /// What prevents it, in words for people.
         reason: String,
     },
 }

@@ -42,6 +42,9 @@ impl Log {
             let kind = EntryKind::Compaction(Compaction { report, messages });
             fork.record(&Entry { id: format!("{}-view", new.id), at: Some(new.at), kind })?;
         }
+        if let Some(state) = self.replay.state() {
+            fork.keep_state(state, Some(new.at))?;
+        }
         fork.cut_behind(end)
     }
 

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::{CallId, Message, MessageId, Ordinal, Role, Timestamp};
 use serde_json::{Value, json};
 
-use super::entry::{encode_entry, encode_exact, encode_undo};
+use super::entry::{encode_entry, encode_exact, encode_state, encode_undo};
 use super::exact::is_legible;
 use super::file::{Durability, LogFile, LogHealth, is_full};
-use super::{Entry, EntryKind, LogError, Recovery, Replay, same_but_for_marks};
+use super::{CompactionState, Entry, EntryKind, LogError, Recovery, Replay, same_but_for_marks};
 use crate::write::gemini_cli::{encode_answered, encode_record};
 use crate::write::response_id;
 use crate::write::session::push_line;
@@ -42,6 +42,15 @@ impl Log {
             recovered: Vec::new(),
             pending: String::new(),
             durability: Durability::default(),
+        }
+    }
+
+    /// A log that has no file and says why.
+    pub(super) fn in_memory(path: PathBuf, why: &str) -> Self {
+        Self {
+            health: LogHealth::Off { reason: why.to_string() },
+            warning: Some(format!("this session is not recorded: {why}")),
+            ..Self::on(path, None)
         }
     }
 
@@ -162,6 +171,18 @@ impl Log {
         Ok(id)
     }
 
+    /// Records what compactions leave behind for the next ones, if it is news.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], and then nothing has happened.
+    pub fn keep_state(&mut self, state: &CompactionState, at: Option<Timestamp>) -> Result<(), LogError> {
+        match self.replay.state() {
+            Some(known) if known == state => Ok(()),
+            None if *state == CompactionState::default() => Ok(()),
+            _ => self.take_and_write(&encode_state(state, at)),
+        }
+    }
+
     /// Waits until everything is on the disk.
     ///
     /// # Errors
@@ -257,8 +278,8 @@ impl Log {
         }
     }
 
-    /// Records no more, and says so once.
-    pub(super) fn switch_off(&mut self, error: &LogError) {
+    /// Records no more because the disk is full, and says so once.
+    fn switch_off(&mut self, error: &LogError) {
         let reason = error.to_string();
         self.warning = Some(format!("{reason}: the disk is full; this session is no longer recorded"));
         self.health = LogHealth::Off { reason };
@@ -301,6 +322,8 @@ mod tests {
         };
         let mut log = Log::create(root.path(), &new("a")).expect("created");
         log.append(&said("1")).expect("appended");
+        let state = CompactionState { failures: 2, ..CompactionState::default() };
+        log.keep_state(&state, None).expect("kept");
         assert_eq!(log.take_warning(), None);
         assert_eq!(log.health(), &LogHealth::Recording);
         log.file.as_mut().expect("a file").fill_disk();
@@ -318,5 +341,6 @@ mod tests {
         let fork = log.fork(&root.path().join("other"), &new("b"), Some(&"2".into())).expect("forked");
         let ids: Vec<&str> = fork.replay().messages().iter().map(|message| message.id.as_str()).collect();
         assert_eq!(ids, ["1", "2"]);
+        assert_eq!(fork.replay().state(), Some(&state));
     }
 }

@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write;
 
 use longhaul_conversation::{
-    Message, MessageId, Ordinal, Origin, Part, Role, Timestamp, ToolCall, ToolResult, ToolStatus,
+    Message, MessageId, Ordinal, Origin, Part, Role, Timestamp, TokenCount, ToolCall, ToolResult, ToolStatus,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -24,7 +24,7 @@ use crate::{read_session, response_id};
 enum Act {
     /// Something is said, under a new id or that of an earlier message, which may have been taken back.
     Say {
-        message: Message,
+        message: Box<Message>,
         again: Option<Index>,
         at: Option<i64>,
     },
@@ -51,6 +51,8 @@ enum Act {
     /// Another program compacts the session.
     Checkpoint(Index),
     Note,
+    /// Compactions leave something behind.
+    Keep(u32),
     Reopen,
 }
 
@@ -59,7 +61,7 @@ fn acts() -> impl Strategy<Value = Act> {
     let statuses = select(vec![ToolStatus::Unstated, ToolStatus::Succeeded, ToolStatus::Failed]);
     prop_oneof![
         8 => (messages(), option::weighted(0.2, index()), option::of(0i64..2_000_000_000_000))
-            .prop_map(|(message, again, at)| Act::Say { message, again, at }),
+            .prop_map(|(message, again, at)| Act::Say { message: Box::new(message), again, at }),
         8 => (1u8..4, vec(index(), 0..4), prop::bool::weighted(0.7), statuses, prop::bool::weighted(0.2))
             .prop_map(|(calls, answers, ordinary, status, reused)| {
                 Act::Turn { calls, answers, ordinary, status, reused }
@@ -71,6 +73,7 @@ fn acts() -> impl Strategy<Value = Act> {
         3 => option::of(index()).prop_map(Act::Undo),
         1 => index().prop_map(Act::Checkpoint),
         1 => Just(Act::Note),
+        2 => (0u32..3).prop_map(Act::Keep),
         1 => Just(Act::Reopen),
     ]
 }
@@ -162,7 +165,7 @@ impl Stage {
                     self.replay().said().into_iter().map(|message| message.id.clone()).collect();
                 let again = again.filter(|_| !said.is_empty()).map(|index| index.get(&said).clone());
                 let id = again.unwrap_or_else(|| self.new_id().into());
-                self.say(&Message { id, at: at.map(Timestamp::from_millis), ordinal: None, ..message });
+                self.say(&Message { id, at: at.map(Timestamp::from_millis), ordinal: None, ..*message });
             }
             Act::Turn { calls, answers, ordinary, status, reused } => {
                 self.turn(calls, &answers, ordinary, status, reused);
@@ -187,8 +190,20 @@ impl Stage {
             }
             Act::Checkpoint(index) => self.checkpoint(index),
             Act::Note => self.record(EntryKind::Pin(PinChange::Added { text: "é".into() })),
+            Act::Keep(failures) => self.keep(failures),
             Act::Reopen => self.reopen(""),
         }
+    }
+
+    /// Keeps a state, twice: what is known already is not written again.
+    fn keep(&mut self, failures: u32) {
+        let wait = Some(RecordedWait::Growth { since: TokenCount(9) });
+        let state = CompactionState { failures, money: 0.1, wait, ..CompactionState::default() };
+        self.log().keep_state(&state, None).expect("kept");
+        let length = self.bytes().len();
+        self.log().keep_state(&state, None).expect("kept");
+        assert_eq!((self.replay().state(), self.bytes().len()), (Some(&state), length));
+        self.remember();
     }
 
     fn turn(&mut self, calls: u8, answers: &[Index], ordinary: bool, status: ToolStatus, reused: bool) {
@@ -305,7 +320,7 @@ fn check_same(one: &Replay, other: &Replay) {
     assert_eq!(one.messages(), other.messages());
     assert_eq!(one.said(), other.said());
     assert_eq!(one.transcript().messages(), other.transcript().messages());
-    assert_eq!((one.pins(), one.host()), (other.pins(), other.host()));
+    assert_eq!((one.pins(), one.host(), one.state()), (other.pins(), other.host(), other.state()));
     let states = |replay: &Replay| -> Vec<_> {
         replay
             .rewrites()

@@ -18,8 +18,8 @@ use longhaul_conversation::Message;
 pub(crate) use branch::{Branch, Effect};
 pub use branch::{RecordedCompaction, Rewrite, RewriteKind, RewriteState};
 pub use entry::{
-    Compaction, CompactionReport, CompactionTokens, Entry, EntryKind, FragmentContent, HostRecord, Mask,
-    Masking, PinChange, RecordedFragment, Setup,
+    Compaction, CompactionReport, CompactionState, CompactionTokens, Entry, EntryKind, FragmentContent,
+    HostRecord, Mask, Masking, PinChange, RecordedFragment, RecordedWait, Setup,
 };
 pub(crate) use entry::{Record, decode_record};
 pub use error::LogError;

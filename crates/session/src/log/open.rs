@@ -1,6 +1,7 @@
 //! Begins and opens logs, and mends what a crash left behind.
 
 use std::fmt;
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
@@ -89,14 +90,39 @@ impl Log {
         let path = folder.join(new.file_name()?);
         let mut log = match LogFile::create(&path) {
             Ok(file) => Self::on(path, Some(file)),
-            Err(error) if is_full(&error) => {
-                let mut log = Self::on(path, None);
-                log.switch_off(&error);
-                log
-            }
+            Err(error) if is_full(&error) => return Self::unrecorded(folder, new, &error.to_string()),
             Err(error) => return Err(error),
         };
         log.take_and_write(&new.header())?;
+        Ok(log)
+    }
+
+    /// Begins a session in memory alone, because nothing can be written; `why` is told once, as [`Log::take_warning`].
+    ///
+    /// # Errors
+    /// [`LogError::BadId`].
+    pub fn unrecorded(folder: &Path, new: &NewSession, why: &str) -> Result<Self, LogError> {
+        let mut log = Self::in_memory(folder.join(new.file_name()?), why);
+        log.take_and_write(&new.header())?;
+        Ok(log)
+    }
+
+    /// Reads a session to continue it in memory alone, as [`Log::unrecorded`]; the file stays as it is.
+    ///
+    /// # Errors
+    /// [`LogError::OtherFormat`], [`LogError::NoSession`], or what prevents the file from being read.
+    pub fn open_unrecorded(path: &Path, why: &str) -> Result<Self, LogError> {
+        refuse_foreign(path)?;
+        let open = || File::open(path).map_err(|cause| failed("open", path, cause));
+        let replay = Replay::read(open()?).map_err(|error| unreadable(path, error))?;
+        if replay.said().is_empty() {
+            refuse_silent(path, open()?)?;
+        }
+        if replay.is_empty() {
+            return Err(LogError::NoSession { path: path.to_path_buf() });
+        }
+        let mut log = Self::in_memory(path.to_path_buf(), why);
+        log.replay = replay;
         Ok(log)
     }
 
@@ -134,25 +160,12 @@ impl Log {
         let mut file = LogFile::open(path)?;
         let length = file.reader()?.metadata().map_err(|cause| failed("read", path, cause))?.len();
         let replay = Replay::read(file.reader()?).map_err(|error| unreadable(path, error))?;
+        if length > 0 && replay.said().is_empty() {
+            refuse_silent(path, file.reader()?)?;
+        }
         let mut log = Self::on(path.to_path_buf(), Some(file));
         log.replay = replay;
-        // Other agents name their sessions in the same way, but what is said in them cannot be read here.
-        if length > 0 && log.replay.said().is_empty() {
-            log.refuse_other_format()?;
-        }
         Ok((log, length))
-    }
-
-    /// A session of another kind is not for us to continue, nor to put aside.
-    fn refuse_other_format(&mut self) -> Result<(), LogError> {
-        let path = self.path().to_path_buf();
-        let Some(file) = &mut self.file else { return Ok(()) };
-        match read_session(file.reader()?) {
-            Ok(session) if session.info.format != Format::GeminiJsonl => {
-                Err(LogError::OtherFormat { path, format: session.info.format })
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Nothing in the file is a session's.
@@ -227,10 +240,21 @@ impl NewSession {
 
 /// A session of another kind is told from a log before anything, also a lock, is made beside it.
 fn refuse_foreign(path: &Path) -> Result<(), LogError> {
-    let Ok(file) = std::fs::File::open(path) else { return Ok(()) };
+    let Ok(file) = File::open(path) else { return Ok(()) };
     match find_format(Lines::new(file)).map(|(found, _)| found.format()) {
         Ok(format) if format != Format::GeminiJsonl => {
             Err(LogError::OtherFormat { path: path.to_path_buf(), format })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Other agents name their sessions in the same way, but what is said in them cannot be read here; such a session is not for
+/// us to continue, nor to put aside.
+fn refuse_silent(path: &Path, input: impl Read) -> Result<(), LogError> {
+    match read_session(input) {
+        Ok(session) if session.info.format != Format::GeminiJsonl => {
+            Err(LogError::OtherFormat { path: path.to_path_buf(), format: session.info.format })
         }
         _ => Ok(()),
     }

@@ -5,7 +5,7 @@ use std::io::Read;
 use longhaul_conversation::{Message, MessageId, Transcript};
 
 use super::branch::{Branch, Rewrite};
-use super::entry::{HostRecord, PinChange, RecordedFragment};
+use super::entry::{CompactionState, HostRecord, PinChange, RecordedFragment};
 use crate::lines::{Line, Lines};
 use crate::out::{Kept, Out};
 use crate::read::gemini::{Gemini, JSONL};
@@ -122,6 +122,11 @@ impl Replay {
     /// What the host program had going on when it last said so.
     pub fn host(&self) -> Option<&HostRecord> {
         self.reader.host.as_ref()
+    }
+
+    /// What the compactions left behind for the next ones, where that was recorded.
+    pub fn state(&self) -> Option<&CompactionState> {
+        self.reader.branch.state()
     }
 
     /// What the session says about itself.

@@ -18,7 +18,7 @@ pub(crate) enum Piece {
     /// A message of the log as it is.
     Kept(MessageId),
     /// A message of the compaction's own.
-    Own(Message),
+    Own(Box<Message>),
 }
 
 impl Piece {
@@ -85,9 +85,9 @@ pub(super) fn decode_view(
     for piece in record.take_array("view")? {
         let mut piece = piece.into_object()?;
         if let Some(message) = piece.take("message") {
-            view.push(Piece::Own(decode_message(message)?));
+            view.push(Piece::Own(Box::new(decode_message(message)?)));
         } else if let Some(id) = piece.take_string("snapshot") {
-            view.push(Piece::Own(snapshot_message(id.into(), snapshot.clone()?, at)));
+            view.push(Piece::Own(Box::new(snapshot_message(id.into(), snapshot.clone()?, at))));
         } else {
             let mut end = |key| branch.position(&piece.take_string(key)?.into());
             let (from, through) = (end("from")?, end("through")?);

@@ -294,6 +294,12 @@ pub(super) fn read_usage(usage: &Json<'_>) -> Option<Usage> {
         input: count("input_tokens").map(|fresh| [Some(fresh), cached, written].into_iter().flatten().sum()),
         output: count("output_tokens"),
         cached,
+        written,
+        written_hour: usage
+            .get("cache_creation")
+            .and_then(|created| created.get("ephemeral_1h_input_tokens"))
+            .and_then(Json::as_u64)
+            .map(TokenCount),
         ..Usage::default()
     };
     (!usage.is_empty()).then_some(usage)

@@ -89,9 +89,10 @@ pub(super) fn read_usage(usage: &Json<'_>) -> Option<Usage> {
         output: count("completion_tokens"),
         cached: detail("prompt_tokens_details", "cached_tokens"),
         thoughts: detail("completion_tokens_details", "reasoning_tokens"),
-        tool: None,
         total: count("total_tokens"),
-    };
+        ..Usage::default()
+    }
+    .with_thoughts_apart();
     (!usage.is_empty()).then_some(usage)
 }
 

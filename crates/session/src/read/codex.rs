@@ -366,9 +366,10 @@ fn read_usage(usage: &Json<'_>) -> Option<Usage> {
         output: count("output_tokens"),
         cached: count("cached_input_tokens"),
         thoughts: count("reasoning_output_tokens"),
-        tool: None,
         total: count("total_tokens"),
-    };
+        ..Usage::default()
+    }
+    .with_thoughts_apart();
     (!usage.is_empty()).then_some(usage)
 }
 

@@ -168,6 +168,7 @@ impl Gemini {
             Some(Record::Fragment(fragment)) => return self.fragments.push(fragment),
             Some(Record::Pin(change)) => return self.pins.push(change),
             Some(Record::Host(host)) => return self.host = Some(host),
+            Some(Record::State(state)) => return self.branch.keep_state(state),
             Some(Record::Compaction { id, at, compaction, view }) => {
                 out.info.compactions += 1;
                 self.branch.compact(id, at, compaction, view);
@@ -439,6 +440,7 @@ pub(super) fn read_tokens(tokens: &Json<'_>) -> Option<Usage> {
         thoughts: count("thoughts"),
         tool: count("tool"),
         total: count("total"),
+        ..Usage::default()
     };
     (!usage.is_empty()).then_some(usage)
 }

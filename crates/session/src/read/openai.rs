@@ -105,9 +105,10 @@ fn read_usage(usage: &Json<'_>) -> Option<Usage> {
         output: count(usage.get("completion_tokens")),
         cached: detail("prompt_tokens_details", "cached_tokens"),
         thoughts: detail("completion_tokens_details", "reasoning_tokens"),
-        tool: None,
         total: count(usage.get("total_tokens")),
-    };
+        ..Usage::default()
+    }
+    .with_thoughts_apart();
     (!usage.is_empty()).then_some(usage)
 }
 
@@ -352,14 +353,14 @@ mod tests {
         let log = json!({"messages": [{"role": "user", "content": "hi"}], "context_window": 200_000,
             "timestamp": 1_757_015_046.5,
             "response": {"model": "m-1", "usage": {"prompt_tokens": 7, "completion_tokens": 3, "total_tokens": 10,
-                "completion_tokens_details": null, "prompt_tokens_details": {"cached_tokens": 2}}}});
+                "completion_tokens_details": {"reasoning_tokens": 2}, "prompt_tokens_details": {"cached_tokens": 2}}}});
         check(&log, &["user: user \"hi\""]);
         let info = read_text(&log.to_string()).info;
         assert_eq!((info.window, info.model()), (Some(TokenCount(200_000)), Some("m-1")));
         let usage = info.last_usage.expect("given");
         assert_eq!(
-            (usage.input, usage.cached, usage.output),
-            (Some(TokenCount(7)), Some(TokenCount(2)), Some(TokenCount(3)))
+            [usage.input, usage.cached, usage.output, usage.thoughts],
+            [7, 2, 1, 2].map(|tokens| Some(TokenCount(tokens)))
         );
         assert!(info.started.is_some());
     }

@@ -133,9 +133,10 @@ pub(super) fn read_usage(usage: &Json<'_>) -> Option<Usage> {
         output: count(usage.get("output_tokens")),
         cached: detail("input_tokens_details", "cached_tokens"),
         thoughts: detail("output_tokens_details", "reasoning_tokens"),
-        tool: None,
         total: count(usage.get("total_tokens")),
-    };
+        ..Usage::default()
+    }
+    .with_thoughts_apart();
     (!usage.is_empty()).then_some(usage)
 }
 

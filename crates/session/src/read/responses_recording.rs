@@ -80,6 +80,7 @@ fn read_usage(usage: &Json<'_>) -> Option<Usage> {
         thoughts: count("thoughtsTokenCount"),
         tool: count("toolUsePromptTokenCount"),
         total: count("totalTokenCount"),
+        ..Usage::default()
     };
     (!usage.is_empty()).then_some(usage)
 }

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use longhaul_workspace::write_private_atomically;
+use longhaul_workspace::write_private_cache;
 use serde::{Deserialize, Serialize};
 
 use super::metadata::SessionMetadata;
@@ -18,7 +18,7 @@ use super::metadata::SessionMetadata;
 pub(super) const NAME: &str = ".longhaul-index.json";
 
 /// Changes whenever the same file would be understood otherwise.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 /// A larger file is none of ours.
 const LARGEST: u64 = 1 << 28;
@@ -101,6 +101,6 @@ pub(super) fn save<'a>(folder: &Path, files: impl Iterator<Item = (&'a str, &'a 
     let row = |(name, known): (&'a str, &'a Known)| (name, known.stamp, known.found.as_ref());
     let shape = Shape { v: VERSION, files: files.map(row).collect() };
     if let Ok(bytes) = serde_json::to_vec(&shape) {
-        let _ = write_private_atomically(&path, &bytes);
+        let _ = write_private_cache(&path, &bytes);
     }
 }

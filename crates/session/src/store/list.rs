@@ -127,9 +127,9 @@ impl Store {
         let is_stale = !changed.is_empty() || !index.is_empty();
         looked.extend(self.look_at(changed));
         if is_stale {
-            looked.sort_by(|a, b| a.name.cmp(&b.name));
-            let good = looked.iter().filter(|looked| looked.failure.is_none());
-            index::save(&self.chats, good.map(|looked| (looked.name.as_str(), &looked.known)));
+            let mut good: Vec<&Looked> = looked.iter().filter(|looked| looked.failure.is_none()).collect();
+            good.sort_by(|a, b| a.name.cmp(&b.name));
+            index::save(&self.chats, good.into_iter().map(|looked| (looked.name.as_str(), &looked.known)));
         }
         Ok(self.listing_of(looked))
     }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
@@ -204,11 +205,11 @@ impl Fold {
         }
     }
 
-    fn put(&mut self, message: Told) {
-        match self.places.get(&message.id) {
-            Some(place) => self.messages[*place] = message,
-            None => {
-                self.places.insert(message.id.clone(), self.messages.len());
+    fn put(&mut self, (id, message): (Box<str>, Told)) {
+        match self.places.entry(id) {
+            Entry::Occupied(place) => self.messages[*place.get()] = message,
+            Entry::Vacant(place) => {
+                place.insert(self.messages.len());
                 self.messages.push(message);
             }
         }
@@ -219,9 +220,8 @@ impl Fold {
         let known = |id: &str| self.places.get(id).copied();
         let place = known(id).or_else(|| known(id.strip_suffix(RESPONSE)?).map(|place| place + 1));
         if let Some(place) = place {
-            for message in self.messages.drain(place..) {
-                self.places.remove(&message.id);
-            }
+            self.messages.truncate(place);
+            self.places.retain(|_, known| *known < place);
         }
         self.outdate();
     }

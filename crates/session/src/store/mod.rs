@@ -10,6 +10,7 @@ mod names;
 mod narrow;
 mod retention;
 mod select;
+mod skim;
 #[cfg(test)]
 mod tests;
 

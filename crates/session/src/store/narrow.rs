@@ -1,13 +1,20 @@
 //! The few fields of a record that tell what a session is about; all else is skipped without being kept.
 //!
 //! Nothing is refused for its type: a field of another type than expected counts as missing, and of a repeated key the
-//! last one counts, as in the readers.
+//! last one counts, as in the readers. Only of a message that is written in the usual way nobody looks further than to the
+//! field that tells the last of it, mostly its content: what follows, often the outputs of tools, neither changes what is
+//! listed nor is searched for mistakes.
+
+#[cfg(test)]
+mod laws;
 
 use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+use super::skim::{Wanted, each_field, plain_string};
 
 /// As many bytes of what a user said are kept.
 const CLIP: usize = 500;
@@ -25,7 +32,7 @@ pub(super) struct Fields<'a> {
     pub(super) session_kind: Option<Cow<'a, str>>,
     pub(super) summary: Option<Cow<'a, str>>,
     pub(super) has_scratchpad: bool,
-    pub(super) messages: Option<Vec<Told>>,
+    pub(super) messages: Option<Vec<(Box<str>, Told)>>,
     id: Option<Cow<'a, str>>,
     kind: Option<Cow<'a, str>>,
     content: Option<Content>,
@@ -36,7 +43,6 @@ pub(super) struct Fields<'a> {
 /// What is remembered of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Told {
-    pub(super) id: Box<str>,
     pub(super) side: Side,
     /// Whether there is something in it to go on with.
     pub(super) is_resumable: bool,
@@ -58,7 +64,59 @@ pub(super) enum Side {
 
 impl<'a> Fields<'a> {
     pub(super) fn parse(bytes: &'a [u8]) -> serde_json::Result<Self> {
-        serde_json::from_slice::<Any<Self>>(bytes).map(|any| any.0)
+        match Self::skim(bytes) {
+            Some(fields) => Ok(fields),
+            None => parse(bytes),
+        }
+    }
+
+    /// The same of a message that is written in the usual way, as far as the session's list depends on it; what follows in
+    /// the record is not looked at.
+    fn skim(bytes: &'a [u8]) -> Option<Self> {
+        let mut found = Self::default();
+        each_field(bytes, |key, value| {
+            found.put(key, InBytes(value)).ok()?;
+            Some(if found.is_known() { Wanted::Enough } else { Wanted::More })
+        })?;
+        Some(found)
+    }
+
+    /// Whether nothing that follows in the record matters: it is a message, and what there is to tell of it is known.
+    fn is_known(&self) -> bool {
+        let is_work = || self.thoughts.0 || self.tool_calls.as_ref().is_some_and(|calls| calls.0);
+        let Some(content) = self.content.as_ref().filter(|_| self.id.is_some()) else { return false };
+        match self.kind.as_deref() {
+            Some("user") => true,
+            Some("gemini") => !content.text.trim().is_empty() || content.has_work || is_work(),
+            _ => false,
+        }
+    }
+
+    /// Takes over a field.
+    fn put<V: Value<'a>>(&mut self, key: &[u8], value: V) -> Result<(), V::Error> {
+        match key {
+            b"$rewindTo" => self.rewind_to = value.read()?,
+            b"$set" => self.set = Some(Box::new(value.read()?)),
+            b"$longhaul" => {
+                value.skip()?;
+                self.is_ours = true;
+            }
+            b"sessionId" => self.session_id = value.read()?,
+            b"projectHash" => self.project_hash = value.read()?,
+            b"startTime" => self.start_time = value.read()?,
+            b"lastUpdated" => self.last_updated = value.read()?,
+            b"kind" => self.session_kind = value.read()?,
+            b"summary" => self.summary = value.read()?,
+            b"memoryScratchpad" => self.has_scratchpad = value.read::<Filled>()?.0,
+            b"messages" => self.messages = value.read::<Messages>()?.0,
+            b"id" => self.id = value.read()?,
+            b"type" => self.kind = value.read()?,
+            b"content" => self.content = Some(value.read()?),
+            b"toolCalls" => self.tool_calls = Some(value.read()?),
+            b"thoughts" => self.thoughts = value.read()?,
+            _ => value.skip()?,
+        }
+        Ok(())
     }
 
     /// Whether this says what the session is, and is no message.
@@ -66,8 +124,8 @@ impl<'a> Fields<'a> {
         self.session_id.is_some() && self.kind.is_none()
     }
 
-    /// The message that this record is, if it is one.
-    pub(super) fn into_message(self) -> Option<Told> {
+    /// The message that this record is, if it is one, with its id.
+    pub(super) fn into_message(self) -> Option<(Box<str>, Told)> {
         let kind = self.kind?;
         let id = self.id?.into();
         let has_calls = self.tool_calls.as_ref().is_some_and(|calls| calls.0);
@@ -75,22 +133,23 @@ impl<'a> Fields<'a> {
             return None;
         }
         let content = self.content.unwrap_or_default();
-        let told = |side, is_resumable| Told { id, side, is_resumable, words: None };
-        match kind.as_ref() {
-            "user" if content.is_answer() => Some(told(Side::Tool, false)),
+        let told = |side, is_resumable| Told { side, is_resumable, words: None };
+        let message = match kind.as_ref() {
+            "user" if content.is_answer() => told(Side::Tool, false),
             "user" => {
                 let words = content.text.trim();
                 let words = (!words.is_empty()).then(|| words.into());
-                Some(Told { words, ..told(Side::User, is_request(&content.text)) })
+                Told { words, ..told(Side::User, is_request(&content.text)) }
             }
             "gemini" => {
                 let says =
                     !content.text.trim().is_empty() || content.has_work || has_calls || self.thoughts.0;
-                Some(told(Side::Model, says))
+                told(Side::Model, says)
             }
-            "info" | "error" | "warning" => Some(told(Side::Notice, false)),
-            _ => None,
-        }
+            "info" | "error" | "warning" => told(Side::Notice, false),
+            _ => return None,
+        };
+        Some((id, message))
     }
 }
 
@@ -142,6 +201,11 @@ struct Filled(bool);
 
 /// A value of which one or another type is of use, and all others mean nothing.
 trait Lenient<'de>: Default {
+    /// Of a value that is known to be JSON.
+    fn of_json(value: &'de [u8]) -> serde_json::Result<Self> {
+        parse(value)
+    }
+
     fn of_text(_text: Cow<'de, str>) -> Self {
         Self::default()
     }
@@ -159,6 +223,49 @@ trait Lenient<'de>: Default {
         while fields.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
         Ok(Self::default())
     }
+}
+
+/// The value of a field that was found one way or the other.
+trait Value<'de>: Sized {
+    type Error;
+
+    fn read<T: Lenient<'de>>(self) -> Result<T, Self::Error>;
+
+    fn skip(self) -> Result<(), Self::Error>;
+}
+
+/// A value that the parser has come to.
+struct InMap<'m, A>(&'m mut A);
+
+impl<'de, A: MapAccess<'de>> Value<'de> for InMap<'_, A> {
+    type Error = A::Error;
+
+    fn read<T: Lenient<'de>>(self) -> Result<T, A::Error> {
+        next(self.0)
+    }
+
+    fn skip(self) -> Result<(), A::Error> {
+        self.0.next_value::<IgnoredAny>().map(drop)
+    }
+}
+
+/// A value by its bytes.
+struct InBytes<'de>(&'de [u8]);
+
+impl<'de> Value<'de> for InBytes<'de> {
+    type Error = serde_json::Error;
+
+    fn read<T: Lenient<'de>>(self) -> serde_json::Result<T> {
+        T::of_json(self.0)
+    }
+
+    fn skip(self) -> serde_json::Result<()> {
+        Ok(())
+    }
+}
+
+fn parse<'de, T: Lenient<'de>>(bytes: &'de [u8]) -> serde_json::Result<T> {
+    serde_json::from_slice::<Any<T>>(bytes).map(|any| any.0)
 }
 
 struct Any<T>(T);
@@ -225,12 +332,27 @@ fn next<'de, T: Lenient<'de>, A: MapAccess<'de>>(fields: &mut A) -> Result<T, A:
 }
 
 impl<'de> Lenient<'de> for Option<Cow<'de, str>> {
+    fn of_json(value: &'de [u8]) -> serde_json::Result<Self> {
+        match plain_string(value) {
+            Some(text) => Ok(Self::of_text(Cow::Borrowed(text))),
+            None => parse(value),
+        }
+    }
+
     fn of_text(text: Cow<'de, str>) -> Self {
         Some(text)
     }
 }
 
 impl<'de> Lenient<'de> for Filled {
+    fn of_json(value: &'de [u8]) -> serde_json::Result<Self> {
+        let is_empty = |inside: &[u8]| inside.iter().all(|byte| *byte == b' ');
+        match value {
+            [b'[', inside @ .., b']'] => Ok(Self(!is_empty(inside))),
+            _ => parse(value),
+        }
+    }
+
     fn of_text(text: Cow<'de, str>) -> Self {
         Self(!text.is_empty())
     }
@@ -301,7 +423,7 @@ impl<'de> Lenient<'de> for Content {
 
 /// The messages of a checkpoint or of the older form.
 #[derive(Default)]
-struct Messages(Option<Vec<Told>>);
+struct Messages(Option<Vec<(Box<str>, Told)>>);
 
 impl<'de> Lenient<'de> for Messages {
     fn of_list<A: SeqAccess<'de>>(mut items: A) -> Result<Self, A::Error> {
@@ -314,33 +436,14 @@ impl<'de> Lenient<'de> for Messages {
 }
 
 impl<'de> Lenient<'de> for Fields<'de> {
+    fn of_json(value: &'de [u8]) -> serde_json::Result<Self> {
+        Self::parse(value)
+    }
+
     fn of_object<A: MapAccess<'de>>(mut fields: A) -> Result<Self, A::Error> {
         let mut found = Self::default();
         while let Some(Any(key)) = fields.next_key::<Any<Option<Cow<'de, str>>>>()? {
-            match key.as_deref().unwrap_or_default() {
-                "$rewindTo" => found.rewind_to = next(&mut fields)?,
-                "$set" => found.set = Some(Box::new(next(&mut fields)?)),
-                "$longhaul" => {
-                    fields.next_value::<IgnoredAny>()?;
-                    found.is_ours = true;
-                }
-                "sessionId" => found.session_id = next(&mut fields)?,
-                "projectHash" => found.project_hash = next(&mut fields)?,
-                "startTime" => found.start_time = next(&mut fields)?,
-                "lastUpdated" => found.last_updated = next(&mut fields)?,
-                "kind" => found.session_kind = next(&mut fields)?,
-                "summary" => found.summary = next(&mut fields)?,
-                "memoryScratchpad" => found.has_scratchpad = next::<Filled, _>(&mut fields)?.0,
-                "messages" => found.messages = next::<Messages, _>(&mut fields)?.0,
-                "id" => found.id = next(&mut fields)?,
-                "type" => found.kind = next(&mut fields)?,
-                "content" => found.content = Some(next(&mut fields)?),
-                "toolCalls" => found.tool_calls = Some(next(&mut fields)?),
-                "thoughts" => found.thoughts = next(&mut fields)?,
-                _ => {
-                    fields.next_value::<IgnoredAny>()?;
-                }
-            }
+            found.put(key.as_deref().unwrap_or_default().as_bytes(), InMap(&mut fields))?;
         }
         Ok(found)
     }
@@ -360,7 +463,7 @@ mod tests {
     #[track_caller]
     fn check(record: &str, expected: &str) {
         let told = Fields::parse(record.as_bytes()).expect("JSON").into_message();
-        let sketch = told.map_or("none".into(), |told| {
+        let sketch = told.map_or("none".into(), |(_, told)| {
             let mark = if told.is_resumable { "+" } else { "" };
             format!("{:?}{mark} {}", told.side, told.words.as_deref().unwrap_or_default())
                 .trim_end()
@@ -416,7 +519,8 @@ mod tests {
 
     #[test]
     fn wrong_types_and_repeated_keys_do_no_harm() {
-        check(r#"{"id":"1","type":"user","content":"a","content":"b"}"#, "User+ b");
+        check(r#"{"id":"0","id":"1","type":"info","type":"user","content":"a"}"#, "User+ a");
+        check(r#"{"id":"1","type":"gemini","content":"","toolCalls":[],"toolCalls":[1]}"#, "Model+");
         check(r#"{"id":"1","type":"user","content":[{"text":5},7,null,{"text":"x"},"y"]}"#, "User+ xy");
         check(r#"{"id":"1","type":"gemini","content":true,"toolCalls":"none","thoughts":0}"#, "Model+");
         let fields = Fields::parse(br#"{"$set":[1],"sessionId":{},"messages":3}"#).expect("JSON");
@@ -427,7 +531,7 @@ mod tests {
     fn only_the_beginning_of_words_is_kept() {
         let record =
             format!(r#"{{"id":"1","type":"user","content":"{}{}"}}"#, " ".repeat(900), "日".repeat(900));
-        let told = Fields::parse(record.as_bytes()).expect("JSON").into_message().expect("a message");
+        let told = Fields::parse(record.as_bytes()).expect("JSON").into_message().expect("a message").1;
         assert_eq!(told.words.expect("words").chars().count(), CLIP / "日".len());
     }
 }

@@ -435,8 +435,18 @@ fn encode_answer(message: &Message, parts: &[Part], is_notice: bool) -> Map<Stri
 
 /// Anthropic counts cached tokens beside the input.
 fn encode_usage(usage: &Usage) -> Map<String, Value> {
-    let fresh = usage.input.map(|input| input - usage.cached.unwrap_or_default());
-    let figures =
-        [("input_tokens", fresh), ("cache_read_input_tokens", usage.cached), ("output_tokens", usage.output)];
-    figures.into_iter().filter_map(|(key, count)| Some((key.to_string(), count?.0.into()))).collect()
+    let beside = usage.cached.unwrap_or_default() + usage.written.unwrap_or_default();
+    let figures = [
+        ("input_tokens", usage.input.map(|input| input - beside)),
+        ("cache_read_input_tokens", usage.cached),
+        ("cache_creation_input_tokens", usage.written),
+        ("output_tokens", usage.output),
+    ];
+    let figures = figures.into_iter().filter_map(|(key, count)| Some((key.to_string(), count?.0.into())));
+    let mut figures: Map<String, Value> = figures.collect();
+    if let Some(hour) = usage.written_hour {
+        let created = object([("ephemeral_1h_input_tokens", hour.0.into())]);
+        figures.insert("cache_creation".into(), Value::Object(created));
+    }
+    figures
 }

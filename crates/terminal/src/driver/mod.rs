@@ -364,7 +364,8 @@ impl<S: Services> Driver<S> {
         let cancel = CancellationToken::new();
         self.agent.end_session(EndReason::Clear, &self.services.host(), &cancel).await;
         self.agent.clear().map_err(|AgentError::Session(error)| failure(&error))?;
-        self.agent.conversation_mut().state_mut().reset();
+        let now = (self.services.host().now)();
+        self.agent.conversation_mut().reset(now).map_err(|error| failure(&error))?;
         self.notes.clear();
         self.begin_session(SessionSource::Clear).await;
         self.say(Notice::good("The conversation is empty; the log keeps what was said."));

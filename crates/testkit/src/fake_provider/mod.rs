@@ -12,10 +12,12 @@
 //! ```
 
 pub mod anthropic;
+mod certificate;
 pub mod gemini;
 pub mod openai;
 mod reply;
 mod server;
 
+pub use certificate::{Authority, Certificate, Validity};
 pub use reply::{Reply, Signal, Step};
 pub use server::{FakeProvider, LoggedRequest};

@@ -17,7 +17,9 @@ use hyper_util::rt::TokioIo;
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
+use super::certificate::Certificate;
 use super::reply::{Reply, Signal, Step};
 
 /// A server that answers each request with the next reply of its script. It ends with the test.
@@ -25,6 +27,7 @@ use super::reply::{Reply, Signal, Step};
 pub struct FakeProvider {
     shared: Arc<Shared>,
     address: Option<SocketAddr>,
+    is_secure: bool,
 }
 
 /// A request as it arrived.
@@ -59,7 +62,16 @@ impl LoggedRequest {
 impl FakeProvider {
     /// Starts a server on a free port of this machine, on a thread of its own, so that tests need not be async.
     pub fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
-        let mut server = Self::in_memory(replies);
+        Self::listen(replies, None)
+    }
+
+    /// The same server over TLS.
+    pub fn start_secure(certificate: &Certificate, replies: impl IntoIterator<Item = Reply>) -> Self {
+        Self::listen(replies, Some(certificate.acceptor()))
+    }
+
+    fn listen(replies: impl IntoIterator<Item = Reply>, tls: Option<TlsAcceptor>) -> Self {
+        let mut server = Self { is_secure: tls.is_some(), ..Self::in_memory(replies) };
         let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a free port");
         listener.set_nonblocking(true).expect("a socket can be non-blocking");
         server.address = Some(listener.local_addr().expect("a bound socket has an address"));
@@ -72,7 +84,18 @@ impl FakeProvider {
                 while let Ok((connection, _)) = listener.accept().await {
                     // Each chunk of a reply is to arrive on its own.
                     connection.set_nodelay(true).ok();
-                    tokio::spawn(serve(connection, shared.clone()));
+                    let (shared, tls) = (shared.clone(), tls.clone());
+                    tokio::spawn(async move {
+                        match tls {
+                            // A client that does not trust the server goes away, and that is its right.
+                            Some(tls) => {
+                                if let Ok(connection) = tls.accept(connection).await {
+                                    serve(connection, shared).await;
+                                }
+                            }
+                            None => serve(connection, shared).await,
+                        }
+                    });
                 }
             });
         });
@@ -83,7 +106,7 @@ impl FakeProvider {
     /// can be paused.
     pub fn in_memory(replies: impl IntoIterator<Item = Reply>) -> Self {
         let shared = Shared { replies: Mutex::new(replies.into_iter().collect()), ..Shared::default() };
-        Self { shared: Arc::new(shared), address: None }
+        Self { shared: Arc::new(shared), address: None, is_secure: false }
     }
 
     /// A connection to the server, served on the current runtime.
@@ -95,7 +118,9 @@ impl FakeProvider {
 
     /// The address of the server.
     pub fn url(&self) -> String {
-        self.address.map_or_else(|| "http://fake.invalid".to_string(), |address| format!("http://{address}"))
+        let scheme = if self.is_secure { "https" } else { "http" };
+        self.address
+            .map_or_else(|| format!("{scheme}://fake.invalid"), |address| format!("{scheme}://{address}"))
     }
 
     /// The requests so far.

@@ -1,9 +1,10 @@
 //! Collects matches from several threads: all are counted, and the first by path and line are kept.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use grep_matcher::Matcher;
 use grep_regex::RegexMatcher;
@@ -15,9 +16,6 @@ const LINE: usize = 500;
 
 /// The most that a search holds of one file, in bytes: its longest line.
 const MAX_HELD: usize = 64 << 20;
-
-/// After how many matches in one file it is asked again whether anybody still waits.
-const ASK_EVERY: u64 = 1024;
 
 /// A line that is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -81,18 +79,25 @@ impl<'m> Collector<'m> {
 
     /// Searches one file.
     pub(super) fn search(&self, searcher: &mut Searcher, path: PathBuf, cancel: &CancellationToken) {
+        let keep = if self.lock().is_full_before(&path) { 0 } else { self.max_matches };
         let mut search =
-            FileSearch { collector: self, cancel, hits: Hits::default(), is_binary: false, after: 0 };
-        let result = searcher.search_path(self.matcher, &path, &mut search);
+            FileSearch { collector: self, hits: Hits::default(), keep, is_binary: false, after: 0 };
+        let result = File::open(&path).and_then(|file| {
+            searcher.search_reader(self.matcher, UntilCancelled { file, cancel }, &mut search)
+        });
         let FileSearch { hits, is_binary, .. } = search;
         if result.is_ok() && (is_binary || hits.matches == 0) {
             return;
         }
-        let mut collected = self.collected.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut collected = self.lock();
         match result {
             Ok(()) => collected.add(path, hits),
             Err(_) => collected.unread += 1,
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Collected> {
+        self.collected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All that was found.
@@ -113,6 +118,12 @@ impl Collected {
         {
             self.kept_matches -= last.remove().kept;
         }
+    }
+
+    /// Whether nothing of this file is shown, whatever else is found: the matches in files before it are enough.
+    fn is_full_before(&self, path: &Path) -> bool {
+        let is_last = |(last, _): (&PathBuf, &Hits)| last.as_path() < path;
+        self.kept_matches >= self.max_matches && self.kept.last_key_value().is_some_and(is_last)
     }
 
     /// How many matches are shown.
@@ -140,8 +151,9 @@ fn end_of(lines: &[Line], matches: usize) -> usize {
 /// The search of one file.
 struct FileSearch<'a, 'm> {
     collector: &'a Collector<'m>,
-    cancel: &'a CancellationToken,
     hits: Hits,
+    /// How many matches are kept; the others are only counted.
+    keep: usize,
     is_binary: bool,
     /// How many lines are still wanted after the last match that is kept.
     after: usize,
@@ -152,7 +164,7 @@ impl Sink for FileSearch<'_, '_> {
 
     fn matched(&mut self, _searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
         self.hits.matches += 1;
-        if self.hits.kept < self.collector.max_matches {
+        if self.hits.kept < self.keep {
             self.hits.kept += 1;
             self.after = self.collector.context;
             let line = without_end(found.bytes());
@@ -160,14 +172,14 @@ impl Sink for FileSearch<'_, '_> {
             let number = found.line_number().unwrap_or_default();
             self.hits.lines.push(Line { number, is_match: true, text: cut(line, at) });
         }
-        Ok(!(self.hits.matches.is_multiple_of(ASK_EVERY) && self.cancel.is_cancelled()))
+        Ok(true)
     }
 
     fn context(&mut self, _searcher: &Searcher, around: &SinkContext<'_>) -> io::Result<bool> {
         let is_after = *around.kind() == grep_searcher::SinkContextKind::After;
         let is_wanted = match is_after {
             true => self.after > 0,
-            false => self.hits.kept < self.collector.max_matches,
+            false => self.hits.kept < self.keep,
         };
         if is_wanted {
             self.after = self.after.saturating_sub(usize::from(is_after));
@@ -181,6 +193,21 @@ impl Sink for FileSearch<'_, '_> {
     fn binary_data(&mut self, _searcher: &Searcher, _offset: u64) -> io::Result<bool> {
         self.is_binary = true;
         Ok(false)
+    }
+}
+
+/// A file that ends where nobody waits for it any more.
+struct UntilCancelled<'a> {
+    file: File,
+    cancel: &'a CancellationToken,
+}
+
+impl Read for UntilCancelled<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.cancel.is_cancelled() {
+            return Ok(0);
+        }
+        self.file.read(buffer)
     }
 }
 
@@ -229,10 +256,6 @@ mod tests {
         assert!(!cut(&[0x80; 600], 300).is_empty());
     }
 
-    fn hits(kept: usize) -> Hits {
-        Hits { matches: kept as u64, lines: Vec::new(), kept }
-    }
-
     #[test]
     fn what_is_kept_does_not_depend_on_the_order() {
         let files = [("a", 1), ("b", 3), ("c", 4), ("d", 1), ("e", 9)];
@@ -244,11 +267,28 @@ mod tests {
                     files.reverse();
                 }
                 let mut collected = Collected { max_matches: 5, ..Collected::default() };
-                files.iter().for_each(|(name, kept)| collected.add(name.into(), hits(*kept)));
+                for (name, matches) in files {
+                    let kept = if collected.is_full_before(Path::new(name)) { 0 } else { matches };
+                    collected.add(name.into(), Hits { matches: matches as u64, lines: Vec::new(), kept });
+                }
                 let kept: Vec<_> = collected.kept.keys().map(|path| path.to_str().unwrap()).collect();
                 assert_eq!(kept, ["a", "b", "c"]);
                 assert_eq!((collected.matches, collected.files, collected.shown()), (18, 5, 5));
             }
+        }
+    }
+
+    #[test]
+    fn nobody_s_files_are_not_read() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "hit\nhit\n").unwrap();
+        let matcher = RegexMatcher::new("hit").unwrap();
+        let cancel = CancellationToken::new();
+        for expected in [2, 0] {
+            let collector = Collector::new(&matcher, 0, 10);
+            collector.search(&mut collector.searcher(), file.path().to_path_buf(), &cancel);
+            assert_eq!(collector.finish().matches, expected);
+            cancel.cancel();
         }
     }
 }

@@ -170,8 +170,8 @@ impl RunShellCommand {
         let hear = |output: &Output| (call.progress)(&output.last_lines(PROGRESS_LINES, PROGRESS_BYTES));
         let end = running.follow(limits, self.settings.grace, call.cancel, &hear).await;
         let (took, text) = (running.elapsed(), running.output.lock().text());
-        let pids = running.process.members();
         let left = if running.process.is_alive() {
+            let pids = running.process.members();
             let job =
                 self.jobs.take_over(running.for_job(), &task.command, Limits::default(), self.settings.grace);
             Some(LeftBehind { pids, job: job.name })

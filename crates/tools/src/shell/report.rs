@@ -24,8 +24,11 @@ pub(super) fn report(output: &str, end: End, took: Duration, left: Option<&LeftB
         lines.push(format!("Duration: {}", span(took)));
     }
     if let Some(left) = left {
-        let pids: Vec<String> = left.pids.iter().map(u32::to_string).collect();
-        lines.push(format!("Background PIDs: {}", pids.join(", ")));
+        // Not every system lists them.
+        if !left.pids.is_empty() {
+            let pids: Vec<String> = left.pids.iter().map(u32::to_string).collect();
+            lines.push(format!("Background PIDs: {}", pids.join(", ")));
+        }
         lines.push(format!("Running in the background as {}.", left.job));
     }
     let text = lines.join("\n");
@@ -127,6 +130,9 @@ mod tests {
         let answer = report("a", End::Ended(Ended::Code(0)), SHORT, Some(&left));
         let expected = "a\nExit code: 0\nBackground PIDs: 7, 12\nRunning in the background as job-2.";
         assert_eq!(answer.outcome.text(), expected);
+        let unlisted = LeftBehind { pids: Vec::new(), ..left };
+        let answer = report("a", End::Ended(Ended::Code(0)), SHORT, Some(&unlisted));
+        assert_eq!(answer.outcome.text(), "a\nExit code: 0\nRunning in the background as job-2.");
     }
 
     #[test]

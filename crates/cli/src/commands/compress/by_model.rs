@@ -43,12 +43,11 @@ pub(super) fn compact(
         files: &Later,
         counter: None,
         pre_compress: None,
-        events: &|event| match event {
-            Event::Summarising { by } if by.as_str() == "model" => {
+        // What the model did not do is among the warnings of the report.
+        events: &|event| {
+            if matches!(event, Event::Summarising { by } if by.as_str() == "model") {
                 note(&format!("asking {}", chosen.full_name));
             }
-            Event::FellBack { reason, .. } => warn(&format!("Longhaul writes the snapshot itself: {reason}")),
-            _ => {}
         },
         clock: &|| started.elapsed(),
     };

@@ -73,6 +73,13 @@ pub(crate) struct CompressOptions {
     json: bool,
 }
 
+impl CompressOptions {
+    /// Whether a model is named that is not going to be asked.
+    pub(crate) fn names_idle_model(&self) -> bool {
+        self.summariser == Summariser::Offline && !self.model.is_empty()
+    }
+}
+
 /// Everything that is told about a compaction, whatever the form.
 struct Compression {
     name: String,

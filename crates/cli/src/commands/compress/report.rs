@@ -177,8 +177,7 @@ fn warnings(page: &mut Page, compression: &Compression) {
     if !all.is_empty() {
         page.heading(&plural(all.len(), "warning", "warnings"));
         for warning in all.iter().take(LISTED) {
-            let line = fit(&format!("  {warning}"), page.screen.width);
-            page.line(&page.screen.warning(&line));
+            page.warning(warning);
         }
         page.more(all.len(), LISTED, "warnings");
     }

@@ -24,7 +24,7 @@ const WINDOW: TokenCount = TokenCount(24_000);
 /// What the scripted model answers when it is asked for a summary. It forgets both rules of the user's.
 const SUMMARY: &str = include_str!("summary.txt");
 /// What the scripted model would cost, in money for a million tokens.
-const PRICES: Prices = Prices { input: 0.30, cached: 0.075, output: 2.50 };
+const PRICES: Prices = Prices { input: 0.30, cached: 0.03, written: 0.30, output: 2.50 };
 
 /// Tells the story.
 pub(crate) fn run(screen: &Screen) -> anyhow::Result<()> {

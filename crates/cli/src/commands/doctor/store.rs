@@ -73,9 +73,11 @@ pub(super) fn locks(diagnosis: &mut Diagnosis, home: &Home) {
 
 /// Reads every session of every project.
 pub(super) fn sessions(diagnosis: &mut Diagnosis, home: &Home) {
-    let projects = folders_in(&home.tmp());
-    let files: Vec<PathBuf> =
-        projects.iter().flat_map(|project| session_files(&project.join("chats"))).collect();
+    // A project may have nothing but memory or checkpoints.
+    let mut projects: Vec<Vec<PathBuf>> =
+        folders_in(&home.tmp()).iter().map(|project| session_files(&project.join("chats"))).collect();
+    projects.retain(|sessions| !sessions.is_empty());
+    let files = projects.concat();
     let mut faulty = Vec::new();
     let mut sound = 0;
     for file in &files {

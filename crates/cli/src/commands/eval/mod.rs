@@ -49,6 +49,13 @@ pub(crate) struct EvalOptions {
     json: bool,
 }
 
+impl EvalOptions {
+    /// Whether a model is named that is not going to be asked.
+    pub(crate) fn names_idle_model(&self) -> bool {
+        self.summariser == Summariser::Offline && !self.model.is_empty()
+    }
+}
+
 /// What came of all files.
 #[derive(Default)]
 struct Evaluation {

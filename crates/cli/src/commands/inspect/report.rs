@@ -274,8 +274,7 @@ fn reading(page: &mut Page, inspection: &Inspection) {
     if info.warnings > 0 {
         page.heading(&plural(info.warnings, "warning", "warnings"));
         for warning in warnings.iter().take(EXAMPLES * 2) {
-            let line = fit(&format!("  {warning}"), page.screen.width);
-            page.line(&page.screen.warning(&line));
+            page.warning(&warning.to_string());
         }
         if info.warnings > EXAMPLES * 2 {
             let line =

@@ -28,21 +28,13 @@ pub(crate) struct ImportOptions {
     json: bool,
 }
 
-/// A session that is now one of this project.
-pub(crate) struct Brought {
-    pub(crate) project: Project,
-    /// Its log, open to go on with.
-    pub(crate) log: Log,
-    /// Its id here.
-    pub(crate) id: String,
-    /// What was read.
-    pub(crate) session: Session,
-    /// What is worth telling about the project.
-    pub(crate) notes: Vec<String>,
-}
-
 pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
-    let Brought { log, id, session, notes, .. } = bring_in(read(&options.file)?)?;
+    let session = read(&options.file)?;
+    let (project, notes) = Project::find_or_begin()?;
+    let (log, id) = bring_in(&project, &session).map_err(log_failure)?;
+    if let LogHealth::Off { reason } = log.health() {
+        return Err(hinted(anyhow!("could not write the session: {reason}"), "make room on the disk"));
+    }
     let count = session.transcript.messages().len();
     if options.json {
         return print_all(&json!({
@@ -72,6 +64,7 @@ pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
         let chains = plural(session.side_chains.len(), "sub-agent came", "sub-agents came");
         text.push_str(&format!("{chains} with it.\n"));
     }
+    text.push_str(&format!("`longhaul sessions show {id}` shows it.\n"));
     crate::output::print(&text)
 }
 
@@ -85,48 +78,56 @@ pub(crate) fn read(file: &Path) -> anyhow::Result<Session> {
     Ok(session)
 }
 
-/// Makes a session of this project from one of any format.
-pub(crate) fn bring_in(session: Session) -> anyhow::Result<Brought> {
-    let (project, notes) = Project::find_or_begin()?;
-    let (mut log, id) = begin(&project, &session)?;
-    let imported = fill(&mut log, &session).and_then(|()| import_side_chains(&project, &id, &session));
+/// Makes a session of this project from one of any format: its log, open to go on with, and its id here.
+pub(crate) fn bring_in(project: &Project, session: &Session) -> Result<(Log, String), LogError> {
+    let (mut log, id) = begin(project, session)?;
+    let imported = fill(&mut log, session).and_then(|()| import_side_chains(project, &id, session));
     if let Err(error) = imported {
         // Half a session is worse than none: the file it came from is still there.
         let path = log.path().to_path_buf();
         drop(log);
         std::fs::remove_file(&path).ok();
-        return Err(log_failure(error));
+        return Err(error);
     }
-    if let LogHealth::Off { reason } = log.health() {
-        return Err(hinted(anyhow!("could not write the session: {reason}"), "make room on the disk"));
-    }
-    Ok(Brought { project, log, id, session, notes })
+    Ok((log, id))
+}
+
+/// The same session in memory alone, because nothing can be written.
+pub(crate) fn hold(project: &Project, session: &Session, why: &str) -> Result<(Log, String), LogError> {
+    let new = new_session(project, session, new_id());
+    let mut log = Log::unrecorded(&project.home.chats(), &new, why)?;
+    fill(&mut log, session)?;
+    Ok((log, new.id))
 }
 
 /// Begins the log. The session keeps its id if nothing here has it already.
-fn begin(project: &Project, session: &Session) -> anyhow::Result<(Log, String)> {
+fn begin(project: &Project, session: &Session) -> Result<(Log, String), LogError> {
     let own = session.info.session_id.as_deref().and_then(|id| Uuid::parse_str(id).ok());
-    let listing = project.store().list()?;
-    let is_free = |id: &String| listing.sessions.iter().all(|listed| listed.id() != id);
+    let listing = project.store().list();
+    let is_free = |id: &String| {
+        // Where nobody knows what there is, an id of our own is safer.
+        listing.as_ref().is_ok_and(|listing| listing.sessions.iter().all(|listed| listed.id() != id))
+    };
     let id = own.map(|id| id.to_string()).filter(is_free).unwrap_or_else(new_id);
-    let messages = session.transcript.messages();
-    let first = messages.iter().filter_map(|message| message.at).min();
-    let new = NewSession {
-        id: id.clone(),
+    let new = new_session(project, session, id);
+    match Log::create(&project.home.chats(), &new) {
+        // Another session has the same beginning of its id, and began in the same minute.
+        Err(LogError::AlreadyThere { .. }) => {
+            let new = NewSession { id: new_id(), ..new };
+            Ok((Log::create(&project.home.chats(), &new)?, new.id))
+        }
+        log => Ok((log?, new.id)),
+    }
+}
+
+fn new_session(project: &Project, session: &Session, id: String) -> NewSession {
+    let first = session.transcript.messages().iter().filter_map(|message| message.at).min();
+    NewSession {
+        id,
         project_hash: project.hash(),
         kind: SessionKind::Main,
         directories: vec![project.folder.display().to_string()],
         at: session.info.started.or(first).unwrap_or_else(now),
-    };
-    match Log::create(&project.home.chats(), &new) {
-        Ok(log) => Ok((log, id)),
-        // Another session has the same beginning of its id, and began in the same minute.
-        Err(LogError::AlreadyThere { .. }) => {
-            let id = new_id();
-            let log = Log::create(&project.home.chats(), &NewSession { id: id.clone(), ..new });
-            Ok((log.map_err(log_failure)?, id))
-        }
-        Err(error) => Err(log_failure(error)),
     }
 }
 

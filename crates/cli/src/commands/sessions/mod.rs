@@ -8,19 +8,22 @@ pub(crate) mod losses;
 mod prune;
 pub(crate) mod repair;
 pub(crate) mod report;
+mod reset;
 mod show;
+mod state;
 mod undo;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use longhaul_session::{Format, Session, read_session};
+use longhaul_session::{Format, Log, Session, read_session};
 
 use crate::args::Color;
 use crate::destination::{Destination, Existing};
 use crate::input;
-use crate::project::session_file;
+use crate::output::visible;
+use crate::project::{log_failure, session_file};
 use crate::redaction::Redaction;
 use crate::settings::Settings;
 
@@ -34,6 +37,8 @@ pub(crate) enum SessionsCommand {
     Import(import::ImportOptions),
     /// Takes the newest compaction of a session back.
     Undo(undo::UndoOptions),
+    /// Lets models write the snapshots of a session again after they failed too often.
+    Reset(reset::ResetOptions),
     /// Deletes sessions with everything that belongs to them.
     Delete(delete::DeleteOptions),
     /// Deletes sessions that are older, or more, than the settings keep.
@@ -122,6 +127,7 @@ pub(crate) fn run(
         SessionsCommand::Show(options) => show::run(options, color),
         SessionsCommand::Import(options) => import::run(options, color),
         SessionsCommand::Undo(options) => undo::run(options, color),
+        SessionsCommand::Reset(options) => reset::run(options, color),
         SessionsCommand::Delete(options) => delete::run(options, color),
         SessionsCommand::Prune(options) => prune::run(options, &load_settings()?, color),
         SessionsCommand::Repair(options) => repair::run(options, color),
@@ -153,4 +159,15 @@ fn load(given: &Path) -> anyhow::Result<Session> {
     let file = session_file(given)?;
     let name = input::display_name(&file);
     read_session(input::open(&file)?).with_context(|| format!("could not read {name}"))
+}
+
+/// Opens a log that must be there already, and says what was mended.
+fn open_log(path: &Path) -> anyhow::Result<Log> {
+    // A missing file is named before anything could be made in its place.
+    drop(input::open(path)?);
+    let log = Log::open_existing(path).map_err(log_failure)?;
+    for recovery in log.recovered() {
+        eprintln!("warning: {}", visible(&recovery.to_string()));
+    }
+    Ok(log)
 }

@@ -8,10 +8,12 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use longhaul_archive::parse_mark;
 use longhaul_conversation::{Body, CallId, Message, Ordinal, Part, Role, Transcript};
+use longhaul_engine::State;
 use longhaul_session::{Format, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_session};
 use serde_json::{Value, json};
 
 use super::report::print_all;
+use super::state;
 use crate::args::Color;
 use crate::failure::hinted;
 use crate::input;
@@ -74,6 +76,8 @@ type Names = HashMap<CallId, String>;
 
 /// A session as it is shown.
 struct Shown {
+    /// What it is called where it does not say so itself.
+    name: String,
     info: SessionInfo,
     /// What the model would see.
     transcript: Transcript,
@@ -85,12 +89,13 @@ impl Shown {
     fn read(path: &Path) -> anyhow::Result<Self> {
         let mut bytes = Vec::new();
         input::open(path)?.read_to_end(&mut bytes)?;
+        let name = input::display_name(Path::new(path.file_name().unwrap_or(path.as_os_str())));
         let session = read_session(bytes.as_slice())?;
         if session.info.format != Format::GeminiJsonl {
-            return Ok(Self { info: session.info, transcript: session.transcript, replay: None });
+            return Ok(Self { name, info: session.info, transcript: session.transcript, replay: None });
         }
         let replay = Replay::read(bytes.as_slice())?;
-        Ok(Self { info: session.info, transcript: replay.transcript(), replay: Some(replay) })
+        Ok(Self { name, info: session.info, transcript: replay.transcript(), replay: Some(replay) })
     }
 
     fn said(&self) -> Vec<&Message> {
@@ -105,6 +110,11 @@ impl Shown {
         calls.map(|call| (call.id.clone(), call.name.clone())).collect()
     }
 
+    /// What is remembered of compactions, where the file is a log.
+    fn state(&self) -> Option<State> {
+        self.replay.as_ref().map(State::recorded_in)
+    }
+
     fn rewrites(&self) -> &[Rewrite] {
         self.replay.as_ref().map(Replay::rewrites).unwrap_or_default()
     }
@@ -116,7 +126,7 @@ fn mark(text: &str) -> Result<Ordinal, String> {
 
 fn head(page: &mut Page, session: &Shown, shown: usize) {
     let info = &session.info;
-    let name = info.title.as_deref().or(info.session_id.as_deref()).unwrap_or("session");
+    let name = info.title.as_deref().or(info.session_id.as_deref()).unwrap_or(&session.name);
     page.heading(&visible(name));
     let mut facts = vec![plural(shown, "message", "messages")];
     let said = session.said().len();
@@ -128,8 +138,10 @@ fn head(page: &mut Page, session: &Shown, shown: usize) {
         facts.push(span(started, ended));
     }
     page.facts(&facts);
-    for rewrite in session.rewrites() {
-        let lines = wrapped(&visible(&told(rewrite)), page.screen.width);
+    let state = session.state();
+    let remembered = state.iter().flat_map(state::in_words);
+    for fact in session.rewrites().iter().map(told).chain(remembered) {
+        let lines = wrapped(&visible(&fact), page.screen.width);
         lines.iter().for_each(|line| page.line(line));
     }
 }
@@ -237,6 +249,7 @@ fn json(session: &Shown, messages: &[&Message]) -> Value {
         "session": info.session_id,
         "title": info.title,
         "rewrites": rewrites.collect::<Vec<_>>(),
+        "state": session.state().as_ref().map(state::json),
         "messages": messages.collect::<Vec<_>>(),
     })
 }

@@ -1,13 +1,14 @@
 //! `longhaul sessions undo SESSION`: takes a compaction back.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_context::Estimator;
-use longhaul_session::{Log, LogError, Rewrite, RewriteState};
+use longhaul_session::{LogError, Rewrite, RewriteState};
 use serde_json::json;
 
+use super::open_log;
 use super::report::print_all;
 use crate::args::Color;
 use crate::clock::now;
@@ -29,7 +30,7 @@ pub(crate) struct UndoOptions {
 
 pub(super) fn run(options: &UndoOptions, color: Color) -> anyhow::Result<()> {
     let path = session_file(&options.session)?;
-    let mut log = open(&path)?;
+    let mut log = open_log(&path)?;
     let before = Estimator::default().messages(log.replay().transcript().messages());
     let name = options.session.display();
     let chosen = match &options.compaction {
@@ -89,15 +90,4 @@ fn nothing(name: &str, rewrites: &[Rewrite]) -> anyhow::Error {
         _ => "all its compactions were taken back, or no longer count",
     };
     hinted(anyhow!("there is nothing to undo in {name}"), hint)
-}
-
-/// Opens a log that must be there already, and says what was mended.
-fn open(path: &Path) -> anyhow::Result<Log> {
-    // A missing file is named before anything could be made in its place.
-    drop(crate::input::open(path)?);
-    let log = Log::open_existing(path).map_err(log_failure)?;
-    for recovery in log.recovered() {
-        eprintln!("warning: {}", visible(&recovery.to_string()));
-    }
-    Ok(log)
 }

@@ -18,6 +18,7 @@ use longhaul_agent::{Agent, AgentError, Host, LimitOf, TurnEnd};
 use longhaul_conversation::FinishReason;
 use longhaul_engine::{CalibrationFile, EngineError, Folder};
 use longhaul_hooks::{EndReason, SessionSource};
+use longhaul_session::LogHealth;
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
@@ -159,6 +160,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let agent_settings =
         compose::agent_settings(&options.work, settings, &equipment, &chosen, &calibration, system, place);
     let files = Folder::new(opened.project.home.root());
+    let is_recorded = *opened.log.health() == LogHealth::Recording;
     reporter.begin(&opened, &chosen)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
     let mut agent = Agent::on(opened.log, agent_settings).with_memory(memory);
@@ -169,7 +171,8 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             summariser: &snapshots,
             counter: Some(&chosen),
             telemetry: telemetry.as_deref(),
-            calibration: Some(&calibration),
+            // Where the session cannot be kept, neither can what it teaches.
+            calibration: is_recorded.then_some(&calibration),
             tools: &equipment.tools,
             hooks: Some(equipment.hook_points()),
             jobs: &|| equipment.running(),
@@ -187,11 +190,12 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         other => other.into(),
     })?;
     reporter.conclude(&end, &chosen, started.elapsed())?;
-    into_result(end, &reporter.session())
+    into_result(end, reporter)
 }
 
 /// Whether the program succeeds.
-fn into_result(end: TurnEnd, session: &str) -> anyhow::Result<()> {
+fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
+    let recorded = reporter.recorded();
     match end {
         TurnEnd::Finished(FinishReason::Filtered) => {
             let error = anyhow!("the provider withheld the answer");
@@ -205,13 +209,11 @@ fn into_result(end: TurnEnd, session: &str) -> anyhow::Result<()> {
                 thousands(overflow.remaining.0),
                 thousands(overflow.window.0),
             );
-            let hint = format!(
-                "shorten it, or use a model with a larger window; it is kept in session {}",
-                visible(session)
-            );
-            Err(hinted(error, hint))
+            let kept = recorded.map(|session| format!("; it is kept in session {}", visible(&session)));
+            let hint = "shorten it, or use a model with a larger window";
+            Err(hinted(error, format!("{hint}{}", kept.unwrap_or_default())))
         }
-        TurnEnd::Failed(error) => Err(error.into()),
+        TurnEnd::Failed(error) => Err(hinted(error.clone(), reporter.hint(&error))),
         TurnEnd::Cancelled => Err(Interrupted.into()),
         TurnEnd::Stopped { reason } => Err(anyhow!("a hook stopped the turn: {}", visible(&reason))),
         TurnEnd::Blocked { reason } => {

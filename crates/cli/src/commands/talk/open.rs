@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use longhaul_agent::{Surroundings, folder_tree};
-use longhaul_session::{Format, Log, LogError, NewSession, Session, SessionKind};
+use longhaul_session::{Format, Log, LogError, LogHealth, NewSession, Session, SessionKind};
 
 use crate::clock::now;
-use crate::commands::sessions::import::{self, Brought, bring_in, new_id};
+use crate::commands::sessions::import::{self, new_id};
 use crate::failure::hinted;
 use crate::output::plural;
 use crate::project::{Project, log_failure, session_file};
@@ -33,24 +33,13 @@ pub(crate) enum Found {
     Theirs(Box<Session>),
 }
 
-/// Begins a session.
+/// Begins a session; where nothing can be written, one that is not recorded.
 pub(crate) fn begin() -> anyhow::Result<Opened> {
-    begin_with(Log::create)
-}
-
-/// Begins a session with what `make` puts into it.
-fn begin_with(make: impl FnOnce(&Path, &NewSession) -> Result<Log, LogError>) -> anyhow::Result<Opened> {
     let (project, notes) = Project::find_or_begin()?;
-    let id = new_id();
-    let new = NewSession {
-        id: id.clone(),
-        project_hash: project.hash(),
-        kind: SessionKind::Main,
-        directories: vec![project.folder.display().to_string()],
-        at: now(),
-    };
-    let log = make(&project.home.chats(), &new).map_err(log_failure)?;
-    Ok(Opened { project, log, id, notes, warnings: Vec::new() })
+    let new = new_session(&project);
+    let chats = project.home.chats();
+    let log = or_unrecorded(Log::create(&chats, &new), |why| Log::unrecorded(&chats, &new, why))?;
+    Ok(Opened::of(project, log, new.id, notes, None))
 }
 
 /// Finds the session that the user means. One that is to be forked may be written by another program just now.
@@ -64,13 +53,12 @@ pub(crate) fn find(given: &Path, is_forked: bool) -> anyhow::Result<Found> {
         return Ok(if is_ours { Found::Forked(path, session) } else { Found::Theirs(session) });
     }
     match Log::open_existing(&path) {
-        Ok(log) => Ok(Found::Ours(Box::new(log))),
         Err(LogError::OtherFormat { .. }) => Ok(Found::Theirs(Box::new(import::read(&path)?))),
         Err(error @ LogError::InUse { .. }) => {
             let hint = "--fork goes on in a copy of it; or end the program that writes it, then try again";
             Err(hinted(error, hint))
         }
-        Err(error) => Err(log_failure(error)),
+        opened => Ok(Found::Ours(Box::new(or_unrecorded(opened, |why| Log::open_unrecorded(&path, why))?))),
     }
 }
 
@@ -88,28 +76,66 @@ impl Found {
 
     /// Goes on with it.
     pub(crate) fn open(self) -> anyhow::Result<Opened> {
+        let (project, notes) = Project::find_or_begin()?;
+        let chats = project.home.chats();
         match self {
             Self::Ours(log) => {
                 let warnings = log.recovered().iter().map(ToString::to_string).collect();
                 let id = log.replay().info().session_id.clone().unwrap_or_default();
-                let (project, notes) = Project::find_or_begin()?;
-                Ok(Opened { project, log: *log, id, notes, warnings })
+                Ok(Opened { warnings, ..Opened::of(project, *log, id, notes, None) })
             }
             Self::Forked(path, session) => {
-                let fork = |chats: &Path, new: &NewSession| Log::fork_of(&path, chats, new, None);
-                let mut opened = begin_with(fork)?;
+                let new = new_session(&project);
+                let fork = Log::fork_of(&path, &chats, &new, None);
+                let log = or_unrecorded(fork, |why| Log::open_unrecorded(&path, why))?;
                 let count = plural(session.transcript.messages().len(), "message", "messages");
-                opened.notes.push(format!("copied {count}; go on with --resume {}", opened.id));
-                Ok(opened)
+                let told = format!("copied {count}");
+                Ok(Opened::of(project, log, new.id, notes, Some(&told)))
             }
             Self::Theirs(session) => {
-                let Brought { project, log, id, session, mut notes } = bring_in(*session)?;
                 let count = plural(session.transcript.messages().len(), "message", "messages");
-                let format = session.info.format;
-                notes.push(format!("imported {count} from {format}; go on with --resume {id}"));
-                Ok(Opened { project, log, id, notes, warnings: Vec::new() })
+                let told = format!("imported {count} from {}", session.info.format);
+                let (log, id) = or_unrecorded(import::bring_in(&project, &session), |why| {
+                    import::hold(&project, &session, why)
+                })?;
+                Ok(Opened::of(project, log, id, notes, Some(&told)))
             }
         }
+    }
+}
+
+impl Opened {
+    /// A session with what is worth telling, and how to go on with a copy. Of a session that is not recorded nothing of
+    /// that holds, and that it is not is told once, by the session itself.
+    fn of(project: Project, log: Log, id: String, notes: Vec<String>, copied: Option<&str>) -> Self {
+        let copied = copied.map(|copied| format!("{copied}; go on with --resume {id}"));
+        let is_recorded = *log.health() == LogHealth::Recording;
+        let notes = if is_recorded { notes.into_iter().chain(copied).collect() } else { Vec::new() };
+        Self { project, log, id, notes, warnings: Vec::new() }
+    }
+}
+
+/// What could be opened; where the system refuses to write, what can go on without.
+fn or_unrecorded<T>(
+    opened: Result<T, LogError>,
+    in_memory: impl FnOnce(&str) -> Result<T, LogError>,
+) -> anyhow::Result<T> {
+    match opened {
+        Err(error @ (LogError::Io { .. } | LogError::Workspace(_))) => {
+            let why = format!("{:#}", anyhow::Error::from(error));
+            in_memory(&why).map_err(log_failure)
+        }
+        opened => opened.map_err(log_failure),
+    }
+}
+
+fn new_session(project: &Project) -> NewSession {
+    NewSession {
+        id: new_id(),
+        project_hash: project.hash(),
+        kind: SessionKind::Main,
+        directories: vec![project.folder.display().to_string()],
+        at: now(),
     }
 }
 

@@ -5,8 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use longhaul_agent::{Event, TurnEnd};
-use longhaul_conversation::{FinishReason, Usage};
+use longhaul_conversation::{FinishReason, ModelError, Usage};
 use longhaul_engine::Event as Compacting;
+use longhaul_session::LogHealth;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -60,9 +61,15 @@ impl Reporter {
         self.color
     }
 
-    /// The id of the session.
-    pub(super) fn session(&self) -> String {
-        self.heard().session.as_str().unwrap_or_default().to_string()
+    /// The id of the session, if it is recorded.
+    pub(super) fn recorded(&self) -> Option<String> {
+        let heard = self.heard();
+        heard.session.as_str().filter(|_| heard.file.is_string()).map(str::to_string)
+    }
+
+    /// What to do about a failure; whoever has read half of an answer wants to know whether it is lost.
+    pub(super) fn hint(&self, error: &ModelError) -> String {
+        self.heard().hint(error)
     }
 
     /// Where nobody reads any more, nothing more need be said.
@@ -88,7 +95,9 @@ impl Reporter {
     pub(super) fn begin(&self, opened: &Opened, chosen: &Chosen) -> io::Result<()> {
         let mut heard = self.heard();
         heard.session = opened.id.as_str().into();
-        heard.file = opened.log.path().display().to_string().into();
+        if *opened.log.health() == LogHealth::Recording {
+            heard.file = opened.log.path().display().to_string().into();
+        }
         heard.provider = chosen.provider().into();
         heard.model = chosen.name.as_str().into();
         let line = json!({
@@ -216,7 +225,7 @@ impl Reporter {
             result["finish_reason"] = json::finish_reason(end);
             result["cost"] = json!({"answer": cost, "compactions": heard.compaction_cost});
             if let TurnEnd::Failed(error) = end {
-                result["error"] = json!({"message": error.to_string(), "hint": error.hint()});
+                result["error"] = json!({"message": error.to_string(), "hint": heard.hint(error)});
             }
             self.print_result(&mut heard, result);
         }
@@ -282,6 +291,11 @@ impl Reporter {
 }
 
 impl Heard {
+    fn hint(&self, error: &ModelError) -> String {
+        let kept = if self.text.is_empty() { "" } else { "; what has arrived is kept in the session" };
+        format!("{}{kept}", error.hint())
+    }
+
     /// Prints at once; the first failure is kept and ends the turn.
     fn print(&mut self, text: &str) {
         if self.broken.is_some() {
@@ -325,9 +339,8 @@ fn in_words(event: &Compacting) -> Option<String> {
             let cost = if spend.money > 0.0 { format!(", ${:.4}", spend.money) } else { String::new() };
             format!("compacted: {} tokens, now {}{cost}", thousands(before.0), thousands(after.0))
         }
-        Compacting::FellBack { reason, .. } => format!("Longhaul writes the snapshot itself: {reason}"),
         Compacting::Refused { reason, .. } => format!("not compacted: {reason}"),
-        Compacting::NotSaved { file, reason } => format!("{file} could not be saved: {reason}"),
+        // What went less well than it should is told by a warning when all is done.
         _ => return None,
     })
 }

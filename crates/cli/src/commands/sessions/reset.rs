@@ -1,0 +1,61 @@
+//! `longhaul sessions reset SESSION`: lets models write snapshots again after they failed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use longhaul_engine::{Spend, State};
+use longhaul_session::CompactionState;
+use serde_json::json;
+
+use super::report::print_all;
+use super::{open_log, state};
+use crate::args::Color;
+use crate::clock::now;
+use crate::output::{Screen, thousands};
+use crate::project::{log_failure, session_file};
+
+#[derive(Debug, Args)]
+pub(crate) struct ResetOptions {
+    /// The session: latest, its number in `sessions list`, its id, or its file.
+    session: PathBuf,
+    /// Forgets what snapshots cost, too, so that the caps of the settings count from nothing.
+    #[arg(long)]
+    spend: bool,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &ResetOptions, color: Color) -> anyhow::Result<()> {
+    let path = session_file(&options.session)?;
+    let mut log = open_log(&path)?;
+    let before = State::recorded_in(log.replay());
+    let mut after = before.clone();
+    after.reset();
+    if options.spend {
+        after.spend = Spend::default();
+    }
+    let is_news = after != before;
+    if is_news {
+        log.keep_state(&CompactionState::from(&after), Some(now())).map_err(log_failure)?;
+        log.sync().map_err(log_failure)?;
+    }
+    if options.json {
+        return print_all(&json!({
+            "schema": 1,
+            "file": path,
+            "reset": is_news,
+            "state": state::json(&after),
+        }));
+    }
+    let screen = Screen::of_stdout(color);
+    let mut text = match is_news {
+        true => format!("{}: models may be asked for snapshots again.", screen.strong("Reset")),
+        false => "There is nothing to reset: no snapshot failed, and none is waited for.".to_string(),
+    };
+    if after.spend.tokens.0 > 0 {
+        let tokens = thousands(after.spend.tokens.0);
+        text.push_str(&format!(" The {tokens} tokens that they took stay counted; --spend forgets them."));
+    }
+    crate::output::print(&(text + "\n"))
+}

@@ -1,0 +1,54 @@
+//! The program speaks TLS with whoever may be trusted.
+
+use longhaul_testkit::fake_provider::{Authority, Certificate, FakeProvider, Validity};
+
+use crate::support::{Desk, Wire};
+
+const HERE: &str = "127.0.0.1";
+
+/// A desk whose provider shows `certificate`.
+fn desk_with(wire: Wire, certificate: &Certificate) -> Desk {
+    let mut desk = Desk::new(wire, []);
+    desk.server = FakeProvider::start_secure(certificate, [wire.texts(&["Hel", "lo."])]);
+    let url = desk.server.url();
+    desk.set("GOOGLE_GEMINI_BASE_URL", &url);
+    desk.set("OPENAI_BASE_URL", &format!("{url}/v1"));
+    desk.set("ANTHROPIC_BASE_URL", &url);
+    desk
+}
+
+#[test]
+fn a_file_says_whom_to_trust() {
+    let authority = Authority::default();
+    for wire in Wire::ALL {
+        let signed = (authority.sign(HERE, Validity::Current), authority.pem());
+        let own = Certificate::self_signed(HERE, Validity::Current);
+        let named = own.pem().to_string();
+        for (certificate, trusted) in [signed, (own, named)] {
+            let desk = desk_with(wire, &certificate);
+            desk.write("work/trusted.pem", &trusted);
+            assert_eq!(desk.answer(&["-p", "hi", "--ca-file", "trusted.pem"]), "Hello.\n", "{wire:?}");
+        }
+    }
+}
+
+#[test]
+fn nobody_else_is_told_anything() {
+    let certificate = Certificate::self_signed(HERE, Validity::Current);
+    let desk = desk_with(Wire::Gemini, &certificate);
+    desk.write("work/other.pem", Certificate::self_signed(HERE, Validity::Current).pem());
+    let unknown = ["could not reach 127.0.0.1", "nobody known vouches for its certificate", "--ca-file"];
+    desk.check_fails(&["-p", "hi", "--ca-file", "other.pem"], &unknown);
+    desk.write("work/empty.pem", "");
+    desk.check_fails(&["-p", "hi", "--ca-file", "empty.pem"], &["empty.pem: it is empty", "PEM"]);
+    desk.check_fails(&["-p", "hi", "--ca-file", "gone.pem"], &["gone.pem: No such file", "PEM"]);
+    assert!(
+        desk.server.requests().is_empty() && desk.sessions().len() == 1,
+        "nothing is begun that cannot go on"
+    );
+    let expired = Certificate::self_signed(HERE, Validity::Expired);
+    let desk = desk_with(Wire::Gemini, &expired);
+    desk.write("work/expired.pem", expired.pem());
+    let told = ["its certificate has expired", "the date of this machine"];
+    desk.check_fails(&["-p", "hi", "--ca-file", "expired.pem"], &told);
+}
