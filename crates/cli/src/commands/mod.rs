@@ -7,6 +7,7 @@ pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod inspect;
+pub(crate) mod interactive;
 pub(crate) mod memory;
 pub(crate) mod policy;
 pub(crate) mod recall;

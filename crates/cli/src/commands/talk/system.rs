@@ -14,7 +14,7 @@ const READ: &str = "GEMINI_SYSTEM_MD";
 const WRITE: &str = "GEMINI_WRITE_SYSTEM_MD";
 
 /// The system prompt for a model with these tools, which may hand tasks to these agents.
-pub(super) fn prompt(
+pub(crate) fn prompt(
     variable: impl Fn(&str) -> Option<String>,
     user_home: Option<&Path>,
     tools: Vec<String>,
