@@ -63,6 +63,15 @@ pub enum Event {
     },
     /// What a call of the model consumed.
     Usage(Usage),
+    /// Something happens in a sub-agent.
+    Subagent {
+        /// The sub-agent's name.
+        name: String,
+        /// The call that started it.
+        call: CallId,
+        /// What happens.
+        event: Box<Event>,
+    },
     /// What a hook has to say to the user.
     HookMessage(String),
     /// Something that the user should know.

@@ -95,7 +95,10 @@ pub(crate) fn choose_tools(
         if !request.tools.iter().any(|tool| is_allowed(&tool.name)) {
             return Err(format!("there are no tools {}", allowed.join(", ")));
         }
-        request.tools.retain(|tool| is_allowed(&tool.name));
+        // Who may not say that it is done could never end.
+        request.tools.retain(|tool| {
+            is_allowed(&tool.name) || tool.name == crate::own_tools::OwnTool::CompleteTask.name()
+        });
     }
     Ok(request)
 }

@@ -8,7 +8,7 @@ use longhaul_engine::{CalibrationFile, Counter, Files, HostJob, Offline, Stamp, 
 use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_tools::Tool;
 
-use crate::{Approver, Event, Helper, Judges, Nobody, Router};
+use crate::{Approver, Event, Helper, Judges, ModelProfile, Nobody, Router, Subagents};
 
 /// What a host brings so that turns can be carried out.
 #[derive(Clone, Copy)]
@@ -27,6 +27,10 @@ pub struct Host<'a> {
     pub calibration: Option<&'a CalibrationFile>,
     /// What the model may call, beside what the agent itself answers.
     pub tools: &'a [Box<dyn Tool>],
+    /// The agents that the model may hand tasks to.
+    pub subagents: &'a Subagents,
+    /// Finds the models that sub-agents ask for, where there are others.
+    pub models: Option<&'a dyn ModelSource>,
     /// Whoever can be asked.
     pub approver: &'a dyn Approver,
     /// The user's commands that take part.
@@ -49,6 +53,24 @@ pub struct Host<'a> {
     pub now: &'a (dyn Fn() -> Timestamp + Send + Sync),
     /// Makes ids that were never used before.
     pub new_id: &'a (dyn Fn() -> String + Send + Sync),
+}
+
+/// Whoever knows models by their names: the providers of the program, or a script in tests.
+pub trait ModelSource: Send + Sync {
+    /// The model of this name.
+    ///
+    /// # Errors
+    /// Why it cannot be asked, in words for the user.
+    fn find(&self, name: &str) -> Result<NamedModel<'_>, String>;
+}
+
+/// A model that was found by its name.
+#[derive(Clone)]
+pub struct NamedModel<'a> {
+    /// Answers.
+    pub model: &'a dyn Model,
+    /// What must be known of it.
+    pub profile: ModelProfile,
 }
 
 /// The user's commands that take part, and what they know of the world.
@@ -77,6 +99,8 @@ impl<'a> Host<'a> {
             telemetry: None,
             calibration: None,
             tools: &[],
+            subagents: Subagents::NONE,
+            models: None,
             approver: &Nobody,
             hooks: None,
             helper: None,

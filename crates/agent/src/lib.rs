@@ -86,6 +86,7 @@ mod save_memory;
 mod scratchpad;
 mod settings;
 mod statistics;
+mod subagents;
 mod summary;
 mod turn;
 
@@ -95,14 +96,18 @@ pub use environment::{Surroundings, folder_tree};
 pub use error::AgentError;
 pub use event::{Event, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, ToolEnd, TurnEnd};
 pub use helper::Helper;
-pub use host::{HookPoints, Host};
+pub use host::{HookPoints, Host, ModelSource, NamedModel};
 pub use loop_check::Judges;
 pub use memory::SessionMemory;
 pub use prompt::{PromptOptions, Section, render_prompt};
 pub use routing::{Route, Router};
 pub use save_memory::SaveMemory;
 pub use scratchpad::{SessionNotes, Validation};
-pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings};
+pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings, ToolChoice};
 pub use statistics::{Asides, Statistics, ToolStatistics};
+pub use subagents::{
+    AgentModel, AgentName, AgentPlaces, AgentSource, AgentTools, Definition, DefinitionProblem,
+    LoadedSubagents, Subagents, load_subagents, parse_definition,
+};
 pub use summary::summarise_session;
 pub use turn::Agent;

@@ -2,6 +2,8 @@
 
 use longhaul_memory::{SAVE_GUIDANCE, SAVE_TOOL};
 
+use crate::Subagents;
+
 /// A section of the built-in prompt, in the order in which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {
@@ -24,6 +26,8 @@ pub struct PromptOptions {
     pub hidden: Vec<Section>,
     /// The names of the tools.
     pub tools: Vec<String>,
+    /// The agents that the model may hand tasks to, where it has tools.
+    pub subagents: Subagents,
 }
 
 impl Section {
@@ -41,17 +45,18 @@ impl Section {
         }
     }
 
-    fn text(self, tools: &[String]) -> String {
+    fn text(self, PromptOptions { tools, subagents, .. }: &PromptOptions) -> String {
         let own = match self {
             Self::Preamble => include_str!("prompts/preamble.md"),
             Self::CoreMandates => include_str!("prompts/core_mandates.md"),
             Self::PrimaryWorkflows => {
                 let steps = include_str!("prompts/primary_workflows.md");
-                let tools = match tools {
-                    [] => include_str!("prompts/no_tools.md"),
-                    _ => include_str!("prompts/tools.md"),
+                let agents = include_str!("prompts/subagents.md").replace("{{list}}", &subagents.list());
+                return match (tools.is_empty(), subagents.is_empty()) {
+                    (true, _) => format!("{steps}\n{}", include_str!("prompts/no_tools.md")),
+                    (false, true) => format!("{steps}\n{}", include_str!("prompts/tools.md")),
+                    (false, false) => format!("{steps}\n{}\n{agents}", include_str!("prompts/tools.md")),
                 };
-                return format!("{steps}\n{tools}");
             }
             Self::OperationalGuidelines => {
                 let guidelines = include_str!("prompts/operational_guidelines.md");
@@ -74,22 +79,22 @@ impl Section {
 /// ```
 pub fn render_prompt(options: &PromptOptions) -> String {
     let text = match &options.replacement {
-        Some(text) => substitute(text, &options.tools),
+        Some(text) => substitute(text, options),
         None => {
             let shown = Section::ALL.into_iter().filter(|section| !options.hidden.contains(section));
-            shown.map(|section| section.text(&options.tools)).collect::<Vec<_>>().join("\n\n")
+            shown.map(|section| section.text(options)).collect::<Vec<_>>().join("\n\n")
         }
     };
     collapse(text.trim())
 }
 
 /// Fills the places that a text of the user's may have for what only the program knows.
-fn substitute(text: &str, tools: &[String]) -> String {
-    let available = match tools {
+fn substitute(text: &str, PromptOptions { tools, subagents, .. }: &PromptOptions) -> String {
+    let available = match tools.as_slice() {
         [] => "There are no tools in this conversation.".to_string(),
         tools => tools.iter().map(|tool| format!("- {tool}")).collect::<Vec<_>>().join("\n"),
     };
-    let text = text.replace("${AgentSkills}", "").replace("${SubAgents}", "");
+    let text = text.replace("${AgentSkills}", "").replace("${SubAgents}", &subagents.list());
     let text = text.replace("${AvailableTools}", &available);
     tools.iter().fold(text, |text, tool| text.replace(&format!("${{{tool}_ToolName}}"), tool))
 }
@@ -134,7 +139,12 @@ mod tests {
     #[track_caller]
     fn check_replacement_with(tools: &[&str], text: &str, expected: &str) {
         let tools = tools.iter().map(|tool| tool.to_string()).collect();
-        let options = PromptOptions { replacement: Some(text.into()), hidden: Section::ALL.to_vec(), tools };
+        let options = PromptOptions {
+            replacement: Some(text.into()),
+            hidden: Section::ALL.to_vec(),
+            tools,
+            ..PromptOptions::default()
+        };
         assert_eq!(render_prompt(&options), expected);
     }
 
@@ -162,5 +172,19 @@ mod tests {
         let tools = vec![SAVE_TOOL.to_string()];
         let with = render_prompt(&PromptOptions { tools, ..PromptOptions::default() });
         assert!(with.contains(SAVE_GUIDANCE.trim()));
+    }
+
+    #[test]
+    fn a_model_is_told_of_sub_agents_where_it_can_start_them() {
+        let subagents = Subagents::built_in();
+        let without =
+            render_prompt(&PromptOptions { subagents: subagents.clone(), ..PromptOptions::default() });
+        assert!(!without.contains("## Sub-agents"));
+        let tools = vec!["glob".to_string()];
+        let with = PromptOptions { subagents, tools, ..PromptOptions::default() };
+        let whole = render_prompt(&with);
+        assert!(whole.contains("## Sub-agents") && whole.contains("\n- explorer: Finds out"), "{whole}");
+        let replaced = PromptOptions { replacement: Some("Ask:\n${SubAgents}".into()), ..with };
+        assert!(render_prompt(&replaced).starts_with("Ask:\n- explorer: "));
     }
 }

@@ -144,9 +144,13 @@ impl Agent {
     }
 
     /// Tells the engine what no transcript says.
-    fn note_host(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
+    pub(crate) fn note_host(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
         let state = HostState {
-            jobs: (host.jobs)(),
+            jobs: (host.jobs)()
+                .into_iter()
+                .chain(self.errands.iter().cloned())
+                .chain(self.crew.jobs())
+                .collect(),
             memory: self.memory.as_ref().map(|memory| memory.names()).unwrap_or_default(),
             ..self.conversation.host().clone()
         };

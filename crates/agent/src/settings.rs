@@ -27,6 +27,8 @@ pub struct Settings {
     pub estimator: Estimator,
     /// Which calls run, and who is asked.
     pub permissions: Permissions,
+    /// Which of the tools the model is told of.
+    pub tools: ToolChoice,
     /// How much of a tool's output the model sees.
     pub outputs: OutputSettings,
     /// Where it all ends.
@@ -51,6 +53,7 @@ impl Settings {
             compaction: longhaul_engine::Settings::default(),
             estimator: Estimator::default(),
             permissions: Permissions::default(),
+            tools: ToolChoice::All,
             outputs: OutputSettings::default(),
             limits: Limits::default(),
             watches_loops: true,
@@ -105,6 +108,25 @@ impl Default for Permissions {
             situation: Situation { is_interactive: false, ..Situation::default() },
             saved: None,
             subagent: None,
+        }
+    }
+}
+
+/// Which of the tools the model is told of, and can call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// All of them.
+    #[default]
+    All,
+    /// Those of these names.
+    Only(Vec<String>),
+}
+
+impl ToolChoice {
+    pub(crate) fn includes(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.iter().any(|known| known == name),
         }
     }
 }

@@ -65,6 +65,27 @@ impl Statistics {
         self.thinking += usage.thoughts.unwrap_or_default();
     }
 
+    /// Counts what another agent did as if this one had.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.input += other.input;
+        self.cached += other.cached;
+        self.output += other.output;
+        self.thinking += other.thinking;
+        self.reads += other.reads;
+        self.rereads += other.rereads;
+        for (name, more) in &other.tools {
+            let tool = self.tools.entry(name.clone()).or_default();
+            tool.calls += more.calls;
+            tool.failures += more.failures;
+            tool.refusals += more.refusals;
+            tool.took += more.took;
+        }
+        self.asides.requests += other.asides.requests;
+        self.asides.input += other.asides.input;
+        self.asides.output += other.asides.output;
+    }
+
     pub(crate) fn aside(&mut self, usage: Option<&Usage>) {
         self.asides.requests += 1;
         self.asides.input += usage.and_then(|usage| usage.input).unwrap_or_default();

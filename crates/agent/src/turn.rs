@@ -1,7 +1,11 @@
 //! The turn: from what the user says, over as many steps as the model takes, to its last answer.
 
+#[cfg(test)]
+mod crew_tests;
 #[cfg(all(test, unix))]
 mod hook_tests;
+#[cfg(test)]
+mod subagent_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -11,10 +15,13 @@ mod trial;
 #[cfg(test)]
 mod wit_tests;
 
+use std::path::{Path, PathBuf};
+
 use longhaul_context::{Loop, LoopDetector};
 use longhaul_conversation::{Message, Origin, Part, Place, Role, TokenCount, ToolCall, ToolDeclaration};
-use longhaul_engine::Conversation;
+use longhaul_engine::{Conversation, HostJob};
 use longhaul_hooks::{EndReason, Event as HookEvent, SessionSource};
+use longhaul_policy::Rule;
 use longhaul_session::{FragmentContent, Log, RecordedFragment};
 use tokio_util::sync::CancellationToken;
 
@@ -29,6 +36,7 @@ use crate::room::{Counted, Newest, Wish};
 use crate::routing::Routed;
 use crate::run_tools::Flow;
 use crate::statistics::Statistics;
+use crate::subagents::{Crew, Desk};
 use crate::{AgentError, Event, Host, LimitOf, Settings, TurnEnd};
 
 /// An agent at work on one session. It alone holds the session's state.
@@ -50,6 +58,28 @@ pub struct Agent {
     pub(crate) wish: Option<Wish>,
     pub(crate) rereads: Rereads,
     pub(crate) statistics: Statistics,
+    pub(crate) lineage: Lineage,
+    /// The sub-agents that a step waits for.
+    pub(crate) errands: Vec<HostJob>,
+    /// The sub-agents in the background.
+    pub(crate) crew: Crew,
+    /// Whoever holds it may speak to the user.
+    pub(crate) desk: Desk,
+    /// What the user allowed since the agent was started.
+    pub(crate) granted: Vec<Rule>,
+    /// How the turn ends after the call that runs now, where that call ends it.
+    pub(crate) ending: Option<TurnEnd>,
+    /// What a sub-agent hands over.
+    pub(crate) result: Option<String>,
+}
+
+/// Where an agent stands among those that start each other.
+#[derive(Clone, Debug)]
+pub(crate) struct Lineage {
+    /// The folder below which sub-agents are recorded.
+    pub(crate) chats: PathBuf,
+    /// How many agents are above it.
+    pub(crate) depth: u32,
 }
 
 /// The tools that the model is told of.
@@ -82,6 +112,7 @@ enum Reviewed {
 impl Agent {
     /// An agent that goes on with the session in this log.
     pub fn on(log: Log, settings: Settings) -> Self {
+        let chats = log.path().parent().map(Path::to_path_buf).unwrap_or_default();
         let conversation = Conversation::on(log, settings.estimator);
         let rereads = Rereads::of(&conversation.said());
         Self {
@@ -99,6 +130,13 @@ impl Agent {
             wish: None,
             rereads,
             statistics: Statistics::default(),
+            lineage: Lineage { chats, depth: 0 },
+            errands: Vec::new(),
+            crew: Crew::default(),
+            desk: Desk::default(),
+            granted: Vec::new(),
+            ending: None,
+            result: None,
         }
     }
 
@@ -195,7 +233,10 @@ impl Agent {
     ) -> Result<TurnEnd, AgentError> {
         self.declare(host);
         self.note(Activity::UserInput, host);
-        let end = self.turn(parts, host, cancel).await?;
+        let crew = self.crew.clone();
+        let end = crew.beside(self.turn(parts, host, cancel), host, cancel).await?;
+        // What came of those that had to stop with it.
+        self.hear_crew(host)?;
         host.tell(Event::Ended(end.clone()));
         Ok(end)
     }
@@ -207,6 +248,7 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Result<TurnEnd, AgentError> {
         (self.loops, self.watch, self.strikes) = (LoopDetector::default(), LoopWatch::default(), 0);
+        self.ending = None;
         let prompt = typed(&parts);
         match self.before_agent(&prompt, host, cancel).await {
             Prompted::Passes(context) => parts.extend(context.map(|text| Part::text(Origin::Hook, text))),
@@ -222,6 +264,12 @@ impl Agent {
         loop {
             let end = self.take_steps(&prompt, &mut steps, host, cancel).await?;
             let TurnEnd::Finished(_) = end else { return Ok(end) };
+            if self.ending.is_none() && self.crew.is_out() {
+                match self.wait_for_crew(cancel).await {
+                    Some(()) => continue,
+                    None => return Ok(TurnEnd::Cancelled),
+                }
+            }
             match self.after_agent(&prompt, is_continued, host, cancel).await {
                 Reviewed::Accepted => return Ok(end),
                 Reviewed::Stopped(reason) => return Ok(TurnEnd::Stopped { reason }),
@@ -244,6 +292,9 @@ impl Agent {
         let mut newest = Newest::Words;
         loop {
             if let Some(end) = self.limit_reached(*steps) {
+                return Ok(end);
+            }
+            if let Some(end) = self.hear_crew(host)? {
                 return Ok(end);
             }
             *steps += 1;
@@ -437,14 +488,20 @@ impl Agent {
         self.conversation.log().replay().info().session_id.clone().unwrap_or_default()
     }
 
+    pub(crate) fn is_subagent(&self) -> bool {
+        self.settings.permissions.subagent.is_some()
+    }
+
     /// Takes note of the tools that the model is told of.
     pub(crate) fn declare(&mut self, host: &Host<'_>) {
-        let own = OwnTool::ALL.into_iter().filter(|tool| self.offers(*tool, host));
+        let own = OwnTool::ALL.into_iter().filter(|tool| self.offers(*tool, host)).map(OwnTool::declaration);
+        let agents = self.may_delegate(host).then(|| host.subagents.declaration());
         let tools: Vec<ToolDeclaration> = match host.tools {
-            // Without tools to work with there is nothing to look after, either.
-            [] => Vec::new(),
+            // Without tools to work with there is nothing to look after, either; only a sub-agent still has to finish.
+            [] if !self.is_subagent() => Vec::new(),
             tools => {
-                tools.iter().map(|tool| tool.declaration()).chain(own.map(OwnTool::declaration)).collect()
+                let all = tools.iter().map(|tool| tool.declaration()).chain(agents).chain(own);
+                all.filter(|tool| self.settings.tools.includes(&tool.name)).collect()
             }
         };
         let estimator = &self.settings.estimator;

@@ -56,6 +56,7 @@ fn main() -> ExitCode {
         Command::Sessions(command) => commands::sessions::run(command, || load_settings(color), color),
         Command::Memory(command) => commands::memory::run(command, || load_settings(color), color),
         Command::Trust(command) => commands::trust::run(command, color),
+        Command::Agents(command) => commands::agents::run(command, || load_settings(color), color),
         Command::Policy(command) => commands::policy::run(command, || load_settings(color), color),
         Command::Recall(options) => commands::recall::run(options, &screen),
         Command::Demo => commands::demo::run(&screen),

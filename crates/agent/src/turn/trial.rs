@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::is_session_context;
 use crate::{
-    Agent, Approver, Event, Helper, HookPoints, Host, Judges, ModelProfile, Nobody, Route, Router, Settings,
-    Surroundings, TurnEnd,
+    Agent, Approver, Event, Helper, HookPoints, Host, Judges, ModelProfile, ModelSource, Nobody, Route,
+    Router, Settings, Subagents, Surroundings, TurnEnd,
 };
 
 /// A session in a folder of its own, and all that happened.
@@ -28,6 +28,8 @@ pub(super) struct Trial {
     ids: AtomicU32,
     pub(super) tools: Vec<Box<dyn Tool>>,
     pub(super) approver: Box<dyn Approver>,
+    pub(super) subagents: Subagents,
+    pub(super) models: Option<Box<dyn ModelSource>>,
     pub(super) aids: Aids,
 }
 
@@ -115,6 +117,8 @@ impl Trial {
             ids: AtomicU32::new(1),
             tools: Vec::new(),
             approver: Box::new(Nobody),
+            subagents: Subagents::default(),
+            models: None,
             aids: Aids::default(),
         }
     }
@@ -130,7 +134,7 @@ impl Trial {
         model: &dyn Model,
         stops: impl Fn(&Event) -> bool + Send + Sync,
     ) -> TurnEnd {
-        let Self { folder, agent, events, ids, tools, approver, aids } = self;
+        let Self { folder, agent, events, ids, tools, approver, subagents, models, aids } = self;
         let events = &*events;
         let (cancel, files) = (CancellationToken::new(), Folder::new(folder.path()));
         let hear = |event: Event| {
@@ -146,10 +150,14 @@ impl Trial {
             telemetry: Some(&telemetry),
             tools,
             approver: approver.as_ref(),
+            subagents,
+            models: models.as_deref(),
             events: &hear,
             ..aids.join(Host::new(model, &files, &now, &new_id))
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        // Sub-agents have limits of time, for which no test waits.
+        let runtime = runtime.enable_all().start_paused(!subagents.is_empty()).build().expect("a runtime");
         runtime.block_on(agent.run_turn(text, &host, &cancel)).expect("the session can be recorded")
     }
 

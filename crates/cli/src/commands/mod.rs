@@ -1,5 +1,6 @@
 //! The commands, one file each.
 
+pub(crate) mod agents;
 pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod demo;

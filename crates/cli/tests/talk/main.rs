@@ -9,6 +9,7 @@ mod resuming;
 mod room;
 mod secure;
 mod stopping;
+mod subagents;
 mod support;
 #[cfg(unix)]
 mod tools;

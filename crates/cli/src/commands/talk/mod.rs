@@ -16,7 +16,7 @@ use longhaul_agent::{
     Agent, AgentError, Host, LimitOf, Limits, Settings as AgentSettings, Surroundings, TurnEnd,
 };
 use longhaul_context::{BudgetSettings, Estimator};
-use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCount};
+use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCount, Usage};
 use longhaul_engine::{BoxFuture, CalibrationFile, Counter, EngineError, Folder, Offline, Summariser};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_providers::HttpModel;
@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::args::Color;
 use crate::clock::now;
 use crate::commands::sessions::import::new_id;
-use crate::equipment::{Aids, Attendance, Equipment, Summaries, WorkOptions};
+use crate::equipment::{Aids, Attendance, Equipment, SubagentModels, Summaries, WorkOptions};
 use crate::failure::hinted;
 use crate::models::{Chosen, Models, compaction_model, priced};
 use crate::output::{Screen, thousands, visible};
@@ -133,7 +133,9 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let attendance = Attendance::Unattended;
     let (equipment, memory) = Equipment::load(&options.work, settings, &home, attendance)?;
     let tools = equipment.tool_names();
-    let system = system::prompt(|name| std::env::var(name).ok(), surroundings.user_home.as_deref(), tools)?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let system = system::prompt(variable, surroundings.user_home.as_deref(), tools, &equipment.subagents)?;
+    let subagent_models = SubagentModels::choose(&models, &equipment.subagents);
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
         Some(found) => found.open(reporter)?,
@@ -174,6 +176,8 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             // Where the session cannot be kept, neither can what it teaches.
             calibration: is_recorded.then_some(&calibration),
             tools: &equipment.tools,
+            subagents: &equipment.subagents,
+            models: Some(&subagent_models),
             hooks: Some(equipment.hook_points()),
             jobs: &|| equipment.running(),
             events: &|event| reporter.hear(event),
@@ -190,6 +194,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         }
         end
     })?;
+    reporter.count(agent.statistics());
     if let Some(last_words) = last_words {
         let file = agent.conversation().log().path().to_path_buf();
         drop(agent);
@@ -202,7 +207,12 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         other => other.into(),
     })?;
     let routed = reporter.routed().and_then(|model| aids.routed(&model));
-    reporter.conclude(&end, routed.unwrap_or(&chosen), started.elapsed())?;
+    let answered = routed.unwrap_or(&chosen);
+    let cost = |subagent: Option<&str>, usage: &Usage| match subagent {
+        Some(name) => subagent_models.cost(name, usage, answered),
+        None => answered.cost(usage),
+    };
+    reporter.conclude(&end, answered, cost, started.elapsed())?;
     into_result(end, reporter)
 }
 

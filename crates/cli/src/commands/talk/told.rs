@@ -15,7 +15,10 @@ pub(super) fn beginning(call: &ToolCall, preview: &Preview) -> String {
         Preview::Look(what) | Preview::Other(what) => what.clone(),
         Preview::Command { command, is_background: false, .. } => command.clone(),
         Preview::Command { command, .. } => format!("{command} &"),
-        Preview::Change { path, .. } => path.display().to_string(),
+        Preview::Change { path, .. } => {
+            let folder = std::env::current_dir().unwrap_or_default();
+            path.strip_prefix(folder).unwrap_or(path).display().to_string()
+        }
     };
     one_line(&format!("{}: {what}", call.name))
 }
