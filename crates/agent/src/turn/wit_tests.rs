@@ -206,6 +206,25 @@ fn after_a_compaction_everything_is_told_again() {
 }
 
 #[test]
+fn while_a_call_waits_for_its_answer_the_editor_waits_too() {
+    let mut trial = Trial::new(32_000);
+    trial.aids.ide = Some(trial.folder.path().join("ide.json"));
+    let model = ScriptedModel::new((0..3).map(|_| ScriptedReply::text("Yes.")));
+    write_editor(&trial, 1);
+    trial.run("Look.", &model);
+    write_editor(&trial, 2);
+    // A process that was killed leaves such a call behind.
+    let waiting = Message::new("killed", Role::Model, vec![look("c1", "one")]);
+    trial.agent.conversation.append(&waiting).expect("recorded");
+    trial.run("Go on.", &model);
+    assert_eq!(editor_news(&trial), None);
+    write_editor(&trial, 3);
+    trial.run("And on.", &model);
+    let news = editor_news(&trial).expect("what changed");
+    assert!(news.contains("cursorMoved") && news.contains("\"line\": 3"), "{news}");
+}
+
+#[test]
 fn a_broken_editor_file_is_told_once() {
     let mut trial = Trial::new(32_000);
     let path = trial.folder.path().join("ide.json");
