@@ -215,7 +215,7 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
             Vec::new()
         }
         Event::Subagent { name, event, .. } => match *event {
-            Event::ToolBegan { call, preview } => {
+            Event::ToolBegan { preview, .. } => {
                 state.doing(format!("{name}: {}", view::what(&preview)));
                 Vec::new()
             }
