@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use anyhow::anyhow;
 use longhaul_agent::{Agent, Host, SessionMemory};
 use longhaul_conversation::Usage;
 use longhaul_engine::{CalibrationFile, Folder, HostJob};
 use longhaul_memory::{Fact, MemorySettings, Places, Scope, save_fact, save_target};
+use longhaul_session::LogHealth;
 use longhaul_terminal::{Notice, Opened, Page, Services, SessionChoice};
 use longhaul_tools::BoxFuture;
 use longhaul_workspace::{Home, Patience, Trust};
@@ -17,7 +17,7 @@ use crate::commands::sessions::import::new_id;
 use crate::commands::talk::open::{self, Found};
 use crate::commands::talk::{TalkOptions, compose, system};
 use crate::equipment::{Attendance, Equipment};
-use crate::models::{Chosen, Models, Snapshots};
+use crate::models::{Chosen, Models, Snapshots, explained};
 use crate::output::plural;
 use crate::project::Project;
 use crate::settings::Settings;
@@ -40,6 +40,8 @@ pub(super) struct Desk<'s> {
     memory: (Places, MemorySettings),
     /// The session that is open.
     session: String,
+    /// Whether it is recorded. Where it cannot be kept, neither can what it teaches.
+    is_recorded: bool,
 }
 
 impl<'s> Desk<'s> {
@@ -88,6 +90,7 @@ impl<'s> Desk<'s> {
             system,
             memory: (memory.places().clone(), memory.settings().clone()),
             session: String::new(),
+            is_recorded: true,
         };
         let mut opened = desk.agent(opened, memory);
         notices.append(&mut opened.notices);
@@ -107,6 +110,7 @@ impl<'s> Desk<'s> {
             place,
         );
         self.session = opened.id;
+        self.is_recorded = *opened.log.health() == LogHealth::Recording;
         self.files = Folder::new(opened.project.home.root());
         let notes = opened.notes.iter().map(Notice::info);
         let notices = notes.chain(opened.warnings.iter().map(Notice::warning)).collect();
@@ -190,7 +194,7 @@ impl Services for Desk<'_> {
             summariser: &self.snapshots,
             counter: Some(&self.chosen),
             telemetry: self.telemetry.as_deref(),
-            calibration: Some(&self.calibration),
+            calibration: self.is_recorded.then_some(&self.calibration),
             tools: &self.equipment.tools,
             subagents: &self.equipment.subagents,
             hooks: Some(self.equipment.hook_points()),
@@ -208,7 +212,7 @@ impl Services for Desk<'_> {
     }
 
     fn switch_model(&mut self, agent: &mut Agent, name: &str) -> Result<Vec<Notice>, Notice> {
-        let chosen = self.models.choose(name).map_err(|error| told(&anyhow!(error)))?;
+        let chosen = self.models.choose(name).map_err(|error| told(&explained(error)))?;
         let settings = agent.settings_mut();
         settings.model = chosen.profile();
         settings.budget = compose::budget(self.settings, &chosen);
@@ -244,7 +248,7 @@ impl Services for Desk<'_> {
         Box::pin(async {
             self.equipment.jobs.stop_all().await;
             // Who has said nothing leaves nothing behind.
-            if agent.conversation().log().replay().said().is_empty() {
+            if self.is_recorded && agent.conversation().log().replay().said().is_empty() {
                 std::fs::remove_file(agent.conversation().log().path()).ok();
             }
         })
