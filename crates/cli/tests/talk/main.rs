@@ -3,6 +3,8 @@
 mod answers;
 mod failures;
 mod keeping;
+#[cfg(unix)]
+mod memory;
 mod resuming;
 mod room;
 mod secure;

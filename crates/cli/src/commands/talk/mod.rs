@@ -129,7 +129,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     }
     let compressor = compressor(&models, settings, &chosen, reporter);
     let attendance = Attendance::Unattended;
-    let (equipment, memory) = Equipment::load(&options.work, settings, &home, attendance)?;
+    let (equipment, mut memory) = Equipment::load(&options.work, settings, &home, attendance)?;
     let tools = equipment.tool_names();
     let system = system::prompt(|name| std::env::var(name).ok(), surroundings.user_home.as_deref(), tools)?;
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
@@ -154,6 +154,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let is_recorded = *opened.log.health() == LogHealth::Recording;
     reporter.begin(&opened, &chosen)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
+    memory.keep_private_in(opened.project.home.memory());
     let mut agent = Agent::on(opened.log, agent_settings).with_memory(memory);
     let summariser: Box<dyn Summariser + '_> = match &compressor {
         Some(compressor) => Box::new(priced(compressor)),
