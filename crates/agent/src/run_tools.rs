@@ -413,7 +413,7 @@ impl Agent {
             self.statistics.rereads += u32::from(read == Read::Again);
         }
         if status == ToolStatus::Succeeded
-            && let Some(block) = self.bring_in_memory(&call.name, &answer.touched, host)
+            && let Some(block) = self.bring_in_memory(&answer.touched, host)
         {
             text.push_str(&block);
         }

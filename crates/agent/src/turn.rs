@@ -142,7 +142,8 @@ impl Agent {
 
     /// The same agent with these instructions from memory files.
     #[must_use]
-    pub fn with_memory(self, memory: SessionMemory) -> Self {
+    pub fn with_memory(self, mut memory: SessionMemory) -> Self {
+        memory.follow(self.conversation.transcript().messages());
         Self { memory: Some(memory), ..self }
     }
 

@@ -11,6 +11,7 @@ use longhaul_tools::{
 
 use crate::clock::now;
 use crate::commands::memory::surroundings::Surroundings;
+use crate::project::Project;
 use crate::settings::Settings;
 
 /// Every tool, for work in these folders.
@@ -36,7 +37,12 @@ pub(super) fn load(
         Box::new(ReadJobOutput::new(jobs.clone())),
         Box::new(StopJob::new(jobs.clone())),
         Box::new(WriteTodos),
-        Box::new(SaveMemory::new(around.places.clone(), around.settings.clone(), now)),
+        Box::new(SaveMemory::new(around.places.clone(), around.settings.clone(), private_memory, now)),
     ];
     Ok((tools, jobs))
+}
+
+/// The folder of private memory, as soon as the project has one.
+fn private_memory() -> Option<PathBuf> {
+    Project::find().ok().flatten().map(|project| project.home.memory())
 }

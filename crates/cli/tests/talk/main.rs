@@ -5,6 +5,8 @@ mod aids;
 mod answers;
 mod failures;
 mod keeping;
+#[cfg(unix)]
+mod memory;
 mod resuming;
 mod room;
 mod secure;

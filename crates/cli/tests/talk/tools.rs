@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{Desk, Wire, lines, text, words};
 
 /// An answer of calls.
-fn calls(wire: Wire, calls: &[(&str, Value)]) -> Reply {
+pub(crate) fn calls(wire: Wire, calls: &[(&str, Value)]) -> Reply {
     match wire {
         Wire::Gemini => {
             let parts: Vec<Value> = calls
@@ -190,31 +190,6 @@ fn a_flood_is_cut_short_for_the_model_and_kept_on_the_disk() {
     assert!(fs::read_to_string(saved).expect("it is there").contains("\n123456\n"));
     let shown = call["output"].as_str().expect("an output");
     assert!(shown.len() < 60_000 && shown.contains("200000") && shown.contains(saved), "{}", shown.len());
-}
-
-#[test]
-fn memory_comes_in_where_tools_work_and_only_once() {
-    let replies = [
-        call("read_file", json!({"file_path": "sub/a.txt"})),
-        call("read_file", json!({"file_path": "sub/b.txt"})),
-        gemini::text("Done."),
-    ];
-    let desk = trusted(Wire::Gemini, replies);
-    desk.write("home/GEMINI.md", "Global rule: be brief.");
-    desk.write("work/GEMINI.md", "Project rule: use tabs.");
-    desk.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
-    desk.write("work/sub/a.txt", "a");
-    desk.write("work/sub/b.txt", "b");
-    desk.answer(&["-p", "Read."]);
-    let first = &desk.server.requests()[0].body;
-    assert!(first["systemInstruction"].to_string().contains("Global rule"));
-    assert!(first["contents"][0].to_string().contains("Project rule"), "{}", first["contents"][0]);
-    assert!(!first.to_string().contains("Sub rule"));
-    let answered = answered(&desk);
-    assert!(answered[0].to_string().contains("Sub rule") && !answered[1].to_string().contains("Sub rule"));
-    // A file that changed is read again, and the model is told.
-    desk.write("work/GEMINI.md", "Project rule: use spaces.");
-    assert!(desk.session().contains("Sub rule"));
 }
 
 #[test]

@@ -102,9 +102,7 @@ pub(super) fn memory(files: &[PathBuf], why: MemoryNews) -> Value {
 
 /// What became of instructions in a compaction.
 pub(super) fn instructions(sources: &[InstructionSource]) -> Value {
-    let sources: Vec<Value> =
-        sources.iter().map(|source| json!({"file": source.path, "state": source.state.as_str()})).collect();
-    json!({"type": "instructions", "sources": sources})
+    sources.iter().map(|source| json!({"file": source.path, "state": source.state.as_str()})).collect()
 }
 
 /// One thing that happened during a compaction.

@@ -145,7 +145,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let aids = Aids::load(&models, settings, &chosen, named, |text| reporter.warn(text));
     let snapshots = compose::snapshots(&models, settings, &chosen, |text| reporter.warn(text));
     let attendance = Attendance::Unattended;
-    let (equipment, memory) = Equipment::load(&options.work, settings, &home, attendance)?;
+    let (equipment, mut memory) = Equipment::load(&options.work, settings, &home, attendance)?;
     let tools = equipment.tool_names();
     let variable = |name: &str| std::env::var(name).ok();
     let system = system::prompt(variable, surroundings.user_home.as_deref(), tools, &equipment.subagents)?;
@@ -168,6 +168,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let is_recorded = *opened.log.health() == LogHealth::Recording;
     reporter.begin(&opened, &chosen)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
+    memory.keep_private_in(opened.project.home.memory());
     let mut agent = Agent::on(opened.log, agent_settings).with_memory(memory);
     let telemetry = settings.telemetry_file(home.root());
     let mut last_words = None;

@@ -176,12 +176,20 @@ impl Reporter {
                 self.line(&mut heard, &json!({"type": "loop", "detail": detail}));
             }
             Event::Memory { files, why } => {
+                self.note(&told::memory(&files, why));
                 let line = json::memory(&files, why);
                 self.line(&mut heard, &line);
             }
             Event::Instructions(sources) => {
-                let line = json::instructions(&sources);
-                self.line(&mut heard, &line);
+                if let Some(text) = told::instructions(&sources) {
+                    self.note(&text);
+                }
+                let sources = json::instructions(&sources);
+                // It is told right behind the compaction that it belongs to.
+                if let Some(compaction) = heard.compactions.last_mut() {
+                    compaction["instructions"] = sources.clone();
+                }
+                self.line(&mut heard, &json!({"type": "instructions", "sources": sources}));
             }
             Event::HookMessage(text) => {
                 self.note(&text);
