@@ -57,25 +57,18 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let call = ToolCall::new(format!("c{number}"), "glob")
             .with_args(json!({"pattern": format!("src/{number}/*.rs")}));
-        let output: String = (0..40)
+        let text: String = (0..40)
             .map(|line| {
-                format!("src/{number}/file{line}.rs: fn handler_{number}_{line}() -> Result<(), Error>\n")
+                format!("The handler in src/{number}/file{line}.rs returns an error for case {line}.\n")
             })
             .collect();
-        said += output.len();
-        let result = ToolResult::text(format!("c{number}"), output).with_name("glob");
-        log.append(&Message::new(
-            format!("u{number}"),
-            Role::User,
-            vec![Part::user_text(format!("Look at module {number}."))],
-        ))?;
+        said += text.len();
+        let result = ToolResult::text(format!("c{number}"), format!("src/{number}/a.rs")).with_name("glob");
+        let asked = vec![Part::user_text(format!("Look at module {number}."))];
+        log.append(&Message::new(format!("u{number}"), Role::User, asked))?;
         log.append(&Message::new(format!("m{number}"), Role::Model, vec![Part::call(call)]))?;
         log.append(&Message::new(format!("r{number}"), Role::User, vec![Part::result(result)]))?;
-        log.append(&Message::new(
-            format!("a{number}"),
-            Role::Model,
-            vec![Part::model_text(format!("Module {number} is fine."))],
-        ))?;
+        log.append(&Message::new(format!("a{number}"), Role::Model, vec![Part::model_text(text)]))?;
     }
     let model = ModelProfile {
         name: "m".into(),

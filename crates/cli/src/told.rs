@@ -39,11 +39,6 @@ impl Told {
         }
     }
 
-    /// The mark that a message was first told with.
-    pub(crate) fn known_mark(&self, message: &Message) -> Option<Ordinal> {
-        self.0.get(&message.id)?.ordinal
-    }
-
     fn message<'c>(&mut self, message: &'c Message) -> Option<Cow<'c, Message>> {
         let told = self.0.get(&message.id).map_or(0, |known| known.parts);
         let Message { ordinal, role, at, .. } = *message;

@@ -1,7 +1,8 @@
 //! Measures offline compaction beside `serde_json::Value` over the same bytes: `compact [MEGABYTES]`
 //!
-//! The session is made in memory: tool outputs of 8 to 20 KB, some lines Chinese and Japanese, as `bench/generate.mjs` writes
-//! it. What is timed is all that stands between the bytes of a history and its snapshot: reading, following, composing.
+//! The sessions are made in memory. One has tool outputs of 8 to 20 KB, some lines Chinese and Japanese, as
+//! `bench/generate.mjs` writes it; the others have nothing but prose, which a user types and a model answers: messages of
+//! 1 KB, of 100 bytes and of 100 KB. What is timed is all that stands between the bytes of a history and its snapshot: reading, following, composing.
 //! Reading and following go on at the same time, on two threads.
 
 use std::error::Error;
@@ -15,15 +16,18 @@ use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let megabytes = std::env::args().nth(1).map_or(Ok(100), |word| word.parse::<usize>())?;
-    let small = compact(&generate(megabytes.div_ceil(10) * 1_000_000))?;
-    let large = compact(&generate(megabytes * 1_000_000))?;
+    let small = compact("outputs", &generate(megabytes.div_ceil(10) * 1_000_000))?;
+    let large = compact("outputs", &generate(megabytes * 1_000_000))?;
     println!("growth      {:.1} times the time for 10 times the history", ratio(large, small));
+    for (what, size) in [("prose", 1_000), ("short prose", 100), ("long prose", 100_000)] {
+        compact(what, &generate_prose(megabytes * 1_000_000, size))?;
+    }
     one_more();
     Ok(())
 }
 
 /// Compacts one history, prints what it took and returns it: the shortest of five times, as of what it is compared with.
-fn compact(history: &str) -> Result<Duration, Box<dyn Error>> {
+fn compact(what: &str, history: &str) -> Result<Duration, Box<dyn Error>> {
     let (mut values, mut followed, mut composed) = (Duration::MAX, Duration::MAX, Duration::MAX);
     for _ in 0..5 {
         let start = Instant::now();
@@ -49,8 +53,9 @@ fn compact(history: &str) -> Result<Duration, Box<dyn Error>> {
     }
     let whole = followed + composed;
     println!(
-        "{:>4} MB     {whole:.2?} (reading and following {followed:.2?}, composing {composed:.2?}), \
+        "{:<11} {:>4} MB, {whole:.2?} (reading and following {followed:.2?}, composing {composed:.2?}), \
          {:.2} times the {values:.2?} of serde_json::Value",
+        what,
         history.len() / 1_000_000,
         ratio(whole, values),
     );
@@ -115,18 +120,11 @@ fn generate(bytes: usize) -> String {
     let mut dice = Dice(42);
     let mut history = String::with_capacity(bytes + 40_000);
     let mut nth = 0;
-    let put = |history: &mut String, kind: &str, id: String, message: Value| {
-        let entry = json!({
-            "isSidechain": false, "userType": "external", "cwd": "/home/dev/project", "sessionId": "bench",
-            "version": "2.0.0", "type": kind, "uuid": id, "timestamp": "2026-01-01T00:00:00.000Z", "message": message,
-        });
-        writeln!(history, "{entry}").expect("a string takes everything");
-    };
     while history.len() < bytes {
         if nth % 50 == 0 {
             let text = format!("Please look at part {nth} and fix what is broken there.");
             let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
-            put(&mut history, "user", format!("u{nth}"), message);
+            put(&mut history, "user", &format!("u{nth}"), &message);
         }
         let path = format!("/home/dev/project/src/module_{}/file_{}.rs", dice.below(40), dice.below(200));
         let tool = if dice.below(3) == 0 { "Bash" } else { "Read" };
@@ -139,13 +137,147 @@ fn generate(bytes: usize) -> String {
             "id": format!("msg_{nth}"), "role": "assistant", "model": "claude-sonnet-4-5", "content": content,
             "usage": {"input_tokens": 10, "cache_read_input_tokens": nth * 100, "output_tokens": 50},
         });
-        put(&mut history, "assistant", format!("a{nth}"), message);
+        put(&mut history, "assistant", &format!("a{nth}"), &message);
         let size = 8_000 + dice.below(12_000);
         let result = json!({"type": "tool_result", "tool_use_id": call, "content": output(&mut dice, size)});
-        put(&mut history, "user", format!("r{nth}"), json!({"role": "user", "content": [result]}));
+        put(&mut history, "user", &format!("r{nth}"), &json!({"role": "user", "content": [result]}));
         nth += 1;
     }
     history
+}
+
+fn put(history: &mut String, kind: &str, id: &str, message: &Value) {
+    let entry = json!({
+        "isSidechain": false, "userType": "external", "cwd": "/home/dev/project", "sessionId": "bench",
+        "version": "2.0.0", "type": kind, "uuid": id, "timestamp": "2026-01-01T00:00:00.000Z", "message": message,
+    });
+    writeln!(history, "{entry}").expect("a string takes everything");
+}
+
+/// A session of about so many bytes in which a user and a model take turns to say about `size` bytes.
+fn generate_prose(bytes: usize, size: usize) -> String {
+    let mut dice = Dice(99);
+    let mut history = String::with_capacity(bytes + 2 * size);
+    let mut nth = 0;
+    while history.len() < bytes {
+        let content = json!([{"type": "text", "text": prose(&mut dice, size)}]);
+        if nth % 2 == 0 {
+            put(&mut history, "user", &format!("u{nth}"), &json!({"role": "user", "content": content}));
+        } else {
+            let message = json!({
+                "id": format!("msg_{nth}"), "role": "assistant", "model": "claude-sonnet-4-5", "content": content,
+                "usage": {"input_tokens": 10, "cache_read_input_tokens": nth * 100, "output_tokens": 50},
+            });
+            put(&mut history, "assistant", &format!("a{nth}"), &message);
+        }
+        nth += 1;
+    }
+    history
+}
+
+/// Sentences that differ, in paragraphs, with a name or a number in every sixth.
+fn prose(dice: &mut Dice, size: usize) -> String {
+    const LEADS: [&str; 16] = [
+        "I think",
+        "It seems that",
+        "Yesterday",
+        "As far as I know",
+        "To be honest",
+        "In my opinion",
+        "However,",
+        "For example,",
+        "On the other hand,",
+        "Note that",
+        "We found that",
+        "Then",
+        "Sometimes",
+        "Perhaps",
+        "Can you see whether",
+        "Also,",
+    ];
+    const SUBJECTS: [&str; 20] = [
+        "the parser",
+        "our upload handler",
+        "the retry loop",
+        "a stale lock",
+        "the session log",
+        "the second worker",
+        "my colleague",
+        "the billing service",
+        "this function",
+        "the old migration",
+        "the release script",
+        "the search index",
+        "the cache",
+        "that error message",
+        "the staging server",
+        "the whole team",
+        "a user in Berlin",
+        "the nightly job",
+        "the settings page",
+        "the token counter",
+    ];
+    const VERBS: [&str; 20] = [
+        "fails",
+        "waits",
+        "returns",
+        "stops",
+        "reads",
+        "writes",
+        "breaks",
+        "works",
+        "looks odd",
+        "seems fine",
+        "needs more time",
+        "keeps the old value",
+        "handles it",
+        "skips a row",
+        "opens late",
+        "closes early",
+        "counts twice",
+        "forgets it",
+        "loads again",
+        "drops the rest",
+    ];
+    const RESTS: [&str; 20] = [
+        "because the file is empty",
+        "when two requests arrive at once",
+        "before anything was written",
+        "as we discussed on Tuesday",
+        "although nobody asked for it",
+        "without a reason that I can see",
+        "and then everything is slow",
+        "so the customer sees an old page",
+        "if the network goes away",
+        "after about thirty seconds",
+        "in a way that is hard to explain",
+        "just like the last release did",
+        "while the other half is fine",
+        "instead of the new value",
+        "which is not what we want",
+        "until somebody restarts it",
+        "because of a missing index",
+        "only on the second try",
+        "with the same input",
+        "and I am not sure why",
+    ];
+    let mut text = String::with_capacity(size + 200);
+    while text.len() < size {
+        let pick = |words: &[&'static str], dice: &mut Dice| words[dice.below(words.len())];
+        text.push_str(pick(&LEADS, dice));
+        for nth in 0..1 + dice.below(2) {
+            let (subject, verb, rest) = (pick(&SUBJECTS, dice), pick(&VERBS, dice), pick(&RESTS, dice));
+            let joint = if nth == 0 { "" } else { ", and" };
+            write!(text, "{joint} {subject} {verb} {rest}").expect("a string takes everything");
+        }
+        if dice.below(6) == 0 {
+            let [module, line] = [40, 900].map(|most| dice.below(most));
+            write!(text, ", see src/module_{module}.rs:{line}").expect("a string takes everything");
+        }
+        text.push_str([".", ".", ".", "?", "!"][dice.below(5)]);
+        text.push_str(if dice.below(8) == 0 { "\n\n" } else { " " });
+    }
+    text
 }
 
 fn output(dice: &mut Dice, size: usize) -> String {

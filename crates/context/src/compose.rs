@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use longhaul_conversation::{Body, Message, Ordinal, TokenCount};
 
-use crate::asks::AskState;
+use crate::asks::{AskState, DONE, IN_PROGRESS, TODO};
 use crate::coverage::{Coverage, measure_coverage};
 use crate::extract::{Choice, choose_lines};
 use crate::ledger::LedgerSection;
@@ -163,16 +163,21 @@ impl<'a> Draft<'a> {
             let at = first.messages.first().copied().unwrap_or(Ordinal(1));
             self.put_within(&mut room, Section::OverallGoal, at, goal);
         }
+        // A step that was taken over from an earlier snapshot as an ask is told by the plan, if there is one again.
+        let plan = self.tracker.ledger.plan_lines();
+        let is_step = |text: &str| {
+            plan.iter().any(|line| line.text.split_once("] ").is_some_and(|(_, step)| step == text))
+        };
         // The newest first: it says what to do now.
-        for ask in asks.iter().rev().take(12) {
+        for ask in asks.iter().rev().filter(|ask| !is_step(&ask.text)).take(12) {
             let state = match &ask.state {
                 // That the goal is still to be reached goes without saying.
                 AskState::Open { claim: None } if first.is_some_and(|first| std::ptr::eq(first, ask)) => {
                     continue;
                 }
-                AskState::Open { claim: None } => "[TODO]",
-                AskState::Open { claim: Some(_) } => "[IN PROGRESS]",
-                AskState::Done(_) => "[DONE]",
+                AskState::Open { claim: None } => TODO,
+                AskState::Open { claim: Some(_) } => IN_PROGRESS,
+                AskState::Done(_) => DONE,
                 AskState::Replaced { .. } => continue,
             };
             let at = ask.messages.last().copied().unwrap_or(Ordinal(1));
@@ -181,7 +186,7 @@ impl<'a> Draft<'a> {
                 self.put_within(&mut room, Section::TaskState, at, line);
             }
         }
-        for line in self.tracker.ledger.plan_lines() {
+        for line in plan {
             let at = line.marks.last().copied().unwrap_or(Ordinal(1));
             // A plan that was written down in the tail is read there.
             if at < self.options.before {

@@ -2,46 +2,31 @@
 
 use longhaul_conversation::{Message, Ordinal};
 
-use crate::tracker::own_snapshot;
-
-/// Lets the numbering go on behind earlier snapshots.
+/// Lets the numbering of a conversation whose messages were counted from 1 go on behind earlier snapshots.
 ///
-/// A file that was compacted before begins with a snapshot of, say, 214 messages, and counts its own from 1. The first
-/// message behind the snapshot becomes the 215th, so that marks in the snapshot and marks of messages do not meet. Messages
-/// that are numbered higher already keep their marks, and those without a mark stay without.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Numbering {
-    shift: u32,
-}
-
-impl Numbering {
-    /// Gives the next message its mark.
-    pub fn mark(&mut self, message: &mut Message) {
+/// One that was compacted before begins with a snapshot of, say, 214 messages. The first message behind the snapshot becomes
+/// the 215th, so that marks in the snapshot and marks of messages do not meet; readers of sessions number messages like that.
+/// Messages that are numbered higher already keep their marks, and those without a mark stay without.
+pub fn continue_numbering(messages: &mut [Message]) {
+    let mut shift = 0;
+    for message in messages {
         if let Some(ordinal) = &mut message.ordinal {
-            ordinal.0 = ordinal.0.saturating_add(self.shift);
+            ordinal.0 = ordinal.0.saturating_add(shift);
         }
-        let through = own_snapshot(message).and_then(|snapshot| snapshot.through());
-        if let (Some(Ordinal(own)), Some(Ordinal(through))) = (message.ordinal, through) {
-            self.shift += through.saturating_sub(own);
+        if let (Some(Ordinal(own)), Some(Ordinal(through))) = (message.ordinal, message.snapshot_through()) {
+            shift += through.saturating_sub(own);
         }
     }
 }
 
-/// Lets the numbering of whole conversations go on; see [`Numbering`].
-pub fn continue_numbering(messages: &mut [Message]) {
-    let mut numbering = Numbering::default();
-    messages.iter_mut().for_each(|message| numbering.mark(message));
-}
-
 /// The mark of each message, as a tracker that sees them in this order counts them.
 pub(crate) fn ordinals(messages: &[Message]) -> Vec<Ordinal> {
-    let mut last = 0;
+    let mut last: u32 = 0;
     messages
         .iter()
         .map(|message| {
-            let at = message.ordinal.unwrap_or(Ordinal(last + 1));
-            let through = own_snapshot(message).and_then(|snapshot| snapshot.through());
-            last = last.max(at.0).max(through.map_or(0, |through| through.0));
+            let at = message.ordinal.unwrap_or(Ordinal(last.saturating_add(1)));
+            last = last.max(at.0).max(message.snapshot_through().map_or(0, |through| through.0));
             at
         })
         .collect()

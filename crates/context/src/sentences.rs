@@ -45,15 +45,25 @@ impl Unit<'_> {
 /// Sentences end at `.`, `!`, `?` and their full-width forms, but not inside code, addresses, paths, version numbers
 /// and abbreviations. A line break ends a sentence unless the line was evidently wrapped.
 pub fn split_units(text: &str) -> Vec<Unit<'_>> {
-    let mut splitter = Splitter { text, units: Vec::new(), open: None };
+    let mut splitter = Splitter { text, units: Vec::with_capacity(text.len() / 80 + 1), open: None };
     let mut start = 0;
     while start < text.len() {
-        let end = text[start..].find('\n').map_or(text.len(), |length| start + length);
+        let length = memchr::memchr(b'\n', &text.as_bytes()[start..]);
+        let end = length.map_or(text.len(), |length| start + length);
         splitter.line(start, end);
         start = end + 1;
     }
     splitter.close();
     splitter.units
+}
+
+/// The first and the last lines of a text, about `most` bytes of each; a line that is longer is cut.
+pub(crate) fn longest_ends(text: &str, most: usize) -> (&str, &str) {
+    let head = &text[..text.floor_char_boundary(most)];
+    let head = head.rfind('\n').filter(|end| *end > most / 2).map_or(head, |end| &head[..end]);
+    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(most)).max(head.len())..];
+    let tail = tail.find('\n').filter(|end| *end < most / 2).map_or(tail, |end| &tail[end + 1..]);
+    (head, tail)
 }
 
 /// A block that the next line may belong to.
@@ -144,9 +154,10 @@ impl<'t> Splitter<'t> {
 
     fn sentences(&mut self, range: Range<usize>) {
         let paragraph = &self.text[range.clone()];
+        let is_plain = paragraph.is_ascii() && memchr::memchr(b'`', paragraph.as_bytes()).is_none();
         let mut start = 0;
         while start < paragraph.len() {
-            let end = start + sentence_length(&paragraph[start..]);
+            let end = start + sentence_length(&paragraph[start..], is_plain);
             self.push(range.start + start..range.start + end, UnitKind::Sentence);
             start = end;
         }
@@ -269,10 +280,16 @@ fn starts_like_prose(line: &str) -> bool {
 }
 
 /// The length of the first sentence of a paragraph, in bytes.
-fn sentence_length(paragraph: &str) -> usize {
+///
+/// Where nothing but stops matters (`is_plain`), all else is passed over at once.
+fn sentence_length(paragraph: &str, is_plain: bool) -> usize {
     let bytes = paragraph.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
+        if is_plain {
+            let Some(stop) = memchr::memchr3(b'.', b'!', b'?', &bytes[at..]) else { break };
+            at += stop;
+        }
         at = match bytes[at] {
             b'`' => after_code(paragraph, at),
             b'.' | b'!' | b'?' => {
@@ -510,6 +527,18 @@ mod tests {
                 from = unit.range().end;
             }
             prop_assert!(!has_letter(&text[from..]));
+        }
+
+        #[test]
+        fn stops_are_found_alike_with_and_without_all_else(text in "([a-cA-C1]|[.!?)\\]\"* ]|e\\.g\\. ){0,60}") {
+            prop_assert_eq!(sentence_length(&text, true), sentence_length(&text, false));
+        }
+
+        #[test]
+        fn both_ends_of_a_text_are_its_own(text in "([a-cé\n]){0,60}", most in 0usize..80) {
+            let (head, tail) = longest_ends(&text, most);
+            prop_assert!(text.starts_with(head) && text.ends_with(tail));
+            prop_assert!(head.len() + tail.len() <= text.len() && head.len().max(tail.len()) <= most);
         }
 
         #[test]

@@ -150,8 +150,10 @@ impl Survey {
     /// Where the tokens are now, with the system instruction and tools given beside the messages.
     pub fn breakdown(&self, system: &[Part], tools: &[ToolDeclaration]) -> Breakdown {
         let mut kinds: Vec<(Kind, Estimate)> = Vec::new();
-        let beside: Estimate = system.iter().map(|part| self.look.estimator.part(part)).sum();
-        let declared: Estimate = tools.iter().map(|tool| self.look.estimator.tool(tool)).sum();
+        // Whole tokens: a plan counts what stands beside the messages like that, and both must tell the same size.
+        let whole = |size: Estimate| Estimate::from(size.tokens());
+        let beside = whole(system.iter().map(|part| self.look.estimator.part(part)).sum());
+        let declared = whole(tools.iter().map(|tool| self.look.estimator.tool(tool)).sum());
         add(&mut kinds, Kind::System, beside + declared);
         for facts in self.facts.as_slice() {
             for (kind, size) in &facts.kinds {
@@ -580,6 +582,20 @@ mod tests {
         assert_eq!(breakdown.heaviest[0].message.as_str(), "r1");
         assert_eq!(breakdown.heaviest[0].preview, "read_file → /x/a.rs");
         assert_eq!((breakdown.messages, breakdown.calls, breakdown.results), (6, 2, 2));
+    }
+
+    #[test]
+    fn what_stands_beside_the_messages_counts_in_whole_tokens() {
+        let mut survey = Survey::default();
+        survey.apply(&user("u1", "abc"));
+        let system = [Part::text(Origin::Hook, "abc")];
+        assert_eq!(survey.breakdown(&system, &[]).total.0, 0);
+        let options = crate::PlanOptions {
+            fixed: crate::Fixed { system: Estimator::default().parts(&system), ..Default::default() },
+            ..crate::PlanOptions::new(TokenCount(1_000))
+        };
+        let messages = [Message::new("u1", Role::User, vec![Part::user_text("abc")])];
+        assert_eq!(crate::plan(&crate::Tracker::default(), &messages, &options).before.0, 0);
     }
 
     #[test]

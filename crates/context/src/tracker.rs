@@ -2,11 +2,13 @@
 
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 
-use longhaul_conversation::{Body, Message, Ordinal, Origin};
+use longhaul_conversation::{Body, Message, Ordinal, Origin, Part};
 use serde::{Deserialize, Serialize};
 
-use crate::extract::{Gathered, Pool};
+use crate::asks::without_state;
+use crate::extract::{Gathered, Pool, quotable_parts, quoted_len};
 use crate::snapshot::{Section, Snapshot, parse_snapshot};
+use crate::typed::{said_units, typed_texts};
 use crate::user_words::UserWords;
 use crate::{Asks, Ledger, Pins};
 
@@ -57,8 +59,9 @@ impl Tracker {
 
     /// Takes in one message.
     pub fn observe(&mut self, message: &Message) {
-        for (lines, at) in self.listen(message) {
-            self.pool.take_in(lines, at);
+        match self.listen(message) {
+            Lines::Said(at) => self.pool.take_in(Gathered::of(&message.parts), at),
+            Lines::Quoted(quoted) => quoted.into_iter().for_each(|(lines, at)| self.pool.take_in(lines, at)),
         }
     }
 
@@ -80,32 +83,43 @@ impl Tracker {
         std::thread::scope(|scope| {
             let (sender, receiver) = sync_channel(MOST_WAITING);
             let follower = scope.spawn(move || {
-                receiver.into_iter().for_each(|(lines, at)| pool.take_in(lines, at));
+                for (lines, at) in receiver.into_iter().flat_map(|batch: Batch| batch.lines) {
+                    pool.take_in(lines.cut(), at);
+                }
                 pool
             });
+            let mut batch = Batch::default();
             let produced = produce(&mut |message| {
-                for (lines, at) in self.listen(message) {
-                    hand_over(&sender, lines, at, root.as_deref());
+                match self.listen(message) {
+                    Lines::Said(at) => batch.add(ToCut::Parts(quotable_parts(message)), at),
+                    Lines::Quoted(quoted) => {
+                        quoted.into_iter().for_each(|(lines, at)| batch.add(ToCut::Lines(lines), at));
+                    }
+                }
+                if batch.size >= BATCH {
+                    hand_over(&sender, std::mem::take(&mut batch), root.as_deref());
                 }
             });
+            hand_over(&sender, batch, root.as_deref());
             drop(sender);
             self.pool = follower.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
             produced
         })
     }
 
-    /// Takes in a message, but for the lines that belong in the pool: these are returned.
-    fn listen(&mut self, message: &Message) -> Vec<(Gathered, Ordinal)> {
-        let at = message.ordinal.unwrap_or(Ordinal(self.last + 1));
+    /// Takes in a message, but for the lines that belong in the pool: these are told.
+    fn listen(&mut self, message: &Message) -> Lines {
+        let at = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
         self.last = self.last.max(at.0);
         if let Some(snapshot) = own_snapshot(message) {
-            return self.take_over(&snapshot);
+            return Lines::Quoted(self.take_over(&snapshot, at));
         }
-        self.pins.observe(message);
-        self.asks.observe(message);
+        let typed: Vec<_> = typed_texts(message).map(|text| (text, said_units(text))).collect();
+        self.pins.observe_said(message, &typed);
+        self.asks.observe_said(message, &typed);
         self.ledger.observe(message);
         self.words.observe(message, at);
-        vec![(Gathered::of(message), at)]
+        Lines::Said(at)
     }
 
     /// The standing instructions.
@@ -134,19 +148,28 @@ impl Tracker {
     }
 
     /// Takes over what an earlier snapshot says, where the messages it stands for are lost; but for the lines that belong
-    /// in the pool.
-    fn take_over(&mut self, snapshot: &Snapshot) -> Vec<(Gathered, Ordinal)> {
+    /// in the pool. `own` is the mark of the message that it stands in.
+    fn take_over(&mut self, snapshot: &Snapshot, own: Ordinal) -> Vec<(Gathered, Ordinal)> {
         let through = snapshot.through().unwrap_or(Ordinal(self.last));
+        let is_lost = own < through;
         self.last = self.last.max(through.0);
         self.pins.take_over(snapshot);
+        if is_lost {
+            self.asks.take_over(snapshot);
+            self.ledger.take_over(snapshot);
+        }
         let mut quoted = Vec::new();
         for (section, entries) in snapshot.sections() {
             for entry in entries {
                 let at = entry.marks().last().copied().unwrap_or(through);
-                if section == Section::ActiveConstraints {
-                    self.take_over_words(at, entry.lines());
-                } else {
-                    quoted.extend(entry.lines().iter().map(|line| (Gathered::quoted(line), at)));
+                match section {
+                    Section::ActiveConstraints => self.take_over_words(at, entry.lines()),
+                    // What was to be done then may be done later: only the asks know.
+                    Section::TaskState if is_lost => {
+                        let lines = entry.lines().iter().map(|line| without_state(line));
+                        quoted.extend(lines.map(|line| (Gathered::quoted(line), at)));
+                    }
+                    _ => quoted.extend(entry.lines().iter().map(|line| (Gathered::quoted(line), at))),
                 }
             }
         }
@@ -159,25 +182,81 @@ impl Tracker {
         let words_from = lines.iter().position(|line| line.starts_with(USER_SAID)).unwrap_or(lines.len());
         if words_from < lines.len() {
             let words = lines[words_from..].join("\n");
-            self.words.add(at, words.trim_start_matches(USER_SAID).to_string());
+            self.words.add(at, words.trim_start_matches(USER_SAID));
         }
     }
 }
 
-/// How many messages may wait for the second thread.
+/// The lines of a message that belong in the pool.
+enum Lines {
+    /// All that it says.
+    Said(Ordinal),
+    /// What an earlier snapshot says.
+    Quoted(Vec<(Gathered, Ordinal)>),
+}
+
+/// Lines on their way to the pool.
+enum ToCut {
+    /// The parts of a message, which are still to be cut into lines.
+    Parts(Vec<Part>),
+    Lines(Gathered),
+}
+
+impl ToCut {
+    fn cut(self) -> Gathered {
+        match self {
+            Self::Parts(parts) => Gathered::of(&parts),
+            Self::Lines(lines) => lines,
+        }
+    }
+}
+
+/// Messages that are handed over together: to wake the second thread takes longer than to read a short message.
+#[derive(Default)]
+struct Batch {
+    lines: Vec<(ToCut, Ordinal)>,
+    size: usize,
+}
+
+impl Batch {
+    fn add(&mut self, lines: ToCut, at: Ordinal) {
+        self.size += match &lines {
+            ToCut::Parts(parts) => MESSAGE + parts.iter().map(quoted_len).sum::<usize>(),
+            ToCut::Lines(lines) => MESSAGE + lines.text().len(),
+        };
+        self.lines.push((lines, at));
+    }
+}
+
+/// How many bytes are handed over together at least.
+const BATCH: usize = 16_000;
+/// What a message counts beside its bytes.
+const MESSAGE: usize = 200;
+/// How many batches may wait for the second thread.
 const MOST_WAITING: usize = 64;
 
 /// Hands lines over to the second thread. Where it lags behind, some of its work is done here instead of waiting.
-fn hand_over(sender: &SyncSender<(Gathered, Ordinal)>, lines: Gathered, at: Ordinal, root: Option<&str>) {
-    if let Err(TrySendError::Full((mut lines, at))) = sender.try_send((lines, at)) {
-        lines.find_anchors(root);
+fn hand_over(sender: &SyncSender<Batch>, batch: Batch, root: Option<&str>) {
+    if let Err(TrySendError::Full(batch)) = sender.try_send(batch) {
+        let cut = |(lines, at): (ToCut, Ordinal)| {
+            let mut lines = lines.cut();
+            lines.find_anchors(root);
+            (ToCut::Lines(lines), at)
+        };
+        let lines = batch.lines.into_iter().map(cut).collect();
         // It only hangs up when it panics, and that is told where it is waited for.
-        let _ = sender.send((lines, at));
+        let _ = sender.send(Batch { lines, size: batch.size });
     }
 }
 
 /// How the user's words begin in a snapshot.
 pub(crate) const USER_SAID: &str = "User: ";
+
+/// The snapshot that a message with the mark `own` carries, if what it stands for was never seen: a log that has it all
+/// numbers the snapshot behind what it stands for.
+pub(crate) fn lost_before(message: &Message, own: Ordinal) -> Option<Snapshot> {
+    own_snapshot(message).filter(|snapshot| snapshot.through().is_some_and(|through| own < through))
+}
 
 /// The snapshot that a message carries, if it is one of ours or of another program that writes them.
 pub(crate) fn own_snapshot(message: &Message) -> Option<Snapshot> {
@@ -195,7 +274,7 @@ mod tests {
     use super::*;
     use crate::shapes::any_conversation;
     use crate::{ComposeOptions, Estimator, compose};
-    use longhaul_conversation::{Part, Role, TokenCount, ToolCall, ToolResult};
+    use longhaul_conversation::{Role, TokenCount, ToolCall, ToolResult};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -267,6 +346,74 @@ mod tests {
         {
             assert!(first.contains(kept) && second.contains(kept), "{kept}\n{first}\n{second}");
         }
+    }
+
+    fn user(text: &str) -> Message {
+        Message::new("u", Role::User, vec![Part::user_text(text)])
+    }
+
+    /// A snapshot as it stands at the beginning of a file: counted as the file's first message.
+    fn first_of_a_file(snapshot: &str) -> Message {
+        let message = Message::new("s", Role::User, vec![Part::text(Origin::Summary, snapshot)]);
+        Message { ordinal: Some(Ordinal(1)), ..message }
+    }
+
+    #[test]
+    fn asks_and_work_survive_in_files_alone() {
+        let edit = ToolCall::new("e", "edit")
+            .with_args(json!({"file_path": "src/upload.rs", "old_string": "a", "new_string": "b\nc"}));
+        let mut tracker = Tracker::default();
+        talk().iter().for_each(|message| tracker.observe(message));
+        tracker.observe(&user("Now add a test for the retries."));
+        tracker.observe(&Message::new("c", Role::Model, vec![Part::call(edit)]));
+        tracker.observe(&Message::new("d", Role::User, vec![Part::result(ToolResult::text("e", "updated"))]));
+        tracker.observe(&Message::new("f", Role::Model, vec![Part::model_text("I've added the test.")]));
+        tracker.observe(&user("Great. Rename the module to uploads."));
+        let first = snapshot(&tracker);
+        let mut chained = first.clone();
+        for _ in 0..3 {
+            let mut later = Tracker::default();
+            later.observe(&first_of_a_file(&chained));
+            assert_eq!(later.last(), tracker.last());
+            chained = snapshot(&later);
+        }
+        for kept in [
+            "<overall_goal>\n[m1] Fix the upload.",
+            "[m5] [DONE] Now add a test for the retries.",
+            "[m9] [TODO] Rename the module to uploads.",
+            "[m6] src/upload.rs modified",
+        ] {
+            assert!(first.contains(kept) && chained.contains(kept), "{kept}\n{first}\n{chained}");
+        }
+    }
+
+    #[test]
+    fn what_was_taken_over_goes_on() {
+        let text = "<state_snapshot through=\"m9\">\n<task_state>\n[m9] [TODO] Rename the module.\n</task_state>\n\
+                    <artifact_trail>\n[m6] a.rs created (+2)\n</artifact_trail>\n</state_snapshot>";
+        let mut tracker = Tracker::default();
+        tracker.observe(&first_of_a_file(text));
+        tracker.observe(&Message::new("a", Role::Model, vec![Part::model_text("I've renamed the module.")]));
+        tracker.observe(&user("Thanks! Delete a.rs now."));
+        let delete = ToolCall::new("d", "bash").with_args(json!({"command": "rm a.rs"}));
+        tracker.observe(&Message::new("b", Role::Model, vec![Part::call(delete)]));
+        tracker.observe(&Message::new("r", Role::User, vec![Part::result(ToolResult::text("d", ""))]));
+        let text = snapshot(&tracker);
+        for kept in ["[m9] [DONE] Rename the module.", "[m11] [TODO] Delete a.rs now.", "a.rs deleted"] {
+            assert!(text.contains(kept), "{kept}\n{text}");
+        }
+        assert!(!text.contains("[TODO] Rename"), "{text}");
+    }
+
+    #[test]
+    fn a_log_that_has_it_all_takes_nothing_over() {
+        let mut tracker = Tracker::default();
+        talk().iter().for_each(|message| tracker.observe(message));
+        let summary = Part::text(Origin::Summary, snapshot(&tracker));
+        let (asks, ledger) = (tracker.asks().all().len(), tracker.ledger().clone());
+        tracker.observe(&Message::new("s", Role::User, vec![summary]));
+        assert_eq!(tracker.asks().all().len(), asks);
+        assert_eq!(tracker.ledger(), &ledger);
     }
 
     /// Checks that a tracker which takes in these messages on two threads becomes the same as one that does so alone.

@@ -1,12 +1,15 @@
 //! Tells what a person typed from what they pasted: logs, code, reviews, tickets, documents.
 
-use crate::sentences::{Unit, UnitKind, split_units};
-use crate::words::Words;
+use longhaul_conversation::{Message, Origin, Part};
 
-/// A unit of a user's text, and whose words it is.
-#[derive(Clone, Copy, Debug)]
+use crate::sentences::{Unit, UnitKind, split_units};
+use crate::words::{WordSet, Words, word_set};
+
+/// A unit of a user's text, its words, and whose they are.
+#[derive(Clone, Debug)]
 pub(crate) struct Said<'t> {
     pub(crate) unit: Unit<'t>,
+    pub(crate) words: Words,
     pub(crate) voice: Voice,
 }
 
@@ -17,6 +20,11 @@ pub(crate) enum Voice {
     Typed,
     /// Handed on by the person: a review, a ticket, a plan.
     Handed,
+}
+
+/// The texts of a message that a person typed.
+pub(crate) fn typed_texts(message: &Message) -> impl Iterator<Item = &str> {
+    message.parts.iter().filter(|part| part.origin == Origin::User).filter_map(Part::as_text)
 }
 
 /// Past this many bytes a text was pasted; only its first and last paragraph may be typed.
@@ -40,7 +48,7 @@ pub(crate) fn said_units(text: &str) -> Vec<Said<'_>> {
     let trimmed = text.trim_end();
     let last = trimmed.rfind("\n\n").filter(|start| trimmed.len() - start <= LONG_PARAGRAPH);
     let mut said = first.map_or_else(Vec::new, |end| walk(&text[..end], 0, true));
-    let handed_over = said.last().is_some_and(|last| hands_over(&last.unit, said.len() == 1));
+    let handed_over = said.last().is_some_and(|last| hands_over(&last.unit, &last.words, said.len() == 1));
     if let Some(start) = last.filter(|start| Some(*start) != first && !handed_over) {
         said.extend(walk(&text[start..], start, false));
     }
@@ -68,8 +76,10 @@ fn walk(text: &str, offset: usize, from_start: bool) -> Vec<Said<'_>> {
             voice = Voice::Typed;
         }
         let is_first = from_start && said.is_empty();
-        said.push(Said { unit: Unit { start: unit.start + offset, ..unit }, voice });
-        if hands_over(&unit, is_first) {
+        let words = Words::of(unit.text);
+        let hands_over = hands_over(&unit, &words, is_first);
+        said.push(Said { unit: Unit { start: unit.start + offset, ..unit }, words, voice });
+        if hands_over {
             voice = Voice::Handed;
         }
     }
@@ -78,27 +88,32 @@ fn walk(text: &str, offset: usize, from_start: bool) -> Vec<Said<'_>> {
 
 /// What is pasted behind a line that names it and ends in a colon.
 #[rustfmt::skip]
-const HANDED: &[&str] = &[
+static HANDED: WordSet = word_set![
     "feedback", "review", "reviews", "issue", "issues", "log", "logs", "output", "error", "errors", "trace",
     "traceback", "stacktrace", "diff", "report", "comment", "comments", "ticket", "email", "plan", "spec",
     "specification", "description", "response", "snippet", "transcript", "document", "article", "prompt",
     "text", "readme",
 ];
 
+/// What is pasted behind a name of it and a colon on the same line.
+static HANDED_AT_ONCE: WordSet =
+    word_set!["feedback", "review", "reviewer", "log", "logs", "traceback", "ci"];
+
 /// Whether what follows is somebody else's text: "pr feedback:", "Here is the issue:", "Implement the following plan:".
-fn hands_over(unit: &Unit<'_>, is_first: bool) -> bool {
-    let names = |text: &str, known: &[&str]| {
-        let words = Words::of(&text[..text.floor_char_boundary(LONGEST_LEAD)]);
-        text.len() <= LONGEST_LEAD && words.len() <= 16 && words.iter().any(|word| known.contains(&word))
+fn hands_over(unit: &Unit<'_>, words: &Words, is_first: bool) -> bool {
+    let names = |text: &str, words: &Words, known: &WordSet| {
+        text.len() <= LONGEST_LEAD && words.len() <= 16 && words.all().iter().any(|word| known.has(word))
     };
     if let Some(lead) = unit.text.strip_suffix([':', '：']) {
-        return names(lead, HANDED)
-            || ["计划", "日志", "报错", "评论", "反馈", "ログ", "エラー", "レビュー", "計画"]
-                .iter()
-                .any(|known| lead.contains(known));
+        return names(lead, words, &HANDED)
+            || words.has_wide()
+                && ["计划", "日志", "报错", "评论", "反馈", "ログ", "エラー", "レビュー", "計画"]
+                    .iter()
+                    .any(|known| lead.contains(known));
     }
     let Some((lead, _)) = unit.text.split_once(": ").filter(|_| is_first) else { return false };
-    names(lead, &["feedback", "review", "reviewer", "log", "logs", "traceback", "ci"])
+    lead.len() <= LONGEST_LEAD
+        && names(lead, &Words::of(lead), &HANDED_AT_ONCE)
         && lead.split(' ').count() <= 8
 }
 

@@ -1,16 +1,20 @@
 //! Keeps what people typed, in their own words: the net under the pins, as rules seldom carry a cue word.
 
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use longhaul_conversation::{Body, Message, Ordinal, Origin, TokenCount};
 use serde::{Deserialize, Serialize};
 
 use crate::Estimator;
 use crate::extract::count_plain_words;
-use crate::sentences::{UnitKind, split_units};
+use crate::sentences::{UnitKind, longest_ends, split_units};
 use crate::truncate::grouped;
 
 /// What people typed, message by message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct UserWords {
+    /// In the order of the conversation, each message once.
     said: Vec<Said>,
 }
 
@@ -47,32 +51,36 @@ const FIRST_FOLD: f64 = 0.6;
 impl UserWords {
     pub(crate) fn observe(&mut self, message: &Message, at: Ordinal) {
         let typed = message.parts.iter().filter(|part| part.origin == Origin::User);
-        let texts: Vec<&str> = typed
-            .filter_map(|part| match &part.body {
-                Body::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
-                _ => None,
-            })
-            .collect();
-        if !texts.is_empty() {
-            self.add(at, texts.join("\n"));
+        let mut texts = typed.filter_map(|part| match &part.body {
+            Body::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
+            _ => None,
+        });
+        let Some(first) = texts.next() else { return };
+        match texts.next() {
+            None => self.add(at, first),
+            Some(second) => {
+                let texts: Vec<&str> = [first, second].into_iter().chain(texts).collect();
+                self.add(at, &texts.join("\n"));
+            }
         }
     }
 
     /// Takes in words that are known only from an earlier snapshot.
-    pub(crate) fn add(&mut self, at: Ordinal, text: String) {
+    pub(crate) fn add(&mut self, at: Ordinal, text: &str) {
         let (text, left_out) = if text.len() > LONGEST {
-            let kept = fold(&text, LONGEST / 2);
+            let kept = fold_paste(text, LONGEST / 2);
             let left_out = text.chars().count().saturating_sub(kept.chars().count());
             (kept, left_out)
         } else {
-            (text, 0)
+            (text.to_string(), 0)
         };
-        match self.said.iter_mut().find(|said| said.at == at) {
-            Some(said) => {
+        match self.said.binary_search_by_key(&at, |said| said.at) {
+            Ok(place) => {
+                let said = &mut self.said[place];
                 said.text.push('\n');
                 said.text.push_str(&text);
             }
-            None => self.said.push(Said { at, text, left_out }),
+            Err(place) => self.said.insert(place, Said { at, text, left_out }),
         }
     }
 
@@ -96,24 +104,24 @@ impl UserWords {
         said.sort_by_key(|said| (said.text.len(), std::cmp::Reverse(said.at)));
         order.extend(said);
 
-        let cost = |said: &Said| estimator.text(&said.text).as_f64() + MARK;
         let mut left = room.0 as f64;
         let mut kept: Vec<KeptWords> = Vec::new();
-        let mut too_long: Vec<&Said> = Vec::new();
+        let mut too_long: Vec<(&Said, f64)> = Vec::new();
         for (nth, said) in order.into_iter().enumerate() {
             // While a leading message waits to be folded, the others leave it its reserve.
             let reserve = room.0 as f64 * RESERVE * too_long.len().min(LEADING) as f64;
             let most = if nth < LEADING { room.0 as f64 * WHOLE } else { left - reserve };
-            if cost(said) <= most.min(left) {
-                left -= cost(said);
+            let tokens = estimator.text(&said.text).as_f64();
+            if tokens + MARK <= most.min(left) {
+                left -= tokens + MARK;
                 kept.push(said.whole());
             } else {
-                too_long.push(said);
+                too_long.push((said, tokens));
             }
         }
-        for (nth, said) in too_long.iter().enumerate() {
+        for (nth, (said, tokens)) in too_long.iter().enumerate() {
             let share = if nth == 0 && too_long.len() > 1 { left * FIRST_FOLD } else { left };
-            if let Some(folded) = said.folded(share - 3.0 * MARK, estimator) {
+            if let Some(folded) = said.folded(share - 3.0 * MARK, *tokens) {
                 left -= estimator.text(&folded.lines.join("\n")).as_f64() + 3.0 * MARK;
                 kept.push(folded);
             }
@@ -130,10 +138,10 @@ impl Said {
         KeptWords { at: self.at, lines }
     }
 
-    fn folded(&self, room: f64, estimator: &Estimator) -> Option<KeptWords> {
+    /// The part of it that fits in `room`; whole it takes `tokens`.
+    fn folded(&self, room: f64, tokens: f64) -> Option<KeptWords> {
         // Characters that certainly fit, whatever they are.
-        let whole = estimator.text(&self.text).as_f64().max(1.0);
-        let most = (self.text.len() as f64 * (room / whole)).floor();
+        let most = (self.text.len() as f64 * (room / tokens.max(1.0))).floor();
         if most < 40.0 {
             return None;
         }
@@ -150,6 +158,20 @@ impl Said {
     fn omission(&self, characters: usize) -> Option<String> {
         (characters > 0).then(|| format!("… {} characters more, {}", grouped(characters), self.at))
     }
+}
+
+/// What people say about a long paste stands before or behind it: of longer texts so many bytes of each end are looked at.
+const PASTE_END: usize = 32_000;
+
+/// Folds a text that was pasted for the most part, by its beginning and its end if it is very long.
+fn fold_paste(text: &str, most: usize) -> String {
+    if text.len() <= 2 * PASTE_END {
+        return fold(text, most);
+    }
+    let (head, tail) = longest_ends(text, PASTE_END);
+    let head = fold(head, most / 2);
+    let tail = fold(tail, most.saturating_sub(head.len() + 1));
+    [head, tail].into_iter().filter(|end| !end.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// The sentences and list items of a text that ask for something, then the others, as far as `most` bytes go, in order.
@@ -187,49 +209,34 @@ fn fold(text: &str, most: usize) -> String {
 }
 
 /// Words with which people ask for something.
+#[rustfmt::skip]
 const ASKING: &[&str] = &[
-    "must",
-    "should",
-    "please",
-    "don't",
-    "do not",
-    "never",
-    "always",
-    "need",
-    "make sure",
-    "ensure",
-    "only",
-    "use ",
-    "add ",
-    "fix ",
-    "keep ",
-    "avoid",
-    "remove",
-    "implement",
-    "write",
-    "run ",
-    "create",
-    "change",
-    "update",
-    "instead",
-    "want",
-    "不要",
-    "必须",
-    "请",
-    "需要",
-    "ください",
-    "しない",
+    "must", "should", "please", "don't", "do not", "never", "always", "need", "make sure", "ensure", "only", "use ",
+    "add ", "fix ", "keep ", "avoid", "remove", "implement", "write", "run ", "create", "change", "update", "instead",
+    "want", "不要", "必须", "请", "需要", "ください", "しない",
 ];
+
+/// Looks for all of [`ASKING`] at once, in small letters and capitals.
+static ASKING_SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let mut search = AhoCorasick::builder();
+    search.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
+    search.build(ASKING).expect("a few short words can be looked for")
+});
 
 /// Whether a text is something said rather than code: letters for the most part, and no open end.
 fn is_language(text: &str) -> bool {
-    let letters = text.chars().filter(|sign| sign.is_alphabetic() || *sign == ' ').count();
-    letters * 4 >= text.chars().count() * 3 && !text.trim_end().ends_with(['{', '}', ';', ','])
+    let (letters, all) = if text.is_ascii() {
+        let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b' ';
+        (text.bytes().filter(is_letter).count(), text.len())
+    } else {
+        let is_letter = |sign: &char| sign.is_alphabetic() || *sign == ' ';
+        (text.chars().filter(is_letter).count(), text.chars().count())
+    };
+    letters * 4 >= all * 3 && !text.trim_end().ends_with(['{', '}', ';', ','])
 }
 
 fn asks(sentence: &str) -> bool {
-    let lower = sentence.to_lowercase();
-    ASKING.iter().any(|word| lower.contains(word)) || lower.trim_end().ends_with('?')
+    ASKING_SEARCH.is_match(sentence) || sentence.trim_end().ends_with('?')
 }
 
 #[cfg(test)]
@@ -239,7 +246,7 @@ mod tests {
 
     fn words(texts: &[&str]) -> UserWords {
         let mut words = UserWords::default();
-        texts.iter().zip(1..).for_each(|(text, at)| words.add(Ordinal(at), (*text).to_string()));
+        texts.iter().zip(1..).for_each(|(text, at)| words.add(Ordinal(at), text));
         words
     }
 
@@ -277,6 +284,36 @@ mod tests {
             "{kept:?}"
         );
         assert!(!kept[0].1.contains("const {"), "{kept:?}");
+    }
+
+    #[test]
+    fn of_a_very_long_paste_both_ends_are_kept() {
+        let words =
+            words(&[&format!("Please read this.\n{}\nNow fix the parser.", "A line of it. ".repeat(9_000))]);
+        let kept = kept(&words, 4_000);
+        assert!(
+            kept[0].1.starts_with("Please read this.") && kept[0].1.contains("Now fix the parser."),
+            "{kept:?}"
+        );
+        assert!(words.said[0].text.len() <= LONGEST / 2, "{}", words.said[0].text.len());
+    }
+
+    #[test]
+    fn asking_is_heard_in_small_letters_and_capitals() {
+        for said in ["You MUST do it", "Never.", "Is it?", "请看", "We Need it"] {
+            assert!(asks(said), "{said}");
+        }
+        assert!(!asks("It is fine."));
+    }
+
+    #[test]
+    fn messages_stand_in_order_whenever_they_were_heard() {
+        let mut words = words(&["one", "two"]);
+        words.add(Ordinal(7), "seven");
+        words.add(Ordinal(5), "five");
+        words.add(Ordinal(7), "more");
+        let said: Vec<_> = words.texts(Ordinal(9)).map(|(at, text)| (at.0, text)).collect();
+        assert_eq!(said, [(1, "one"), (2, "two"), (5, "five"), (7, "seven\nmore")]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A message: what one side said at one time.
 
-use crate::{Extra, MessageId, Ordinal, Part, Timestamp, ToolCall, ToolResult, Usage};
+use crate::{Extra, MessageId, Ordinal, Origin, Part, Timestamp, ToolCall, ToolResult, Usage};
 
 /// Which side of the conversation a message stands on.
 ///
@@ -60,8 +60,41 @@ impl Message {
         self.parts.iter().filter_map(Part::as_result)
     }
 
+    /// The last message that a snapshot in it stands for: `<state_snapshot through="m214">`.
+    pub fn snapshot_through(&self) -> Option<Ordinal> {
+        let summaries = self.parts.iter().filter(|part| part.origin == Origin::Summary);
+        summaries.filter_map(Part::as_text).find_map(|text| {
+            let (_, attributes) = text.split_once("<state_snapshot")?;
+            let (attributes, _) = attributes.split_once('>')?;
+            let (_, value) = attributes.split_once("through=\"m")?;
+            let number = value.split('"').next()?.parse().ok()?;
+            // No log is that long; behind a larger number there would be none left to go on with.
+            (number <= u32::MAX / 2).then_some(Ordinal(number))
+        })
+    }
+
     /// Whether nothing in it says anything.
     pub fn is_empty(&self) -> bool {
         self.parts.iter().all(Part::is_empty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_through(origin: Origin, text: &str, expected: Option<u32>) {
+        let message = Message::new("m", Role::User, vec![Part::text(origin, text)]);
+        assert_eq!(message.snapshot_through(), expected.map(Ordinal), "{text}");
+    }
+
+    #[test]
+    fn a_snapshot_says_how_far_it_goes() {
+        check_through(Origin::Summary, "Well:\n<state_snapshot through=\"m214\">\nx", Some(214));
+        check_through(Origin::Summary, "<state_snapshot>\nthrough=\"m214\"", None);
+        check_through(Origin::Summary, "<state_snapshot through=\"m4294967295\">", None);
+        check_through(Origin::Summary, "<state_snapshot through=\"mx\">", None);
+        check_through(Origin::User, "<state_snapshot through=\"m214\">", None);
     }
 }

@@ -16,6 +16,8 @@ pub(crate) struct Out<'s> {
     sink: &'s mut dyn FnMut(Event),
     line: Option<usize>,
     ordinals: HashMap<MessageId, Ordinal>,
+    /// The last mark that was given, or that a snapshot stands for.
+    last: u32,
     /// The number in the last id that was made up.
     made_up: Cell<usize>,
     wants_changes: bool,
@@ -36,12 +38,13 @@ pub(crate) enum Memory {
 pub(crate) struct Kept {
     pub(crate) info: SessionInfo,
     ordinals: HashMap<MessageId, Ordinal>,
+    last: u32,
     made_up: usize,
 }
 
 impl Kept {
     pub(crate) fn new(format: Format) -> Self {
-        Self { info: SessionInfo::new(format), ordinals: HashMap::new(), made_up: 0 }
+        Self { info: SessionInfo::new(format), ordinals: HashMap::new(), last: 0, made_up: 0 }
     }
 }
 
@@ -62,12 +65,13 @@ impl<'s> Out<'s> {
 
     /// Goes on where another left off. The reader itself keeps the messages; `sink` is told of warnings only.
     pub(crate) fn resume(kept: Kept, sink: &'s mut dyn FnMut(Event)) -> Self {
-        let Kept { info, ordinals, made_up } = kept;
+        let Kept { info, ordinals, last, made_up } = kept;
         Self {
             info,
             sink,
             line: None,
             ordinals,
+            last,
             made_up: Cell::new(made_up),
             wants_changes: false,
             memory: Memory::Whole,
@@ -76,7 +80,7 @@ impl<'s> Out<'s> {
 
     /// Puts the reading aside.
     pub(crate) fn into_kept(self) -> Kept {
-        Kept { info: self.info, ordinals: self.ordinals, made_up: self.made_up.get() }
+        Kept { info: self.info, ordinals: self.ordinals, last: self.last, made_up: self.made_up.get() }
     }
 
     /// Whether anybody listens to changes.
@@ -102,9 +106,14 @@ impl<'s> Out<'s> {
     }
 
     /// Gives a message its mark: the one it had, or the next.
+    ///
+    /// A file that was compacted before begins with a snapshot of, say, 214 messages; the first one behind it is the 215th,
+    /// so that marks in the snapshot and marks of messages do not meet.
     pub(crate) fn marked(&mut self, message: Message) -> Message {
-        let next = Ordinal(self.ordinals.len() as u32 + 1);
+        let next = Ordinal(self.last + 1);
         let ordinal = *self.ordinals.entry(message.id.clone()).or_insert(next);
+        let through = message.snapshot_through().map_or(0, |through| through.0);
+        self.last = self.last.max(ordinal.0).max(through);
         Message { ordinal: Some(ordinal), ..message }
     }
 
@@ -193,5 +202,34 @@ impl<'s> Out<'s> {
         if let Some(usage) = usage.filter(|usage| !usage.is_empty()) {
             self.info.last_usage = Some(usage);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longhaul_conversation::{Origin, Role};
+
+    #[test]
+    fn numbering_goes_on_behind_a_snapshot() {
+        let snapshot = "<state_snapshot through=\"m214\">\n<task_state>\nx\n</task_state>\n</state_snapshot>";
+        let mut marks = Vec::new();
+        let mut sink = |event: Event| {
+            if let Event::Change(Change::Put(message)) = event {
+                marks.push(message.ordinal.map_or(0, |ordinal| ordinal.0));
+            }
+        };
+        let mut out = Out::new(Format::GeminiJsonl, &mut sink);
+        for (id, part) in [
+            ("environment", Part::text(Origin::Hook, "It is Monday.")),
+            ("snapshot", Part::text(Origin::Summary, snapshot)),
+            ("answer", Part::model_text("Understood.")),
+            ("more", Part::user_text(snapshot)),
+            ("snapshot", Part::text(Origin::Summary, snapshot)),
+            ("last", Part::user_text("Go on.")),
+        ] {
+            out.put(Message::new(id, Role::User, vec![part]));
+        }
+        assert_eq!(marks, [1, 2, 215, 216, 2, 217]);
     }
 }

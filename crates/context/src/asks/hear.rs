@@ -1,9 +1,10 @@
 //! Hears what a user's message asks for, and what it says about the work before it.
 
+use crate::phrases::{LazyPhrases, phrases};
 use crate::pins::{is_question, is_rule};
 use crate::sentences::{Unit, UnitKind, is_wide};
-use crate::typed::{Said, Voice, said_units};
-use crate::words::{Words, is_verb};
+use crate::typed::{Said, Voice};
+use crate::words::{WordSet, Words, word_set};
 
 /// What a user's message says.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -46,20 +47,19 @@ const STATEMENTS: usize = 3;
 /// Asking sentences of fewer characters than this say too little alone.
 const TERSE: usize = 16;
 
-/// Hears what `text` says and asks.
-pub(super) fn hear(text: &str) -> Heard {
-    let said: Vec<Said<'_>> =
-        said_units(text).into_iter().filter(|said| !is_command(said.unit.text)).collect();
+/// Hears what `text` says and asks, whose units are `said`.
+pub(super) fn hear(text: &str, said: &[Said<'_>]) -> Heard {
+    let said: Vec<&Said<'_>> = said.iter().filter(|said| !is_command(said.unit.text)).collect();
     if said.is_empty() {
         return Heard { reply: reply_of_command(text), asks: Vec::new() };
     }
-    let nods = said.iter().take_while(|said| nod_of(said.unit.text).is_some()).count();
-    let nod = said.first().and_then(|said| nod_of(said.unit.text));
-    let judged: Vec<_> = said[nods..].iter().map(|said| (*said, judge(said.unit.text))).collect();
+    let nods = said.iter().take_while(|said| nod_of(said).is_some()).count();
+    let nod = said.first().and_then(|said| nod_of(said));
+    let judged: Vec<_> = said[nods..].iter().map(|said| (*said, judge(said))).collect();
     let reply = judged.iter().take(2).map(|(_, reply)| *reply).find(|reply| *reply != Reply::MovesOn);
     let mut rest: Vec<_> =
         judged.into_iter().filter(|(_, reply)| *reply != Reply::Withdraws).map(|(said, _)| said).collect();
-    if reply == Some(Reply::Complains) && !rest.iter().any(|said| asks_outright(said.unit.text)) {
+    if reply == Some(Reply::Complains) && !rest.iter().any(|said| asks_outright(said)) {
         rest.clear();
     }
     let asks = asks_of(&rest);
@@ -73,31 +73,25 @@ pub(super) fn hear(text: &str) -> Heard {
     Heard { reply, asks }
 }
 
-fn asks_of(said: &[Said<'_>]) -> Vec<String> {
+fn asks_of(said: &[&Said<'_>]) -> Vec<String> {
     let is_item = |unit: &Unit<'_>| matches!(unit.kind, UnitKind::Item { .. });
-    let is_listed = |said: &&Said<'_>| match said.unit.kind {
-        UnitKind::Item { number } => {
-            number.is_some() || said.voice == Voice::Typed && asks_outright(said.unit.text)
-        }
+    let is_listed = |said: &&&Said<'_>| match said.unit.kind {
+        UnitKind::Item { number } => number.is_some() || said.voice == Voice::Typed && asks_outright(said),
         _ => false,
     };
     let items: Vec<_> = said.iter().filter(is_listed).map(|said| said.unit.text).collect();
-    let typed = || said.iter().filter(|said| said.voice == Voice::Typed && !is_greeting(said.unit.text));
+    let typed = || said.iter().copied().filter(|said| said.voice == Voice::Typed && !is_greeting(said));
     // "Plan:" says nothing without its items, "I want an app that does this:" does.
     let is_label = |text: &str| text.ends_with([':', '：']) && text.split(' ').count() <= 3;
     let asking = |said: &&Said<'_>| {
-        !is_item(&said.unit)
-            && !is_label(said.unit.text)
-            && asks_outright(said.unit.text)
-            && !is_only_a_rule(said.unit.text)
+        !is_item(&said.unit) && !is_label(said.unit.text) && asks_outright(said) && !is_only_a_rule(said)
     };
     let mut sentences: Vec<_> = typed().filter(asking).map(|said| said.unit.text).collect();
     // "wth?" and "investigate" ask something, but what stands before them says what.
     let is_terse =
         sentences.iter().map(|text| text.chars().count()).sum::<usize>() < TERSE && !text_is_wide(&sentences);
     if is_terse && items.len() < 2 {
-        let statement =
-            |said: &&Said<'_>| said.unit.kind != UnitKind::Heading && !is_only_a_rule(said.unit.text);
+        let statement = |said: &&Said<'_>| said.unit.kind != UnitKind::Heading && !is_only_a_rule(said);
         sentences = typed().filter(statement).map(|said| said.unit.text).take(STATEMENTS).collect();
     }
     let mut asks = Vec::new();
@@ -133,16 +127,14 @@ pub(super) fn shorten(text: &str, most: usize) -> &str {
 }
 
 /// Whether a sentence asks a question or orders something.
-fn asks_outright(text: &str) -> bool {
-    let words = Words::of(text);
-    let orders = |place: usize| words.get(place).is_some_and(is_verb);
-    is_question(text, &words)
-        || words.openers().take(4).any(orders)
-        || words.fit_any(WISHES)
-        || WIDE_WISHES.iter().any(|wish| text.contains(wish))
+fn asks_outright(Said { unit, words, .. }: &Said<'_>) -> bool {
+    is_question(unit.text, words)
+        || words.openers().take(4).any(|place| words.all()[place].is_verb())
+        || WISHES.fit(words)
+        || words.has_wide() && WIDE_WISHES.iter().any(|wish| unit.text.contains(wish))
 }
 
-const WISHES: &[&str] = &[
+static WISHES: LazyPhrases = phrases![
     "^let's|lets @any",
     "^i want|need|would|wish|expect",
     "^i'd like|love",
@@ -164,21 +156,18 @@ const WIDE_WISHES: &[&str] = &[
 ];
 
 /// Whether a sentence is a standing rule and orders nothing besides: rules are pinned, not done.
-fn is_only_a_rule(text: &str) -> bool {
-    const RULE_VERBS: &[&str] =
-        &["use", "keep", "do", "leave", "limit", "stop", "ask", "answer", "respond", "reply"];
-    let words = Words::of(text);
-    let orders = words
-        .openers()
-        .any(|place| words.get(place).is_some_and(|word| is_verb(word) && !RULE_VERBS.contains(&word)));
-    is_rule(text) && !orders
+fn is_only_a_rule(Said { unit, words, .. }: &Said<'_>) -> bool {
+    static RULE_VERBS: WordSet =
+        word_set!["use", "keep", "do", "leave", "limit", "stop", "ask", "answer", "respond", "reply"];
+    is_rule(unit.text, words) && !words.orders().any(|place| !RULE_VERBS.has(&words.all()[place]))
 }
 
 #[rustfmt::skip]
-const GREETINGS: &[&str] = &["hi", "hello", "hey", "hallo", "hola", "bonjour", "there", "good", "morning", "evening"];
+static GREETINGS: WordSet = word_set!["hi", "hello", "hey", "hallo", "hola", "bonjour", "there", "good", "morning", "evening"];
 
-fn is_greeting(text: &str) -> bool {
-    all_words(text, GREETINGS) || ["你好", "こんにちは"].contains(&bare(text))
+fn is_greeting(Said { unit, words, .. }: &Said<'_>) -> bool {
+    all_words(unit.text, words, &GREETINGS)
+        || words.has_wide() && ["你好", "こんにちは"].contains(&bare(unit.text))
 }
 
 /// A line such as `/clear`: an order to the program, not to the model.
@@ -193,22 +182,35 @@ fn reply_of_command(text: &str) -> Reply {
 }
 
 #[rustfmt::skip]
-const ACCEPTS: &[&str] = &[
+static ACCEPTS: WordSet = word_set![
     "thanks", "thank", "you", "thx", "great", "perfect", "awesome", "nice", "lgtm", "cool", "good", "job", "works", "excellent",
     "well", "done", "so", "much", "very", "looks", "it", "lovely", "wonderful", "danke", "super", "gracias", "perfecto",
     "merci", "parfait", "ok", "okay", "yes", "all", "now", "that",
 ];
 
 #[rustfmt::skip]
-const GOES_ON: &[&str] = &[
+static GOES_ON: WordSet = word_set![
     "yes", "yeah", "yep", "yup", "y", "ok", "okay", "k", "sure", "go", "on", "ahead", "continue", "proceed", "do", "it", "that",
     "this", "them", "all", "please", "sounds", "good", "fine", "right", "correct", "keep", "going", "try", "alright", "for",
     "weiter", "ja", "sí", "si", "dale", "oui", "vas", "y",
 ];
 
 /// Whether a sentence only nods: accepts what was done, or lets it go on.
-fn nod_of(text: &str) -> Option<Reply> {
-    let text = bare(text);
+fn nod_of(Said { unit, words, .. }: &Said<'_>) -> Option<Reply> {
+    let text = bare(unit.text);
+    if words.has_wide()
+        && let Some(nod) = wide_nod_of(text)
+    {
+        return Some(nod);
+    }
+    if all_words(text, words, &GOES_ON) {
+        Some(Reply::GoesOn)
+    } else {
+        all_words(text, words, &ACCEPTS).then_some(Reply::Accepts)
+    }
+}
+
+fn wide_nod_of(text: &str) -> Option<Reply> {
     if ["谢谢", "多谢", "很好", "完美", "ありがとう", "ありがとうございます", "完璧"].contains(&text)
     {
         return Some(Reply::Accepts);
@@ -233,25 +235,20 @@ fn nod_of(text: &str) -> Option<Reply> {
     {
         return Some(Reply::GoesOn);
     }
-    if all_words(text, GOES_ON) {
-        Some(Reply::GoesOn)
-    } else {
-        all_words(text, ACCEPTS).then_some(Reply::Accepts)
-    }
+    None
 }
 
 fn bare(text: &str) -> &str {
     text.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
-fn all_words(text: &str, known: &[&str]) -> bool {
-    let words = Words::of(text);
+fn all_words(text: &str, words: &Words, known: &WordSet) -> bool {
     (1..=5).contains(&words.len())
-        && !text.contains(is_wide)
-        && words.iter().all(|word| known.contains(&word))
+        && words.all().iter().all(|word| known.has(word))
+        && !(words.has_wide() && text.contains(is_wide))
 }
 
-const WITHDRAWALS: &[&str] = &[
+static WITHDRAWALS: LazyPhrases = phrases![
     "^never mind",
     "^nevermind",
     "^forget it|that|this|about",
@@ -263,7 +260,7 @@ const WITHDRAWALS: &[&str] = &[
     "^laisse tomber",
 ];
 
-const CORRECTIONS: &[&str] = &[
+static CORRECTIONS: LazyPhrases = phrases![
     "instead",
     "actually",
     "i meant|mean",
@@ -276,7 +273,7 @@ const CORRECTIONS: &[&str] = &[
     "plutôt",
 ];
 
-const COMPLAINTS: &[&str] = &[
+static COMPLAINTS: LazyPhrases = phrases![
     "^still @any",
     "still not|doesn't|shows|fails|broken|wrong|the|looks|get|getting|happens|see",
     "doesn't|didn't|don't|not|isn't work|working|help|compile|right|correct",
@@ -293,24 +290,24 @@ const COMPLAINTS: &[&str] = &[
 ];
 
 /// What a sentence says about the work before it.
-fn judge(text: &str) -> Reply {
-    let words = Words::of(text);
+fn judge(Said { unit, words, .. }: &Said<'_>) -> Reply {
+    let text = unit.text;
     let starts_with_no = words.get(0) == Some("no")
         && words.len() > 1
         && text[2..].starts_with([',', '.', '!', ' '])
-        && !is_rule(text);
-    let has = |cues: &[&str]| cues.iter().any(|cue| text.contains(cue));
-    if words.fit_any(WITHDRAWALS)
-        || bare(text).eq_ignore_ascii_case("stop")
-        || ["不用了", "算了", "停", "もういい", "やめて"].contains(&bare(text))
+        && !is_rule(text, words);
+    let has = |cues: &[&str]| words.has_wide() && cues.iter().any(|cue| text.contains(cue));
+    if WITHDRAWALS.fit(words)
+        || words.len() == 1 && bare(text).eq_ignore_ascii_case("stop")
+        || words.has_wide() && ["不用了", "算了", "停", "もういい", "やめて"].contains(&bare(text))
     {
         Reply::Withdraws
-    } else if words.fit_any(CORRECTIONS)
+    } else if CORRECTIONS.fit(words)
         || has(&["不是这", "我的意思", "而是", "改成", "じゃなくて", "ではなく", "代わりに"])
     {
         Reply::Corrects
     } else if starts_with_no
-        || words.fit_any(COMPLAINTS)
+        || COMPLAINTS.fit(words)
         || has(&["不对", "还是不", "还是没", "错了", "没有生效", "違う", "まだ", "動かない", "直ってない"])
     {
         Reply::Complains
@@ -322,10 +319,11 @@ fn judge(text: &str) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::typed::said_units;
 
     #[track_caller]
     fn check(text: &str, reply: Reply, asks: &[&str]) {
-        let heard = hear(text);
+        let heard = hear(text, &said_units(text));
         assert_eq!(
             (heard.reply, heard.asks),
             (reply, asks.iter().map(ToString::to_string).collect()),

@@ -1,15 +1,23 @@
 //! What the user asked for, and what became of it.
 
 mod hear;
+mod recall;
 mod turn;
 
-use longhaul_conversation::{Message, Ordinal, Origin, Part};
+use std::collections::VecDeque;
+
+use longhaul_conversation::{Message, Ordinal};
 use serde::{Deserialize, Serialize};
+
+pub(crate) use self::recall::{DONE, IN_PROGRESS, TODO, without_state};
 
 use self::hear::{Heard, Reply, hear};
 use self::turn::Turn;
 use crate::pins::{is_question, normalise};
-use crate::words::{Subject, Words};
+use crate::subject::Subject;
+use crate::tracker::lost_before;
+use crate::typed::{Said, said_units, typed_texts};
+use crate::words::{Word, Words};
 
 /// The things a user asked for in a session, in order; the last open one says what to do now.
 ///
@@ -22,6 +30,8 @@ pub struct Asks {
     focus: Vec<usize>,
     turn: Turn,
     last: u32,
+    #[serde(skip)]
+    compared: Compared,
 }
 
 /// One thing the user asked for.
@@ -84,22 +94,25 @@ const COMPARED: usize = 32;
 impl Asks {
     /// Takes the next message into account. Costs that message, whatever came before.
     pub fn observe(&mut self, message: &Message) {
+        let typed: Vec<_> = typed_texts(message).map(|text| (text, said_units(text))).collect();
+        self.observe_said(message, &typed);
+    }
+
+    /// Takes the next message into account, whose typed texts have been split already.
+    pub(crate) fn observe_said(&mut self, message: &Message, typed: &[(&str, Vec<Said<'_>>)]) {
         let ordinal = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
         self.last = self.last.max(ordinal.0);
-        let typed: Vec<&str> = message
-            .parts
-            .iter()
-            .filter(|part| part.origin == Origin::User)
-            .filter_map(Part::as_text)
-            .collect();
+        if let Some(snapshot) = lost_before(message, ordinal) {
+            self.take_over(&snapshot);
+        }
         self.turn.observe(message, ordinal);
         if typed.is_empty() {
             self.note_claims();
             return;
         }
         let mut heard = Heard { reply: Reply::Silent, asks: Vec::new() };
-        for text in &typed {
-            let more = hear(text);
+        for (text, said) in typed {
+            let more = hear(text, said);
             if heard.reply == Reply::Silent {
                 heard.reply = more.reply;
             }
@@ -124,14 +137,15 @@ impl Asks {
     }
 
     fn hear(&mut self, heard: Heard, ordinal: Ordinal) {
-        let new = Subject::of(&heard.asks.join("\n"));
+        let corrects = matches!(heard.reply, Reply::Corrects | Reply::Complains) && !heard.asks.is_empty();
+        let new = corrects.then(|| Subject::of(&heard.asks.join("\n")));
         let is_only = self.focus.len() == 1;
         let has_closed = self.turn.closing().is_some();
         for place in &self.focus {
             let ask = &mut self.asks[*place];
             let AskState::Open { claim } = &mut ask.state else { continue };
             let claim = claim.take();
-            let is_corrected = !heard.asks.is_empty() && new.shared(&Subject::of(&ask.text)) > 0;
+            let is_corrected = new.as_ref().is_some_and(|new| new.shared(&Subject::of(&ask.text)) > 0);
             ask.state = match heard.reply {
                 Reply::Accepts if claim.is_none() && has_closed => {
                     AskState::Done(Evidence::new(ordinal, EvidenceKind::Accepted, "accepted by the user"))
@@ -161,17 +175,17 @@ impl Asks {
 
     /// Opens an ask at the end. One in the same words is opened again, one that it says anew is replaced.
     fn open(&mut self, text: String, ordinal: Ordinal) {
-        let (normal, subject, own_numbers) = (normalise(&text), Subject::of(&text), numbers(&text));
+        self.compared.catch_up(&self.asks);
+        let own = Known::of(&text);
         let mut ask = Ask { text, messages: vec![ordinal], state: AskState::Open { claim: None } };
         let from = self.asks.len().saturating_sub(COMPARED);
-        for earlier in &mut self.asks[from..] {
+        for (earlier, known) in self.asks[from..].iter_mut().zip(self.compared.newest()) {
             if earlier.messages.contains(&ordinal) || matches!(earlier.state, AskState::Replaced { .. }) {
                 continue;
             }
-            let is_equal = normalise(&earlier.text) == normal;
+            let is_equal = known.normal == own.normal;
             let is_open = matches!(earlier.state, AskState::Open { .. });
-            let is_restated =
-                || numbers(&earlier.text) == own_numbers && subject.restates(&Subject::of(&earlier.text));
+            let is_restated = || known.numbers == own.numbers && own.subject.restates(&known.subject);
             if is_equal || is_open && is_restated() {
                 earlier.state = AskState::Replaced { by: ordinal };
                 if is_equal {
@@ -181,6 +195,7 @@ impl Asks {
                 }
             }
         }
+        self.compared.add(own);
         self.focus.push(self.asks.len());
         self.asks.push(ask);
     }
@@ -201,10 +216,62 @@ impl Asks {
     }
 }
 
-/// The words with digits in them: "part 1" and "part 2" are two things, however alike.
-fn numbers(text: &str) -> Vec<String> {
-    let words = Words::of(text);
-    words.iter().filter(|word| word.contains(|c: char| c.is_ascii_digit())).map(str::to_string).collect()
+/// What new asks are compared with: what the newest ones are about. It follows from the asks.
+#[derive(Clone, Debug, Default)]
+struct Compared {
+    /// What is known of the newest asks, in order.
+    known: VecDeque<Known>,
+    /// How many asks there were when the last of these came.
+    through: usize,
+}
+
+/// What an ask is compared by.
+#[derive(Clone, Debug)]
+struct Known {
+    normal: String,
+    subject: Subject,
+    /// Hashes of the words with digits in them: "part 1" and "part 2" are two things, however alike.
+    numbers: Vec<u64>,
+}
+
+impl Compared {
+    /// Makes up for asks that it has not seen, as after reading them from a file.
+    fn catch_up(&mut self, asks: &[Ask]) {
+        if self.through != asks.len() {
+            let from = asks.len().saturating_sub(COMPARED);
+            self.known = asks[from..].iter().map(|ask| Known::of(&ask.text)).collect();
+            self.through = asks.len();
+        }
+    }
+
+    fn newest(&self) -> impl Iterator<Item = &Known> {
+        self.known.iter()
+    }
+
+    fn add(&mut self, known: Known) {
+        self.known.push_back(known);
+        self.through += 1;
+        if self.known.len() > COMPARED {
+            self.known.pop_front();
+        }
+    }
+}
+
+impl PartialEq for Compared {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Compared {}
+
+impl Known {
+    fn of(text: &str) -> Self {
+        let words = Words::of(text);
+        let has_digit = |word: &&Word| words.text(word).contains(|c: char| c.is_ascii_digit());
+        let numbers = words.all().iter().filter(has_digit).map(|word| word.hash).collect();
+        Self { normal: normalise(text), subject: Subject::of_words(text, &words), numbers }
+    }
 }
 
 #[cfg(test)]

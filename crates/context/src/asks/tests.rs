@@ -1,4 +1,4 @@
-use longhaul_conversation::{Role, ToolCall, ToolResult, ToolStatus};
+use longhaul_conversation::{Origin, Part, Role, ToolCall, ToolResult, ToolStatus};
 use proptest::prelude::*;
 use serde_json::json;
 

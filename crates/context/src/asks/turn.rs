@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::hear::shorten;
 use super::{Evidence, EvidenceKind};
-use crate::sentences::{Unit, UnitKind, is_wide, split_units};
+use crate::phrases::{LazyPhrases, phrases};
+use crate::sentences::{Unit, UnitKind, is_wide, longest_ends, split_units};
 use crate::words::Words;
 
 /// What has happened since the user last spoke.
@@ -41,6 +42,9 @@ const LONGEST_WORDS: usize = 240;
 
 /// A model says that it is done within so many sentences of the beginning or the end of its text.
 const REPORTS: usize = 40;
+
+/// Of a longer text only the beginning and the end are looked at, so many bytes each.
+const LONGEST_END: usize = 16_000;
 
 /// The beginning of a sentence in which it reports that work is done.
 const LONGEST_REPORT: usize = 600;
@@ -97,7 +101,7 @@ impl Evidence {
 }
 
 /// Words of a sentence that reports finished work.
-const COMPLETED: &[&str] = &[
+static COMPLETED: LazyPhrases = phrases![
     "^done|fixed|completed|complete|finished|implemented|committed|pushed|updated|added|removed|created|renamed|merged|resolved",
     "^all done|set|good|tests|checks",
     "i've|i @ed",
@@ -117,7 +121,7 @@ const COMPLETED: &[&str] = &[
 ];
 
 /// Words that take such a report back.
-const UNFINISHED: &[&str] = &[
+static UNFINISHED: LazyPhrases = phrases![
     "not|isn't|aren't|wasn't ~ done|fixed|complete|completed|finished|ready|implemented",
     "couldn't|unable|failed|can't|cannot|haven't|hasn't|didn't @any",
     "could not @any",
@@ -136,7 +140,12 @@ const WIDE_COMPLETED: &[&str] = &[
 const WIDE_UNFINISHED: &[&str] = &["未完成", "没有完成", "无法", "失败", "还没", "できません", "失敗", "まだ"];
 
 fn close(text: &str, ordinal: Ordinal) -> Option<Closing> {
-    let units = split_units(text);
+    let units = if text.len() <= 2 * LONGEST_END {
+        split_units(text)
+    } else {
+        let (head, tail) = longest_ends(text, LONGEST_END);
+        split_units(head).into_iter().chain(split_units(tail)).collect()
+    };
     let mut prose =
         units.iter().filter(|unit| !matches!(unit.kind, UnitKind::Code | UnitKind::Row | UnitKind::Quote));
     // "Certainly!" answers nothing.
@@ -152,20 +161,21 @@ fn close(text: &str, ordinal: Ordinal) -> Option<Closing> {
 }
 
 fn reports_completion(text: &str) -> bool {
-    let has = |cues: &[&str]| cues.iter().any(|cue| text.contains(cue));
     let words = Words::of(shorten(text, LONGEST_REPORT));
+    // Wide cues count wherever they stand.
+    let has = |cues: &[&str]| !text.is_ascii() && cues.iter().any(|cue| text.contains(cue));
     let ends_done = words.len() <= 8
         && matches!(
-            words.iter().last(),
+            words.iter().next_back(),
             Some("done" | "complete" | "completed" | "fixed" | "finished" | "pushed")
         );
     !text.ends_with(['?', '？'])
-        && ((ends_done || words.fit_any(COMPLETED)) && !words.fit_any(UNFINISHED)
+        && ((ends_done || COMPLETED.fit(&words)) && !UNFINISHED.fit(&words)
             || has(WIDE_COMPLETED) && !has(WIDE_UNFINISHED))
 }
 
 /// Commands that check or record work.
-const CHECKS: &[&str] = &[
+static CHECKS: LazyPhrases = phrases![
     "git commit|push|merge",
     "test|tests|pytest|jest|vitest|tsc|clippy|tox|rspec|phpunit",
     "run check|build|lint|typecheck",
@@ -185,8 +195,15 @@ fn check_of(call: &ToolCall) -> Option<String> {
         }
         _ => String::new(),
     });
-    texts.find(|text| Words::of(text).fit_any(CHECKS))
+    texts.find(|text| CHECKS.fit(&Words::of(text)))
 }
+
+/// Words of a check that went well, whatever else it says.
+static CLEAN: LazyPhrases = phrases!["0 failed|failures|errors|error", "no errors"];
+
+/// Words of a check that did not.
+static FAILED: LazyPhrases =
+    phrases!["failed|failure|failures|error|errors|fatal|traceback", "exit code 1|2|101|127"];
 
 /// Whether a check went well, by its status and the end of its output.
 fn passed(result: &ToolResult) -> bool {
@@ -195,7 +212,5 @@ fn passed(result: &ToolResult) -> bool {
     }
     let output = result.readable();
     let words = Words::of(&output[output.ceil_char_boundary(output.len().saturating_sub(VERDICT))..]);
-    let clean = words.fit_any(&["0 failed|failures|errors|error", "no errors"]);
-    clean
-        || !words.fit_any(&["failed|failure|failures|error|errors|fatal|traceback", "exit code 1|2|101|127"])
+    CLEAN.fit(&words) || !FAILED.fit(&words)
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use longhaul_conversation::{Body, Message, Origin, Part, ToolCall};
+use longhaul_conversation::{Body, Message, Origin, Output, Part, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -65,10 +65,13 @@ const CALLS: usize = 240;
 const SHORT_ARGUMENT: usize = 160;
 
 impl Gathered {
-    /// The lines of a message.
-    pub(crate) fn of(message: &Message) -> Self {
+    /// The lines of a message of these parts.
+    pub(crate) fn of(parts: &[Part]) -> Self {
         let mut gathered = Self::default();
-        message.parts.iter().for_each(|part| gathered.add_part(part));
+        let size = parts.iter().map(quoted_len).sum::<usize>();
+        gathered.text.reserve(size);
+        gathered.lines.reserve(size / 80);
+        parts.iter().for_each(|part| gathered.add_part(part));
         gathered
     }
 
@@ -171,8 +174,6 @@ impl Gathered {
     }
 
     fn add_output(&mut self, text: &str) {
-        self.text.reserve(text.len());
-        self.lines.reserve(text.len() / 100);
         output_lines(text, &mut |line| self.add(Source::Output, line));
     }
 
@@ -226,6 +227,30 @@ impl Gathered {
     }
 }
 
+/// The parts of a message that have lines to quote, for whoever cuts them later; of results only what can be read.
+pub(crate) fn quotable_parts(message: &Message) -> Vec<Part> {
+    let quotable = |part: &Part| match (&part.body, part.origin) {
+        (Body::Text(_), Origin::Memory | Origin::Hook) => None,
+        (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => None,
+        (Body::Result(result), _) => Some(Part::text(Origin::Tool, result.readable())),
+        (Body::Text(_) | Body::Thought(_) | Body::Call(_), _) => Some(part.clone()),
+    };
+    message.parts.iter().filter_map(quotable).collect()
+}
+
+/// How many bytes of prose and output a part has.
+pub(crate) fn quoted_len(part: &Part) -> usize {
+    match &part.body {
+        Body::Text(text) => text.len(),
+        Body::Thought(thought) => thought.text.len(),
+        Body::Result(result) => match &result.output {
+            Output::Text(text) => text.len(),
+            Output::Empty | Output::Structured(_) => 0,
+        },
+        Body::Call(_) | Body::Media(_) | Body::File(_) | Body::Opaque(_) => 0,
+    }
+}
+
 /// A path as it is seen from the working folder, if it lies in it.
 pub(crate) fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
     let inside = root.and_then(|root| path.strip_prefix(root));
@@ -276,12 +301,12 @@ fn is_shell(tool: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_conversation::{Role, ToolResult};
+    use longhaul_conversation::ToolResult;
     use serde_json::json;
 
     #[track_caller]
-    fn check(parts: Vec<Part>, expected: &[(Source, &str)]) {
-        let gathered = Gathered::of(&Message::new("m", Role::Model, parts));
+    fn check(parts: &[Part], expected: &[(Source, &str)]) {
+        let gathered = Gathered::of(parts);
         let lines: Vec<_> = gathered.lines().map(|line| (line.source, &gathered.text[line.place])).collect();
         assert_eq!(lines, expected);
     }
@@ -293,7 +318,7 @@ mod tests {
     #[test]
     fn a_sentence_leads_into_its_call() {
         check(
-            vec![
+            &[
                 Part::model_text("Let me see."),
                 call("read", json!({"path": "a.rs"})),
                 call("read", json!({"path": "b.rs"})),
@@ -302,7 +327,7 @@ mod tests {
         );
         let long = "word ".repeat(40);
         check(
-            vec![Part::model_text(&long), call("read", json!({"path": "a.rs"}))],
+            &[Part::model_text(&long), call("read", json!({"path": "a.rs"}))],
             &[(Source::Model, long.trim()), (Source::Call, "read path a.rs")],
         );
     }
@@ -310,7 +335,7 @@ mod tests {
     #[test]
     fn long_arguments_are_lines_of_their_own() {
         check(
-            vec![call("write", json!({"path": "a.rs", "text": "fn one() {}\nfn two() {}"}))],
+            &[call("write", json!({"path": "a.rs", "text": "fn one() {}\nfn two() {}"}))],
             &[(Source::Call, "write path a.rs"), (Source::Call, "text fn one() {} fn two() {}")],
         );
     }
@@ -318,7 +343,7 @@ mod tests {
     #[test]
     fn everyone_is_told_apart() {
         check(
-            vec![
+            &[
                 Part::user_text("Please fix it."),
                 Part::text(Origin::Memory, "Loaded again."),
                 Part::result(ToolResult::text("c", "All is well")),
@@ -331,7 +356,7 @@ mod tests {
     fn commands_have_two_words() {
         let check = |script: &str, expected: &[&str]| {
             let part = call("bash", json!({"command": script}));
-            let gathered = Gathered::of(&Message::new("m", Role::Model, vec![part]));
+            let gathered = Gathered::of(&[part]);
             let commands: Vec<_> =
                 gathered.lines().flat_map(|line| line.commands).map(|(_, text)| text.as_str()).collect();
             assert_eq!(commands, expected, "{script}");

@@ -67,7 +67,7 @@ impl Pool {
     /// Takes in one message.
     #[cfg(test)]
     pub(crate) fn observe(&mut self, message: &longhaul_conversation::Message, at: Ordinal) {
-        self.take_in(Gathered::of(message), at);
+        self.take_in(Gathered::of(&message.parts), at);
     }
 
     /// Takes in the lines of one message.

@@ -51,11 +51,12 @@ const ALIKE: f32 = 0.5;
 pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let candidates = choice.pool.candidates();
     let weights = weigh_anchors(choice.pool, choice.before, choice.budget);
+    let terms: Vec<Terms> = candidates.iter().map(|line| choice.terms(line)).collect();
     let mut heap: BinaryHeap<Scored> = candidates
         .iter()
         .enumerate()
         .filter(|(_, line)| line.at < choice.before && !choice.quoted.contains(&*line.text))
-        .map(|(place, line)| Scored { score: choice.score(line, &weights), place, round: 0 })
+        .map(|(place, line)| Scored { score: choice.score(line, &terms[place], &weights), place, round: 0 })
         .filter(|scored| scored.score > 0.0)
         .collect();
     let mut chosen = Vec::new();
@@ -68,14 +69,14 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
         if best.round < round {
             // Something was chosen since this was weighed; if it is still the best, it comes up again at once.
             let alike = shapes.get(&shape_of(&line.text)).copied().unwrap_or(0);
-            let score = choice.score(line, &weights) * ALIKE.powi(alike);
+            let score = choice.score(line, &terms[best.place], &weights) * ALIKE.powi(alike);
             if score > 0.0 {
                 heap.push(Scored { score, round, ..best });
             }
             continue;
         }
         let mark = if messages.contains(&line.at) { 0.0 } else { mark_cost(line.at) };
-        let cost = choice.estimator.text(&line.text).as_f64() + LINE_COST + mark;
+        let cost = terms[best.place].tokens + LINE_COST + mark;
         if cost > choice.room || !texts.insert(&line.text) {
             continue;
         }
@@ -90,9 +91,28 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     chosen
 }
 
+/// What is worth knowing of a line's text, which is read once.
+struct Terms {
+    tokens: f64,
+    readable: f32,
+    /// How many of the words in focus it has.
+    about: usize,
+}
+
 impl Choice<'_> {
+    fn terms(&self, line: &Candidate) -> Terms {
+        let about = if self.focus.is_empty() {
+            0
+        } else {
+            let lower = line.text.to_lowercase();
+            self.focus.iter().filter(|word| lower.contains(word.as_str())).count()
+        };
+        let tokens = self.estimator.text(&line.text).as_f64();
+        Terms { tokens, readable: readable(&line.text), about }
+    }
+
     /// What a line adds for what it costs.
-    fn score(&self, line: &Candidate, weights: &[f32]) -> f32 {
+    fn score(&self, line: &Candidate, terms: &Terms, weights: &[f32]) -> f32 {
         let familiar = 1.0 - self.worth_again();
         let gain: f32 = line
             .anchors
@@ -107,14 +127,8 @@ impl Choice<'_> {
             Source::Output => 1.0,
             Source::Thought => 0.9,
         };
-        let cost = self.estimator.text(&line.text).as_f64() + LINE_COST + MARK_SHARE;
-        let mut score = gain * said_by * readable(&line.text) / cost as f32;
-        if !self.focus.is_empty() {
-            let lower = line.text.to_lowercase();
-            let about = self.focus.iter().filter(|word| lower.contains(word.as_str())).count();
-            score *= 1.0 + 1.5 * about as f32;
-        }
-        score
+        let cost = terms.tokens + LINE_COST + MARK_SHARE;
+        gain * said_by * terms.readable / cost as f32 * (1.0 + 1.5 * terms.about as f32)
     }
 
     /// The share that an anchor is still worth when it is quoted again.

@@ -15,6 +15,7 @@ mod outcome;
 mod patch;
 mod paths;
 mod plan_state;
+mod recall;
 mod render;
 mod results;
 mod shell;
@@ -33,6 +34,8 @@ use calls::{Doing, Surroundings, read_call};
 use commands::OpenCommand;
 use effect::Effect;
 use vocabulary::Does;
+
+use crate::tracker::lost_before;
 
 pub use entries::{
     CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,
@@ -106,6 +109,9 @@ impl Ledger {
     pub fn observe(&mut self, message: &Message) {
         self.messages = self.messages.saturating_add(1);
         let at = message.ordinal.unwrap_or(Ordinal(self.messages));
+        if let Some(snapshot) = lost_before(message, at) {
+            self.take_over(&snapshot);
+        }
         for part in &message.parts {
             match &part.body {
                 Body::Call(call) => self.call(call, at, message.at),

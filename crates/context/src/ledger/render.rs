@@ -11,6 +11,7 @@ use super::entries::{
     RunEntry, StepStatus, WorkOutcome,
 };
 use super::{Ledger, cut, paths};
+use crate::asks::{DONE, IN_PROGRESS, TODO};
 use crate::truncate::grouped;
 
 /// One whole line about the work, with the messages it comes from.
@@ -92,9 +93,9 @@ impl Ledger {
         steps
             .map(|step| {
                 let mark = match step.status {
-                    StepStatus::Done => "[DONE]",
-                    StepStatus::InProgress => "[IN PROGRESS]",
-                    StepStatus::Open | StepStatus::Dropped => "[TODO]",
+                    StepStatus::Done => DONE,
+                    StepStatus::InProgress => IN_PROGRESS,
+                    StepStatus::Open | StepStatus::Dropped => TODO,
                 };
                 let text = format!("{mark} {}", one_line(&step.text));
                 LedgerLine { section: LedgerSection::Plan, text, marks: marks.clone() }

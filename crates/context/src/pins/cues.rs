@@ -1,10 +1,13 @@
 //! The phrases that make a sentence a standing instruction, and those that lift one.
 //!
-//! Patterns are those of [`crate::words::Words::fit_any`]; Chinese and Japanese cues are plain substrings, `^` marks
+//! Patterns are those of [`crate::phrases::Phrases`]; Chinese and Japanese cues are plain substrings, `^` marks
 //! one that must open a clause and `~` anything between two.
 
+use crate::phrases::{LazyPhrases, phrases};
+use crate::words::{WordSet, word_set};
+
 /// Orders and conventions that hold from now on.
-pub(super) const RULES: &[&str] = &[
+pub(super) static RULES: LazyPhrases = phrases![
     // English: always and never.
     "from now on",
     "from here on",
@@ -169,7 +172,7 @@ pub(super) const RULES: &[&str] = &[
 ];
 
 /// Times and manners that make a rule of an order, and only of an order.
-pub(super) const STANDING: &[&str] = &[
+pub(super) static STANDING: LazyPhrases = phrases![
     "from now on",
     "going|moving forward",
     "in the future",
@@ -184,7 +187,7 @@ pub(super) const STANDING: &[&str] = &[
 ];
 
 /// Sentences that sound like rules and are not: comfort, thinking aloud, what holds only now.
-pub(super) const NOT_RULES: &[&str] = &[
+pub(super) static NOT_RULES: LazyPhrases = phrases![
     "yet",
     "for now",
     "for the moment",
@@ -212,7 +215,7 @@ pub(super) const NOT_RULES: &[&str] = &[
 
 /// First words of questions.
 #[rustfmt::skip]
-pub(super) const QUESTIONS: &[&str] = &[
+pub(super) static QUESTIONS: WordSet = word_set![
     "why", "what", "what's", "whats", "how", "how's", "when's", "where", "where's", "which", "who", "who's",
     "is", "isn't", "are", "aren't", "does", "doesn't", "did", "didn't", "was", "were", "has", "should",
     "shouldn't", "warum", "wieso", "was", "wie", "welche", "por", "qué", "cómo", "cuándo", "dónde",
@@ -220,15 +223,30 @@ pub(super) const QUESTIONS: &[&str] = &[
 ];
 
 /// Openings of questions of more than one word.
-pub(super) const ASKING: &[&str] = &[
+pub(super) static ASKING: LazyPhrases = phrases![
     "can|could|would|will|shall|may|should|shouldn't you|we|i|it|this|that|the",
     "do|have|had you|we|i|they",
     "any idea|ideas|thoughts|chance",
 ];
 
+/// Openings of questions that ask somebody to do something.
+pub(super) static ASKS_FOR: LazyPhrases = phrases!["^can|could|would|will you"];
+
+/// Words by which somebody is told to do something.
+pub(super) static OBLIGES: LazyPhrases = phrases!["must|should|shall"];
+
+/// Last words of a label before a rule, as in "Rule: …".
+pub(super) static RULE_LABELS: WordSet = word_set!["rule", "rules", "convention", "constraint"];
+
+/// Words of a report: what has them forbids nothing.
+#[rustfmt::skip]
+pub(super) static REPORTS: WordSet = word_set![
+    "is", "are", "was", "were", "has", "have", "found", "of", "to", "does", "did", "i", "should", "would", "works",
+];
+
 /// Nouns behind "no" that report instead of forbidding.
 #[rustfmt::skip]
-pub(super) const NO_REPORTS: &[&str] = &[
+pub(super) static NO_REPORTS: WordSet = word_set![
     "need", "idea", "prob", "problem", "hay", "doubts", "problems", "worries", "way", "one", "it", "that",
     "that's", "this", "i", "i'm", "we", "you", "the", "there", "not", "longer", "rush", "hurry", "thanks",
     "thank", "luck", "such", "match", "matches", "error", "errors", "output", "result", "results", "change",
@@ -241,7 +259,7 @@ pub(super) const NO_REPORTS: &[&str] = &[
 
 /// Nouns that name rules; a line of them with a colon, or a heading, makes the list below it rules.
 #[rustfmt::skip]
-pub(super) const RULE_NOUNS: &[&str] = &[
+pub(super) static RULE_NOUNS: WordSet = word_set![
     "rule", "rules", "convention", "conventions", "guideline", "guidelines", "constraint", "constraints",
     "policy", "policies", "principles", "regeln", "konventionen", "reglas", "convenciones", "règles",
     "conventions",
@@ -296,7 +314,7 @@ pub(super) const WIDE_QUESTION_ENDS: &[&str] =
 ];
 
 /// Phrases that lift an instruction.
-pub(super) const LIFTS: &[&str] = &[
+pub(super) static LIFTS: LazyPhrases = phrases![
     "no longer need|needs|needed|required|necessary|applies|apply|valid|use|using|want|have|a|the|care|matters|forbidden|has|must",
     "you|we|i no longer",
     "you may now|again|use|also",
@@ -331,7 +349,7 @@ pub(super) const LIFTS: &[&str] = &[
 
 /// Phrases that put a new instruction in the place of an old one.
 #[rustfmt::skip]
-pub(super) const CHANGES: &[&str] = &[
+pub(super) static CHANGES: LazyPhrases = phrases![
     "instead", "rather than", "switch to", "switched to", "changed", "not ~ anymore", "stattdessen",
     "statt", "en lugar de", "en vez de", "au lieu de", "plutôt",
 ];

@@ -5,16 +5,17 @@ mod rules;
 
 use std::fmt;
 
-use longhaul_conversation::{Message, Ordinal, Origin, Part};
+use longhaul_conversation::{Message, Ordinal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use self::rules::{Effect, can_be_listed_rule, effect_of, introduces_rules};
 use crate::adopt::FOUND;
 use crate::sentences::UnitKind;
 use crate::snapshot::{Section, Snapshot};
+use crate::subject::Subject;
 use crate::tracker::{USER_SAID, own_snapshot};
-use crate::typed::{Voice, said_units};
-use crate::words::Subject;
+use crate::typed::{Said, Voice, said_units, typed_texts};
+use crate::words::Words;
 
 pub(crate) use self::rules::{is_question, is_rule};
 
@@ -24,9 +25,37 @@ pub(crate) use self::rules::{is_question, is_rule};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pins {
     /// In the order in which they were last said: where two disagree, the later holds.
-    pins: Vec<Pin>,
+    pins: Vec<Held>,
     last: u32,
 }
+
+/// A pin with what it is about.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "Pin", into = "Pin")]
+struct Held {
+    pin: Pin,
+    subject: Subject,
+}
+
+impl From<Pin> for Held {
+    fn from(pin: Pin) -> Self {
+        Self { subject: Subject::of(&pin.text), pin }
+    }
+}
+
+impl From<Held> for Pin {
+    fn from(held: Held) -> Self {
+        held.pin
+    }
+}
+
+impl PartialEq for Held {
+    fn eq(&self, other: &Self) -> bool {
+        self.pin == other.pin
+    }
+}
+
+impl Eq for Held {}
 
 /// One standing instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,45 +92,50 @@ pub enum Retirement {
 impl Pins {
     /// Takes the next message into account. Costs that message and the pins, whatever came before.
     pub fn observe(&mut self, message: &Message) {
+        let typed: Vec<_> = typed_texts(message).map(|text| (text, said_units(text))).collect();
+        self.observe_said(message, &typed);
+    }
+
+    /// Takes the next message into account, whose typed texts have been split already.
+    pub(crate) fn observe_said(&mut self, message: &Message, typed: &[(&str, Vec<Said<'_>>)]) {
         let ordinal = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
         self.last = self.last.max(ordinal.0);
         if let Some(snapshot) = own_snapshot(message) {
             self.take_over(&snapshot);
         }
-        for part in message.parts.iter().filter(|part| part.origin == Origin::User) {
-            if let Some(text) = Part::as_text(part) {
-                self.observe_text(text, ordinal);
-            }
+        for (_, said) in typed {
+            self.hear(said, ordinal);
         }
     }
 
-    fn observe_text(&mut self, text: &str, ordinal: Ordinal) {
+    fn hear(&mut self, said: &[Said<'_>], ordinal: Ordinal) {
         let mut in_rules = false;
-        for said in said_units(text).into_iter().filter(|said| said.voice == Voice::Typed) {
-            let unit = said.unit;
+        for Said { unit, words, .. } in said.iter().filter(|said| said.voice == Voice::Typed) {
             let is_item = matches!(unit.kind, UnitKind::Item { .. });
             let is_rule = unit.kind != UnitKind::Heading
                 && !unit.text.ends_with([':', '：'])
-                && rules::is_rule(unit.text);
-            let effect = effect_of(unit.text, is_rule);
+                && rules::is_rule(unit.text, words);
+            let effect = effect_of(unit.text, words, is_rule);
             if effect != Effect::None {
-                self.retire_by(unit.text, ordinal);
+                self.retire_by(unit.text, words, ordinal);
             }
-            if effect != Effect::Lifts && (is_rule || in_rules && is_item && can_be_listed_rule(unit.text)) {
+            if effect != Effect::Lifts
+                && (is_rule || in_rules && is_item && can_be_listed_rule(unit.text, words))
+            {
                 self.put(unit.text, Some(ordinal));
             }
-            in_rules = is_item && in_rules || introduces_rules(&unit);
+            in_rules = is_item && in_rules || introduces_rules(unit, words);
         }
     }
 
     /// Retires the earlier pins on the subject of a sentence that lifts or changes.
-    fn retire_by(&mut self, words: &str, message: Ordinal) {
-        let subject = Subject::of(words);
-        let id = PinId::of(words);
-        for pin in self.pins.iter_mut().filter(|pin| pin.retired_by.is_none() && pin.id != id) {
-            let is_earlier = pin.messages.iter().all(|from| *from < message);
-            if is_earlier && subject.is_same(&Subject::of(&pin.text)) {
-                pin.retired_by = Some(Retirement::Message { message, words: words.to_string() });
+    fn retire_by(&mut self, text: &str, words: &Words, message: Ordinal) {
+        let subject = Subject::of_words(text, words);
+        let id = PinId::of(text);
+        for Held { pin, subject: known } in &mut self.pins {
+            let is_earlier = || pin.messages.iter().all(|from| *from < message);
+            if pin.retired_by.is_none() && pin.id != id && subject.is_same(known) && is_earlier() {
+                pin.retired_by = Some(Retirement::Message { message, words: text.to_string() });
             }
         }
     }
@@ -109,24 +143,27 @@ impl Pins {
     /// Adds a rule at the end; one that is known already moves there and holds again.
     fn put(&mut self, text: &str, message: Option<Ordinal>) -> PinId {
         let id = PinId::of(text);
-        let mut pin = match self.pins.iter().position(|pin| pin.id == id) {
+        let mut held = match self.pins.iter().position(|held| held.pin.id == id) {
             Some(place) => self.pins.remove(place),
-            None => Pin { id, text: text.to_string(), messages: Vec::new(), retired_by: None },
+            None => Pin { id, text: text.to_string(), messages: Vec::new(), retired_by: None }.into(),
         };
+        let pin = &mut held.pin;
         pin.retired_by = None;
-        pin.messages.extend(message.filter(|message| !pin.messages.contains(message)));
-        self.pins.push(pin);
+        // They are added in the order of the conversation.
+        pin.messages
+            .extend(message.filter(|message| !pin.messages.iter().rev().any(|known| known == message)));
+        self.pins.push(held);
         id
     }
 
     /// The instructions that hold, the newest last.
     pub fn active(&self) -> impl Iterator<Item = &Pin> {
-        self.pins.iter().filter(|pin| pin.retired_by.is_none())
+        self.pins.iter().map(|held| &held.pin).filter(|pin| pin.retired_by.is_none())
     }
 
     /// The instructions that were taken back.
     pub fn retired(&self) -> impl Iterator<Item = &Pin> {
-        self.pins.iter().filter(|pin| pin.retired_by.is_some())
+        self.pins.iter().map(|held| &held.pin).filter(|pin| pin.retired_by.is_some())
     }
 
     /// Pins `text` because the user says so; nothing if it says nothing.
@@ -138,7 +175,7 @@ impl Pins {
     /// Pins a sentence of the user's that a model recognised as a rule; nothing if it was pinned before, even where it was
     /// taken back since: a model does not speak for the user.
     pub fn add_quoted(&mut self, text: &str, message: Ordinal) -> Option<PinId> {
-        let is_new = !text.trim().is_empty() && self.pins.iter().all(|pin| pin.id != PinId::of(text));
+        let is_new = !text.trim().is_empty() && self.pins.iter().all(|held| held.pin.id != PinId::of(text));
         is_new.then(|| self.put(text.trim(), Some(message)))
     }
 
@@ -160,7 +197,8 @@ impl Pins {
 
     /// Retires a pin because the user says so; tells whether it held until now.
     pub fn remove_by_hand(&mut self, id: PinId) -> bool {
-        match self.pins.iter_mut().find(|pin| pin.id == id && pin.retired_by.is_none()) {
+        let mut pins = self.pins.iter_mut().map(|held| &mut held.pin);
+        match pins.find(|pin| pin.id == id && pin.retired_by.is_none()) {
             Some(pin) => {
                 pin.retired_by = Some(Retirement::Hand);
                 true

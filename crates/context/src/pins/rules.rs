@@ -2,7 +2,7 @@
 
 use super::cues;
 use crate::sentences::{Unit, UnitKind, is_wide};
-use crate::words::{Words, is_verb};
+use crate::words::Words;
 
 /// Longer sentences were hardly typed as a rule.
 const LONGEST: usize = 400;
@@ -11,63 +11,61 @@ const LONGEST: usize = 400;
 const LONGEST_EFFECT: usize = 180;
 
 /// Whether a sentence of a person's own is a standing instruction.
-pub(crate) fn is_rule(text: &str) -> bool {
+pub(crate) fn is_rule(text: &str, words: &Words) -> bool {
     if text.len() > LONGEST {
         return false;
     }
-    is_rule_in_words(text) || is_wide_rule(text)
+    is_rule_in_words(text, words) || words.has_wide() && is_wide_rule(text)
 }
 
 /// Whether a list item below a heading of rules can be one.
-pub(super) fn can_be_listed_rule(text: &str) -> bool {
-    let words = Words::of(text);
+pub(super) fn can_be_listed_rule(text: &str, words: &Words) -> bool {
     let long_enough = words.len() >= 3 || text.chars().filter(|c| is_wide(*c)).count() >= 4;
-    text.len() <= LONGEST && long_enough && !is_question(text, &words)
+    text.len() <= LONGEST && long_enough && !is_question(text, words)
 }
 
 /// Whether the list items that follow are rules: "Rules:", "## Conventions", "请遵守以下规则：".
-pub(super) fn introduces_rules(unit: &Unit<'_>) -> bool {
+pub(super) fn introduces_rules(unit: &Unit<'_>, words: &Words) -> bool {
     let is_lead = unit.kind == UnitKind::Heading || unit.text.ends_with([':', '：']);
-    let words = Words::of(unit.text);
-    let names_rules = words.iter().any(|word| cues::RULE_NOUNS.contains(&word))
-        || contains_any(unit.text, cues::WIDE_RULE_NOUNS);
-    is_lead && unit.text.len() < 120 && words.len() <= 10 && names_rules && !is_question(unit.text, &words)
+    let names_rules = || {
+        words.all().iter().any(|word| cues::RULE_NOUNS.has(word))
+            || words.has_wide() && contains_any(unit.text, cues::WIDE_RULE_NOUNS)
+    };
+    is_lead && unit.text.len() < 120 && words.len() <= 10 && names_rules() && !is_question(unit.text, words)
 }
 
-fn is_rule_in_words(text: &str) -> bool {
-    let words = Words::of(text);
+fn is_rule_in_words(text: &str, words: &Words) -> bool {
     if words.len() < 2 {
         return false;
     }
-    if is_question(text, &words) {
-        return words.fit("^can|could|would|will you") && words.fit_any(cues::STANDING);
+    if is_question(text, words) {
+        return cues::ASKS_FOR.fit(words) && cues::STANDING.fit(words);
     }
-    let names_a_rule = text.split_once(':').is_some_and(|(label, rest)| {
-        !rest.trim().is_empty()
-            && matches!(Words::of(label).iter().last(), Some("rule" | "rules" | "convention" | "constraint"))
-    });
-    !words.fit_any(cues::NOT_RULES)
-        && (names_a_rule
-            || forbids_a_thing(&words)
-            || words.fit_any(cues::RULES)
-            || is_order(&words) && words.fit_any(cues::STANDING))
+    let names_a_rule = || {
+        text.split_once(':').is_some_and(|(label, rest)| {
+            !rest.trim().is_empty()
+                && Words::of(label).all().last().is_some_and(|word| cues::RULE_LABELS.has(word))
+        })
+    };
+    // Nearly every sentence ends here: it has none of the words that rules have.
+    let sounds_like_one = names_a_rule()
+        || forbids_a_thing(words)
+        || cues::RULES.fit(words)
+        || is_order(words) && cues::STANDING.fit(words);
+    sounds_like_one && !cues::NOT_RULES.fit(words)
 }
 
 /// Whether somebody is told to do something.
 fn is_order(words: &Words) -> bool {
-    words.openers().any(|place| words.get(place).is_some_and(is_verb)) || words.fit("must|should|shall")
+    words.orders().next().is_some() || cues::OBLIGES.fit(words)
 }
 
 /// "no mocks in tests", "no console logs!": a noun that nobody wants to see.
 fn forbids_a_thing(words: &Words) -> bool {
-    let reports = [
-        "is", "are", "was", "were", "has", "have", "found", "of", "to", "does", "did", "i", "should",
-        "would", "works",
-    ];
     words.get(0) == Some("no")
         && (2..=9).contains(&words.len())
-        && words.get(1).is_some_and(|noun| !cues::NO_REPORTS.contains(&noun))
-        && !words.iter().any(|word| reports.contains(&word))
+        && words.all().get(1).is_some_and(|noun| !cues::NO_REPORTS.has(noun))
+        && !words.all().iter().any(|word| cues::REPORTS.has(word))
 }
 
 /// Whether a sentence asks, with or without its sign.
@@ -78,8 +76,7 @@ pub(crate) fn is_question(text: &str, words: &Words) -> bool {
         return true;
     }
     let Some(first) = words.openers().next() else { return false };
-    words.get(first).is_some_and(|word| cues::QUESTIONS.contains(&word))
-        || cues::ASKING.iter().any(|pattern| words.fit_at(pattern, first))
+    cues::QUESTIONS.has(&words.all()[first]) || cues::ASKING.fit_at(words, first)
 }
 
 fn is_wide_rule(text: &str) -> bool {
@@ -124,14 +121,14 @@ pub(super) enum Effect {
 
 /// Tells whether a sentence lifts or changes earlier instructions. Only a rule can change a rule: otherwise the old
 /// one would go and nothing take its place.
-pub(super) fn effect_of(text: &str, is_rule: bool) -> Effect {
-    let words = Words::of(text);
-    if is_question(text, &words) || text.len() > LONGEST_EFFECT {
+pub(super) fn effect_of(text: &str, words: &Words, is_rule: bool) -> Effect {
+    if text.len() > LONGEST_EFFECT || is_question(text, words) {
         return Effect::None;
     }
-    if words.fit_any(cues::LIFTS) || contains_any(text, cues::WIDE_LIFTS) || ends_need(text) {
+    let has = |wide: &[&str]| words.has_wide() && contains_any(text, wide);
+    if cues::LIFTS.fit(words) || has(cues::WIDE_LIFTS) || words.has_wide() && ends_need(text) {
         Effect::Lifts
-    } else if is_rule && (words.fit_any(cues::CHANGES) || contains_any(text, cues::WIDE_CHANGES)) {
+    } else if is_rule && (cues::CHANGES.fit(words) || has(cues::WIDE_CHANGES)) {
         Effect::Changes
     } else {
         Effect::None

@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use anyhow::Context;
-use longhaul_context::{Numbering, Tracker};
-use longhaul_conversation::Change;
+use longhaul_context::Tracker;
 use longhaul_session::{Session, read_session_watched};
 
 use crate::input;
@@ -20,15 +19,9 @@ pub(super) fn session(
     let name = input::display_name(file);
     let source = input::open(file)?;
     let mut tracker = Tracker::default();
-    let (mut told, mut numbering) = (Told::default(), Numbering::default());
+    let mut told = Told::default();
     let session = tracker.observe_while(|observe| {
         read_session_watched(source, &mut |change| {
-            if let Change::Put(message) | Change::PutAfter { message, .. } = change {
-                match told.known_mark(message) {
-                    Some(mark) => message.ordinal = Some(mark),
-                    None => numbering.mark(message),
-                }
-            }
             if let Some(redaction) = &mut redaction {
                 redaction.change(change);
             }
