@@ -33,6 +33,8 @@ pub struct Host<'a> {
     pub hooks: Option<HookPoints<'a>>,
     /// Tells what runs in the background.
     pub jobs: &'a (dyn Fn() -> Vec<HostJob> + Send + Sync),
+    /// Tells which skills were activated.
+    pub skills: &'a (dyn Fn() -> Vec<String> + Send + Sync),
     /// Hears of what happens.
     pub events: &'a (dyn Fn(Event) + Send + Sync),
     /// Tells the time.
@@ -70,6 +72,7 @@ impl<'a> Host<'a> {
             approver: &Nobody,
             hooks: None,
             jobs: &Vec::new,
+            skills: &Vec::new,
             events: &|_| {},
             now,
             new_id,

@@ -57,6 +57,7 @@
 //! # }
 //! ```
 
+mod activate_skill;
 mod approval;
 mod ask;
 mod environment;
@@ -77,6 +78,7 @@ mod settings;
 mod statistics;
 mod turn;
 
+pub use activate_skill::{ActivateSkill, ActiveSkills};
 pub use approval::{Approval, ApprovalRequest, Approver, Nobody, Question};
 pub use environment::{Surroundings, folder_tree};
 pub use error::AgentError;

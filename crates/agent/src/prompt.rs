@@ -13,6 +13,8 @@ pub enum Section {
     PrimaryWorkflows,
     /// How to answer.
     OperationalGuidelines,
+    /// The skills that there are.
+    AgentSkills,
 }
 
 /// What the system prompt is made of.
@@ -24,12 +26,19 @@ pub struct PromptOptions {
     pub hidden: Vec<Section>,
     /// The names of the tools.
     pub tools: Vec<String>,
+    /// What the model is told about skills; nothing where there are none.
+    pub skills: String,
 }
 
 impl Section {
     /// Every section, in order.
-    pub const ALL: [Self; 4] =
-        [Self::Preamble, Self::CoreMandates, Self::PrimaryWorkflows, Self::OperationalGuidelines];
+    pub const ALL: [Self; 5] = [
+        Self::Preamble,
+        Self::CoreMandates,
+        Self::PrimaryWorkflows,
+        Self::OperationalGuidelines,
+        Self::AgentSkills,
+    ];
 
     /// The word that switches name it by.
     pub fn as_str(self) -> &'static str {
@@ -38,16 +47,18 @@ impl Section {
             Self::CoreMandates => "COREMANDATES",
             Self::PrimaryWorkflows => "PRIMARYWORKFLOWS",
             Self::OperationalGuidelines => "OPERATIONALGUIDELINES",
+            Self::AgentSkills => "AGENTSKILLS",
         }
     }
 
-    fn text(self, tools: &[String]) -> String {
+    fn text(self, options: &PromptOptions) -> String {
+        let tools = &options.tools;
         let own = match self {
             Self::Preamble => include_str!("prompts/preamble.md"),
             Self::CoreMandates => include_str!("prompts/core_mandates.md"),
             Self::PrimaryWorkflows => {
                 let steps = include_str!("prompts/primary_workflows.md");
-                let tools = match tools {
+                let tools = match tools[..] {
                     [] => include_str!("prompts/no_tools.md"),
                     _ => include_str!("prompts/tools.md"),
                 };
@@ -58,6 +69,7 @@ impl Section {
                 let saves = tools.iter().any(|tool| tool == SAVE_TOOL);
                 return if saves { format!("{guidelines}\n{SAVE_GUIDANCE}") } else { guidelines.to_string() };
             }
+            Self::AgentSkills => &options.skills,
         };
         own.to_string()
     }
@@ -74,24 +86,26 @@ impl Section {
 /// ```
 pub fn render_prompt(options: &PromptOptions) -> String {
     let text = match &options.replacement {
-        Some(text) => substitute(text, &options.tools),
+        Some(text) => substitute(text, options),
         None => {
             let shown = Section::ALL.into_iter().filter(|section| !options.hidden.contains(section));
-            shown.map(|section| section.text(&options.tools)).collect::<Vec<_>>().join("\n\n")
+            shown.map(|section| section.text(options)).collect::<Vec<_>>().join("\n\n")
         }
     };
     collapse(text.trim())
 }
 
 /// Fills the places that a text of the user's may have for what only the program knows.
-fn substitute(text: &str, tools: &[String]) -> String {
-    let available = match tools {
+fn substitute(text: &str, options: &PromptOptions) -> String {
+    let tools = &options.tools;
+    let available = match tools.as_slice() {
         [] => "There are no tools in this conversation.".to_string(),
         tools => tools.iter().map(|tool| format!("- {tool}")).collect::<Vec<_>>().join("\n"),
     };
-    let text = text.replace("${AgentSkills}", "").replace("${SubAgents}", "");
-    let text = text.replace("${AvailableTools}", &available);
-    tools.iter().fold(text, |text, tool| text.replace(&format!("${{{tool}_ToolName}}"), tool))
+    let text = text.replace("${SubAgents}", "").replace("${AvailableTools}", &available);
+    let text = tools.iter().fold(text, |text, tool| text.replace(&format!("${{{tool}_ToolName}}"), tool));
+    // Last, as what skills say of themselves is not the user's text.
+    text.replace("${AgentSkills}", &options.skills)
 }
 
 /// Line ends are plain, and no more than one line is empty at a time.
@@ -134,7 +148,12 @@ mod tests {
     #[track_caller]
     fn check_replacement_with(tools: &[&str], text: &str, expected: &str) {
         let tools = tools.iter().map(|tool| tool.to_string()).collect();
-        let options = PromptOptions { replacement: Some(text.into()), hidden: Section::ALL.to_vec(), tools };
+        let options = PromptOptions {
+            replacement: Some(text.into()),
+            hidden: Section::ALL.to_vec(),
+            tools,
+            ..PromptOptions::default()
+        };
         assert_eq!(render_prompt(&options), expected);
     }
 
@@ -151,6 +170,15 @@ mod tests {
             "Use ${read_file_ToolName}, ${x_ToolName}.",
             "Use read_file, ${x_ToolName}.",
         );
+    }
+
+    #[test]
+    fn skills_stand_at_the_end_or_where_the_user_wants_them() {
+        let skills = "# Skills\n${AvailableTools}".to_string();
+        let options = PromptOptions { skills, ..PromptOptions::default() };
+        assert!(render_prompt(&options).ends_with("\n\n# Skills\n${AvailableTools}"));
+        let own = PromptOptions { replacement: Some("<${AgentSkills}>".into()), ..options };
+        assert_eq!(render_prompt(&own), "<# Skills\n${AvailableTools}>");
     }
 
     #[test]

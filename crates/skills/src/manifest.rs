@@ -23,6 +23,7 @@ impl SkillName {
         let dash =
             |letter: char| if FORBIDDEN.contains(&letter) || letter.is_control() { '-' } else { letter };
         let name: String = written.trim().chars().map(dash).collect();
+        let name = one_line(&name);
         let refused = |reason| Err(ManifestError::NoName { written: written.to_string(), reason });
         match name.as_str() {
             "" => refused("it is empty"),
@@ -110,11 +111,10 @@ pub enum ManifestError {
 pub fn parse_manifest(text: &str) -> Result<Manifest, ManifestError> {
     let (front, body) = front_matter::split(text)?;
     let fields = front_matter::read(front);
-    let stated = |value: Option<String>, key| {
-        value.filter(|value| !value.trim().is_empty()).ok_or(ManifestError::Missing { key })
-    };
-    let name = SkillName::parse(&stated(fields.name, "name")?)?;
-    let description = one_line(&stated(fields.description, "description")?);
+    let missing = |key| ManifestError::Missing { key };
+    let name = fields.name.filter(|name| !name.trim().is_empty()).ok_or(missing("name"))?;
+    let description = fields.description.map(|text| one_line(&text)).filter(|text| !text.is_empty());
+    let (name, description) = (SkillName::parse(&name)?, description.ok_or(missing("description"))?);
     Ok(Manifest { name, description, body: body.trim().to_string() })
 }
 

@@ -3,14 +3,16 @@
 mod hooks;
 mod options;
 mod permissions;
+mod skills;
 mod tools;
 
 use std::path::PathBuf;
 
 use anyhow::Context;
-use longhaul_agent::{HookPoints, Permissions, SessionMemory};
+use longhaul_agent::{ActiveSkills, HookPoints, Permissions, SessionMemory};
 use longhaul_engine::HostJob;
 use longhaul_hooks::{HookEnvironment, Hooks};
+use longhaul_skills::{Skills, render_catalog};
 use longhaul_tools::{Jobs, Tool};
 use longhaul_workspace::Home;
 
@@ -27,6 +29,9 @@ pub(crate) struct Equipment {
     pub(crate) tools: Vec<Box<dyn Tool>>,
     pub(crate) jobs: Jobs,
     pub(crate) permissions: Permissions,
+    skills: Skills,
+    /// The skills that are being followed.
+    pub(crate) active_skills: ActiveSkills,
     hooks: Hooks,
     hook_environment: HookEnvironment,
     /// The folders that are worked in, the first of which is the current one.
@@ -62,8 +67,11 @@ impl Equipment {
         let project = Project::find()?;
         let hooks = hooks::load(settings, home, project.as_ref(), &around.cwd, is_trusted);
         warnings.extend(hooks.warnings);
-        let (tools, jobs) =
-            tools::load(settings, &folders, &around).context("could not get the tools ready")?;
+        let (skills, notices) = skills::load(settings, home, &around);
+        warnings.extend(notices);
+        let active_skills = ActiveSkills::default();
+        let (tools, jobs) = tools::load(settings, &folders, &around, &skills, &active_skills)
+            .context("could not get the tools ready")?;
         warnings.extend(around.notes);
         let memory = SessionMemory::load(around.places, around.settings, now());
         warnings.extend(memory.notices());
@@ -71,6 +79,8 @@ impl Equipment {
             tools,
             jobs,
             permissions,
+            skills,
+            active_skills,
             hooks: hooks.hooks,
             hook_environment: hooks.environment,
             folders,
@@ -88,6 +98,11 @@ impl Equipment {
     /// The names of the tools, as a prompt lists them.
     pub(crate) fn tool_names(&self) -> Vec<String> {
         self.tools.iter().map(|tool| tool.declaration().name).collect()
+    }
+
+    /// What a prompt says about skills.
+    pub(crate) fn skill_list(&self) -> String {
+        render_catalog(self.skills.enabled())
     }
 
     /// What runs in the background.

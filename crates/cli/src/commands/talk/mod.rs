@@ -131,7 +131,9 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let attendance = Attendance::Unattended;
     let (equipment, memory) = Equipment::load(&options.work, settings, &home, attendance)?;
     let tools = equipment.tool_names();
-    let system = system::prompt(|name| std::env::var(name).ok(), surroundings.user_home.as_deref(), tools)?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let skills = equipment.skill_list();
+    let system = system::prompt(variable, surroundings.user_home.as_deref(), tools, skills)?;
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
         Some(found) => found.open(reporter)?,
@@ -172,6 +174,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             tools: &equipment.tools,
             hooks: Some(equipment.hook_points()),
             jobs: &|| equipment.running(),
+            skills: &|| equipment.active_skills.names(),
             events: &|event| reporter.hear(event),
             ..Host::new(&chosen.http, &files, &now, &new_id)
         };

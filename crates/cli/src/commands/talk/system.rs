@@ -18,6 +18,7 @@ pub(super) fn prompt(
     variable: impl Fn(&str) -> Option<String>,
     user_home: Option<&Path>,
     tools: Vec<String>,
+    skills: String,
 ) -> anyhow::Result<String> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let file = |name: &str| switched(&variable(name).unwrap_or_default(), &cwd, user_home);
@@ -27,7 +28,7 @@ pub(super) fn prompt(
         is_off(switch.trim())
     };
     let hidden = Section::ALL.into_iter().filter(is_hidden).collect();
-    let prompt = render_prompt(&PromptOptions { replacement, hidden, tools });
+    let prompt = render_prompt(&PromptOptions { replacement, hidden, tools, skills });
     if let Some(file) = file(WRITE) {
         write(&file, &prompt)?;
     }
@@ -110,6 +111,7 @@ mod tests {
                 |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string()),
                 None,
                 Vec::new(),
+                String::new(),
             )
         };
         let missing = ask(&[(READ, &own)]).expect_err("it is not there");
