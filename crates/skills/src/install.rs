@@ -99,16 +99,22 @@ pub fn plan_install(source: &Path, skills: &Path) -> Result<Vec<InstallPlan>, Sk
 /// [`SkillError`] where a file changed meanwhile so that it must not be copied, where the name was taken meanwhile, or where
 /// something could not be written.
 pub fn run_install(plan: &InstallPlan) -> Result<(), SkillError> {
-    let skills = plan.target.parent().unwrap_or(Path::new("."));
-    create_private_folder(skills)?;
-    let staged = staged_folder(skills).map_err(SkillError::files("write to", skills))?;
-    for file in &plan.files {
-        copy_file(plan, file, staged.path())?;
+    copy_files(&plan.source, &plan.files, &plan.target)
+}
+
+/// Copies these files of a folder to a place that is free.
+pub(crate) fn copy_files(source: &Path, files: &[PlannedFile], target: &Path) -> Result<(), SkillError> {
+    let beside = target.parent().unwrap_or(Path::new("."));
+    create_private_folder(beside)?;
+    let staged = staged_folder(beside).map_err(SkillError::files("write to", beside))?;
+    for file in files {
+        copy_file(source, file, staged.path())?;
     }
-    if plan.target.symlink_metadata().is_ok() {
-        return Err(SkillError::Exists { name: plan.name.to_string(), path: plan.target.clone() });
+    if target.symlink_metadata().is_ok() {
+        let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        return Err(SkillError::Exists { name, path: target.to_path_buf() });
     }
-    fs::rename(staged.path(), &plan.target).map_err(SkillError::files("write", &plan.target))?;
+    fs::rename(staged.path(), target).map_err(SkillError::files("write", target))?;
     // It has another name now, and nothing is left to remove.
     let _ = staged.keep();
     Ok(())
@@ -295,19 +301,19 @@ fn look_at(folder: &Path, path: PathBuf) -> Result<PlannedFile, SkillError> {
     Ok(PlannedFile { path, bytes: found.len(), is_executable: is_executable(&found) })
 }
 
-fn copy_file(plan: &InstallPlan, file: &PlannedFile, into: &Path) -> Result<(), SkillError> {
+fn copy_file(source: &Path, file: &PlannedFile, into: &Path) -> Result<(), SkillError> {
     // What was looked at may have become something else.
     let is_inside = file.path.components().all(|part| matches!(part, Component::Normal(_)));
-    let now = look_at(&plan.source, file.path.clone())?;
+    let now = look_at(source, file.path.clone())?;
     if !is_inside || now.bytes > MOST_BYTES {
         let reason = "it has changed since it was looked at".into();
-        return Err(SkillError::Refused { path: plan.source.join(&file.path), reason });
+        return Err(SkillError::Refused { path: source.join(&file.path), reason });
     }
     let target = into.join(&file.path);
     let failed = || SkillError::files("write", &target);
     create_private_folder(target.parent().unwrap_or(into))?;
-    let mut from = File::open(plan.source.join(&file.path))
-        .map_err(SkillError::files("read", plan.source.join(&file.path)))?;
+    let mut from =
+        File::open(source.join(&file.path)).map_err(SkillError::files("read", source.join(&file.path)))?;
     let mut to = File::create_new(&target).map_err(failed())?;
     io::copy(&mut from, &mut to).map_err(failed())?;
     make_private(&to, file.is_executable).map_err(failed())?;

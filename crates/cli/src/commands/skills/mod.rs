@@ -1,5 +1,8 @@
 //! `longhaul skills`: the skills that count in the current folder, and where they come from.
 
+mod digest;
+mod extract;
+mod inbox;
 mod install;
 mod list;
 mod scope;
@@ -41,6 +44,10 @@ enum SkillsCommand {
     Uninstall(install::UninstallOptions),
     /// Makes a link to a skill in a folder, so that it counts as it is there.
     Link(install::LinkOptions),
+    /// Finds in past sessions what happens again and again, and puts drafts of skills into the inbox; no model is asked.
+    Extract(extract::ExtractOptions),
+    /// Shows the skills that wait for you, accepts or dismisses them; alone it lists them.
+    Inbox(inbox::InboxArgs),
 }
 
 /// Runs one of the commands.
@@ -59,6 +66,8 @@ pub(crate) fn run(
         Some(SkillsCommand::Install(options)) => install::install(options, &desk, color),
         Some(SkillsCommand::Uninstall(options)) => install::uninstall(options, &desk),
         Some(SkillsCommand::Link(options)) => install::link(options, &desk),
+        Some(SkillsCommand::Extract(options)) => extract::run(options, &desk, color),
+        Some(SkillsCommand::Inbox(args)) => inbox::run(args, &desk, color),
     }
 }
 
@@ -115,6 +124,9 @@ fn failure(error: SkillError) -> anyhow::Error {
             "`longhaul skills uninstall NAME` removes it; --scope chooses another place"
         }
         SkillError::Unknown { .. } => "`longhaul skills list --all` shows every skill",
+        SkillError::NotAcceptable { .. } => {
+            "`longhaul skills inbox show NAME` shows it; `dismiss NAME` removes it"
+        }
         SkillError::NotOurs { .. } => "`longhaul skills disable NAME` switches it off",
         _ => return error.into(),
     };
