@@ -47,7 +47,8 @@ pub fn write_drafts(candidates: &[Candidate], most: usize, covers: impl Fn(&[Str
             break;
         }
         let Some(commands) = commands_of(candidate) else { continue };
-        let is_told = |draft: &Draft| commands.iter().all(|command| draft.text.contains(command.as_str()));
+        // Of two procedures that share a step, the more promising one is enough for one run.
+        let is_told = |draft: &Draft| commands.iter().any(|command| draft.text.contains(command.as_str()));
         if candidate.sessions() < FEWEST_SESSIONS || covers(&commands) || drafts.iter().any(is_told) {
             continue;
         }
@@ -87,15 +88,13 @@ fn write_draft(candidate: &Candidate, commands: &[String], all: &[Candidate]) ->
     };
     let topics = topics(candidate);
     let what = commands.iter().map(|command| program(command)).collect::<Vec<_>>();
+    let what = what.join(", then ");
     let description = match topics.is_empty() {
-        true => format!(
-            "Runs {} as in past sessions. Use when this project's {} is asked for.",
-            what.join(", then "),
-            what.join(" and ")
-        ),
+        true => {
+            format!("Runs {what}, as in past sessions of this project. Use when one of these is to be run.")
+        }
         false => format!(
-            "Runs {} as in past sessions. Use when asked about {}.",
-            what.join(", then "),
+            "Runs {what}, as in past sessions of this project. Use when asked about {}.",
             topics.join(", ")
         ),
     };
@@ -166,7 +165,7 @@ fn pitfall(candidate: &Candidate, commands: &[String]) -> Option<String> {
             Some(format!("{} fails{symptom} → {fix}, then run it again ({seen}).", code(command)))
         }
         Finding::Correction { words } => {
-            let is_about = commands.iter().any(|command| words.contains(program(command)));
+            let is_about = commands.iter().any(|command| words.contains(&program(command)));
             is_about.then(|| format!("The user said: “{}” ({seen}).", quote(words)))
         }
         _ => None,
@@ -182,8 +181,9 @@ fn topics(candidate: &Candidate) -> Vec<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     for asked in candidate.evidence.iter().filter_map(|evidence| evidence.asked.as_deref()) {
         let quoted = quote(asked).to_lowercase();
-        let words =
-            quoted.split(|letter: char| !letter.is_alphanumeric()).filter(|word| word.chars().count() > 2);
+        let words = quoted.split(|letter: char| !letter.is_alphanumeric()).filter(|word| {
+            word.chars().count() > 2 && !word.starts_with(|letter: char| letter.is_ascii_digit())
+        });
         let distinct: std::collections::BTreeSet<&str> =
             words.filter(|word| !FILLING.contains(word)).collect();
         for word in distinct {
@@ -213,32 +213,29 @@ fn code(text: &str) -> String {
     format!("{fence}{gap}{text}{gap}{fence}")
 }
 
-/// What runs: the program, and the word behind it that says what it is to do.
-fn program(command: &str) -> &str {
-    let mut end = 0;
-    let mut words = 0;
-    for word in command.split_inclusive(' ') {
-        let bare = word.trim_end();
-        let is_setting = words == 0 && bare.contains('=');
-        if words == 1 && (bare.starts_with('-') || bare.contains(['/', '"', '\'', '$', '.', '=']))
-            || words == 2
-        {
-            break;
+/// What runs: the program, and the words behind it that say what it is to do.
+fn program(command: &str) -> String {
+    let is_plain =
+        |word: &&str| !word.starts_with('-') && !word.contains(['/', '"', '\'', '$', '.', '=', '…']);
+    let mut words =
+        command.split(' ').skip_while(|word| word.contains('=') && !word.starts_with('-')).peekable();
+    let mut named: Vec<&str> = words.next().into_iter().collect();
+    if let Some(verb) = words.next_if(is_plain) {
+        named.push(verb);
+        // These only say that something is run, and the next word says what.
+        if matches!(verb, "run" | "exec" | "compose") {
+            named.extend(words.next_if(is_plain));
         }
-        end += word.len();
-        words += usize::from(!is_setting);
     }
-    let whole = command[..end].trim_end();
-    if whole.is_empty() { command } else { whole }
+    if named.is_empty() { command.to_string() } else { named.join(" ") }
 }
 
 /// A name of the words that say most.
 fn kebab(commands: &[String], topics: &[String]) -> String {
     let mut words: Vec<String> = Vec::new();
-    let said =
-        commands.iter().flat_map(|command| program(command).split(' ').filter(|word| !word.contains('=')));
-    let all = topics.iter().take(2).map(String::as_str).chain(said);
-    for word in all {
+    let said: Vec<String> = commands.iter().map(|command| program(command)).collect();
+    let said = said.iter().flat_map(|command| command.split(' '));
+    for word in topics.iter().take(2).map(String::as_str).chain(said) {
         let word = word.rsplit('/').next().unwrap_or(word);
         let word = word.trim_start_matches('.').split('.').next().unwrap_or(word);
         let word: String = word
@@ -321,8 +318,8 @@ mod tests {
         ];
         let drafts = drafts(&[&RELEASE, &other]);
         assert_eq!(drafts.len(), 1);
-        let expected = "---\nname: \"release-version-bump-minor-docker\"\ndescription: \"Runs ./bump.sh minor, then docker compose, then \
-                        make test as in past sessions. Use when asked about release, version.\"\n---\n\n\
+        let expected = "---\nname: \"release-version-bump-minor-docker\"\ndescription: \"Runs ./bump.sh minor, then docker compose up, then \
+                        make test, as in past sessions of this project. Use when asked about release, version.\"\n---\n\n\
                         Draft: put together from past sessions without a model. Read it before you rely on it.\n\n\
                         ## When to Use\n\n- When the user asks about release, version.\n\
                         - It was asked for in these words: “release the new version”\n\
