@@ -47,6 +47,8 @@ pub struct Host<'a> {
     pub memory_use: &'a (dyn Fn() -> Option<u64> + Send + Sync),
     /// Tells what runs in the background.
     pub jobs: &'a (dyn Fn() -> Vec<HostJob> + Send + Sync),
+    /// Tells which skills were activated.
+    pub skills: &'a (dyn Fn() -> Vec<String> + Send + Sync),
     /// Hears of what happens.
     pub events: &'a (dyn Fn(Event) + Send + Sync),
     /// Tells the time.
@@ -109,6 +111,7 @@ impl<'a> Host<'a> {
             ide: None,
             memory_use: &|| None,
             jobs: &Vec::new,
+            skills: &Vec::new,
             events: &|_| {},
             now,
             new_id,

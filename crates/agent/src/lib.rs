@@ -57,6 +57,7 @@
 //! # }
 //! ```
 
+mod activate_skill;
 mod activity;
 mod approval;
 mod ask;
@@ -90,6 +91,7 @@ mod subagents;
 mod summary;
 mod turn;
 
+pub use activate_skill::{ActivateSkill, ActiveSkills};
 pub use activity::{Activity, ActivityEvent, ActivityLog, ActivityStatistics, Memory};
 pub use approval::{Approval, ApprovalRequest, Approver, Nobody, Question};
 pub use environment::{Surroundings, folder_tree};

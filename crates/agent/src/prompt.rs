@@ -15,6 +15,8 @@ pub enum Section {
     PrimaryWorkflows,
     /// How to answer.
     OperationalGuidelines,
+    /// The skills that there are.
+    AgentSkills,
 }
 
 /// What the system prompt is made of.
@@ -28,12 +30,19 @@ pub struct PromptOptions {
     pub tools: Vec<String>,
     /// The agents that the model may hand tasks to, where it has tools.
     pub subagents: Subagents,
+    /// What the model is told about skills; nothing where there are none.
+    pub skills: String,
 }
 
 impl Section {
     /// Every section, in order.
-    pub const ALL: [Self; 4] =
-        [Self::Preamble, Self::CoreMandates, Self::PrimaryWorkflows, Self::OperationalGuidelines];
+    pub const ALL: [Self; 5] = [
+        Self::Preamble,
+        Self::CoreMandates,
+        Self::PrimaryWorkflows,
+        Self::OperationalGuidelines,
+        Self::AgentSkills,
+    ];
 
     /// The word that switches name it by.
     pub fn as_str(self) -> &'static str {
@@ -42,10 +51,11 @@ impl Section {
             Self::CoreMandates => "COREMANDATES",
             Self::PrimaryWorkflows => "PRIMARYWORKFLOWS",
             Self::OperationalGuidelines => "OPERATIONALGUIDELINES",
+            Self::AgentSkills => "AGENTSKILLS",
         }
     }
 
-    fn text(self, PromptOptions { tools, subagents, .. }: &PromptOptions) -> String {
+    fn text(self, PromptOptions { tools, subagents, skills, .. }: &PromptOptions) -> String {
         let own = match self {
             Self::Preamble => include_str!("prompts/preamble.md"),
             Self::CoreMandates => include_str!("prompts/core_mandates.md"),
@@ -63,6 +73,7 @@ impl Section {
                 let saves = tools.iter().any(|tool| tool == SAVE_TOOL);
                 return if saves { format!("{guidelines}\n{SAVE_GUIDANCE}") } else { guidelines.to_string() };
             }
+            Self::AgentSkills => skills,
         };
         own.to_string()
     }
@@ -89,14 +100,15 @@ pub fn render_prompt(options: &PromptOptions) -> String {
 }
 
 /// Fills the places that a text of the user's may have for what only the program knows.
-fn substitute(text: &str, PromptOptions { tools, subagents, .. }: &PromptOptions) -> String {
+fn substitute(text: &str, PromptOptions { tools, subagents, skills, .. }: &PromptOptions) -> String {
     let available = match tools.as_slice() {
         [] => "There are no tools in this conversation.".to_string(),
         tools => tools.iter().map(|tool| format!("- {tool}")).collect::<Vec<_>>().join("\n"),
     };
-    let text = text.replace("${AgentSkills}", "").replace("${SubAgents}", &subagents.list());
-    let text = text.replace("${AvailableTools}", &available);
-    tools.iter().fold(text, |text, tool| text.replace(&format!("${{{tool}_ToolName}}"), tool))
+    let text = text.replace("${SubAgents}", &subagents.list()).replace("${AvailableTools}", &available);
+    let text = tools.iter().fold(text, |text, tool| text.replace(&format!("${{{tool}_ToolName}}"), tool));
+    // Last, as what skills say of themselves is not the user's text.
+    text.replace("${AgentSkills}", skills)
 }
 
 /// Line ends are plain, and no more than one line is empty at a time.
@@ -161,6 +173,15 @@ mod tests {
             "Use ${read_file_ToolName}, ${x_ToolName}.",
             "Use read_file, ${x_ToolName}.",
         );
+    }
+
+    #[test]
+    fn skills_stand_at_the_end_or_where_the_user_wants_them() {
+        let skills = "# Skills\n${AvailableTools}".to_string();
+        let options = PromptOptions { skills, ..PromptOptions::default() };
+        assert!(render_prompt(&options).ends_with("\n\n# Skills\n${AvailableTools}"));
+        let own = PromptOptions { replacement: Some("<${AgentSkills}>".into()), ..options };
+        assert_eq!(render_prompt(&own), "<# Skills\n${AvailableTools}>");
     }
 
     #[test]

@@ -145,12 +145,18 @@ impl Agent {
 
     /// Tells the engine what no transcript says.
     pub(crate) fn note_host(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
+        // What was activated before the session was resumed stays active.
+        let mut skills = self.conversation.host().skills.clone();
+        skills.extend(
+            (host.skills)().into_iter().filter(|name| !self.conversation.host().skills.contains(name)),
+        );
         let state = HostState {
             jobs: (host.jobs)()
                 .into_iter()
                 .chain(self.errands.iter().cloned())
                 .chain(self.crew.jobs())
                 .collect(),
+            skills,
             memory: self.memory.as_ref().map(|memory| memory.names()).unwrap_or_default(),
             ..self.conversation.host().clone()
         };

@@ -17,6 +17,7 @@ use crate::commands::memory::MemoryArgs;
 use crate::commands::policy::PolicyCommand;
 use crate::commands::recall::RecallOptions;
 use crate::commands::sessions::SessionsCommand;
+use crate::commands::skills::SkillsArgs;
 use crate::commands::talk::TalkOptions;
 use crate::commands::trust::TrustCommand;
 
@@ -91,6 +92,8 @@ pub(crate) enum Command {
     Demo,
     /// Shows which memory files hold here and why, and adds facts to them; alone it is `memory show`.
     Memory(MemoryArgs),
+    /// Lists, shows, installs and switches skills; alone it is `skills list`.
+    Skills(SkillsArgs),
     /// Says which folders are trusted, so that their own settings and memory count.
     #[command(subcommand)]
     Trust(TrustCommand),

@@ -55,6 +55,7 @@ fn main() -> ExitCode {
         Command::Eval(options) => commands::eval::run(options, || load_settings(color), color),
         Command::Sessions(command) => commands::sessions::run(command, || load_settings(color), color),
         Command::Memory(command) => commands::memory::run(command, || load_settings(color), color),
+        Command::Skills(args) => commands::skills::run(args, || load_settings(color), color),
         Command::Trust(command) => commands::trust::run(command, color),
         Command::Agents(command) => commands::agents::run(command, || load_settings(color), color),
         Command::Policy(command) => commands::policy::run(command, || load_settings(color), color),

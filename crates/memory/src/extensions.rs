@@ -17,6 +17,8 @@ const ENABLEMENT: &str = "extension-enablement.json";
 pub struct Extensions {
     /// The active ones that have memory files, by name.
     pub active: Vec<ExtensionContext>,
+    /// The folders of all active ones.
+    pub folders: Vec<PathBuf>,
     /// The others that should be, each with the reason in words.
     pub problems: Vec<String>,
 }
@@ -32,6 +34,7 @@ pub fn find_extensions(folder: &Path, workspace: &Path) -> Extensions {
     for extension in folders {
         match load(&extension) {
             Ok(Some(context)) if is_enabled(&enablement, &context.name, workspace) => {
+                found.folders.push(extension);
                 if !context.files.is_empty() {
                     found.active.push(context);
                 }

@@ -12,6 +12,7 @@ pub(crate) mod memory;
 pub(crate) mod policy;
 pub(crate) mod recall;
 pub(crate) mod sessions;
+pub(crate) mod skills;
 pub(crate) mod talk;
 pub(crate) mod tracked;
 pub(crate) mod trust;

@@ -4,6 +4,7 @@ mod aids;
 mod hooks;
 mod options;
 mod permissions;
+mod skills;
 mod subagents;
 mod summaries;
 mod tools;
@@ -11,9 +12,10 @@ mod tools;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use longhaul_agent::{HookPoints, Permissions, SessionMemory, Subagents};
+use longhaul_agent::{ActiveSkills, HookPoints, Permissions, SessionMemory, Subagents};
 use longhaul_engine::HostJob;
 use longhaul_hooks::{HookEnvironment, Hooks};
+use longhaul_skills::{Skills, render_catalog};
 use longhaul_tools::{Jobs, Tool};
 use longhaul_workspace::Home;
 
@@ -34,6 +36,9 @@ pub(crate) struct Equipment {
     pub(crate) jobs: Jobs,
     pub(crate) subagents: Subagents,
     pub(crate) permissions: Permissions,
+    skills: Skills,
+    /// The skills that are being followed.
+    pub(crate) active_skills: ActiveSkills,
     hooks: Hooks,
     hook_environment: HookEnvironment,
     /// The folders that are worked in, the first of which is the current one.
@@ -71,8 +76,11 @@ impl Equipment {
         let project = Project::find()?;
         let hooks = hooks::load(settings, home, project.as_ref(), &around.cwd, is_trusted);
         warnings.extend(hooks.warnings);
-        let (tools, jobs) =
-            tools::load(settings, &folders, &around).context("could not get the tools ready")?;
+        let (skills, notices) = skills::load(settings, home, &around);
+        warnings.extend(notices);
+        let active_skills = ActiveSkills::default();
+        let (tools, jobs) = tools::load(settings, &folders, &around, &skills, &active_skills)
+            .context("could not get the tools ready")?;
         let names: Vec<String> = tools.iter().map(|tool| tool.declaration().name).collect();
         warnings.extend(found.subagents.unknown_tools(&names));
         warnings.extend(around.notes);
@@ -83,6 +91,8 @@ impl Equipment {
             jobs,
             subagents: found.subagents,
             permissions,
+            skills,
+            active_skills,
             hooks: hooks.hooks,
             hook_environment: hooks.environment,
             folders,
@@ -100,6 +110,11 @@ impl Equipment {
     /// The names of the tools, as a prompt lists them.
     pub(crate) fn tool_names(&self) -> Vec<String> {
         self.tools.iter().map(|tool| tool.declaration().name).collect()
+    }
+
+    /// What a prompt says about skills.
+    pub(crate) fn skill_list(&self) -> String {
+        render_catalog(self.skills.enabled())
     }
 
     /// What runs in the background.

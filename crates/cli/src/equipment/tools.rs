@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::SaveMemory;
+use longhaul_agent::{ActivateSkill, ActiveSkills, SaveMemory};
 use longhaul_hooks::without_secrets;
+use longhaul_skills::{Skill, Skills};
 use longhaul_tools::{
     Glob, GrepSearch, Jobs, ListDirectory, ReadFile, ReadJobOutput, ReadManyFiles, Replace, Roots,
     RunShellCommand, ShellSettings, StopJob, Tool, WriteFile, WriteTodos,
@@ -19,16 +20,24 @@ pub(super) fn load(
     settings: &Settings,
     folders: &[PathBuf],
     around: &Surroundings,
+    skills: &Skills,
+    active_skills: &ActiveSkills,
 ) -> anyhow::Result<(Vec<Box<dyn Tool>>, Jobs)> {
     let roots = Roots::new(&around.cwd, &folders[1..])?;
+    let offered: Vec<Skill> = skills.enabled().cloned().collect();
+    // What a skill refers to can be read, and neither searched nor changed.
+    let of_skills = offered.iter().filter_map(Skill::folder).filter(|folder| folder.is_dir());
+    let readable: Vec<PathBuf> =
+        folders[1..].iter().cloned().chain(of_skills.map(|folder| folder.to_path_buf())).collect();
+    let readable = Roots::new(&around.cwd, &readable)?;
     let ignoring = settings.hidden_files();
     let jobs = Jobs::new();
     let environment = without_secrets(std::env::vars_os(), &[]);
     let shell = ShellSettings { environment, ..ShellSettings::default() };
-    let tools: Vec<Box<dyn Tool>> = vec![
-        Box::new(ReadFile::new(roots.clone(), ignoring.clone())),
+    let mut tools: Vec<Box<dyn Tool>> = vec![
+        Box::new(ReadFile::new(readable.clone(), ignoring.clone())),
         Box::new(ReadManyFiles::new(roots.clone(), ignoring.clone())),
-        Box::new(ListDirectory::new(roots.clone(), ignoring.clone())),
+        Box::new(ListDirectory::new(readable, ignoring.clone())),
         Box::new(Glob::new(roots.clone(), ignoring.clone())),
         Box::new(GrepSearch::new(roots.clone(), ignoring.clone())),
         Box::new(Replace::new(roots.clone(), ignoring)),
@@ -39,6 +48,9 @@ pub(super) fn load(
         Box::new(WriteTodos),
         Box::new(SaveMemory::new(around.places.clone(), around.settings.clone(), private_memory, now)),
     ];
+    if !offered.is_empty() {
+        tools.push(Box::new(ActivateSkill::new(offered, active_skills.clone())));
+    }
     Ok((tools, jobs))
 }
 

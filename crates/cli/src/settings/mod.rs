@@ -4,6 +4,7 @@
 mod check;
 mod compaction;
 mod document;
+mod edit;
 mod files;
 mod keys;
 mod kind;
@@ -14,8 +15,10 @@ mod problem;
 mod provenance;
 mod providers;
 mod retention;
+mod skills;
 mod work;
 
+pub(crate) use edit::set_list;
 pub(crate) use files::{SettingsFiles, settings_files};
 pub(crate) use layers::{Loaded, Settings};
 pub(crate) use problem::SettingsError;

@@ -428,3 +428,28 @@ fn a_session_goes_on_after_any_sudden_end() {
         assert!(last.contains("Never push to main.") && last.contains("Go on."), "kill {kill}");
     }
 }
+
+#[test]
+fn a_skill_is_offered_activated_and_kept_in_mind() {
+    let replies = [
+        call("activate_skill", json!({"name": "Tides"})),
+        call("activate_skill", json!({"name": "waves"})),
+        Wire::Gemini.texts(&["Done."]),
+    ];
+    let desk = trusted(Wire::Gemini, replies);
+    let skill = "---\nname: tides\ndescription: Reads tide tables.\n---\nRead references/table.txt.\n";
+    desk.write("home/skills/tides/SKILL.md", skill);
+    desk.write("home/skills/tides/references/table.txt", "low at six");
+    desk.answer(&["-p", "When is low tide?", "--allowed-tools", "activate_skill"]);
+    let first = desk.server.requests()[0].body.clone();
+    let system = first["systemInstruction"].to_string();
+    assert!(system.contains("<name>tides</name>") && system.contains("Reads tide tables."), "{system}");
+    let answers = answered(&desk);
+    assert!(answers[0].to_string().contains("Read references/table.txt."), "{answers:?}");
+    assert!(
+        answers[1].to_string().contains("There is no skill \\\"waves\\\". There are: tides."),
+        "{answers:?}"
+    );
+    let recorded = desk.session();
+    assert!(recorded.contains("\"skills\":[\"tides\"]"), "{recorded}");
+}

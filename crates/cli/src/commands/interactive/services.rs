@@ -33,6 +33,7 @@ pub(super) struct Desk<'s> {
     snapshots: Snapshots,
     equipment: Equipment,
     running: Box<dyn Fn() -> Vec<HostJob> + Send + Sync>,
+    active_skills: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     calibration: CalibrationFile,
     telemetry: Option<std::path::PathBuf>,
     files: Folder,
@@ -57,7 +58,9 @@ impl<'s> Desk<'s> {
         let (equipment, memory) = Equipment::load(&options.work, settings, &home, Attendance::Attended)?;
         let user_home = environment::of_process().user_home;
         let tools = equipment.tool_names();
-        let system = system::prompt(|name| std::env::var(name).ok(), user_home.as_deref(), tools)?;
+        let (subagents, skills) = (&equipment.subagents, equipment.skill_list());
+        let variable = |name: &str| std::env::var(name).ok();
+        let system = system::prompt(variable, user_home.as_deref(), tools, subagents, skills)?;
         let mut notices: Vec<Notice> = Vec::new();
         let warnings = std::cell::RefCell::new(Vec::new());
         let snapshots = compose::snapshots(&models, settings, &chosen, |text| {
@@ -75,6 +78,8 @@ impl<'s> Desk<'s> {
             let jobs = jobs.running().into_iter();
             jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
         });
+        let active = equipment.active_skills.clone();
+        let active_skills = Box::new(move || active.names());
         let mut desk = Self {
             options,
             settings,
@@ -87,6 +92,7 @@ impl<'s> Desk<'s> {
             snapshots,
             equipment,
             running,
+            active_skills,
             system,
             memory: (memory.places().clone(), memory.settings().clone()),
             session: String::new(),
@@ -199,6 +205,7 @@ impl Services for Desk<'_> {
             subagents: &self.equipment.subagents,
             hooks: Some(self.equipment.hook_points()),
             jobs: self.running.as_ref(),
+            skills: self.active_skills.as_ref(),
             ..Host::new(&self.chosen.http, &self.files, &now, &new_id)
         }
     }

@@ -22,6 +22,8 @@ pub(crate) struct Surroundings {
     pub(crate) settings: MemorySettings,
     /// Whether the current folder is trusted.
     pub(crate) trust: Trust,
+    /// The folders of the active extensions.
+    pub(crate) extensions: Vec<PathBuf>,
     /// What does not count although somebody wrote it, in words.
     pub(crate) notes: Vec<String>,
 }
@@ -63,7 +65,7 @@ impl Surroundings {
             extensions: extensions.active,
             instructions: Vec::new(),
         };
-        Ok(Self { cwd, places, settings, trust, notes })
+        Ok(Self { cwd, places, settings, trust, extensions: extensions.folders, notes })
     }
 }
 

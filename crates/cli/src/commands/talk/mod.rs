@@ -148,8 +148,9 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let (equipment, mut memory) = Equipment::load(&options.work, settings, &home, attendance)?;
     let tools = equipment.tool_names();
     let variable = |name: &str| std::env::var(name).ok();
-    let system = system::prompt(variable, surroundings.user_home.as_deref(), tools, &equipment.subagents)?;
-    let subagent_models = SubagentModels::choose(&models, &equipment.subagents);
+    let (subagents, skills) = (&equipment.subagents, equipment.skill_list());
+    let system = system::prompt(variable, surroundings.user_home.as_deref(), tools, subagents, skills)?;
+    let subagent_models = SubagentModels::choose(&models, subagents);
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
         Some(found) => found.open()?,
@@ -185,6 +186,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             models: Some(&subagent_models),
             hooks: Some(equipment.hook_points()),
             jobs: &|| equipment.running(),
+            skills: &|| equipment.active_skills.names(),
             events: &|event| reporter.hear(event),
             ..aids.join(&chosen, Host::new(&chosen.http, &files, &now, &new_id))
         };

@@ -19,6 +19,7 @@ pub(crate) fn prompt(
     user_home: Option<&Path>,
     tools: Vec<String>,
     subagents: &Subagents,
+    skills: String,
 ) -> anyhow::Result<String> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let file = |name: &str| switched(&variable(name).unwrap_or_default(), &cwd, user_home);
@@ -28,7 +29,8 @@ pub(crate) fn prompt(
         is_off(switch.trim())
     };
     let hidden = Section::ALL.into_iter().filter(is_hidden).collect();
-    let prompt = render_prompt(&PromptOptions { replacement, hidden, tools, subagents: subagents.clone() });
+    let subagents = subagents.clone();
+    let prompt = render_prompt(&PromptOptions { replacement, hidden, tools, subagents, skills });
     if let Some(file) = file(WRITE) {
         write(&file, &prompt)?;
     }
@@ -112,6 +114,7 @@ mod tests {
                 None,
                 Vec::new(),
                 Subagents::NONE,
+                String::new(),
             )
         };
         let missing = ask(&[(READ, &own)]).expect_err("it is not there");

@@ -1,0 +1,171 @@
+//! `longhaul skills install PATH`, `link PATH` and `uninstall NAME`.
+
+use std::io::{BufRead, IsTerminal, Write};
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use clap::Args;
+use longhaul_skills::{
+    InstallPlan, Skill, SkillTier, plan_install, plan_link, run_install, run_link, run_uninstall,
+};
+use serde_json::{Value, json};
+
+use super::scope::Scope;
+use super::{Desk, failure, unknown};
+use crate::args::Color;
+use crate::commands::sessions::report::print_all;
+use crate::failure::hinted;
+use crate::output::{Page, Screen, pad_left, path_json, plural, print, thousands, visible};
+
+#[derive(Debug, Args)]
+pub(crate) struct InstallOptions {
+    /// A folder with a SKILL.md in it, or one of such folders. Archives must be unpacked first.
+    path: PathBuf,
+    /// Whose skill it becomes.
+    #[arg(long, default_value = "user")]
+    scope: Scope,
+    /// Only shows what would be installed.
+    #[arg(long)]
+    dry_run: bool,
+    /// Does not ask.
+    #[arg(long)]
+    yes: bool,
+    /// Prints one JSON object instead, as docs/json.md describes it, and does not ask.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LinkOptions {
+    /// A folder with a SKILL.md in it.
+    path: PathBuf,
+    /// Whose skill it becomes.
+    #[arg(long, default_value = "user")]
+    scope: Scope,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UninstallOptions {
+    /// The skill; capitals do not matter.
+    name: String,
+    /// Whose skill is meant [default: the one that counts].
+    #[arg(long)]
+    scope: Option<Scope>,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn install(options: &InstallOptions, desk: &Desk, color: Color) -> anyhow::Result<()> {
+    let into = desk.skill_folder(options.scope)?;
+    let plans = plan_install(&options.path, &into).map_err(failure)?;
+    if !options.json {
+        let mut page = Page::new(Screen::of_stdout(color));
+        plans.iter().for_each(|plan| tell(&mut page, plan));
+        print(&page.into_text())?;
+    }
+    let asks = !options.dry_run && !options.yes && !options.json;
+    if asks && !std::io::stdin().is_terminal() {
+        return Err(hinted(anyhow!("nobody is there to confirm this"), "--yes installs without asking"));
+    }
+    let is_done = !options.dry_run && (!asks || is_confirmed()?);
+    let mut installed = 0;
+    if is_done {
+        for plan in &plans {
+            run_install(plan).map_err(failure)?;
+            installed += 1;
+        }
+    }
+    if options.json {
+        let plans: Vec<Value> = plans.iter().map(plan_json).collect();
+        return print_all(
+            &json!({"schema": 1, "scope": options.scope.name(), "installed": is_done, "skills": plans}),
+        );
+    }
+    match installed {
+        0 => print("Nothing was installed.\n"),
+        installed => print(&format!("{} installed.\n", plural(installed, "skill", "skills"))),
+    }
+}
+
+fn tell(page: &mut Page, plan: &InstallPlan) {
+    page.line(&page.screen.strong(&visible(plan.name.as_str())));
+    page.line(&format!("  {}", visible(&plan.description)));
+    page.line(&visible(&format!("  from {}", plan.source.display())));
+    page.line(&visible(&format!("  to   {}", plan.target.display())));
+    for file in &plan.files {
+        let runs = if file.is_executable { "  (can be run)" } else { "" };
+        let bytes = pad_left(&thousands(file.bytes), 11);
+        page.line(&format!("{bytes}  {}{runs}", visible(&file.path.display().to_string())));
+    }
+    for secret in &plan.secrets {
+        let line =
+            format!("warning: {} seems to hold a secret ({})", secret.path.display(), secret.kind.name());
+        page.line(&page.screen.warning(&visible(&line)));
+    }
+    page.gap();
+}
+
+fn plan_json(plan: &InstallPlan) -> Value {
+    let files = plan.files.iter().map(
+        |file| json!({"path": path_json(&file.path), "bytes": file.bytes, "executable": file.is_executable}),
+    );
+    let secrets = plan
+        .secrets
+        .iter()
+        .map(|secret| json!({"path": path_json(&secret.path), "kind": secret.kind.name()}));
+    json!({
+        "name": plan.name.as_str(),
+        "description": plan.description,
+        "source": path_json(&plan.source),
+        "target": path_json(&plan.target),
+        "files": files.collect::<Vec<_>>(),
+        "secrets": secrets.collect::<Vec<_>>(),
+    })
+}
+
+fn is_confirmed() -> anyhow::Result<bool> {
+    print!("Install this? Its instructions will be followed, and its scripts may be run. [y/N] ");
+    std::io::stdout().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+pub(super) fn link(options: &LinkOptions, desk: &Desk) -> anyhow::Result<()> {
+    let into = desk.skill_folder(options.scope)?;
+    let plan = plan_link(&options.path, &into).map_err(failure)?;
+    run_link(&plan).map_err(failure)?;
+    if options.json {
+        return print_all(&json!({
+            "schema": 1,
+            "scope": options.scope.name(),
+            "name": plan.name.as_str(),
+            "description": plan.description,
+            "source": path_json(&plan.source),
+            "target": path_json(&plan.target),
+        }));
+    }
+    let (from, to) = (plan.target.display().to_string(), plan.source.display().to_string());
+    print(&format!("{}: {} leads to {}\n", visible(plan.name.as_str()), visible(&from), visible(&to)))
+}
+
+pub(super) fn uninstall(options: &UninstallOptions, desk: &Desk) -> anyhow::Result<()> {
+    let skills = desk.skills();
+    let is_in_scope = |skill: &&Skill| match options.scope {
+        None => true,
+        Some(Scope::User) => matches!(skill.tier, SkillTier::User | SkillTier::UserShared),
+        Some(Scope::Workspace) => matches!(skill.tier, SkillTier::Workspace | SkillTier::WorkspaceShared),
+    };
+    let mut all = skills.found.iter().chain(skills.overridden.iter().map(|overridden| &overridden.skill));
+    let meant = all.find(|skill| skill.name.is_meant_by(&options.name) && is_in_scope(skill));
+    let skill = meant.ok_or_else(|| unknown(&options.name))?;
+    let gone = run_uninstall(skill, &desk.places()).map_err(failure)?;
+    if options.json {
+        return print_all(&json!({"schema": 1, "name": skill.name.as_str(), "removed": path_json(&gone)}));
+    }
+    print(&format!("{} is gone: {}\n", visible(skill.name.as_str()), visible(&gone.display().to_string())))
+}

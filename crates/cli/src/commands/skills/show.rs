@@ -1,0 +1,32 @@
+//! `longhaul skills show NAME`: a skill, as a model would read it.
+
+use clap::Args;
+use longhaul_skills::load_activation;
+
+use super::list::skill_json;
+use super::{Desk, failure, unknown};
+use crate::commands::sessions::report::print_all;
+use crate::output::{print, visible_text};
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowOptions {
+    /// The skill; capitals do not matter.
+    name: String,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &ShowOptions, desk: &Desk) -> anyhow::Result<()> {
+    let skills = desk.skills();
+    let skill = skills.get(&options.name).ok_or_else(|| unknown(&options.name))?;
+    let activation = load_activation(skill).map_err(failure)?;
+    if options.json {
+        let mut object = skill_json(skill);
+        object["schema"] = 1.into();
+        object["instructions"] = activation.instructions.into();
+        object["resources"] = activation.resources.into();
+        return print_all(&object);
+    }
+    print(&format!("{}\n", visible_text(&activation.render())))
+}

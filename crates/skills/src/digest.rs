@@ -1,0 +1,87 @@
+//! What a past session comes down to: what the user said, which commands ran and how they ended, which files were changed.
+
+use longhaul_conversation::{Ordinal, Timestamp};
+use longhaul_redact::redact;
+
+/// A past session, as its reader sums it up. Whoever reads sessions makes it; nothing a model said is in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SessionDigest {
+    /// The session's id.
+    pub id: String,
+    /// When something was last added to it.
+    pub updated: Option<Timestamp>,
+    /// What happened, in order.
+    pub steps: Vec<Step>,
+}
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The message in which it did.
+    pub mark: Ordinal,
+    /// What.
+    pub deed: Deed,
+}
+
+/// What happened in a session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// The user said this.
+    Said(String),
+    /// A command ran.
+    Ran {
+        /// The command line.
+        command: String,
+        /// What it was for.
+        purpose: Purpose,
+        /// How it ended.
+        ending: Ending,
+        /// The line that tells what went wrong, where there is one.
+        error: Option<String>,
+    },
+    /// A file was changed.
+    Changed(String),
+}
+
+/// What a command was for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It only looked at something.
+    Look,
+    /// It showed whether something is right: tests, a build, a checker.
+    Check,
+    /// Something else.
+    Work,
+}
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It did what it should.
+    Passed,
+    /// It failed.
+    Failed,
+    /// Nothing tells.
+    Unclear,
+}
+
+impl SessionDigest {
+    /// The same without secrets.
+    pub(crate) fn without_secrets(&self) -> Self {
+        let clean = |text: &String| redact(text).text.into_owned();
+        let steps = self.steps.iter().map(|step| {
+            let deed = match &step.deed {
+                Deed::Said(text) => Deed::Said(clean(text)),
+                Deed::Changed(path) => Deed::Changed(clean(path)),
+                Deed::Ran { command, purpose, ending, error } => Deed::Ran {
+                    command: clean(command),
+                    purpose: *purpose,
+                    ending: *ending,
+                    error: error.as_ref().map(clean),
+                },
+            };
+            Step { mark: step.mark, deed }
+        });
+        Self { steps: steps.collect(), ..self.clone() }
+    }
+}

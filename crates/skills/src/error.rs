@@ -1,0 +1,95 @@
+//! What can go wrong with skills, divided by what a caller can do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use longhaul_workspace::WorkspaceError;
+
+use crate::{ManifestError, SkillName};
+
+/// Why something about skills could not be done.
+#[derive(Debug, thiserror::Error)]
+pub enum SkillError {
+    /// The file is no SKILL.md. Its author corrects it.
+    #[error("{} is no skill", path.display())]
+    NoSkill {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        cause: ManifestError,
+    },
+    /// There is nothing to install or link there. The caller names another path.
+    #[error("{} holds no skill: {reason}", path.display())]
+    NothingThere {
+        /// The path.
+        path: PathBuf,
+        /// Why, in words.
+        reason: String,
+    },
+    /// Something in a folder must not be copied. The author takes it out.
+    #[error("{} cannot be installed: {reason}", path.display())]
+    Refused {
+        /// The file.
+        path: PathBuf,
+        /// Why, in words.
+        reason: String,
+    },
+    /// A skill of this name is there already. The caller removes it, or chooses another place.
+    #[error("there is already a skill {name:?} at {}", path.display())]
+    Exists {
+        /// The name.
+        name: String,
+        /// Where it is.
+        path: PathBuf,
+    },
+    /// No skill has this name. The caller looks at the list.
+    #[error("there is no skill {name:?}")]
+    Unknown {
+        /// The name that was given.
+        name: String,
+    },
+    /// The skill came in another way and leaves the same way.
+    #[error("{name} is {tier}, and is not removed on its own")]
+    NotOurs {
+        /// The skill.
+        name: SkillName,
+        /// Where it comes from, in words.
+        tier: &'static str,
+    },
+    /// A patch does not fit what it is to change, or is none. The user dismisses it.
+    #[error("the patch cannot be applied: {reason}")]
+    Patch {
+        /// Why, in words.
+        reason: String,
+    },
+    /// What waits is not what it should be. The user looks at it, or dismisses it.
+    #[error("{name:?} cannot be accepted: {reason}")]
+    NotAcceptable {
+        /// What waits.
+        name: String,
+        /// Why, in words.
+        reason: String,
+    },
+    /// Files could not be read or written.
+    #[error("could not {act} {}", path.display())]
+    Files {
+        /// What was tried.
+        act: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What prevents it.
+        #[source]
+        cause: io::Error,
+    },
+    /// A file of Longhaul's own could not be locked or written.
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+}
+
+impl SkillError {
+    pub(crate) fn files(act: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.into();
+        move |cause| Self::Files { act, path, cause }
+    }
+}

@@ -1,0 +1,198 @@
+//! Tests of the inbox, also of acts that are cut off at any of their steps.
+
+use longhaul_workspace::{Environment, Home, Patience, Projects};
+
+use super::*;
+use crate::mining::trial::session;
+use crate::{mine, write_drafts};
+
+struct Desk {
+    root: tempfile::TempDir,
+    inbox: Inbox,
+}
+
+const AT: i64 = 1_767_323_045_000;
+
+impl Desk {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        let environment =
+            Environment { longhaul_home: Some(root.path().join("home")), ..Environment::default() };
+        let home = Home::resolve(&environment).unwrap();
+        let work = root.path().join("work");
+        fs::create_dir(&work).unwrap();
+        let id = Projects::of(&home).identify(&work, Patience::default()).unwrap().id;
+        let inbox = Inbox::of(&home.project(&id));
+        Self { root, inbox }
+    }
+
+    fn with_draft() -> Self {
+        let desk = Self::new();
+        assert_eq!(desk.add().unwrap(), "release-bump-make-test");
+        desk
+    }
+
+    fn draft() -> Draft {
+        let lines = ["> release it", "$ ./bump.sh --minor", "$ make test"];
+        write_drafts(&mine(&[session("a", &lines), session("b", &lines)]), 2, |_| false).remove(0)
+    }
+
+    fn add(&self) -> Result<String, SkillError> {
+        self.inbox.add(&Self::draft(), Timestamp::from_millis(AT))
+    }
+
+    fn accept(&self) -> Result<Accepted, SkillError> {
+        self.inbox.accept("release-bump-make-test", &self.skills(), Timestamp::from_millis(AT))
+    }
+
+    fn skills(&self) -> PathBuf {
+        self.root.path().join("skills")
+    }
+
+    fn waiting(&self) -> Vec<String> {
+        self.inbox.list().into_iter().map(|waiting| waiting.name).collect()
+    }
+
+    fn installed(&self) -> bool {
+        self.skills().join("release-bump-make-test/SKILL.md").is_file()
+    }
+
+    /// The next act is cut off before its step of this number.
+    fn cut_off(&self, step: Option<u32>) {
+        *self.inbox.fuse.left.lock().unwrap() = step;
+    }
+}
+
+#[test]
+fn a_draft_waits_with_its_evidence() {
+    let desk = Desk::with_draft();
+    let waiting = desk.inbox.get("release-bump-make-test").unwrap();
+    assert_eq!(waiting.at, Some(Timestamp::from_millis(AT)));
+    assert_eq!(
+        waiting.evidence[0]["seen"],
+        json!([{"session": "a", "marks": ["m2", "m3"]}, {"session": "b", "marks": ["m2", "m3"]}])
+    );
+    assert!(desk.inbox.knows(&["make test".to_string()]) && !desk.inbox.knows(&["make other".to_string()]));
+    // Another of the same name does not take its place.
+    assert_eq!(desk.add().unwrap(), "release-bump-make-test-2");
+}
+
+#[test]
+fn a_skill_is_accepted_and_taken_back() {
+    let desk = Desk::with_draft();
+    let accepted = desk.accept().unwrap();
+    assert_eq!(accepted.target, desk.skills().join("release-bump-make-test"));
+    assert!(desk.waiting().is_empty() && desk.installed());
+    fs::write(accepted.target.join("notes.txt"), "mine").unwrap();
+    desk.inbox.undo().unwrap();
+    assert_eq!(desk.waiting(), ["release-bump-make-test"]);
+    let waiting = desk.inbox.get("release-bump-make-test").unwrap();
+    assert!(!desk.installed() && waiting.folder.join("notes.txt").is_file() && waiting.evidence.len() == 1);
+    assert!(desk.inbox.undo().is_err(), "once is enough");
+}
+
+#[test]
+fn a_dismissed_skill_does_not_come_again() {
+    let desk = Desk::with_draft();
+    desk.inbox.dismiss("release-bump-make-test", Timestamp::from_millis(AT)).unwrap();
+    assert!(desk.waiting().is_empty() && desk.inbox.knows(&["make test".to_string()]));
+    assert!(matches!(desk.accept(), Err(SkillError::Unknown { .. })));
+}
+
+#[test]
+fn names_that_lead_elsewhere_are_unknown() {
+    let desk = Desk::with_draft();
+    for name in ["", ".", "..", "../skills/release-bump-make-test", "a/b", "a\\b", "none", ".longhaul-x"] {
+        assert!(matches!(desk.inbox.get(name), Err(SkillError::Unknown { .. })), "{name:?}");
+        assert!(desk.inbox.dismiss(name, Timestamp::from_millis(AT)).is_err());
+    }
+}
+
+#[test]
+fn what_is_there_already_is_not_replaced() {
+    let desk = Desk::with_draft();
+    fs::create_dir_all(desk.skills().join("other")).unwrap();
+    fs::write(
+        desk.skills().join("other/SKILL.md"),
+        "---\nname: Release-Bump-Make-Test\ndescription: d\n---\n",
+    )
+    .unwrap();
+    assert!(matches!(desk.accept(), Err(SkillError::Exists { .. })));
+    assert_eq!(desk.waiting(), ["release-bump-make-test"]);
+}
+
+#[test]
+fn what_is_no_skill_is_not_accepted() {
+    let desk = Desk::with_draft();
+    fs::write(desk.inbox.skills.join("release-bump-make-test/SKILL.md"), "nothing").unwrap();
+    let error = desk.accept().unwrap_err();
+    assert!(matches!(error, SkillError::NotAcceptable { .. }), "{error}");
+    let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
+    let text = format!("---\nname: a\ndescription: b\n---\n{secret}");
+    fs::write(desk.inbox.skills.join("release-bump-make-test/SKILL.md"), text).unwrap();
+    assert!(desk.accept().unwrap_err().to_string().contains("it holds a secret"));
+}
+
+/// Cuts an act off before each of its steps; whatever is there then holds `consistent`, and a second try ends well.
+#[track_caller]
+fn check_cut_off(
+    prepare: impl Fn() -> Desk,
+    act: impl Fn(&Desk) -> Result<(), SkillError>,
+    consistent: impl Fn(&Desk) -> bool,
+    done: impl Fn(&Desk) -> bool,
+) {
+    for step in 0.. {
+        let desk = prepare();
+        desk.cut_off(Some(step));
+        let ended = act(&desk);
+        assert!(consistent(&desk), "cut off before step {step}");
+        desk.cut_off(None);
+        if ended.is_ok() {
+            assert!(step > 0 && done(&desk));
+            return;
+        }
+        // What was begun may be done already, but for what means nothing.
+        let again = act(&desk);
+        assert!(
+            again.is_ok()
+                || matches!(again, Err(SkillError::Unknown { .. } | SkillError::NotAcceptable { .. })),
+            "{again:?}"
+        );
+        assert!(done(&desk), "a second try after step {step}");
+    }
+}
+
+#[test]
+fn cut_off_at_any_step_nothing_is_half_done() {
+    let is_whole = |desk: &Desk| desk.inbox.list().iter().all(|waiting| waiting.manifest.is_ok());
+    check_cut_off(
+        Desk::new,
+        |desk| desk.add().map(drop),
+        is_whole,
+        |desk| desk.waiting() == ["release-bump-make-test"],
+    );
+    // A skill is never lost: it waits, or is installed, or both for a moment.
+    check_cut_off(
+        Desk::with_draft,
+        |desk| desk.accept().map(drop),
+        |desk| is_whole(desk) && (desk.installed() || !desk.waiting().is_empty()),
+        |desk| desk.installed() && desk.waiting().is_empty(),
+    );
+    check_cut_off(
+        Desk::with_draft,
+        |desk| desk.inbox.dismiss("release-bump-make-test", Timestamp::from_millis(AT)),
+        is_whole,
+        |desk| desk.waiting().is_empty(),
+    );
+    let accepted = || {
+        let desk = Desk::with_draft();
+        desk.accept().unwrap();
+        desk
+    };
+    check_cut_off(
+        accepted,
+        |desk| desk.inbox.undo().map(drop),
+        |desk| is_whole(desk) && (desk.installed() || !desk.waiting().is_empty()),
+        |desk| !desk.installed() && desk.waiting() == ["release-bump-make-test"],
+    );
+}

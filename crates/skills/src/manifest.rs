@@ -1,0 +1,202 @@
+//! SKILL.md: the name and description of a skill, and the instructions behind them.
+
+use std::fmt;
+
+use crate::front_matter;
+
+/// The name of a skill. It is never empty, never a path, and has no control characters.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SkillName(String);
+
+/// The most characters that a name has.
+const LONGEST_NAME: usize = 128;
+
+/// Characters that no name has, because some system or shell gives them a meaning.
+const FORBIDDEN: [char; 9] = [':', '\\', '/', '<', '>', '*', '?', '"', '|'];
+
+impl SkillName {
+    /// Makes a name of what is written: characters that no file name should have become dashes.
+    ///
+    /// # Errors
+    /// [`ManifestError::NoName`] where nothing remains that could be one.
+    pub fn parse(written: &str) -> Result<Self, ManifestError> {
+        let dash =
+            |letter: char| if FORBIDDEN.contains(&letter) || letter.is_control() { '-' } else { letter };
+        let name: String = written.trim().chars().map(dash).collect();
+        let name = one_line(&name);
+        let refused = |reason| Err(ManifestError::NoName { written: written.to_string(), reason });
+        match name.as_str() {
+            "" => refused("it is empty"),
+            "." | ".." => refused("it stands for a folder"),
+            name if name.starts_with('.') => refused("it begins with a dot"),
+            name if name.chars().count() > LONGEST_NAME => refused("it has more than 128 characters"),
+            _ => Ok(Self(name)),
+        }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether this is the name that somebody means, who need not care for capitals.
+    pub fn is_meant_by(&self, given: &str) -> bool {
+        self.key() == given.trim().to_lowercase()
+    }
+
+    /// What two names share that are the same but for capitals.
+    pub(crate) fn key(&self) -> String {
+        self.0.to_lowercase()
+    }
+}
+
+impl fmt::Display for SkillName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What a SKILL.md says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// The name of the skill.
+    pub name: SkillName,
+    /// When to use it, on one line.
+    pub description: String,
+    /// The instructions.
+    pub body: String,
+}
+
+/// Why a text is no SKILL.md.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ManifestError {
+    /// It begins with something else.
+    #[error("it has no front matter: its first line is not ---")]
+    NoFrontMatter,
+    /// The front matter has no second line of dashes.
+    #[error("its front matter never ends: there is no second line ---")]
+    Unclosed,
+    /// The front matter is no front matter any more.
+    #[error("its front matter is longer than 64 KiB")]
+    TooLong,
+    /// A key is not there, or has no value.
+    #[error("{key:?} is missing in its front matter")]
+    Missing {
+        /// The key.
+        key: &'static str,
+    },
+    /// The name cannot be one.
+    #[error("{written:?} is no name for a skill: {reason}")]
+    NoName {
+        /// What is written.
+        written: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+}
+
+/// Reads a SKILL.md. Its front matter need not be valid YAML, as long as a name and a description can be made out.
+///
+/// # Errors
+/// [`ManifestError`], which says in a sentence what is missing.
+///
+/// ```
+/// use longhaul_skills::parse_manifest;
+///
+/// let skill = parse_manifest("---\nname: release\ndescription: Use: before a release\n---\n# Steps\n")?;
+/// assert_eq!((skill.name.as_str(), skill.description.as_str()), ("release", "Use: before a release"));
+/// assert_eq!(skill.body, "# Steps");
+/// # Ok::<(), longhaul_skills::ManifestError>(())
+/// ```
+pub fn parse_manifest(text: &str) -> Result<Manifest, ManifestError> {
+    let (front, body) = front_matter::split(text)?;
+    let fields = front_matter::read(front);
+    let missing = |key| ManifestError::Missing { key };
+    let name = fields.name.filter(|name| !name.trim().is_empty()).ok_or(missing("name"))?;
+    let description = fields.description.map(|text| one_line(&text)).filter(|text| !text.is_empty());
+    let (name, description) = (SkillName::parse(&name)?, description.ok_or(missing("description"))?);
+    Ok(Manifest { name, description, body: body.trim().to_string() })
+}
+
+/// Writes a SKILL.md that reads back as it is.
+pub fn render_manifest(manifest: &Manifest) -> String {
+    // A text of JSON is one of YAML, too.
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let Manifest { name, description, body } = manifest;
+    let (name, description) = (quoted(name.as_str()), quoted(&one_line(description)));
+    format!("---\nname: {name}\ndescription: {description}\n---\n\n{}\n", body.trim())
+}
+
+/// The words of a text, on one line.
+pub(crate) fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split(|letter: char| letter.is_whitespace() || letter.is_control()).collect();
+    words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check_name(written: &str, expected: Option<&str>) {
+        assert_eq!(SkillName::parse(written).ok().as_ref().map(SkillName::as_str), expected, "{written:?}");
+    }
+
+    #[test]
+    fn names_are_made_harmless() {
+        check_name("notes", Some("notes"));
+        check_name(" Confidence Check ", Some("Confidence Check"));
+        check_name("a/../b", Some("a-..-b"));
+        check_name(r#"a:b\c<d>e*f?g"h|i"#, Some("a-b-c-d-e-f-g-h-i"));
+        check_name("a\u{1b}[2Jb\n", Some("a-[2Jb"));
+        check_name("返品", Some("返品"));
+        for wrong in ["", "  ", ".", "..", ".hidden", &"x".repeat(129)] {
+            check_name(wrong, None);
+        }
+        check_name("/", Some("-"));
+    }
+
+    #[test]
+    fn capitals_do_not_matter() {
+        let name = SkillName::parse("Release Notes").unwrap();
+        assert!(name.is_meant_by("release notes ") && !name.is_meant_by("release-notes"));
+    }
+
+    #[track_caller]
+    fn check_refused(text: &str, sentence: &str) {
+        assert_eq!(parse_manifest(text).unwrap_err().to_string(), sentence);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        check_refused("# Notes", "it has no front matter: its first line is not ---");
+        check_refused("---\nname: x\n", "its front matter never ends: there is no second line ---");
+        check_refused("---\ndescription: d\n---\n", r#""name" is missing in its front matter"#);
+        check_refused(
+            "---\nname: n\ndescription: ' '\n---\n",
+            r#""description" is missing in its front matter"#,
+        );
+        check_refused(
+            "---\nname: ..\ndescription: d\n---\n",
+            r#"".." is no name for a skill: it stands for a folder"#,
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_panics_and_what_is_read_can_be_written(text in "(---\n|name: ?|description:|[a-z\"'>|\\-:#&*\\[{\n\t é]{0,12}|\n---\n){0,12}") {
+            if let Ok(manifest) = parse_manifest(&text) {
+                prop_assert_eq!(parse_manifest(&render_manifest(&manifest)).expect("it was written"), manifest);
+            }
+        }
+
+        #[test]
+        fn any_words_survive_writing(name in "[^\\pC.][^\\pC]{0,40}", description in "\\PC{0,60}x", body in "\\PC{0,40}") {
+            if let Ok(name) = SkillName::parse(&name) {
+                let manifest = Manifest { name, description: one_line(&description), body: body.trim().to_string() };
+                prop_assert_eq!(parse_manifest(&render_manifest(&manifest)), Ok(manifest));
+            }
+        }
+    }
+}

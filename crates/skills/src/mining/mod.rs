@@ -1,0 +1,166 @@
+//! Finds in past sessions what happens again and again, without a model: procedures, failures with their fixes, corrections, and
+//! files that are changed together. Each finding says where it was seen.
+
+mod corrections;
+mod repairs;
+mod sequences;
+mod together;
+
+use std::collections::BTreeSet;
+
+use longhaul_conversation::Ordinal;
+
+use crate::SessionDigest;
+
+pub use repairs::Remedy;
+
+/// No finding counts that was seen in fewer sessions.
+pub const FEWEST_SESSIONS: usize = 2;
+
+/// Something that happens again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Candidate {
+    /// What.
+    pub finding: Finding,
+    /// Where it was seen, the first time first.
+    pub evidence: Vec<Evidence>,
+    /// How much it promises, to compare candidates by.
+    pub score: u32,
+}
+
+/// What happens again and again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// These commands, one after the other.
+    Procedure {
+        /// The commands.
+        commands: Vec<String>,
+        /// Those among them that show whether all is well, and passed.
+        checks: Vec<String>,
+    },
+    /// This command fails, something is done, and it passes.
+    Repair {
+        /// The command.
+        command: String,
+        /// What went wrong, where somebody said.
+        symptom: Option<String>,
+        /// What helped.
+        remedy: Remedy,
+    },
+    /// The user says the same in several sessions.
+    Correction {
+        /// The newest wording.
+        words: String,
+    },
+    /// Whenever one of these files is changed, so are the others.
+    Together {
+        /// The files.
+        files: Vec<String>,
+    },
+}
+
+/// Where something was seen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Evidence {
+    /// The session.
+    pub session: String,
+    /// The messages, in order.
+    pub marks: Vec<Ordinal>,
+    /// What the user asked for there, as far as that is known.
+    pub asked: Option<String>,
+}
+
+impl Candidate {
+    /// In how many sessions it was seen.
+    pub fn sessions(&self) -> usize {
+        self.evidence.iter().map(|evidence| evidence.session.as_str()).collect::<BTreeSet<_>>().len()
+    }
+
+    /// How often it was seen.
+    pub fn times(&self) -> usize {
+        self.evidence.len()
+    }
+}
+
+impl Finding {
+    /// Its kind, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Procedure { .. } => "procedure",
+            Self::Repair { .. } => "repair",
+            Self::Correction { .. } => "correction",
+            Self::Together { .. } => "together",
+        }
+    }
+
+    /// It in a line.
+    pub fn title(&self) -> String {
+        match self {
+            Self::Procedure { commands, .. } => commands.join(" → "),
+            Self::Repair { command, remedy, .. } => match remedy {
+                Remedy::Command(remedy) => format!("{command} fails; {remedy}; {command} passes"),
+                Remedy::File(path) => format!("{command} fails; {path} is changed; {command} passes"),
+            },
+            Self::Correction { words } => words.clone(),
+            Self::Together { files } => files.join(", "),
+        }
+    }
+}
+
+/// Finds everything, the most promising first. Secrets are taken out before anything is looked at. The same sessions give the
+/// same findings.
+pub fn mine(sessions: &[SessionDigest]) -> Vec<Candidate> {
+    let sessions: Vec<SessionDigest> = sessions.iter().map(SessionDigest::without_secrets).collect();
+    let mut found = sequences::find(&sessions);
+    found.extend(repairs::find(&sessions));
+    found.extend(corrections::find(&sessions));
+    found.extend(together::find(&sessions));
+    found.retain(|candidate| candidate.sessions() >= FEWEST_SESSIONS);
+    found.sort_by(|one, other| {
+        other.score.cmp(&one.score).then_with(|| one.finding.title().cmp(&other.finding.title()))
+    });
+    found
+}
+
+/// How much a finding promises: sessions count more than repetitions in one of them.
+fn score(weight: u32, evidence: &[Evidence]) -> u32 {
+    let sessions: BTreeSet<&str> = evidence.iter().map(|evidence| evidence.session.as_str()).collect();
+    let count = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+    weight
+        .saturating_add(count(sessions.len()).saturating_mul(10))
+        .saturating_add(count(evidence.len() - sessions.len()).min(10))
+}
+
+#[cfg(test)]
+pub(crate) mod trial {
+    //! Sessions in a few words, for tests.
+
+    use longhaul_conversation::Ordinal;
+
+    use crate::{Deed, Ending, Purpose, SessionDigest, Step};
+
+    /// A session of lines: `> words` were said, `$ command` passed, `! command` failed, `~ path` was changed. Test and check
+    /// commands are known by the words test, check and lint.
+    pub(crate) fn session(id: &str, lines: &[&str]) -> SessionDigest {
+        let step = |(number, line): (usize, &&str)| {
+            let (kind, text) = line.split_once(' ').expect("a kind and a text");
+            let ran = |ending, error: Option<&str>| {
+                let is_check = ["test", "check", "lint"].iter().any(|word| text.contains(word));
+                let purpose = if is_check { Purpose::Check } else { Purpose::Work };
+                Deed::Ran { command: text.into(), purpose, ending, error: error.map(str::to_string) }
+            };
+            let deed = match kind {
+                ">" => Deed::Said(text.into()),
+                "$" => ran(Ending::Passed, None),
+                "!" => ran(Ending::Failed, Some("error: it broke")),
+                "~" => Deed::Changed(text.into()),
+                other => panic!("{other:?} is no kind"),
+            };
+            Step { mark: Ordinal(u32::try_from(number).expect("few") + 1), deed }
+        };
+        SessionDigest { id: id.into(), updated: None, steps: lines.iter().enumerate().map(step).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests;

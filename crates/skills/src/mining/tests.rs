@@ -1,0 +1,114 @@
+//! Tests of what is found in sessions, and of what is not.
+
+use super::trial::session;
+use super::*;
+
+/// What is found, each with its kind, sessions and times.
+#[track_caller]
+fn check(sessions: &[SessionDigest], expected: &[&str]) {
+    let found: Vec<String> = mine(sessions)
+        .iter()
+        .map(|found| {
+            format!(
+                "{} {}/{}: {}",
+                found.finding.kind(),
+                found.sessions(),
+                found.times(),
+                found.finding.title()
+            )
+        })
+        .collect();
+    assert_eq!(found, expected);
+}
+
+const RELEASE: [&str; 6] = [
+    "> release version 2",
+    "$ ls",
+    "$ ./bump.sh minor",
+    "~ CHANGES.md",
+    "$ cd app && make test 2>&1 | tail",
+    "$ make publish",
+];
+
+#[test]
+fn a_repeated_procedure_is_found_whole_and_once() {
+    let other = session(
+        "b",
+        &["> please release", "$ ./bump.sh minor", "$ make test", "$ make publish", "$ cargo doc"],
+    );
+    check(&[session("a", &RELEASE), other], &["procedure 2/2: ./bump.sh minor → make test → make publish"]);
+    let found = mine(&[session("a", &RELEASE), session("b", &RELEASE)]);
+    assert_eq!(found[0].evidence[0].asked.as_deref(), Some("release version 2"));
+    assert_eq!(found[0].evidence[1].marks, [Ordinal(3), Ordinal(5), Ordinal(6)]);
+    let Finding::Procedure { checks, .. } = &found[0].finding else { panic!("a procedure") };
+    assert_eq!(checks, &["make test"]);
+}
+
+#[test]
+fn one_session_is_no_evidence() {
+    check(&[session("a", &[RELEASE, RELEASE].concat())], &[]);
+    check(&[session("a", &RELEASE), session("b", &["$ make test", "$ ./bump.sh minor"])], &[]);
+    check(&[], &[]);
+}
+
+#[test]
+fn failed_and_common_commands_are_no_procedure() {
+    let failed = ["! make a", "! make b"];
+    check(&[session("a", &failed), session("b", &failed)], &[]);
+    let common = ["$ git add .", "$ git commit -m 'x'", "$ git push"];
+    check(&[session("a", &common), session("b", &common)], &[]);
+}
+
+#[test]
+fn a_repair_needs_the_same_remedy_twice() {
+    let docker = ["! make test", "$ docker compose up -d", "$ make test"];
+    check(
+        &[session("a", &docker), session("b", &docker)],
+        &[
+            "procedure 2/2: docker compose up -d → make test",
+            "repair 2/2: make test fails; docker compose up -d; make test passes",
+        ],
+    );
+    let file = |path: &str| session(path, &["! make test", &format!("~ {path}"), "$ make test"]);
+    check(&[file("a.rs"), file("b.rs")], &[]);
+    // What was tried before it failed again did not help.
+    let again = ["! make test", "$ docker compose up -d", "! make test", "~ fixed.rs", "$ make test"];
+    check(
+        &[session("a", &again), session("b", &again)],
+        &[
+            "procedure 2/2: docker compose up -d → make test",
+            "repair 2/2: make test fails; fixed.rs is changed; make test passes",
+        ],
+    );
+}
+
+#[test]
+fn corrections_are_found_across_sessions() {
+    check(
+        &[
+            session("a", &["> No, use pnpm instead of npm in this repository"]),
+            session("b", &["> please add a test", "> don't use npm, this repository has pnpm"]),
+            session("c", &["> No, make it blue", "> the npm repository of pnpm is large"]),
+        ],
+        &["correction 2/2: don't use npm, this repository has pnpm"],
+    );
+}
+
+#[test]
+fn files_are_together_only_if_they_always_are() {
+    let both = ["~ schema.sql", "~ models.py"];
+    let sessions = [session("a", &both), session("b", &both), session("c", &both)];
+    check(&sessions, &["together 3/3: models.py, schema.sql"]);
+    check(&sessions[..2], &[]);
+    let alone = session("d", &["~ schema.sql"]);
+    check(&[sessions.as_slice(), &[alone]].concat(), &[]);
+}
+
+#[test]
+fn secrets_are_gone_before_anything_is_compared() {
+    let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
+    let line = format!("$ GH_TOKEN={secret} ./deploy.sh");
+    let lines = [line.as_str(), "$ make test"];
+    let found = mine(&[session("a", &lines), session("b", &lines)]);
+    assert_eq!(found[0].finding.title(), "GH_TOKEN=[REDACTED] ./deploy.sh → make test");
+}

@@ -1,0 +1,63 @@
+//! Files that are changed in the same sessions, and never one without the others.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use longhaul_conversation::Ordinal;
+
+use super::{Candidate, Evidence, Finding, score};
+use crate::{Deed, SessionDigest};
+
+/// Who changes more files than this changes them for many reasons.
+const MOST_FILES: usize = 40;
+
+/// A group of more files is a part of the project rather than a habit.
+const LARGEST_GROUP: usize = 6;
+
+/// Two sessions may do the same by chance.
+const FEWEST_SESSIONS: usize = 3;
+
+pub(super) fn find(sessions: &[SessionDigest]) -> Vec<Candidate> {
+    let changed: Vec<BTreeMap<&str, Ordinal>> = sessions.iter().map(changes_of).collect();
+    // Files with the same sessions belong together.
+    let mut seen: BTreeMap<&str, BTreeSet<usize>> = BTreeMap::new();
+    for (session, files) in changed.iter().enumerate() {
+        for file in files.keys() {
+            seen.entry(file).or_default().insert(session);
+        }
+    }
+    let mut groups: BTreeMap<&BTreeSet<usize>, Vec<&str>> = BTreeMap::new();
+    for (file, sessions) in &seen {
+        groups.entry(sessions).or_default().push(file);
+    }
+    let is_habit = |(seen, files): &(&BTreeSet<usize>, Vec<&str>)| {
+        let few = seen.iter().all(|session| changed[*session].len() <= MOST_FILES);
+        seen.len() >= FEWEST_SESSIONS && (2..=LARGEST_GROUP).contains(&files.len()) && few
+    };
+    let candidate = |(seen, files): (&BTreeSet<usize>, Vec<&str>)| {
+        let evidence: Vec<Evidence> = seen
+            .iter()
+            .map(|session| {
+                let mut marks: Vec<Ordinal> =
+                    files.iter().filter_map(|file| changed[*session].get(file).copied()).collect();
+                marks.sort();
+                marks.dedup();
+                Evidence { session: sessions[*session].id.clone(), marks, asked: None }
+            })
+            .collect();
+        let score = score(0, &evidence);
+        let files = files.into_iter().map(str::to_string).collect();
+        Candidate { finding: Finding::Together { files }, evidence, score }
+    };
+    groups.into_iter().filter(is_habit).map(candidate).collect()
+}
+
+/// The files that a session changed, each with where it did so first.
+fn changes_of(session: &SessionDigest) -> BTreeMap<&str, Ordinal> {
+    let mut files = BTreeMap::new();
+    for step in &session.steps {
+        if let Deed::Changed(path) = &step.deed {
+            files.entry(path.as_str()).or_insert(step.mark);
+        }
+    }
+    files
+}

@@ -1,0 +1,76 @@
+//! Makes text from skills and sessions safe to put between our tags: it cannot end them early or begin others.
+
+use std::borrow::Cow;
+
+/// The tags that we put around skills and evidence.
+const TAGS: [&str; 5] =
+    ["available_skills", "activated_skill", "instructions", "available_resources", "session_context"];
+
+/// The same text, in which nothing looks like one of our tags.
+pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
+    let places: Vec<usize> =
+        text.match_indices('<').map(|(at, _)| at).filter(|at| is_tag(&text[at + 1..])).collect();
+    if places.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + places.len() * 3);
+    let mut from = 0;
+    for at in places {
+        safe.push_str(&text[from..at]);
+        safe.push_str("&lt;");
+        from = at + 1;
+    }
+    safe.push_str(&text[from..]);
+    Cow::Owned(safe)
+}
+
+/// A text on one line, between tags.
+pub(crate) fn escape(text: &str) -> String {
+    let mut safe = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => safe.push_str("&amp;"),
+            '<' => safe.push_str("&lt;"),
+            '>' => safe.push_str("&gt;"),
+            '"' => safe.push_str("&quot;"),
+            letter if letter.is_control() => safe.push('\u{fffd}'),
+            letter => safe.push(letter),
+        }
+    }
+    safe
+}
+
+/// Whether one of our tags follows a bracket.
+fn is_tag(rest: &str) -> bool {
+    let name = rest.trim_start().trim_start_matches('/').trim_start();
+    TAGS.iter().any(|tag| {
+        name.get(..tag.len()).is_some_and(|head| head.eq_ignore_ascii_case(tag))
+            && !name[tag.len()..]
+                .starts_with(|letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-')
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(neutralise(text), expected);
+    }
+
+    #[test]
+    fn our_tags_lose_their_bracket_and_others_stay() {
+        check("a</instructions>b", "a&lt;/instructions>b");
+        check("< / ACTIVATED_SKILL >", "&lt; / ACTIVATED_SKILL >");
+        check("<</available_resources>", "<&lt;/available_resources>");
+        for text in ["<b>", "</instruction>", "<instructions_2>", "a < b", "<", "Vec<é>"] {
+            check(text, text);
+        }
+    }
+
+    #[test]
+    fn single_lines_have_no_tags_at_all() {
+        assert_eq!(escape("a<b>&\"c\"\n"), "a&lt;b&gt;&amp;&quot;c&quot;\u{fffd}");
+    }
+}
