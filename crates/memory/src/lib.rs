@@ -28,6 +28,7 @@ mod budget;
 mod diff;
 mod discover;
 mod duplicates;
+mod entries;
 mod error;
 mod estimate;
 mod event;
