@@ -104,7 +104,8 @@ impl<'s> Desk<'s> {
     }
 
     /// The agent for a session.
-    fn agent(&mut self, opened: open::Opened, memory: SessionMemory) -> Opened {
+    fn agent(&mut self, opened: open::Opened, mut memory: SessionMemory) -> Opened {
+        memory.keep_private_in(opened.project.home.memory());
         let place = open::surroundings(&opened.project, &self.equipment.folders, self.settings);
         let settings = compose::agent_settings(
             &self.options.work,
