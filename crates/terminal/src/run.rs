@@ -147,7 +147,7 @@ impl<'a> Loop<'a> {
     }
 
     async fn run(mut self, mut messages: UnboundedReceiver<Message>) -> io::Result<Ended> {
-        let mut signals = Signals::new()?;
+        let mut signals = Signals::with_interrupts()?;
         while self.is_over.is_none() {
             let wait = self.wait();
             tokio::select! {
