@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use crate::command::{Command, Message, Notice};
 use crate::driver::{Driver, Place};
 use crate::history::{History, HistoryFile};
-use crate::screen::{RawMode, Screen, restore_on_panic};
+use crate::screen::{RawMode, Screen, restore_on_panic, unless_panicking};
 use crate::services::{Ended, Opened, Options, Services, Surface, Voice};
 use crate::signals::Signals;
 use crate::state::{Size, State};
@@ -39,6 +39,9 @@ pub fn run<S: Services>(
     let (commands, orders) = mpsc::unbounded_channel();
     let (reports, messages) = mpsc::unbounded_channel();
     let place = Place { folder: options.folder.clone(), name: options.folder_name.clone() };
+    if options.surface == Surface::Screen {
+        restore_on_panic();
+    }
     std::thread::scope(|scope| {
         let driver = scope.spawn(move || drive(start, orders, reports, place));
         let shown = runtime().and_then(|runtime| {
@@ -119,7 +122,6 @@ struct Loop<'a> {
 
 impl<'a> Loop<'a> {
     fn enter(options: &'a Options, commands: UnboundedSender<Command>) -> io::Result<Self> {
-        restore_on_panic();
         let raw = RawMode::enter()?;
         let (mut state, history) = first_state(options);
         state.size = size()?;
@@ -147,7 +149,7 @@ impl<'a> Loop<'a> {
     }
 
     async fn run(mut self, mut messages: UnboundedReceiver<Message>) -> io::Result<Ended> {
-        let mut signals = Signals::new()?;
+        let mut signals = Signals::with_interrupts()?;
         while self.is_over.is_none() {
             let wait = self.wait();
             tokio::select! {
@@ -254,7 +256,7 @@ impl<'a> Loop<'a> {
         self.take(Input::Frame)?;
         let frame = view::frame(&self.state);
         let printed = std::mem::take(&mut self.printed);
-        self.screen.draw(&printed, &frame)?;
+        unless_panicking(|| self.screen.draw(&printed, &frame))?;
         self.drawn = Instant::now();
         self.is_dirty = false;
         Ok(())
@@ -297,15 +299,13 @@ impl<'a> Loop<'a> {
 
     /// Prints what waits and leaves the terminal as it was.
     fn close(&mut self) -> io::Result<()> {
-        self.screen.clear_block()?;
-        let mut text = String::new();
-        for line in self.printed.drain(..) {
-            text.push_str(&line.render(self.options.is_coloured));
-            text.push_str("\r\n");
-        }
-        let mut out = io::stdout();
-        out.write_all(text.as_bytes())?;
-        out.flush()?;
+        let lines = self.printed.drain(..).map(|line| line.render(self.options.is_coloured) + "\r\n");
+        let text: String = lines.collect();
+        unless_panicking(|| {
+            self.screen.clear_block()?;
+            io::stdout().write_all(text.as_bytes())?;
+            io::stdout().flush()
+        })?;
         self.keys = None;
         self.raw = None;
         Ok(())

@@ -4,6 +4,7 @@
 //! and only the rows that differ are written.
 
 use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::terminal;
 
@@ -176,18 +177,31 @@ pub(crate) fn restore() {
     terminal::disable_raw_mode().ok();
 }
 
-/// From now on, a panic gives the terminal back before it is told.
+/// Whether a panic was told, which nothing may be drawn over.
+static IS_PANICKING: AtomicBool = AtomicBool::new(false);
+
+/// From now on, a panic of any thread gives the terminal back before it is told.
 pub(crate) fn restore_on_panic() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
-            restore();
-            // What is told stands below whatever was drawn.
-            io::stdout().write_all(b"\r\n").ok();
+            {
+                // Whoever draws just now is done first, and nobody draws afterwards.
+                let mut out = io::stdout().lock();
+                IS_PANICKING.store(true, Ordering::SeqCst);
+                restore();
+                out.write_all(format!("\r\n{CLEAR_BELOW}").as_bytes()).and_then(|()| out.flush()).ok();
+            }
             usual(panic);
         }));
     });
+}
+
+/// Draws something, unless a panic was told.
+pub(crate) fn unless_panicking(draw: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    let _alone = io::stdout().lock();
+    if IS_PANICKING.load(Ordering::SeqCst) { Ok(()) } else { draw() }
 }
 
 #[cfg(test)]

@@ -8,21 +8,37 @@ pub(crate) struct Signals {
     terminate: tokio::signal::unix::Signal,
     #[cfg(unix)]
     hang_up: tokio::signal::unix::Signal,
+    #[cfg(unix)]
+    interrupt: Option<tokio::signal::unix::Signal>,
 }
 
 #[cfg(unix)]
 impl Signals {
     pub(crate) fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
-        Ok(Self { terminate: signal(SignalKind::terminate())?, hang_up: signal(SignalKind::hangup())? })
+        let (terminate, hang_up) = (signal(SignalKind::terminate())?, signal(SignalKind::hangup())?);
+        Ok(Self { terminate, hang_up, interrupt: None })
+    }
+
+    /// The same where Ctrl-C is a key like any other, so that an interrupt comes from somebody else.
+    pub(crate) fn with_interrupts() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: Some(signal(SignalKind::interrupt())?), ..Self::new()? })
     }
 
     /// The number of the next one.
     pub(crate) async fn next(&mut self) -> i32 {
         use tokio::signal::unix::SignalKind;
+        let interrupted = async {
+            match &mut self.interrupt {
+                Some(interrupt) => interrupt.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.terminate.recv() => SignalKind::terminate().as_raw_value(),
             _ = self.hang_up.recv() => SignalKind::hangup().as_raw_value(),
+            _ = interrupted => SignalKind::interrupt().as_raw_value(),
         }
     }
 }
@@ -31,6 +47,10 @@ impl Signals {
 impl Signals {
     pub(crate) fn new() -> io::Result<Self> {
         Ok(Self {})
+    }
+
+    pub(crate) fn with_interrupts() -> io::Result<Self> {
+        Self::new()
     }
 
     pub(crate) async fn next(&mut self) -> i32 {

@@ -45,12 +45,19 @@ pub(crate) struct State {
     pub(crate) last_answer: String,
     /// When Ctrl-C was pressed with nothing to cancel.
     pub(crate) leaving: Option<Duration>,
+    /// When a key was pressed last.
+    pub(crate) pressed: Duration,
     pub(crate) shows_thoughts: bool,
     /// Calls whose change was shown when the user was asked.
     pub(crate) previewed: HashSet<CallId>,
     /// Whether the last printed line is empty.
     pub(crate) is_apart: bool,
 }
+
+/// Whoever has pressed a key in this time is typing.
+const TYPING: Duration = Duration::from_millis(1_500);
+/// After this time, whoever was typing has seen the question.
+const PAUSE: Duration = Duration::from_millis(1_000);
 
 /// How large the terminal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,6 +160,8 @@ pub(crate) enum Dialog {
 pub(crate) struct Approving {
     pub(crate) id: AskId,
     pub(crate) request: ApprovalRequest,
+    /// Keys before this are still meant for what was being typed.
+    pub(crate) armed: Duration,
     pub(crate) selected: usize,
     pub(crate) stage: ApprovalStage,
     pub(crate) field: Editor,
@@ -246,6 +255,12 @@ impl State {
             Some(work) if work.what == what || work.is_cancelled => {}
             work => *work = Some(Work { what, since: now, is_cancelled: false }),
         }
+    }
+
+    /// When a question that comes up now may take keys: who is typing a message has not answered it.
+    pub(crate) fn armed(&self) -> Duration {
+        let is_typing = !self.editor.is_empty() && self.now.saturating_sub(self.pressed) < TYPING;
+        if is_typing { self.now + PAUSE } else { self.now }
     }
 
     /// The lines of a block, apart from what was printed before.

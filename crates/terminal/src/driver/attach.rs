@@ -6,7 +6,7 @@ use longhaul_tools::{Answer, Call, Outcome, Preview, Tool};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Attending, Driver, Message};
+use super::{Driver, Message};
 use crate::command::Notice;
 use crate::services::Services;
 
@@ -62,13 +62,7 @@ impl<S: Services> Driver<S> {
             messages.send(Message::Happened(event)).ok();
         };
         let cancel = CancellationToken::new();
-        let attending = Attending {
-            commands: &mut self.commands,
-            later: &mut self.later,
-            desk: &self.desk,
-            is_leaving: &mut self.is_leaving,
-        };
-        let answer = attending.until_done(run(tool, &args, &progress, &cancel), &cancel).await;
+        let answer = self.ears.until_done(run(tool, &args, &progress, &cancel), &cancel, &self.desk).await;
         let output = answer.outcome.text().to_string();
         let note =
             format!("<user_command>\nThe user ran this themselves: {line}\n\n{output}\n</user_command>");

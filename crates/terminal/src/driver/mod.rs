@@ -2,12 +2,12 @@
 
 mod asking;
 mod attach;
+mod ears;
 mod pages;
 mod standing;
 #[cfg(test)]
 mod tests;
 
-use std::collections::VecDeque;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
@@ -22,6 +22,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
 use self::asking::Desk;
+use self::ears::Ears;
 use crate::command::{Command, Message, Notice, Said as Words, Topic, TurnChoice};
 use crate::services::{Opened, Services};
 
@@ -34,17 +35,14 @@ const LAST_WORDS: usize = 4;
 pub(crate) struct Driver<S> {
     services: S,
     agent: Agent,
-    commands: UnboundedReceiver<Command>,
+    ears: Ears,
     messages: UnboundedSender<Message>,
-    /// What came while something else was being done.
-    later: VecDeque<Command>,
     desk: Desk,
     /// What was spent, in dollars, where prices are known.
     spent: Mutex<Option<f64>>,
     /// What the model reads with the next message.
     notes: Vec<Part>,
     place: Place,
-    is_leaving: bool,
 }
 
 /// Where it all takes place.
@@ -68,14 +66,12 @@ impl<S: Services> Driver<S> {
         let driver = Self {
             services,
             agent,
-            commands,
+            ears: Ears::new(commands),
             messages,
-            later: VecDeque::new(),
             desk,
             spent: Mutex::default(),
             notes: Vec::new(),
             place,
-            is_leaving: false,
         };
         notices.into_iter().for_each(|notice| driver.tell(Message::Notice(notice)));
         driver.introduce(None);
@@ -91,21 +87,9 @@ impl<S: Services> Driver<S> {
         self.begin_session(source).await;
         self.stand();
         self.tell(Message::Done);
-        while !self.is_leaving {
-            let command = match self.later.pop_front() {
-                Some(command) => Some(command),
-                None => self.commands.recv().await,
-            };
-            let Some(command) = command else { break };
-            if matches!(command, Command::Cancel | Command::Answer(..)) {
-                continue;
-            }
-            let is_leaving = command == Command::Leave;
+        while let Some(command) = self.ears.next().await {
             if let Err(notice) = self.carry_out(command).await {
                 self.tell(Message::Notice(notice));
-            }
-            if is_leaving {
-                break;
             }
             self.stand();
             self.tell(Message::Done);
@@ -158,13 +142,7 @@ impl<S: Services> Driver<S> {
             let hear = listener(&self.messages, &self.services, &self.spent);
             let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
             let turn = self.agent.run_turn_with(parts, &host, &cancel);
-            let attending = Attending {
-                commands: &mut self.commands,
-                later: &mut self.later,
-                desk: &self.desk,
-                is_leaving: &mut self.is_leaving,
-            };
-            attending.until_done(turn, &cancel).await
+            self.ears.until_done(turn, &cancel, &self.desk).await
         };
         match end.map_err(|AgentError::Session(error)| failure(&error))? {
             TurnEnd::Overflow(_) => {
@@ -190,13 +168,7 @@ impl<S: Services> Driver<S> {
         let hear = listener(&self.messages, &self.services, &self.spent);
         let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
         let work = self.agent.compact(focus, &host, &cancel);
-        let attending = Attending {
-            commands: &mut self.commands,
-            later: &mut self.later,
-            desk: &self.desk,
-            is_leaving: &mut self.is_leaving,
-        };
-        let outcome = attending.until_done(work, &cancel).await;
+        let outcome = self.ears.until_done(work, &cancel, &self.desk).await;
         let outcome = outcome.map_err(|AgentError::Session(error)| failure(&error))?;
         self.tell(Message::Compacted(Box::new(outcome)));
         if self.agent.conversation().state().is_broken(&self.agent.settings().compaction) {
@@ -458,47 +430,6 @@ fn listener<'a, S: Services>(
             let mut spent = spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             *spent = Some(spent.unwrap_or_default() + cost);
             tell(messages, Message::Cost(*spent));
-        }
-    }
-}
-
-/// Listens while something is being done.
-struct Attending<'a> {
-    commands: &'a mut UnboundedReceiver<Command>,
-    later: &'a mut VecDeque<Command>,
-    desk: &'a Desk,
-    is_leaving: &'a mut bool,
-}
-
-impl Attending<'_> {
-    /// Waits for some work, hands on answers, and stops it when the user has enough.
-    async fn until_done<T>(self, work: impl Future<Output = T>, cancel: &CancellationToken) -> T {
-        let mut work = std::pin::pin!(work);
-        let mut is_open = true;
-        loop {
-            let command = tokio::select! {
-                biased;
-                done = &mut work => return done,
-                command = self.commands.recv(), if is_open => command,
-            };
-            match command {
-                Some(Command::Answer(id, reply)) => self.desk.answer(id, reply),
-                Some(Command::Cancel) => {
-                    cancel.cancel();
-                    self.desk.close();
-                }
-                Some(Command::Leave) => {
-                    *self.is_leaving = true;
-                    cancel.cancel();
-                    self.desk.close();
-                }
-                Some(other) => self.later.push_back(other),
-                None => {
-                    (is_open, *self.is_leaving) = (false, true);
-                    cancel.cancel();
-                    self.desk.close();
-                }
-            }
         }
     }
 }

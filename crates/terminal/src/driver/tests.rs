@@ -1,1 +1,372 @@
+//! The agent under command, with a model that follows a script.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use longhaul_agent::{
+    Agent, Approval, Host, ModelProfile, PromptOptions, Settings, Surroundings, TurnEnd, render_prompt,
+};
+use longhaul_conversation::{
+    Part, ResponseEvent, ScriptedModel, ScriptedReply, Timestamp, TokenCount, ToolCall, Usage,
+};
+use longhaul_engine::Folder;
+use longhaul_session::{Log, NewSession, SessionKind};
+use longhaul_tools::{Answer, BoxFuture, Call, Preview, Tool};
+use serde_json::{Value, json};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::{Driver, Place};
+use crate::command::{Command, Level, Message, Notice, Reply, SessionChoice, Standing, Topic};
+use crate::page::Page;
+use crate::services::{Opened, Services};
+
+/// A tool that changes something, so that it is asked for.
+struct Paint;
+
+impl Tool for Paint {
+    fn declaration(&self) -> longhaul_conversation::ToolDeclaration {
+        longhaul_conversation::ToolDeclaration {
+            name: "paint".into(),
+            description: "Paints.".into(),
+            parameters: json!({"type": "object", "properties": {"colour": {"type": "string"}}}),
+        }
+    }
+
+    fn preview(&self, args: &Value) -> Result<Preview, String> {
+        Ok(Preview::Other(format!("paint it {}", args["colour"])))
+    }
+
+    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+        Box::pin(async move { Answer::succeeded(format!("it is {}", call.args["colour"])) })
+    }
+}
+
+struct Trial {
+    model: Arc<ScriptedModel>,
+    files: Folder,
+    tools: Vec<Box<dyn Tool>>,
+    chats: tempfile::TempDir,
+    window: TokenCount,
+}
+
+fn now() -> Timestamp {
+    Timestamp::from_millis(1_767_323_045_000)
+}
+
+fn new_id() -> String {
+    static NUMBERS: AtomicU32 = AtomicU32::new(1);
+    format!("id-{}", NUMBERS.fetch_add(1, Ordering::Relaxed))
+}
+
+impl Trial {
+    fn agent(&self) -> Agent {
+        let new = NewSession {
+            id: new_id(),
+            project_hash: "abc".into(),
+            kind: SessionKind::Main,
+            directories: Vec::new(),
+            at: now(),
+        };
+        let model = ModelProfile {
+            name: "some-model".into(),
+            recorded_as: "some-model".into(),
+            window: self.window,
+            output_reserve: None,
+        };
+        let surroundings = Surroundings {
+            at: now(),
+            system: "linux".into(),
+            directory: "/app".into(),
+            workspace: Vec::new(),
+            tree: None,
+        };
+        let system = render_prompt(&PromptOptions::default());
+        let mut settings = Settings { system, ..Settings::new(model, surroundings) };
+        settings.permissions.situation.is_interactive = true;
+        Agent::on(Log::create(self.chats.path(), &new).expect("a log"), settings)
+    }
+}
+
+impl Services for Trial {
+    fn host(&self) -> Host<'_> {
+        Host { tools: &self.tools, ..Host::new(self.model.as_ref(), &self.files, &now, &new_id) }
+    }
+
+    fn model(&self) -> String {
+        "some-model".into()
+    }
+
+    fn models(&self) -> Vec<String> {
+        vec!["other-model".into()]
+    }
+
+    fn switch_model(&mut self, _: &mut Agent, name: &str) -> Result<Vec<Notice>, Notice> {
+        Err(Notice::error(format!("nobody knows {name}")))
+    }
+
+    fn cost(&self, usage: &Usage) -> Option<f64> {
+        usage.input.map(|input| input.0 as f64 / 1_000.0)
+    }
+
+    fn sessions(&self) -> Result<Vec<SessionChoice>, Notice> {
+        Ok(Vec::new())
+    }
+
+    fn open(&mut self, _: &str) -> Result<Opened, Notice> {
+        Ok(Opened { agent: self.agent(), notices: vec![Notice::info("opened")] })
+    }
+
+    fn export(&self, _: &Agent, to: Option<&str>) -> Result<String, Notice> {
+        Ok(format!("written to {}", to.unwrap_or("a file")))
+    }
+
+    fn add_memory(&mut self, fact: &str) -> Result<String, Notice> {
+        Ok(format!("remembered {fact}"))
+    }
+
+    fn trust(&self) -> Page {
+        Page::new("trusted")
+    }
+
+    fn end<'a>(&'a self, _: &'a Agent) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// Somebody who gives commands and hears what follows.
+struct Commander {
+    commands: UnboundedSender<Command>,
+    messages: UnboundedReceiver<Message>,
+}
+
+impl Commander {
+    /// Gives a command and hears everything until it is done; `answer` may say something meanwhile.
+    async fn order(
+        &mut self,
+        command: Command,
+        answer: impl Fn(&Message) -> Option<Command>,
+    ) -> Vec<Message> {
+        self.commands.send(command).expect("somebody is there");
+        let mut heard = Vec::new();
+        while let Some(message) = self.messages.recv().await {
+            if let Some(command) = answer(&message) {
+                self.commands.send(command).expect("somebody is there");
+            }
+            let is_done = matches!(message, Message::Done | Message::Left);
+            heard.push(message);
+            if is_done {
+                break;
+            }
+        }
+        heard
+    }
+
+    async fn quietly(&mut self, command: Command) -> Vec<Message> {
+        self.order(command, |_| None).await
+    }
+}
+
+/// Lets somebody give commands to an agent whose model answers like this.
+fn command(
+    window: u64,
+    replies: impl IntoIterator<Item = ScriptedReply>,
+    orders: impl AsyncFnOnce(&mut Commander, &ScriptedModel),
+) {
+    let model = Arc::new(ScriptedModel::new(replies));
+    let chats = tempfile::tempdir().expect("a folder");
+    let files = Folder::new(chats.path().join("files"));
+    let trial = Trial {
+        model: Arc::clone(&model),
+        files,
+        tools: vec![Box::new(Paint)],
+        chats,
+        window: TokenCount(window),
+    };
+    let agent = trial.agent();
+    let (commands, receiver) = unbounded_channel();
+    let (sender, messages) = unbounded_channel();
+    let place = Place { folder: "/".into(), name: "app".into() };
+    let opened = Opened { agent, notices: Vec::new() };
+    let driver = Driver::new(trial, opened, receiver, sender, place);
+    let mut commander = Commander { commands, messages };
+    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    runtime.block_on(async {
+        let work = async {
+            while !matches!(commander.messages.recv().await, Some(Message::Done)) {}
+            orders(&mut commander, &model).await;
+            commander.quietly(Command::Leave).await;
+        };
+        tokio::join!(driver.run(), work);
+    });
+}
+
+fn standing(heard: &[Message]) -> &Standing {
+    let mut found = heard.iter().rev().filter_map(|message| match message {
+        Message::Standing(standing) => Some(standing.as_ref()),
+        _ => None,
+    });
+    found.next().expect("how things stand")
+}
+
+fn notices(heard: &[Message]) -> Vec<(Level, &str)> {
+    let notices = heard.iter().filter_map(|message| match message {
+        Message::Notice(notice) => Some((notice.level, notice.text.as_str())),
+        _ => None,
+    });
+    notices.collect()
+}
+
+fn page(heard: &[Message]) -> String {
+    let page = heard.iter().find_map(|message| match message {
+        Message::Page(page) => Some(page),
+        _ => None,
+    });
+    let lines = page.expect("a page").lines(100);
+    lines.iter().map(|line| line.text() + "\n").collect()
+}
+
+fn end(heard: &[Message]) -> Option<&TurnEnd> {
+    heard.iter().find_map(|message| match message {
+        Message::Happened(longhaul_agent::Event::Ended(end)) => Some(end),
+        _ => None,
+    })
+}
+
+#[test]
+fn a_turn_is_told_and_counted() {
+    let usage = Usage { input: Some(TokenCount(500)), output: Some(TokenCount(5)), ..Usage::default() };
+    let reply = ScriptedReply::events([
+        ResponseEvent::TextDelta("Good day.".into()),
+        ResponseEvent::Usage(usage),
+        ResponseEvent::Finished(longhaul_conversation::FinishReason::Stop),
+    ]);
+    command(32_000, [reply], async |desk, _| {
+        let heard = desk.quietly(Command::Submit("Never push to main. Hello.".into())).await;
+        assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
+        let standing = standing(&heard);
+        assert_eq!((standing.pins, standing.cost), (1, Some(0.5)));
+        assert!(standing.meter.is_counted && standing.meter.used >= TokenCount(500));
+        let parts: u64 = standing.meter.parts.iter().map(|(_, tokens)| tokens.0).sum();
+        assert!(parts.abs_diff(standing.meter.used.0) <= 5, "{:?}", standing.meter);
+    });
+}
+
+#[test]
+fn calls_wait_for_the_users_word() {
+    let call = || {
+        ScriptedReply::events([
+            ResponseEvent::Part(Part::call(ToolCall::new("c1", "paint").with_args(json!({"colour": "red"})))),
+            ResponseEvent::Finished(longhaul_conversation::FinishReason::ToolCalls),
+        ])
+    };
+    let replies = [call(), ScriptedReply::text("Done."), call()];
+    command(32_000, replies, async |desk, model| {
+        let heard = desk
+            .order(Command::Submit("Paint.".into()), |message| match message {
+                Message::Asked(id, _) => {
+                    let edited = Approval::Edited(json!({"colour": "blue"}));
+                    Some(Command::Answer(*id, Reply::Approval(edited)))
+                }
+                _ => None,
+            })
+            .await;
+        assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
+        let last =
+            model.requests().last().map(|request| format!("{:?}", request.messages)).unwrap_or_default();
+        assert!(last.contains("blue"), "{last}");
+        // Who has enough is not asked any more.
+        let heard = desk
+            .order(Command::Submit("Again.".into()), |message| {
+                matches!(message, Message::Asked(..)).then_some(Command::Cancel)
+            })
+            .await;
+        assert_eq!(end(&heard), Some(&TurnEnd::Cancelled));
+    });
+}
+
+#[test]
+fn what_does_not_fit_is_given_back() {
+    command(6_000, [ScriptedReply::text("Short.")], async |desk, model| {
+        let long = "far too many words ".repeat(4_000);
+        let heard = desk.quietly(Command::Submit(long.clone())).await;
+        assert!(matches!(end(&heard), Some(TurnEnd::Overflow(_))), "{:?}", end(&heard));
+        assert!(heard.iter().any(|message| matches!(message, Message::Restore(text) if *text == long)));
+        assert!(standing(&heard).meter.used < TokenCount(6_000));
+        let heard = desk.quietly(Command::Submit("Then shorter.".into())).await;
+        assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
+        assert!(!format!("{:?}", model.requests()).contains("far too many"));
+    });
+}
+
+#[test]
+fn compactions_are_previewed_done_and_undone() {
+    let long = |topic: &str| {
+        ScriptedReply::text(
+            (0..300).map(|n| format!("The {topic} has step {n} in src/{topic}_{n}.rs. ")).collect::<String>(),
+        )
+    };
+    command(200_000, [long("parser"), long("lexer")], async |desk, _| {
+        desk.quietly(Command::Submit("Always run the tests. Look at the parser.".into())).await;
+        let before = standing(&desk.quietly(Command::Submit("And the lexer?".into())).await).meter.used;
+        let preview = page(&desk.quietly(Command::PreviewCompaction).await);
+        assert!(preview.contains("Always run the tests."), "{preview}");
+        let heard = desk.quietly(Command::Compact { focus: None }).await;
+        assert!(heard.iter().any(|message| matches!(message, Message::Compacted(_))), "{heard:?}");
+        assert!(standing(&heard).meter.used < before);
+        let heard = desk.quietly(Command::UndoCompaction).await;
+        assert_eq!(notices(&heard)[0].0, Level::Good);
+        assert_eq!(standing(&heard).meter.used, before);
+        assert_eq!(notices(&desk.quietly(Command::UndoCompaction).await)[0].0, Level::Info);
+    });
+}
+
+#[test]
+fn every_page_can_be_shown() {
+    command(32_000, [ScriptedReply::text("Yes.")], async |desk, _| {
+        desk.quietly(Command::Submit("Never push to main.".into())).await;
+        for (topic, word) in [
+            (Topic::Context, "A compaction now"),
+            (Topic::Pins, "Never push to main."),
+            (Topic::Statistics, "requests"),
+            (Topic::Memory, "no memory"),
+            (Topic::MemoryFiles, "No memory files"),
+            (Topic::Model, "other-model"),
+            (Topic::Tools, "paint"),
+            (Topic::Policy, "Mode: default"),
+            (Topic::Hooks, "There are no hooks."),
+            (Topic::Trust, "trusted"),
+        ] {
+            let shown = page(&desk.quietly(Command::Show(topic)).await);
+            assert!(shown.contains(word), "{topic:?}: {shown}");
+        }
+    });
+}
+
+#[test]
+fn pins_turns_and_sessions_are_looked_after() {
+    command(32_000, [ScriptedReply::text("One."), ScriptedReply::text("Two.")], async |desk, _| {
+        desk.quietly(Command::Submit("first".into())).await;
+        desk.quietly(Command::Submit("second".into())).await;
+        let heard = desk.quietly(Command::Pin("Use tabs.".into())).await;
+        assert_eq!(standing(&heard).pins, 1);
+        let heard = desk.quietly(Command::Unpin("nothing".into())).await;
+        assert_eq!(notices(&heard)[0].0, Level::Error);
+        let heard = desk.quietly(Command::ListTurns).await;
+        let turns = heard.iter().find_map(|message| match message {
+            Message::Turns(turns) => Some(turns),
+            _ => None,
+        });
+        let turns = turns.expect("turns");
+        assert_eq!(turns.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>(), ["second", "first"]);
+        let before = desk.quietly(Command::RewindTo(turns[0].id.clone())).await;
+        assert_eq!(notices(&before)[0].0, Level::Good);
+        let heard = desk.quietly(Command::SwitchModel("odd".into())).await;
+        assert_eq!(notices(&heard), [(Level::Error, "nobody knows odd")]);
+        let heard = desk.quietly(Command::Resume("other".into())).await;
+        assert_eq!(notices(&heard), [(Level::Info, "opened")]);
+        let heard = desk.quietly(Command::Clear).await;
+        assert_eq!(notices(&heard)[0].0, Level::Good);
+        let heard = desk.quietly(Command::Run("ls".into())).await;
+        assert_eq!(notices(&heard), [(Level::Error, "There is no tool here that runs commands.")]);
+    });
+}

@@ -32,6 +32,7 @@ pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
             state.dialogs.push_back(Dialog::Approval(Box::new(Approving {
                 id,
                 request,
+                armed: state.armed(),
                 selected: 0,
                 stage: ApprovalStage::Choosing,
                 field: Editor::default(),

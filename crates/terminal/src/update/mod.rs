@@ -109,7 +109,12 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         _ => {}
     }
     state.leaving = None;
+    state.pressed = state.now;
     match state.dialogs.front() {
+        Some(Dialog::Approval(approving)) if state.now < approving.armed && key.code != KeyCode::Esc => {
+            prompt::type_into(&mut state.editor, key);
+            Vec::new()
+        }
         Some(_) => dialog::press(state, key),
         None => prompt::press(state, key),
     }

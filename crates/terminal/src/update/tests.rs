@@ -339,6 +339,18 @@ fn typing_while_asked_does_not_answer_by_accident() {
 }
 
 #[test]
+fn who_is_typing_has_not_answered() {
+    let mut desk = Desk::new();
+    desk.enter("hi").type_text("why ").hear(Message::Asked(AskId(1), request(None)));
+    desk.sent.clear();
+    desk.type_text("yes").press(KeyCode::Enter).check_sent(&[]);
+    assert_eq!(desk.state.editor.text(), "why yes");
+    desk.wait(2).press(KeyCode::Char('y'));
+    desk.check_sent(&[Command::Answer(AskId(1), Reply::Approval(Approval::Once))]);
+    assert_eq!(desk.state.editor.text(), "why yes");
+}
+
+#[test]
 fn arguments_that_are_no_json_are_refused() {
     let mut desk = Desk::new();
     let mut asked = request(None);
