@@ -2,14 +2,20 @@
 
 use std::future::poll_fn;
 
-use longhaul_context::{CalibrationSettings, Loop, LoopDetector, Status, Trigger, prepare};
+use longhaul_context::{CalibrationSettings, Loop, LoopDetector, Observation, Status, Trigger, prepare};
 use longhaul_conversation::{
-    Answer, FinishReason, Message, ModelError, Origin, Part, Request, ResponseEvent, TokenCount, ToolCall,
+    Answer, FinishReason, Message, Model, ModelError, Origin, Part, Request, ResponseEvent, TokenCount,
+    ToolCall, ToolChoice,
 };
 use longhaul_engine::{EngineError, observe_request};
+use longhaul_hooks::EventName;
 use longhaul_workspace::{Patience, WorkspaceError};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::activity::Activity;
+use crate::hook_form::{encode_request, text_of};
+use crate::model_hooks::{Asked, Heard};
 use crate::room::Counted;
 use crate::turn::Agent;
 use crate::{AgentError, Event, Host, TurnEnd};
@@ -30,6 +36,13 @@ enum Cut {
     Failed(ModelError),
     Cancelled,
     Looping(Loop),
+}
+
+/// Whether an answer is told as it arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Voice {
+    Aloud,
+    Silent,
 }
 
 impl Agent {
@@ -58,43 +71,118 @@ impl Agent {
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Result<Option<Step>, AgentError> {
-        let request = self.request();
-        let sent = request.messages.clone();
         let messages = self.conversation.transcript().messages().len();
+        let (request, is_changed) = match self.before_model(self.request(), host, cancel).await {
+            Asked::Sent { request, is_changed } => (request, is_changed),
+            Asked::Answered(answer) => return self.take_answer_of_hook(answer, host).map(Some),
+            Asked::Stopped(reason) => return Ok(Some(Step::Ended(TurnEnd::Stopped { reason }))),
+        };
+        self.offer(&request);
+        let recorded_as = self.model().recorded_as_other(&request.model);
+        // What a long request amounts to is worked out before it is given away, rather than copied.
+        let seen = host
+            .calibration
+            .filter(|_| !is_changed)
+            .map(|_| observe_request(&request.messages, TokenCount::ZERO, self.fixed().total()));
+        // What hooks may still change is not told before they have seen it.
+        let for_hooks = self.hears(EventName::AfterModel, host).then(|| encode_request(&request));
+        let voice = if for_hooks.is_some() { Voice::Silent } else { Voice::Aloud };
+        self.note(Activity::StreamStarted, host);
+        let model = self.answering(host);
         let loops = self.settings.watches_loops.then_some(&mut self.loops);
-        let (answer, cut) = listen(request, loops, host, cancel).await;
+        let (answer, cut) = listen(model, request, loops, voice, host, cancel).await;
         let (usage, finish) = (answer.usage, answer.finish.clone());
         // Some providers count anew with every piece; the last count is that of the whole call.
         if let Some(usage) = usage {
             self.statistics.usage(&usage);
             host.tell(Event::Usage(usage));
         }
-        if let Some(input) = usage.and_then(|usage| usage.input) {
+        if let Some(input) = usage.and_then(|usage| usage.input).filter(|_| !is_changed) {
             self.counted = Some(Counted { tokens: input, messages });
-            self.learn(&sent, input, host);
+            if let Some(seen) = seen {
+                self.learn(Observation { reported: input, ..seen }, host);
+            }
         }
         let mut reply = Message {
             at: Some((host.now)()),
-            model: Some(self.settings.model.recorded_as.clone()),
+            model: Some(recorded_as),
             ..answer.into_message((host.new_id)())
         };
         if cut.is_some() {
             // Of an answer that broke off only its words are of use: nobody will run its calls.
             reply.parts.retain(|part| part.as_text().is_some());
         }
+        let mut stopped = None;
+        if let Some(llm_request) = for_hooks.filter(|_| !reply.is_empty()) {
+            (reply, stopped) = self.show_to_hooks(llm_request, reply, finish.as_ref(), host, cancel).await;
+        }
         let calls: Vec<ToolCall> = reply.calls().cloned().collect();
-        let step = match cut {
-            None if calls.is_empty() => Step::Ended(TurnEnd::Finished(finish.unwrap_or(FinishReason::Stop))),
-            None => Step::Calls(calls),
-            Some(Cut::Failed(ModelError::TooLong)) if reply.is_empty() => return Ok(None),
-            Some(Cut::Failed(error)) => Step::Ended(TurnEnd::Failed(error)),
-            Some(Cut::Cancelled) => Step::Ended(TurnEnd::Cancelled),
-            Some(Cut::Looping(found)) => Step::Looping(found),
+        let step = match (cut, stopped) {
+            (Some(Cut::Failed(ModelError::TooLong)), _) if reply.is_empty() => return Ok(None),
+            (Some(Cut::Failed(error)), _) => Step::Ended(TurnEnd::Failed(error)),
+            (Some(Cut::Cancelled), _) => Step::Ended(TurnEnd::Cancelled),
+            (_, Some(reason)) => Step::Ended(TurnEnd::Stopped { reason }),
+            (Some(Cut::Looping(found)), None) => Step::Looping(found),
+            (None, None) if calls.is_empty() => {
+                Step::Ended(TurnEnd::Finished(finish.unwrap_or(FinishReason::Stop)))
+            }
+            (None, None) => Step::Calls(calls),
         };
         if !reply.is_empty() {
             self.append(&reply, host)?;
         }
         Ok(Some(step))
+    }
+
+    /// Shows an answer to hooks, and then tells it; with why the turn ends, if it does.
+    async fn show_to_hooks(
+        &self,
+        llm_request: Value,
+        reply: Message,
+        finish: Option<&FinishReason>,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> (Message, Option<String>) {
+        let silence = |reply: &Message| Message { parts: Vec::new(), ..reply.clone() };
+        // Nobody can say any more whether it may be told.
+        if cancel.is_cancelled() {
+            return (silence(&reply), None);
+        }
+        let nothing = silence(&reply);
+        let (reply, stopped) = match self.after_model(llm_request, reply, finish, host, cancel).await {
+            Heard::Taken(reply) => (reply, None),
+            Heard::Stopped(mut reply, reason) => {
+                reply.parts.retain(|part| part.as_text().is_some());
+                (reply, Some(reason))
+            }
+            Heard::Withheld(reason) => (nothing, Some(reason)),
+        };
+        let text = text_of(&reply);
+        if !text.is_empty() {
+            host.tell(Event::TextDelta(text));
+        }
+        (reply, stopped)
+    }
+
+    /// Records what a hook answers in the model's place.
+    fn take_answer_of_hook(&mut self, answer: Answer, host: &Host<'_>) -> Result<Step, AgentError> {
+        let finish = answer.finish.clone().unwrap_or(FinishReason::Stop);
+        let reply = Message { at: Some((host.now)()), ..answer.into_message((host.new_id)()) };
+        if !reply.is_empty() {
+            host.tell(Event::TextDelta(text_of(&reply)));
+            self.append(&reply, host)?;
+        }
+        Ok(Step::Ended(TurnEnd::Finished(finish)))
+    }
+
+    /// Takes note of the tools that may be called in answer to a request, where those are not all.
+    fn offer(&mut self, request: &Request) {
+        let offered = match request.tool_choice {
+            ToolChoice::Forbidden => &[],
+            ToolChoice::Free | ToolChoice::Required => request.tools.as_slice(),
+        };
+        let names = || offered.iter().map(|tool| tool.name.clone()).collect();
+        self.declared.offered = (offered.len() < self.declared.tools.len()).then(names);
     }
 
     /// The request that would be sent now.
@@ -103,7 +191,7 @@ impl Agent {
         let empty = self.options(self.room(), Trigger::Automatic).empty;
         let system = self.system();
         Request {
-            model: self.settings.model.name.clone(),
+            model: self.model().name.clone(),
             system: (!system.is_empty()).then(|| Part::text(Origin::Hook, system)).into_iter().collect(),
             tools: self.declared.tools.clone(),
             messages: prepare(transcript.messages(), empty).messages.into_owned(),
@@ -112,10 +200,9 @@ impl Agent {
     }
 
     /// Learns from what the provider counted how far estimates are off.
-    pub(crate) fn learn(&self, sent: &[Message], counted: TokenCount, host: &Host<'_>) {
+    pub(crate) fn learn(&self, seen: Observation, host: &Host<'_>) {
         let Some(file) = host.calibration else { return };
-        let seen = observe_request(sent, counted, self.fixed().total());
-        let model = &self.settings.model.name;
+        let model = &self.model().name;
         match file.learn(model, seen, &CalibrationSettings::default(), Patience::None) {
             // Where somebody else is learning just now, this estimate stays a little worse.
             Ok(_) | Err(EngineError::Workspace(WorkspaceError::Locked { .. })) => {}
@@ -126,13 +213,15 @@ impl Agent {
 
 /// Puts an answer together as it arrives, until it ends or is cut off.
 async fn listen(
+    model: &dyn Model,
     request: Request,
     mut loops: Option<&mut LoopDetector>,
+    voice: Voice,
     host: &Host<'_>,
     cancel: &CancellationToken,
 ) -> (Answer, Option<Cut>) {
     let mut answer = Answer::default();
-    let mut stream = host.model.stream(request);
+    let mut stream = model.stream(request);
     let cut = loop {
         let next = poll_fn(|context| stream.as_mut().poll_next(context));
         match cancel.run_until_cancelled(next).await {
@@ -140,7 +229,7 @@ async fn listen(
             Some(None) => break None,
             Some(Some(Err(error))) => break Some(Cut::Failed(error)),
             Some(Some(Ok(event))) => {
-                tell(&event, host);
+                tell(&event, voice, host);
                 let found = match (&event, &mut loops) {
                     (ResponseEvent::TextDelta(text), Some(loops)) => loops.observe_text(text),
                     _ => None,
@@ -155,8 +244,9 @@ async fn listen(
     (answer, cut)
 }
 
-fn tell(event: &ResponseEvent, host: &Host<'_>) {
+fn tell(event: &ResponseEvent, voice: Voice, host: &Host<'_>) {
     match event {
+        ResponseEvent::TextDelta(_) if voice == Voice::Silent => {}
         ResponseEvent::TextDelta(text) => host.tell(Event::TextDelta(text.clone())),
         ResponseEvent::ThoughtDelta(text) => host.tell(Event::ThoughtDelta(text.clone())),
         ResponseEvent::Part(_) | ResponseEvent::Usage(_) | ResponseEvent::Finished(_) => {}

@@ -14,6 +14,13 @@ pub enum Event {
         /// Which time it is, from 1.
         step: u32,
     },
+    /// A model was chosen for this prompt.
+    Routed {
+        /// The name under which sessions record it.
+        model: String,
+        /// Why, as far as that was said.
+        reason: String,
+    },
     /// A piece of the answer.
     TextDelta(String),
     /// A piece of the model's reasoning.
@@ -56,6 +63,15 @@ pub enum Event {
     },
     /// What a call of the model consumed.
     Usage(Usage),
+    /// Something happens in a sub-agent.
+    Subagent {
+        /// The sub-agent's name.
+        name: String,
+        /// The call that started it.
+        call: CallId,
+        /// What happens.
+        event: Box<Event>,
+    },
     /// What a hook has to say to the user.
     HookMessage(String),
     /// Something that the user should know.

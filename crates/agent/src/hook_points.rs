@@ -41,6 +41,11 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Option<Outcome> {
         let runner = self.hook_runner(host)?;
+        // What another agent says to a sub-agent is no prompt, and the result of its work is that of a tool.
+        let is_of_turns = matches!(event.name(), EventName::BeforeAgent | EventName::AfterAgent);
+        if is_of_turns && self.is_subagent() {
+            return None;
+        }
         if !runner.has(event.name()) {
             return None;
         }

@@ -8,7 +8,7 @@ use longhaul_engine::{CalibrationFile, Counter, Files, HostJob, Offline, Stamp, 
 use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_tools::Tool;
 
-use crate::{Approver, Event, Nobody};
+use crate::{Approver, Event, Helper, Judges, ModelProfile, Nobody, Router, Subagents};
 
 /// What a host brings so that turns can be carried out.
 #[derive(Clone, Copy)]
@@ -27,10 +27,24 @@ pub struct Host<'a> {
     pub calibration: Option<&'a CalibrationFile>,
     /// What the model may call, beside what the agent itself answers.
     pub tools: &'a [Box<dyn Tool>],
+    /// The agents that the model may hand tasks to.
+    pub subagents: &'a Subagents,
+    /// Finds the models that sub-agents ask for, where there are others.
+    pub models: Option<&'a dyn ModelSource>,
     /// Whoever can be asked.
     pub approver: &'a dyn Approver,
     /// The user's commands that take part.
     pub hooks: Option<HookPoints<'a>>,
+    /// Answers small questions beside the conversation.
+    pub helper: Option<Helper<'a>>,
+    /// Judge, now and then in a long turn, whether it gets anywhere.
+    pub judges: Option<Judges<'a>>,
+    /// Chooses the model for each prompt, where the user leaves that open.
+    pub router: Option<Router<'a>>,
+    /// The file in which an editor says what the user has open.
+    pub ide: Option<&'a Path>,
+    /// Tells how much memory the program takes, in bytes, where that is known.
+    pub memory_use: &'a (dyn Fn() -> Option<u64> + Send + Sync),
     /// Tells what runs in the background.
     pub jobs: &'a (dyn Fn() -> Vec<HostJob> + Send + Sync),
     /// Tells which skills were activated.
@@ -41,6 +55,24 @@ pub struct Host<'a> {
     pub now: &'a (dyn Fn() -> Timestamp + Send + Sync),
     /// Makes ids that were never used before.
     pub new_id: &'a (dyn Fn() -> String + Send + Sync),
+}
+
+/// Whoever knows models by their names: the providers of the program, or a script in tests.
+pub trait ModelSource: Send + Sync {
+    /// The model of this name.
+    ///
+    /// # Errors
+    /// Why it cannot be asked, in words for the user.
+    fn find(&self, name: &str) -> Result<NamedModel<'_>, String>;
+}
+
+/// A model that was found by its name.
+#[derive(Clone)]
+pub struct NamedModel<'a> {
+    /// Answers.
+    pub model: &'a dyn Model,
+    /// What must be known of it.
+    pub profile: ModelProfile,
 }
 
 /// The user's commands that take part, and what they know of the world.
@@ -69,8 +101,15 @@ impl<'a> Host<'a> {
             telemetry: None,
             calibration: None,
             tools: &[],
+            subagents: Subagents::NONE,
+            models: None,
             approver: &Nobody,
             hooks: None,
+            helper: None,
+            judges: None,
+            router: None,
+            ide: None,
+            memory_use: &|| None,
             jobs: &Vec::new,
             skills: &Vec::new,
             events: &|_| {},

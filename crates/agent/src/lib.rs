@@ -58,35 +58,58 @@
 //! ```
 
 mod activate_skill;
+mod activity;
 mod approval;
 mod ask;
+mod condense;
 mod environment;
 mod error;
 mod event;
+mod excerpt;
+mod helper;
+mod hook_form;
 mod hook_points;
 mod host;
+mod ide;
+mod loop_check;
+mod lru;
 mod memory;
+mod model_hooks;
 mod outputs;
 mod overflow;
 mod own_tools;
 mod prompt;
 mod rereads;
 mod room;
+mod routing;
 mod run_tools;
 mod save_memory;
+mod scratchpad;
 mod settings;
 mod statistics;
+mod subagents;
+mod summary;
 mod turn;
 
 pub use activate_skill::{ActivateSkill, ActiveSkills};
+pub use activity::{Activity, ActivityEvent, ActivityLog, ActivityStatistics, Memory};
 pub use approval::{Approval, ApprovalRequest, Approver, Nobody, Question};
 pub use environment::{Surroundings, folder_tree};
 pub use error::AgentError;
 pub use event::{Event, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, ToolEnd, TurnEnd};
-pub use host::{HookPoints, Host};
+pub use helper::Helper;
+pub use host::{HookPoints, Host, ModelSource, NamedModel};
+pub use loop_check::Judges;
 pub use memory::SessionMemory;
 pub use prompt::{PromptOptions, Section, render_prompt};
+pub use routing::{Route, Router};
 pub use save_memory::SaveMemory;
-pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings};
-pub use statistics::{Statistics, ToolStatistics};
+pub use scratchpad::{SessionNotes, Validation};
+pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings, ToolChoice};
+pub use statistics::{Asides, Statistics, ToolStatistics};
+pub use subagents::{
+    AgentModel, AgentName, AgentPlaces, AgentSource, AgentTools, Definition, DefinitionProblem,
+    LoadedSubagents, Subagents, load_subagents, parse_definition,
+};
+pub use summary::summarise_session;
 pub use turn::Agent;

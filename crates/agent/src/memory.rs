@@ -1,16 +1,25 @@
-//! The instructions from memory files in a session: loaded at the start, brought in by tools, noticed when they change.
+//! The instructions from memory files in a session: loaded at the start, brought in by tools, noticed when they change,
+//! and put back when a compaction left them out.
 
-use std::collections::HashSet;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use longhaul_conversation::{Message, Origin, Part, Timestamp};
+use longhaul_conversation::{Message, Origin, Part, Role, Timestamp, TokenCount};
 use longhaul_memory::{
-    JIT_TOOLS, JustInTime, LeftOut, Memory, MemoryFile, MemorySettings, Places, RenderOptions, SkipReason,
-    load_memory, opening_mark, render_block, render_first_message, render_system,
+    Discovery, JustInTime, LeftOut, Memory, MemoryEvent, MemoryFile, MemorySettings, Places, RenderOptions,
+    SkipReason, Tier, Told, ToldFiles, Update, load_memory, render_first_message, render_system,
+    render_update,
 };
+use longhaul_workspace::canonical_workspace;
 
-use crate::turn::Agent;
+use crate::turn::{Agent, tells_surroundings};
 use crate::{Event, Host, InstructionSource, MemoryNews, SourceState};
+
+/// How many of the paths that tools touched last are in work.
+const IN_WORK: usize = 16;
+
+/// What stands before the files that came in with the result of a tool, or changed with it.
+const BEHIND_RESULTS: [&str; 2] = ["\n\n--- Newly Discovered Project Context ---\n", "\n\n<memory_update>\n"];
 
 /// The instructions from memory files in a session.
 #[derive(Debug)]
@@ -22,6 +31,21 @@ pub struct SessionMemory {
     /// What the system instruction says of it.
     system: String,
     left_out: Vec<LeftOut>,
+    /// The paths that tools touched last, without links.
+    touched: VecDeque<PathBuf>,
+}
+
+/// Files that changed, and the text in which the model learns what they say now.
+struct Reloaded {
+    files: Vec<PathBuf>,
+    text: Option<String>,
+}
+
+/// Whether the conversation is about to be told what is before the first message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FirstMessage {
+    Told,
+    Untold,
 }
 
 impl SessionMemory {
@@ -29,7 +53,15 @@ impl SessionMemory {
     pub fn load(places: Places, settings: MemorySettings, now: Timestamp) -> Self {
         let memory = load_memory(&places, &settings);
         let jit = JustInTime::new(&places, &settings, &memory);
-        let mut loaded = Self { places, settings, memory, jit, system: String::new(), left_out: Vec::new() };
+        let mut loaded = Self {
+            places,
+            settings,
+            memory,
+            jit,
+            system: String::new(),
+            left_out: Vec::new(),
+            touched: VecDeque::new(),
+        };
         loaded.render(now);
         loaded
     }
@@ -38,6 +70,11 @@ impl SessionMemory {
     pub fn reload(&mut self, now: Timestamp) {
         let (places, settings) = (self.places.clone(), self.settings.clone());
         *self = Self::load(places, settings, now);
+    }
+
+    /// Looks for private memory in this folder from the next turn on. A project has none before its first session is begun.
+    pub fn keep_private_in(&mut self, folder: PathBuf) {
+        self.places.private = Some(folder);
     }
 
     /// What was loaded at the start.
@@ -71,9 +108,12 @@ impl SessionMemory {
     }
 
     fn name(&self, path: &Path) -> String {
-        let workspace = self.places.workspace().map(|folder| folder.path.as_path());
-        let inside = workspace.and_then(|folder| path.strip_prefix(folder).ok());
+        let inside = self.workspace().and_then(|folder| path.strip_prefix(folder).ok());
         inside.unwrap_or(path).display().to_string()
+    }
+
+    fn workspace(&self) -> Option<&Path> {
+        self.places.workspace().map(|folder| folder.path.as_path())
     }
 
     /// What the system instruction says of it.
@@ -87,8 +127,7 @@ impl SessionMemory {
     }
 
     fn options(&self, now: Timestamp) -> RenderOptions<'_> {
-        let workspace = self.places.workspace().map(|folder| folder.path.as_path());
-        RenderOptions { settings: &self.settings, workspace, now }
+        RenderOptions { settings: &self.settings, workspace: self.workspace(), now }
     }
 
     fn render(&mut self, now: Timestamp) {
@@ -98,82 +137,156 @@ impl SessionMemory {
         self.system = system.text;
     }
 
-    /// What comes in behind the result of a tool that touched these.
-    fn come_in(&mut self, tool: &str, touched: &[PathBuf]) -> Option<(String, Vec<PathBuf>)> {
-        if !JIT_TOOLS.contains(&tool) {
+    /// Whether the system instruction tells a file, so that no message has to.
+    fn is_in_system(&self, file: &MemoryFile) -> bool {
+        self.settings.discovery != Discovery::Tiered || matches!(file.tier, Tier::Global | Tier::Private)
+    }
+
+    /// What is told of a file.
+    fn told(&self, told: &ToldFiles<'_>, file: &MemoryFile) -> Told {
+        told.of(file, self.workspace(), &self.settings)
+    }
+
+    /// Goes on with a conversation in which tools have brought files in: they need not come in again.
+    pub(crate) fn follow(&mut self, messages: &[Message]) {
+        let passages = passages(messages);
+        self.bring_in_told(&ToldFiles::read(passages.iter().map(String::as_str)));
+    }
+
+    /// Begins anew with the files that are told beside those that were loaded.
+    fn bring_in_told(&mut self, told: &ToldFiles<'_>) {
+        self.jit = JustInTime::new(&self.places, &self.settings, &self.memory);
+        for path in told.paths(self.workspace()) {
+            self.jit.look_up(&path);
+        }
+        let (workspace, settings) = (self.places.workspace().map(|folder| &*folder.path), &self.settings);
+        self.jit.rearm(|file| told.of(file, workspace, settings) != Told::Nothing);
+    }
+
+    /// Reads everything again that may have changed on the disk since the last turn.
+    fn refresh(&mut self, now: Timestamp, messages: &[Message], first: FirstMessage) -> Option<Reloaded> {
+        let before = self.memory.clone();
+        // A scan of the whole workspace is worth it only where something is known to have changed.
+        if self.settings.discovery == Discovery::Tiered || !before.changed_on_disk().is_empty() {
+            self.memory = load_memory(&self.places, &self.settings);
+        }
+        self.render(now);
+        let passages = passages(messages);
+        let told = ToldFiles::read(passages.iter().map(String::as_str));
+        self.bring_in_told(&told);
+        let loaded =
+            self.memory.files.iter().filter(|file| first == FirstMessage::Told && !self.is_in_system(file));
+        let news: Vec<MemoryFile> = loaded
+            .chain(self.jit.files())
+            .filter(|file| self.told(&told, file) != Told::Now)
+            .cloned()
+            .collect();
+        let is_ours =
+            |path: &PathBuf| self.places.folders.iter().any(|folder| path.starts_with(&folder.path));
+        let gone: Vec<PathBuf> = told
+            .paths(self.workspace())
+            .into_iter()
+            .filter(|path| is_ours(path) && !self.files().any(|file| file.path == *path))
+            .collect();
+        self.reloaded(&before, &news, &gone)
+    }
+
+    /// Reads everything again because a tool changed one of the files. What the system instruction tells of them changes
+    /// with the next turn.
+    fn refresh_touched(&mut self, touched: &[PathBuf]) -> Option<Reloaded> {
+        let real = |path: &Path| canonical_workspace(path).unwrap_or_else(|_| path.to_path_buf());
+        let is_changed = |file: &MemoryFile| {
+            file.sources.iter().any(|source| touched.contains(&real(&source.path)) && source.has_changed())
+        };
+        if !self.files().any(is_changed) {
             return None;
         }
+        let before = self.memory.clone();
+        let known: Vec<MemoryFile> = self.files().cloned().collect();
+        self.memory = load_memory(&self.places, &self.settings);
+        let came_in: Vec<PathBuf> = self.jit.files().iter().map(|file| file.path.clone()).collect();
+        self.jit = JustInTime::new(&self.places, &self.settings, &self.memory);
+        for path in &came_in {
+            self.jit.look_up(path);
+        }
+        self.jit.rearm(|file| came_in.contains(&file.path));
+        let is_known =
+            |file: &&MemoryFile| known.iter().any(|old| (&old.path, &old.text) == (&file.path, &file.text));
+        let news = self
+            .files()
+            .filter(|file| !is_known(file) && !self.is_in_system(file))
+            .cloned()
+            .collect::<Vec<_>>();
+        let gone: Vec<PathBuf> = known
+            .iter()
+            .map(|file| file.path.clone())
+            .filter(|path| !self.files().any(|file| file.path == *path))
+            .collect();
+        self.reloaded(&before, &news, &gone)
+    }
+
+    /// What a reload changed, if it did.
+    fn reloaded(&self, before: &Memory, news: &[MemoryFile], gone: &[PathBuf]) -> Option<Reloaded> {
+        let MemoryEvent::MemoryChanged { changed: mut files, .. } =
+            MemoryEvent::between(before, &self.memory);
+        files.extend(news.iter().map(|file| file.path.clone()).chain(gone.iter().cloned()));
+        files.sort();
+        files.dedup();
+        let gone: Vec<&Path> = gone.iter().map(PathBuf::as_path).collect();
+        let text = render_update(Update::Changed, news, &gone, self.workspace(), &self.settings);
+        (!files.is_empty()).then_some(Reloaded { files, text })
+    }
+
+    /// What comes in behind the result of a tool that touched these.
+    fn come_in(&mut self, touched: &[PathBuf]) -> Option<(String, Vec<PathBuf>)> {
+        self.touched.extend(touched.iter().cloned());
+        let old = self.touched.len().saturating_sub(IN_WORK);
+        self.touched.drain(..old);
         let known = self.jit.files().len();
         let block = self.jit.block_for(touched.iter().map(PathBuf::as_path))?;
         Some((block, self.jit.files()[known..].iter().map(|file| file.path.clone()).collect()))
     }
 
-    /// Reads again what changed on the disk: tells the files, and the text in which the model learns of those that it
-    /// reads in the conversation.
-    fn refresh(&mut self, now: Timestamp) -> Option<(Vec<PathBuf>, Option<String>)> {
-        let mut changed = self.memory.changed_on_disk();
-        let come_in_again = self.jit.forget_changed();
-        if changed.is_empty() && come_in_again.is_empty() {
-            return None;
-        }
-        let known: HashSet<(PathBuf, String)> =
-            self.memory.files.iter().map(|file| (file.path.clone(), file.text.clone())).collect();
-        let before = self.memory.files.iter().map(|file| file.path.clone()).collect::<HashSet<_>>();
-        self.memory = load_memory(&self.places, &self.settings);
-        self.render(now);
-        let news: Vec<MemoryFile> = self
-            .memory
-            .files
-            .iter()
-            .filter(|file| !known.contains(&(file.path.clone(), file.text.clone())))
-            .filter(|file| !self.system.contains(&self.mark(&file.path)))
-            .cloned()
+    /// What became of each file when the conversation was shortened to these messages, and the text that puts back what
+    /// the work still needs, as far as it fits. The rest comes in again when a tool next touches it.
+    fn after_compaction(
+        &mut self,
+        messages: &[Message],
+        fits: impl Fn(&str) -> bool,
+    ) -> (Vec<InstructionSource>, Option<String>) {
+        let passages = passages(messages);
+        let told = ToldFiles::read(passages.iter().map(String::as_str));
+        let is_there = |file: &MemoryFile| self.is_in_system(file) || self.told(&told, file) == Told::Now;
+        let mut back: VecDeque<MemoryFile> =
+            self.files().filter(|file| !is_there(file) && self.is_needed(file)).cloned().collect();
+        let text = loop {
+            let files = back.make_contiguous();
+            match render_update(Update::Shortened, files, &[], self.workspace(), &self.settings) {
+                Some(text) if !fits(&text) => back.pop_front(),
+                text => break text,
+            };
+        };
+        let state = |file: &MemoryFile| match back.iter().any(|other| other.path == file.path) {
+            true => SourceState::Reinjected,
+            false if is_there(file) => SourceState::Present,
+            false => SourceState::Lost,
+        };
+        let sources: Vec<InstructionSource> = self
+            .files()
+            .map(|file| InstructionSource { path: file.path.clone(), state: state(file) })
             .collect();
-        let gone = before.iter().filter(|path| !self.memory.files.iter().any(|file| file.path == **path));
-        let gone: Vec<String> = gone.map(|path| self.name(path)).collect();
-        changed.extend(come_in_again);
-        changed.sort();
-        changed.dedup();
-        let mut text = String::new();
-        if !news.is_empty() {
-            let workspace = self.places.workspace().map(|folder| folder.path.as_path());
-            let block = render_block(&news, workspace, &self.settings).text;
-            text = format!(
-                "These instruction files changed on disk. What they say now takes the place of what they said.{block}"
-            );
-        }
-        if !gone.is_empty() {
-            let lead = if text.is_empty() { "" } else { "\n\n" };
-            text.push_str(&format!(
-                "{lead}These instruction files are gone and no longer count: {}.",
-                gone.join(", ")
-            ));
-        }
-        Some((changed, (!text.is_empty()).then(|| format!("<memory_update>\n{text}\n</memory_update>"))))
+        let is_lost = |file: &MemoryFile| {
+            sources.iter().any(|source| source.path == file.path && source.state == SourceState::Lost)
+        };
+        self.jit.rearm(|file| !is_lost(file));
+        (sources, text)
     }
 
-    fn mark(&self, path: &Path) -> String {
-        let workspace = self.places.workspace().map(|folder| folder.path.as_path());
-        opening_mark(path, workspace, &self.settings)
-    }
-
-    /// What became of each file when the conversation was shortened to these messages.
-    fn after_compaction(&mut self, messages: &[Message]) -> Vec<InstructionSource> {
-        let mut texts: Vec<String> = vec![self.system.clone()];
-        for part in messages.iter().flat_map(|message| &message.parts) {
-            texts.extend(part.as_text().map(str::to_string));
-            texts.extend(part.as_result().map(|result| result.readable().into_owned()));
-        }
-        let is_there = |mark: &str| texts.iter().any(|text| text.contains(mark));
-        let state = |there| if there { SourceState::Present } else { SourceState::Lost };
-        let marks: Vec<(PathBuf, String)> =
-            self.files().map(|file| (file.path.clone(), self.mark(&file.path))).collect();
-        let sources = marks
-            .iter()
-            .map(|(path, mark)| InstructionSource { path: path.clone(), state: state(is_there(mark)) })
-            .collect();
-        self.jit.rearm(|file| marks.iter().any(|(path, mark)| *path == file.path && is_there(mark)));
-        sources
+    /// Whether the work still needs a file: what was loaded at the start always, the rest while its folder is in work.
+    fn is_needed(&self, file: &MemoryFile) -> bool {
+        let came_in = self.jit.files().iter().any(|other| other.path == file.path);
+        let Ok(folder) = canonical_workspace(file.folder()) else { return false };
+        !came_in || self.touched.iter().any(|path| path.starts_with(&folder))
     }
 
     /// What the user should know about files that do not count.
@@ -197,33 +310,74 @@ impl SessionMemory {
     }
 }
 
+/// The passages of a conversation in which memory files are told. Whatever else quotes one tells nothing.
+fn passages(messages: &[Message]) -> Vec<String> {
+    let mut passages = Vec::new();
+    for part in messages.iter().flat_map(|message| &message.parts) {
+        if matches!(part.origin, Origin::Hook | Origin::Memory) {
+            passages.extend(part.as_text().map(str::to_string));
+        }
+        if let Some(result) = part.as_result() {
+            let text = result.readable();
+            let from = BEHIND_RESULTS.iter().filter_map(|mark| text.find(mark)).min();
+            passages.extend(from.map(|from| text[from..].to_string()));
+        }
+    }
+    passages
+}
+
 impl Agent {
     /// Reads memory files again that changed, and tells the model.
     pub(crate) fn reload_memory(&mut self, host: &Host<'_>) -> Option<Part> {
-        let (files, text) = self.memory.as_mut()?.refresh((host.now)())?;
+        let messages = self.conversation.transcript().messages();
+        let first = match messages.iter().any(tells_surroundings) {
+            true => FirstMessage::Told,
+            false => FirstMessage::Untold,
+        };
+        let Reloaded { files, text } = self.memory.as_mut()?.refresh((host.now)(), messages, first)?;
         host.tell(Event::Memory { files, why: MemoryNews::Changed });
-        let is_new = self.conversation.transcript().messages().is_empty();
-        text.filter(|_| !is_new).map(|text| Part::text(Origin::Memory, text))
+        text.map(|text| Part::text(Origin::Memory, text))
     }
 
-    /// What comes in behind the result of a tool that touched these.
-    pub(crate) fn bring_in_memory(
-        &mut self,
-        tool: &str,
-        touched: &[PathBuf],
-        host: &Host<'_>,
-    ) -> Option<String> {
-        let (block, files) = self.memory.as_mut()?.come_in(tool, touched)?;
-        host.tell(Event::Memory { files, why: MemoryNews::CameIn });
-        Some(block)
+    /// What comes in behind the result of a tool that touched these, and what the tool itself changed.
+    pub(crate) fn bring_in_memory(&mut self, touched: &[PathBuf], host: &Host<'_>) -> Option<String> {
+        let memory = self.memory.as_mut().filter(|_| !touched.is_empty())?;
+        let mut told = String::new();
+        if let Some(Reloaded { files, text }) = memory.refresh_touched(touched) {
+            host.tell(Event::Memory { files, why: MemoryNews::Changed });
+            told.extend(text.map(|text| format!("\n\n{text}")));
+        }
+        if let Some((block, files)) = memory.come_in(touched) {
+            host.tell(Event::Memory { files, why: MemoryNews::CameIn });
+            told.push_str(&block);
+        }
+        (!told.is_empty()).then_some(told)
     }
 
     /// Sees to the instructions after the conversation was shortened.
     pub(crate) fn after_compaction(&mut self, host: &Host<'_>) {
+        let (estimator, spare) = (self.settings.estimator, self.spare_for_memory());
         let Some(memory) = &mut self.memory else { return };
-        let sources = memory.after_compaction(self.conversation.transcript().messages());
+        let fits = |text: &str| estimator.text(text).tokens() <= spare;
+        let (mut sources, text) = memory.after_compaction(self.conversation.transcript().messages(), fits);
+        if let Some(text) = text {
+            let message = host.message(Role::User, vec![Part::text(Origin::Memory, text)]);
+            if let Err(error) = self.append(&message, host) {
+                host.warn(error.to_string());
+                let lost = sources.iter_mut().filter(|source| source.state == SourceState::Reinjected);
+                lost.for_each(|source| source.state = SourceState::Lost);
+            }
+        }
         if !sources.is_empty() {
             host.tell(Event::Instructions(sources));
         }
+    }
+
+    /// How much may be put back: little of the window, and never so much that the next compaction is due.
+    fn spare_for_memory(&self) -> TokenCount {
+        let room = self.room();
+        let budget = self.options(room, longhaul_context::Trigger::Automatic).budget;
+        let limit = budget.threshold.tokens(budget.window).unwrap_or(room).min(room);
+        (limit - self.used()).min(TokenCount(room.0 / 8))
     }
 }

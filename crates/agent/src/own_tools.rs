@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use longhaul_archive::{Search, SessionRef, parse_mark};
-use longhaul_conversation::{Body, CallId, Message, Part, ToolCall, ToolDeclaration};
+use longhaul_conversation::{Body, CallId, FinishReason, Message, Part, ToolCall, ToolDeclaration};
 use longhaul_tools::{Answer, Preview, Shown, parse_arguments, schema_of};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::room::Wish;
 use crate::turn::Agent;
-use crate::{Host, Question};
+use crate::{Host, Question, TurnEnd};
 
 /// A tool that the agent itself answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,7 @@ pub(crate) enum OwnTool {
     RecallHistory,
     CompactNow,
     AskUser,
+    CompleteTask,
 }
 
 /// The most hits that a search gives.
@@ -55,14 +56,23 @@ struct AskArguments {
     options: Vec<String>,
 }
 
+/// A sub-agent hands over what came of its task.
+#[derive(Debug, Deserialize, JsonSchema)]
+struct CompleteArguments {
+    /// The whole result, which is all that anybody sees of the work.
+    result: String,
+}
+
 impl OwnTool {
-    pub(crate) const ALL: [Self; 3] = [Self::RecallHistory, Self::CompactNow, Self::AskUser];
+    pub(crate) const ALL: [Self; 4] =
+        [Self::RecallHistory, Self::CompactNow, Self::AskUser, Self::CompleteTask];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::RecallHistory => "recall_history",
             Self::CompactNow => "compact_now",
             Self::AskUser => "ask_user",
+            Self::CompleteTask => "complete_task",
         }
     }
 
@@ -86,6 +96,10 @@ impl OwnTool {
                 "Asks the user one question and waits for the answer. Only for a decision that you cannot make from what you know.",
                 schema_of::<AskArguments>(),
             ),
+            Self::CompleteTask => (
+                "Hands over the result of your task and ends your work. Call it once, and nothing beside it.",
+                schema_of::<CompleteArguments>(),
+            ),
         };
         ToolDeclaration { name: self.name().to_string(), description: description.to_string(), parameters }
     }
@@ -103,6 +117,13 @@ impl OwnTool {
                 Preview::Other(format!("shorten the conversation{focus}"))
             }
             Self::AskUser => Preview::Other(parse_arguments::<AskArguments>(self.name(), args)?.question),
+            Self::CompleteTask => {
+                let done = parse_arguments::<CompleteArguments>(self.name(), args)?;
+                if done.result.trim().is_empty() {
+                    return Err("The result is empty. Say what came of the task.".to_string());
+                }
+                Preview::Other("hand over the result".to_string())
+            }
         })
     }
 }
@@ -115,6 +136,7 @@ impl Agent {
             OwnTool::RecallHistory => true,
             // Where nobody can allow it or answer, it would only tempt.
             OwnTool::CompactNow | OwnTool::AskUser => situation.is_interactive,
+            OwnTool::CompleteTask => self.is_subagent(),
         }
     }
 
@@ -126,8 +148,16 @@ impl Agent {
                 self.wish = Some(Wish { focus: args.focus });
                 Answer::succeeded("The conversation is shortened before your next step.")
             }),
+            OwnTool::CompleteTask => parse_arguments(tool.name(), args).map(|args: CompleteArguments| {
+                self.result = Some(args.result);
+                self.ending = Some(TurnEnd::Finished(FinishReason::Stop));
+                Answer::succeeded("The result was handed over.")
+            }),
             OwnTool::AskUser => match parse_arguments::<AskArguments>(tool.name(), args) {
-                Ok(args) => Ok(ask(args, host).await),
+                Ok(args) => {
+                    let _turn = self.desk.lock().await;
+                    Ok(ask(args, host).await)
+                }
                 Err(error) => Err(error),
             },
         };

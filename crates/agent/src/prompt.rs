@@ -2,6 +2,8 @@
 
 use longhaul_memory::{SAVE_GUIDANCE, SAVE_TOOL};
 
+use crate::Subagents;
+
 /// A section of the built-in prompt, in the order in which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {
@@ -26,6 +28,8 @@ pub struct PromptOptions {
     pub hidden: Vec<Section>,
     /// The names of the tools.
     pub tools: Vec<String>,
+    /// The agents that the model may hand tasks to, where it has tools.
+    pub subagents: Subagents,
     /// What the model is told about skills; nothing where there are none.
     pub skills: String,
 }
@@ -51,25 +55,25 @@ impl Section {
         }
     }
 
-    fn text(self, options: &PromptOptions) -> String {
-        let tools = &options.tools;
+    fn text(self, PromptOptions { tools, subagents, skills, .. }: &PromptOptions) -> String {
         let own = match self {
             Self::Preamble => include_str!("prompts/preamble.md"),
             Self::CoreMandates => include_str!("prompts/core_mandates.md"),
             Self::PrimaryWorkflows => {
                 let steps = include_str!("prompts/primary_workflows.md");
-                let tools = match tools[..] {
-                    [] => include_str!("prompts/no_tools.md"),
-                    _ => include_str!("prompts/tools.md"),
+                let agents = include_str!("prompts/subagents.md").replace("{{list}}", &subagents.list());
+                return match (tools.is_empty(), subagents.is_empty()) {
+                    (true, _) => format!("{steps}\n{}", include_str!("prompts/no_tools.md")),
+                    (false, true) => format!("{steps}\n{}", include_str!("prompts/tools.md")),
+                    (false, false) => format!("{steps}\n{}\n{agents}", include_str!("prompts/tools.md")),
                 };
-                return format!("{steps}\n{tools}");
             }
             Self::OperationalGuidelines => {
                 let guidelines = include_str!("prompts/operational_guidelines.md");
                 let saves = tools.iter().any(|tool| tool == SAVE_TOOL);
                 return if saves { format!("{guidelines}\n{SAVE_GUIDANCE}") } else { guidelines.to_string() };
             }
-            Self::AgentSkills => &options.skills,
+            Self::AgentSkills => skills,
         };
         own.to_string()
     }
@@ -96,16 +100,15 @@ pub fn render_prompt(options: &PromptOptions) -> String {
 }
 
 /// Fills the places that a text of the user's may have for what only the program knows.
-fn substitute(text: &str, options: &PromptOptions) -> String {
-    let tools = &options.tools;
+fn substitute(text: &str, PromptOptions { tools, subagents, skills, .. }: &PromptOptions) -> String {
     let available = match tools.as_slice() {
         [] => "There are no tools in this conversation.".to_string(),
         tools => tools.iter().map(|tool| format!("- {tool}")).collect::<Vec<_>>().join("\n"),
     };
-    let text = text.replace("${SubAgents}", "").replace("${AvailableTools}", &available);
+    let text = text.replace("${SubAgents}", &subagents.list()).replace("${AvailableTools}", &available);
     let text = tools.iter().fold(text, |text, tool| text.replace(&format!("${{{tool}_ToolName}}"), tool));
     // Last, as what skills say of themselves is not the user's text.
-    text.replace("${AgentSkills}", &options.skills)
+    text.replace("${AgentSkills}", skills)
 }
 
 /// Line ends are plain, and no more than one line is empty at a time.
@@ -190,5 +193,19 @@ mod tests {
         let tools = vec![SAVE_TOOL.to_string()];
         let with = render_prompt(&PromptOptions { tools, ..PromptOptions::default() });
         assert!(with.contains(SAVE_GUIDANCE.trim()));
+    }
+
+    #[test]
+    fn a_model_is_told_of_sub_agents_where_it_can_start_them() {
+        let subagents = Subagents::built_in();
+        let without =
+            render_prompt(&PromptOptions { subagents: subagents.clone(), ..PromptOptions::default() });
+        assert!(!without.contains("## Sub-agents"));
+        let tools = vec!["glob".to_string()];
+        let with = PromptOptions { subagents, tools, ..PromptOptions::default() };
+        let whole = render_prompt(&with);
+        assert!(whole.contains("## Sub-agents") && whole.contains("\n- explorer: Finds out"), "{whole}");
+        let replaced = PromptOptions { replacement: Some("Ask:\n${SubAgents}".into()), ..with };
+        assert!(render_prompt(&replaced).starts_with("Ask:\n- explorer: "));
     }
 }

@@ -5,13 +5,24 @@ use std::collections::{HashMap, HashSet};
 use longhaul_conversation::{Message, MessageId, ToolCall};
 use serde_json::Value;
 
+use crate::lru::Lru;
+
+/// So many reads are remembered.
+const REMEMBERED: usize = 1_000;
+
 /// The tool that reads a file.
 const READ_TOOL: &str = "read_file";
 
 /// What was read so far, and in which message the model could see it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rereads {
-    seen: HashMap<Key, Seen>,
+    seen: Lru<Key, Seen>,
+}
+
+impl Default for Rereads {
+    fn default() -> Self {
+        Self { seen: Lru::new(REMEMBERED) }
+    }
 }
 
 /// Which part of which file was asked for.
@@ -59,7 +70,7 @@ impl Rereads {
     }
 
     /// What kind of read this is, given the messages that the model can still see; nothing if it is none.
-    pub(crate) fn judge(&self, call: &ToolCall, text: &str, visible: &[Message]) -> Option<Read> {
+    pub(crate) fn judge(&mut self, call: &ToolCall, text: &str, visible: &[Message]) -> Option<Read> {
         let key = key(call)?;
         let content = hash(text);
         let Some(seen) = self.seen.get(&key).filter(|seen| seen.content == content) else {
@@ -109,7 +120,7 @@ mod tests {
     #[track_caller]
     fn check(call: &ToolCall, text: &str, visible: &[Message], expected: Option<Read>) {
         let messages = messages();
-        let rereads = Rereads::of(&messages.iter().collect::<Vec<_>>());
+        let mut rereads = Rereads::of(&messages.iter().collect::<Vec<_>>());
         assert_eq!(rereads.judge(call, text, visible), expected);
     }
 

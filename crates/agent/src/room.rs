@@ -124,6 +124,7 @@ impl Agent {
         if outcome.messages().is_some() {
             // The provider counted another request than the one that will be sent.
             self.counted = None;
+            self.ide.forget();
             self.after_compaction(host);
         }
         for warning in &outcome.result.warnings {
@@ -143,14 +144,18 @@ impl Agent {
     }
 
     /// Tells the engine what no transcript says.
-    fn note_host(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
+    pub(crate) fn note_host(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
         // What was activated before the session was resumed stays active.
         let mut skills = self.conversation.host().skills.clone();
         skills.extend(
             (host.skills)().into_iter().filter(|name| !self.conversation.host().skills.contains(name)),
         );
         let state = HostState {
-            jobs: (host.jobs)(),
+            jobs: (host.jobs)()
+                .into_iter()
+                .chain(self.errands.iter().cloned())
+                .chain(self.crew.jobs())
+                .collect(),
             skills,
             memory: self.memory.as_ref().map(|memory| memory.names()).unwrap_or_default(),
             ..self.conversation.host().clone()
@@ -164,11 +169,12 @@ impl Agent {
     /// The request that would not fit, if it is one.
     fn overflow(&self) -> Option<Overflow> {
         let (newest, earlier) = self.conversation.transcript().messages().split_last()?;
+        let newest = self.size(std::slice::from_ref(newest));
         let used = match self.counted.filter(|counted| counted.messages <= earlier.len()) {
             Some(counted) => counted.tokens + self.size(&earlier[counted.messages..]),
-            None => self.fixed().total() + self.size(earlier),
+            None => self.estimate() - newest,
         };
-        find_overflow(self.size(std::slice::from_ref(newest)), used, self.room())
+        find_overflow(newest, used, self.room())
     }
 
     /// The newest message, if it would not fit even with nothing before it but where the session takes place.
@@ -197,7 +203,7 @@ impl Agent {
 
     /// What the request takes by estimate.
     pub(crate) fn estimate(&self) -> TokenCount {
-        self.fixed().total() + self.size(self.conversation.transcript().messages())
+        self.fixed().total() + self.conversation.size()
     }
 
     fn size(&self, messages: &[Message]) -> TokenCount {
@@ -206,7 +212,7 @@ impl Agent {
 
     /// What a request may take beside the answer.
     pub fn room(&self) -> TokenCount {
-        let ModelProfile { window, output_reserve, .. } = &self.settings.model;
+        let ModelProfile { window, output_reserve, .. } = self.model();
         // No reserve may leave less than half of the window.
         *window - output_reserve.unwrap_or_default().min(TokenCount(window.0 / 2))
     }
@@ -223,7 +229,7 @@ impl Agent {
         let budget = self.settings.budget;
         // A share is one of the whole window, however much of it is left for the answer.
         let threshold = Threshold::resolve(budget.threshold, budget.host_threshold);
-        let threshold = match threshold.tokens(self.settings.model.window) {
+        let threshold = match threshold.tokens(self.model().window) {
             Some(tokens) => Threshold::Tokens(tokens.min(room)),
             None => Threshold::Off,
         };

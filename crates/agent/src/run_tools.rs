@@ -6,17 +6,20 @@ use futures_util::future::join_all;
 use longhaul_conversation::{Message, Part, Role, ToolCall, ToolResult, ToolStatus};
 use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
 use longhaul_policy::{
-    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, SHELL_TOOL, save_always_allow, suggest_prefixes,
+    AGENT_TOOL, AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Rule, SHELL_TOOL, save_always_allow,
+    suggest_prefixes,
 };
-use longhaul_tools::{ALIASES, Answer, Call, Outcome, Preview, Shown, Tool};
+use longhaul_tools::{ALIASES, Answer, BoxFuture, Call, Outcome, Preview, Shown, Tool};
 use longhaul_workspace::Patience;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use crate::activity::Activity;
 use crate::own_tools::OwnTool;
 use crate::rereads::Read;
+use crate::subagents::{Aside, Errand, Wait};
 use crate::turn::Agent;
-use crate::{AgentError, Approval, ApprovalRequest, Event, Host, ToolEnd, TurnEnd};
+use crate::{AgentError, Approval, ApprovalRequest, Event, Host, Subagents, ToolEnd, TurnEnd};
 
 /// Whether the turn goes on after a step.
 #[derive(Debug)]
@@ -48,6 +51,7 @@ struct Ready<'h> {
 enum Runs<'h> {
     Tool(&'h dyn Tool),
     Own(OwnTool),
+    Subagent(&'h Subagents),
 }
 
 /// A call that was answered.
@@ -57,17 +61,28 @@ struct Ran {
     answer: Answer,
     notes: Vec<String>,
     took: Duration,
+    /// What a sub-agent leaves behind.
+    aside: Option<Aside>,
+}
+
+impl Ran {
+    /// A call that was answered before it could run.
+    fn at_once(ready: Ready<'_>, answer: Answer) -> Self {
+        let Ready { call, args, notes, .. } = ready;
+        Self { call, args, answer, notes, took: Duration::ZERO, aside: None }
+    }
 }
 
 impl Ready<'_> {
-    /// Whether it may run beside others: it only looks.
-    fn is_harmless(&self) -> bool {
-        matches!((&self.preview, self.runs), (Preview::Look(_), Runs::Tool(_)))
+    /// Whether it may run beside others: it only looks, or it is the work of a sub-agent, whose own calls are decided one
+    /// by one.
+    fn runs_beside_others(&self) -> bool {
+        matches!((&self.preview, self.runs), (Preview::Look(_), Runs::Tool(_)) | (_, Runs::Subagent(_)))
     }
 }
 
 impl Agent {
-    /// Answers every call. Those that only look run beside each other, all others in their order.
+    /// Answers every call. Those that only look and sub-agents run beside each other, all others in their order.
     pub(crate) async fn run_calls(
         &mut self,
         calls: Vec<ToolCall>,
@@ -77,14 +92,18 @@ impl Agent {
         let mut calls = calls.into_iter();
         let mut looks = Vec::new();
         while let Some(call) = calls.next() {
-            if cancel.is_cancelled() {
+            if let Some(end) = self.ends_now(cancel) {
                 self.run_looks(&mut looks, host, cancel).await?;
                 let rest: Vec<ToolCall> = std::iter::once(call).chain(calls).collect();
-                self.refuse_calls(&rest, "This call was not run, because the user stopped the turn.", host)?;
-                return Ok(Flow::Ends(TurnEnd::Cancelled));
+                let reason = match end {
+                    TurnEnd::Cancelled => "This call was not run, because the user stopped the turn.",
+                    _ => "This call was not run, because the result was handed over before it.",
+                };
+                self.refuse_calls(&rest, reason, host)?;
+                return Ok(Flow::Ends(end));
             }
             match self.prepare_call(call, host, cancel).await {
-                Prepared::Ready(ready) if ready.is_harmless() => looks.push(ready),
+                Prepared::Ready(ready) if ready.runs_beside_others() => looks.push(ready),
                 Prepared::Ready(ready) => {
                     self.run_looks(&mut looks, host, cancel).await?;
                     let ran = self.run_call(ready, host, cancel).await;
@@ -105,7 +124,12 @@ impl Agent {
             }
         }
         self.run_looks(&mut looks, host, cancel).await?;
-        Ok(if cancel.is_cancelled() { Flow::Ends(TurnEnd::Cancelled) } else { Flow::GoesOn })
+        Ok(self.ends_now(cancel).map_or(Flow::GoesOn, Flow::Ends))
+    }
+
+    /// How the turn ends before anything more runs, if it does.
+    fn ends_now(&self, cancel: &CancellationToken) -> Option<TurnEnd> {
+        if cancel.is_cancelled() { Some(TurnEnd::Cancelled) } else { self.ending.clone() }
     }
 
     /// Answers calls that do not run.
@@ -127,6 +151,7 @@ impl Agent {
         host: &Host<'h>,
         cancel: &CancellationToken,
     ) -> Prepared<'h> {
+        self.note(Activity::ToolScheduled, host);
         let failed = |call, text| Prepared::Answered { call, status: ToolStatus::Failed, text };
         let refused = |call, text| Prepared::Answered { call, status: ToolStatus::Cancelled, text };
         let Some(runs) = self.find_tool(&call.name, host) else {
@@ -214,7 +239,11 @@ impl Agent {
             reason,
             always: always_for(&call.name, args),
         };
-        let asked = cancel.run_until_cancelled(host.approver.approve(&request)).await;
+        let asked = async {
+            let _turn = self.desk.lock().await;
+            host.approver.approve(&request).await
+        };
+        let asked = cancel.run_until_cancelled(asked).await;
         let approval = asked.unwrap_or(Approval::Stop);
         if approval == Approval::Always
             && let Some(always) = &request.always
@@ -226,19 +255,29 @@ impl Agent {
 
     /// Allows calls like this one from now on, also in later sessions where that can be kept.
     fn allow_always(&mut self, always: &AlwaysAllow, host: &Host<'_>) {
-        let permissions = &mut self.settings.permissions;
         match always.to_rule() {
-            Ok(rule) => permissions.policy = std::mem::take(&mut permissions.policy).with(rule),
+            Ok(rule) => self.grant(rule),
             Err(error) => return host.warn(error.to_string()),
         }
-        if let Some(path) = &permissions.saved
+        if let Some(path) = &self.settings.permissions.saved
             && let Err(error) = save_always_allow(path, always, Patience::default())
         {
             host.warn(format!("it is allowed in this session only: {error}"));
         }
     }
 
+    /// Lets a rule count from now on.
+    pub(crate) fn grant(&mut self, rule: Rule) {
+        let permissions = &mut self.settings.permissions;
+        permissions.policy = std::mem::take(&mut permissions.policy).with(rule.clone());
+        self.granted.push(rule);
+    }
+
     fn decide(&self, tool: &str, args: &Value) -> Decision {
+        // To hand over a result does nothing that a rule could be about.
+        if OwnTool::named(tool) == Some(OwnTool::CompleteTask) {
+            return Decision::Allow;
+        }
         let permissions = &self.settings.permissions;
         let call = PolicyCall::new(tool, args);
         let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
@@ -247,8 +286,11 @@ impl Agent {
 
     fn find_tool<'h>(&self, name: &str, host: &Host<'h>) -> Option<Runs<'h>> {
         let name = ALIASES.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new);
-        if !self.declared.tools.iter().any(|tool| tool.name == name) {
+        if !self.callable().any(|known| known == name) {
             return None;
+        }
+        if name == AGENT_TOOL {
+            return Some(Runs::Subagent(host.subagents));
         }
         let own = OwnTool::named(name).map(Runs::Own);
         own.or_else(|| {
@@ -257,10 +299,18 @@ impl Agent {
         })
     }
 
+    /// The names of the tools that may be called in this step.
+    fn callable(&self) -> impl Iterator<Item = &str> {
+        let is_offered = |name: &str| {
+            self.declared.offered.as_ref().is_none_or(|offered| offered.iter().any(|known| known == name))
+        };
+        self.declared.tools.iter().map(|tool| tool.name.as_str()).filter(move |name| is_offered(name))
+    }
+
     fn no_such_tool(&self, name: &str) -> String {
-        let names: Vec<&str> = self.declared.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let names: Vec<&str> = self.callable().collect();
         match names.as_slice() {
-            [] => format!("There is no tool {name:?}: this conversation has no tools."),
+            [] => format!("There is no tool {name:?} now."),
             names => format!("There is no tool {name:?}. These are there: {}.", names.join(", ")),
         }
     }
@@ -274,12 +324,47 @@ impl Agent {
         if looks.is_empty() {
             return Ok(());
         }
-        let running = std::mem::take(looks).into_iter().map(|ready| run_tool(ready, host, cancel));
+        let mut running: Vec<BoxFuture<'_, Ran>> = Vec::new();
+        for ready in std::mem::take(looks) {
+            running.push(match ready.runs {
+                Runs::Subagent(_) => match self.errand(&ready.call.id, &ready.args, host) {
+                    Ok(errand) if errand.wait() == Wait::InBackground => {
+                        let answer = self.send_out(&ready, errand, host);
+                        Box::pin(async { Ran::at_once(ready, answer) })
+                    }
+                    Ok(errand) => {
+                        self.errands.push(errand.job());
+                        Box::pin(run_errand(ready, errand, host, cancel))
+                    }
+                    Err(text) => Box::pin(async { Ran::at_once(ready, Answer::failed(text)) }),
+                },
+                Runs::Tool(_) | Runs::Own(_) => Box::pin(run_tool(ready, host, cancel)),
+            });
+        }
+        if !self.errands.is_empty() {
+            self.note_host(host)?;
+        }
         let mut results = Vec::new();
         for ran in join_all(running).await {
             results.push(self.finish_call(ran, host, cancel).await);
         }
-        self.record_results(results, host)
+        self.record_results(results, host)?;
+        if !std::mem::take(&mut self.errands).is_empty() {
+            self.note_host(host)?;
+        }
+        Ok(())
+    }
+
+    /// Sends a sub-agent out, for which nobody waits.
+    fn send_out(&self, ready: &Ready<'_>, errand: Errand, host: &Host<'_>) -> Answer {
+        let call = ready.call.clone().with_args(ready.args.clone());
+        host.tell(Event::ToolBegan { call, preview: ready.preview.clone() });
+        let name = errand.job().name;
+        self.crew.send(errand);
+        Answer::succeeded(format!(
+            "It works in the background as {name}. Go on with something else: you are told its result when it is there, and \
+             your turn does not end before."
+        ))
     }
 
     async fn run_call(&mut self, ready: Ready<'_>, host: &Host<'_>, cancel: &CancellationToken) -> Ran {
@@ -290,12 +375,13 @@ impl Agent {
         let answer = cancel.run_until_cancelled(self.run_own(own, &args, host)).await;
         let stopped = || Answer::new(Outcome::Cancelled("The user stopped this call.".to_string()));
         let answer = answer.unwrap_or_else(stopped);
-        Ran { call, args, answer, notes, took: started.elapsed() }
+        Ran { call, args, answer, notes, took: started.elapsed(), aside: None }
     }
 
     /// Hears the hooks behind a call, shortens what it answered, and adds what belongs to it.
     async fn finish_call(&mut self, ran: Ran, host: &Host<'_>, cancel: &CancellationToken) -> ToolResult {
-        let Ran { call, args, mut answer, mut notes, took } = ran;
+        let Ran { call, args, mut answer, mut notes, took, aside } = ran;
+        aside.into_iter().for_each(|aside| self.take_over(aside));
         let mut hidden = None;
         if !cancel.is_cancelled() {
             let response =
@@ -318,13 +404,16 @@ impl Agent {
             Outcome::Failed(_) => ToolStatus::Failed,
             Outcome::Cancelled(_) => ToolStatus::Cancelled,
         };
-        let (mut text, saved_as) = self.shorten(&call, answer.outcome.text(), host);
+        let condensed = self.condense(&call, answer.outcome.text(), host, cancel).await;
+        let whole = condensed.as_ref().map_or(answer.outcome.text(), |condensed| &condensed.text);
+        let (mut text, saved_as) = self.shorten(&call, whole, host);
+        let saved_as = condensed.map(|condensed| condensed.saved_as).or(saved_as);
         if let Some(read) = self.rereads.judge(&call, &text, self.conversation.transcript().messages()) {
             self.statistics.reads += 1;
             self.statistics.rereads += u32::from(read == Read::Again);
         }
         if status == ToolStatus::Succeeded
-            && let Some(block) = self.bring_in_memory(&call.name, &answer.touched, host)
+            && let Some(block) = self.bring_in_memory(&answer.touched, host)
         {
             text.push_str(&block);
         }
@@ -333,6 +422,7 @@ impl Agent {
             text.push_str(&note);
         }
         self.statistics.tool(&call.name, status, took);
+        self.note(Activity::ToolCompleted, host);
         host.tell(Event::ToolEnded(ToolEnd {
             call: call.clone(),
             status,
@@ -378,6 +468,14 @@ impl Agent {
         }
         match runs {
             Runs::Own(own) => self.run_own(own, args, host).await,
+            Runs::Subagent(_) => match self.errand(&original.id, args, host) {
+                Ok(errand) => {
+                    let returned = errand.run(host, cancel).await;
+                    self.take_over(returned.aside);
+                    returned.answer
+                }
+                Err(text) => Answer::failed(text),
+            },
             Runs::Tool(tool) => {
                 let progress = |_: &str| {};
                 tool.run(Call { id: &original.id, args, progress: &progress, cancel }).await
@@ -394,6 +492,7 @@ impl Agent {
         host: &Host<'_>,
     ) -> ToolResult {
         self.statistics.tool(&call.name, status, Duration::ZERO);
+        self.note(Activity::ToolCompleted, host);
         host.tell(Event::ToolEnded(ToolEnd {
             call: call.clone(),
             status,
@@ -442,13 +541,22 @@ async fn run_tool(ready: Ready<'_>, host: &Host<'_>, cancel: &CancellationToken)
     let progress = |text: &str| host.tell(Event::ToolProgress { call: id.clone(), text: text.to_string() });
     let started = Instant::now();
     let answer = tool.run(Call { id: &call.id, args: &args, progress: &progress, cancel }).await;
-    Ran { answer, took: started.elapsed(), args, notes, call }
+    Ran { answer, took: started.elapsed(), args, notes, call, aside: None }
+}
+
+async fn run_errand(ready: Ready<'_>, errand: Errand, host: &Host<'_>, cancel: &CancellationToken) -> Ran {
+    let Ready { call, args, preview, notes, .. } = ready;
+    host.tell(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
+    let started = Instant::now();
+    let returned = errand.run(host, cancel).await;
+    Ran { answer: returned.answer, took: started.elapsed(), args, notes, call, aside: Some(returned.aside) }
 }
 
 fn preview(runs: Runs<'_>, args: &Value) -> Result<Preview, String> {
     match runs {
         Runs::Tool(tool) => tool.preview(args),
         Runs::Own(own) => own.preview(args),
+        Runs::Subagent(subagents) => subagents.preview(args),
     }
 }
 

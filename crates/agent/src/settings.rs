@@ -27,12 +27,18 @@ pub struct Settings {
     pub estimator: Estimator,
     /// Which calls run, and who is asked.
     pub permissions: Permissions,
+    /// Which of the tools the model is told of.
+    pub tools: ToolChoice,
     /// How much of a tool's output the model sees.
     pub outputs: OutputSettings,
     /// Where it all ends.
     pub limits: Limits,
     /// Whether somebody watches for a model that goes round in circles.
     pub watches_loops: bool,
+    /// What a command's output may take before a helper summarises it; never if not set.
+    pub shell_summary: Option<TokenCount>,
+    /// Whether it is remembered what happened lately.
+    pub records_activity: bool,
 }
 
 impl Settings {
@@ -47,9 +53,12 @@ impl Settings {
             compaction: longhaul_engine::Settings::default(),
             estimator: Estimator::default(),
             permissions: Permissions::default(),
+            tools: ToolChoice::All,
             outputs: OutputSettings::default(),
             limits: Limits::default(),
             watches_loops: true,
+            shell_summary: None,
+            records_activity: true,
         }
     }
 }
@@ -65,6 +74,17 @@ pub struct ModelProfile {
     pub window: TokenCount,
     /// How much of that must be left for the answer.
     pub output_reserve: Option<TokenCount>,
+}
+
+impl ModelProfile {
+    /// The name that sessions record for another model of the same provider.
+    pub(crate) fn recorded_as_other(&self, name: &str) -> String {
+        match self.recorded_as.strip_suffix(&self.name) {
+            Some(provider) => format!("{provider}{name}"),
+            None if name == self.name => self.recorded_as.clone(),
+            None => name.to_string(),
+        }
+    }
 }
 
 /// Which calls run, which are asked for, and where answers are kept.
@@ -88,6 +108,25 @@ impl Default for Permissions {
             situation: Situation { is_interactive: false, ..Situation::default() },
             saved: None,
             subagent: None,
+        }
+    }
+}
+
+/// Which of the tools the model is told of, and can call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// All of them.
+    #[default]
+    All,
+    /// Those of these names.
+    Only(Vec<String>),
+}
+
+impl ToolChoice {
+    pub(crate) fn includes(&self, name: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(names) => names.iter().any(|known| known == name),
         }
     }
 }

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use longhaul_conversation::{TokenCount, ToolStatus, Usage};
 
+use crate::ActivityLog;
+
 /// What an agent has done since it was started.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
@@ -24,6 +26,21 @@ pub struct Statistics {
     pub reads: u32,
     /// How often it was read again although it is as it was, because a compaction had left it out.
     pub rereads: u32,
+    /// Small questions beside the conversation.
+    pub asides: Asides,
+    /// What happened lately.
+    pub activity: ActivityLog,
+}
+
+/// Small questions to models beside the conversation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asides {
+    /// How many were asked.
+    pub requests: u32,
+    /// What was sent with them.
+    pub input: TokenCount,
+    /// What was answered.
+    pub output: TokenCount,
 }
 
 /// How a tool was used.
@@ -46,6 +63,33 @@ impl Statistics {
         self.cached += usage.cached.unwrap_or_default();
         self.output += usage.output.unwrap_or_default();
         self.thinking += usage.thoughts.unwrap_or_default();
+    }
+
+    /// Counts what another agent did as if this one had.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.input += other.input;
+        self.cached += other.cached;
+        self.output += other.output;
+        self.thinking += other.thinking;
+        self.reads += other.reads;
+        self.rereads += other.rereads;
+        for (name, more) in &other.tools {
+            let tool = self.tools.entry(name.clone()).or_default();
+            tool.calls += more.calls;
+            tool.failures += more.failures;
+            tool.refusals += more.refusals;
+            tool.took += more.took;
+        }
+        self.asides.requests += other.asides.requests;
+        self.asides.input += other.asides.input;
+        self.asides.output += other.asides.output;
+    }
+
+    pub(crate) fn aside(&mut self, usage: Option<&Usage>) {
+        self.asides.requests += 1;
+        self.asides.input += usage.and_then(|usage| usage.input).unwrap_or_default();
+        self.asides.output += usage.and_then(|usage| usage.output).unwrap_or_default();
     }
 
     pub(crate) fn tool(&mut self, name: &str, status: ToolStatus, took: Duration) {

@@ -1,26 +1,42 @@
 //! The turn: from what the user says, over as many steps as the model takes, to its last answer.
 
 #[cfg(test)]
+mod crew_tests;
+#[cfg(all(test, unix))]
+mod hook_tests;
+#[cfg(test)]
+mod subagent_tests;
+#[cfg(test)]
 mod tests;
 #[cfg(test)]
 mod tool_tests;
 #[cfg(test)]
 mod trial;
+#[cfg(test)]
+mod wit_tests;
+
+use std::path::{Path, PathBuf};
 
 use longhaul_context::{Loop, LoopDetector};
 use longhaul_conversation::{Message, Origin, Part, Place, Role, TokenCount, ToolCall, ToolDeclaration};
-use longhaul_engine::Conversation;
+use longhaul_engine::{Conversation, HostJob};
 use longhaul_hooks::{EndReason, Event as HookEvent, SessionSource};
+use longhaul_policy::Rule;
 use longhaul_session::{FragmentContent, Log, RecordedFragment};
 use tokio_util::sync::CancellationToken;
 
+use crate::activity::Activity;
 use crate::ask::Step;
+use crate::ide::IdeContext;
+use crate::loop_check::LoopWatch;
 use crate::memory::SessionMemory;
 use crate::own_tools::OwnTool;
 use crate::rereads::Rereads;
 use crate::room::{Counted, Newest, Wish};
+use crate::routing::Routed;
 use crate::run_tools::Flow;
 use crate::statistics::Statistics;
+use crate::subagents::{Crew, Desk};
 use crate::{AgentError, Event, Host, LimitOf, Settings, TurnEnd};
 
 /// An agent at work on one session. It alone holds the session's state.
@@ -32,6 +48,9 @@ pub struct Agent {
     pub(crate) counted: Option<Counted>,
     pub(crate) declared: Declared,
     pub(crate) loops: LoopDetector,
+    pub(crate) watch: LoopWatch,
+    pub(crate) routed: Option<Routed>,
+    pub(crate) ide: IdeContext,
     /// How often the model was told in this turn that it goes round in circles.
     strikes: u32,
     /// How often the model was asked.
@@ -39,6 +58,28 @@ pub struct Agent {
     pub(crate) wish: Option<Wish>,
     pub(crate) rereads: Rereads,
     pub(crate) statistics: Statistics,
+    pub(crate) lineage: Lineage,
+    /// The sub-agents that a step waits for.
+    pub(crate) errands: Vec<HostJob>,
+    /// The sub-agents in the background.
+    pub(crate) crew: Crew,
+    /// Whoever holds it may speak to the user.
+    pub(crate) desk: Desk,
+    /// What the user allowed since the agent was started.
+    pub(crate) granted: Vec<Rule>,
+    /// How the turn ends after the call that runs now, where that call ends it.
+    pub(crate) ending: Option<TurnEnd>,
+    /// What a sub-agent hands over.
+    pub(crate) result: Option<String>,
+}
+
+/// Where an agent stands among those that start each other.
+#[derive(Clone, Debug)]
+pub(crate) struct Lineage {
+    /// The folder below which sub-agents are recorded.
+    pub(crate) chats: PathBuf,
+    /// How many agents are above it.
+    pub(crate) depth: u32,
 }
 
 /// The tools that the model is told of.
@@ -46,6 +87,8 @@ pub struct Agent {
 pub(crate) struct Declared {
     pub(crate) tools: Vec<ToolDeclaration>,
     pub(crate) tokens: TokenCount,
+    /// The names of those that may be called in this step, where those are not all.
+    pub(crate) offered: Option<Vec<String>>,
 }
 
 /// What hooks make of a prompt.
@@ -69,6 +112,7 @@ enum Reviewed {
 impl Agent {
     /// An agent that goes on with the session in this log.
     pub fn on(log: Log, settings: Settings) -> Self {
+        let chats = log.path().parent().map(Path::to_path_buf).unwrap_or_default();
         let conversation = Conversation::on(log, settings.estimator);
         let rereads = Rereads::of(&conversation.said());
         Self {
@@ -78,17 +122,28 @@ impl Agent {
             counted: None,
             declared: Declared::default(),
             loops: LoopDetector::default(),
+            watch: LoopWatch::default(),
+            routed: None,
+            ide: IdeContext::default(),
             strikes: 0,
             asked: 0,
             wish: None,
             rereads,
             statistics: Statistics::default(),
+            lineage: Lineage { chats, depth: 0 },
+            errands: Vec::new(),
+            crew: Crew::default(),
+            desk: Desk::default(),
+            granted: Vec::new(),
+            ending: None,
+            result: None,
         }
     }
 
     /// The same agent with these instructions from memory files.
     #[must_use]
-    pub fn with_memory(self, memory: SessionMemory) -> Self {
+    pub fn with_memory(self, mut memory: SessionMemory) -> Self {
+        memory.follow(self.conversation.transcript().messages());
         Self { memory: Some(memory), ..self }
     }
 
@@ -101,6 +156,7 @@ impl Agent {
     pub fn conversation_mut(&mut self) -> &mut Conversation {
         // Whatever is done with it, the provider counted something else.
         self.counted = None;
+        self.ide.forget();
         &mut self.conversation
     }
 
@@ -177,7 +233,11 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Result<TurnEnd, AgentError> {
         self.declare(host);
-        let end = self.turn(parts, host, cancel).await?;
+        self.note(Activity::UserInput, host);
+        let crew = self.crew.clone();
+        let end = crew.beside(self.turn(parts, host, cancel), host, cancel).await?;
+        // What came of those that had to stop with it.
+        self.hear_crew(host)?;
         host.tell(Event::Ended(end.clone()));
         Ok(end)
     }
@@ -188,7 +248,8 @@ impl Agent {
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Result<TurnEnd, AgentError> {
-        (self.loops, self.strikes) = (LoopDetector::default(), 0);
+        (self.loops, self.watch, self.strikes) = (LoopDetector::default(), LoopWatch::default(), 0);
+        self.ending = None;
         let prompt = typed(&parts);
         match self.before_agent(&prompt, host, cancel).await {
             Prompted::Passes(context) => parts.extend(context.map(|text| Part::text(Origin::Hook, text))),
@@ -199,10 +260,17 @@ impl Agent {
             Prompted::Blocked(reason) => return Ok(TurnEnd::Blocked { reason }),
         }
         self.begin(parts, host)?;
+        self.choose_model(host, cancel).await;
         let (mut steps, mut is_continued) = (0, false);
         loop {
-            let end = self.take_steps(&mut steps, host, cancel).await?;
+            let end = self.take_steps(&prompt, &mut steps, host, cancel).await?;
             let TurnEnd::Finished(_) = end else { return Ok(end) };
+            if self.ending.is_none() && self.crew.is_out() {
+                match self.wait_for_crew(cancel).await {
+                    Some(()) => continue,
+                    None => return Ok(TurnEnd::Cancelled),
+                }
+            }
             match self.after_agent(&prompt, is_continued, host, cancel).await {
                 Reviewed::Accepted => return Ok(end),
                 Reviewed::Stopped(reason) => return Ok(TurnEnd::Stopped { reason }),
@@ -217,6 +285,7 @@ impl Agent {
     /// Asks the model and runs what it calls, until it calls nothing more.
     async fn take_steps(
         &mut self,
+        prompt: &str,
         steps: &mut u32,
         host: &Host<'_>,
         cancel: &CancellationToken,
@@ -226,8 +295,16 @@ impl Agent {
             if let Some(end) = self.limit_reached(*steps) {
                 return Ok(end);
             }
+            if let Some(end) = self.hear_crew(host)? {
+                return Ok(end);
+            }
             *steps += 1;
             self.asked += 1;
+            if let Some(detail) = self.find_standstill(prompt, host, cancel).await
+                && let Some(end) = self.strike(detail, host)?
+            {
+                return Ok(end);
+            }
             if let Some(end) = self.make_room(newest, host, cancel).await? {
                 return Ok(end);
             }
@@ -241,7 +318,7 @@ impl Agent {
                     }
                 }
                 Step::Looping(found) => {
-                    if let Some(end) = self.strike(&found, host)? {
+                    if let Some(end) = self.strike(in_words(&found), host)? {
                         return Ok(end);
                     }
                 }
@@ -260,12 +337,11 @@ impl Agent {
         let found = watched.iter().filter_map(|call| self.loops.observe_call(call)).last();
         let Some(found) = found else { return self.run_calls(calls, host, cancel).await };
         self.refuse_calls(&calls, "This call was not run, because it only repeats earlier ones.", host)?;
-        Ok(self.strike(&found, host)?.map_or(Flow::GoesOn, Flow::Ends))
+        Ok(self.strike(in_words(&found), host)?.map_or(Flow::GoesOn, Flow::Ends))
     }
 
     /// Tells the model that it goes round in circles; the second time, the turn ends.
-    fn strike(&mut self, found: &Loop, host: &Host<'_>) -> Result<Option<TurnEnd>, AgentError> {
-        let detail = in_words(found);
+    fn strike(&mut self, detail: String, host: &Host<'_>) -> Result<Option<TurnEnd>, AgentError> {
         self.strikes += 1;
         host.tell(Event::Looping { detail: detail.clone() });
         if self.strikes > 1 {
@@ -336,6 +412,7 @@ impl Agent {
             self.conversation.rewind_to(&id)?;
         }
         self.counted = None;
+        self.ide.forget();
         Ok(())
     }
 
@@ -343,6 +420,9 @@ impl Agent {
     fn begin(&mut self, mut parts: Vec<Part>, host: &Host<'_>) -> Result<(), AgentError> {
         if let Some(news) = self.reload_memory(host) {
             parts.insert(0, news);
+        }
+        if let Some(editor) = self.look_at_editor(host) {
+            parts.insert(0, editor);
         }
         if let Some(surroundings) = self.introduce(host)? {
             parts.insert(0, surroundings);
@@ -394,6 +474,7 @@ impl Agent {
         let appended = self.conversation.append(message);
         self.warn(host);
         appended?;
+        self.note(Activity::MessageAdded, host);
         Ok(())
     }
 
@@ -408,14 +489,20 @@ impl Agent {
         self.conversation.log().replay().info().session_id.clone().unwrap_or_default()
     }
 
+    pub(crate) fn is_subagent(&self) -> bool {
+        self.settings.permissions.subagent.is_some()
+    }
+
     /// Takes note of the tools that the model is told of.
     pub(crate) fn declare(&mut self, host: &Host<'_>) {
-        let own = OwnTool::ALL.into_iter().filter(|tool| self.offers(*tool, host));
+        let own = OwnTool::ALL.into_iter().filter(|tool| self.offers(*tool, host)).map(OwnTool::declaration);
+        let agents = self.may_delegate(host).then(|| host.subagents.declaration());
         let tools: Vec<ToolDeclaration> = match host.tools {
-            // Without tools to work with there is nothing to look after, either.
-            [] => Vec::new(),
+            // Without tools to work with there is nothing to look after, either; only a sub-agent still has to finish.
+            [] if !self.is_subagent() => Vec::new(),
             tools => {
-                tools.iter().map(|tool| tool.declaration()).chain(own.map(OwnTool::declaration)).collect()
+                let all = tools.iter().map(|tool| tool.declaration()).chain(agents).chain(own);
+                all.filter(|tool| self.settings.tools.includes(&tool.name)).collect()
             }
         };
         let estimator = &self.settings.estimator;
@@ -424,7 +511,7 @@ impl Agent {
             estimator.text(&text).tokens()
         };
         let tokens = tools.iter().map(size).fold(TokenCount::ZERO, |sum, tokens| sum + tokens);
-        self.declared = Declared { tools, tokens };
+        self.declared = Declared { tools, tokens, offered: None };
     }
 }
 

@@ -9,6 +9,7 @@ use longhaul_context::Threshold;
 use longhaul_context::parse_token_count;
 use longhaul_conversation::TokenCount;
 
+use crate::commands::agents::AgentsCommand;
 use crate::commands::compress::CompressOptions;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
@@ -96,6 +97,9 @@ pub(crate) enum Command {
     /// Says which folders are trusted, so that their own settings and memory count.
     #[command(subcommand)]
     Trust(TrustCommand),
+    /// Says which agents the model may hand tasks to here.
+    #[command(subcommand)]
+    Agents(AgentsCommand),
     /// Says what the rules about tool calls amount to.
     #[command(subcommand)]
     Policy(PolicyCommand),

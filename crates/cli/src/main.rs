@@ -57,6 +57,7 @@ fn main() -> ExitCode {
         Command::Memory(command) => commands::memory::run(command, || load_settings(color), color),
         Command::Skills(args) => commands::skills::run(args, || load_settings(color), color),
         Command::Trust(command) => commands::trust::run(command, color),
+        Command::Agents(command) => commands::agents::run(command, || load_settings(color), color),
         Command::Policy(command) => commands::policy::run(command, || load_settings(color), color),
         Command::Recall(options) => commands::recall::run(options, &screen),
         Command::Demo => commands::demo::run(&screen),
@@ -66,8 +67,12 @@ fn main() -> ExitCode {
     ended(&done, color)
 }
 
-/// Talks to a model, or prints the help where nothing is said.
+/// Talks to a model: with a person at a terminal, or once with what is said; prints the help where nothing is.
 fn talk(options: &TalkOptions, color: Color) -> ExitCode {
+    if options.is_interactive() {
+        let ended = commands::interactive::run(options, || load_settings(color), color);
+        return ended.unwrap_or_else(|error| failure::report(&error, &Screen::of_stderr(color)));
+    }
     let done = match options.words() {
         Ok(Some(words)) => commands::talk::run(options, &words, || load_settings(color), color),
         Ok(None) if options.is_empty() => failure::exit_for_usage(&Args::help(), color),

@@ -46,6 +46,7 @@ mod preview;
 mod replace;
 mod report;
 mod reverse_budget;
+mod routing;
 mod sentences;
 #[cfg(test)]
 mod shapes;
@@ -94,6 +95,7 @@ pub use prepare::{Prepared, prepare};
 pub use replace::{Replacement, apply_replacements, output_file};
 pub use report::{AskCounts, LedgerCounts, Report};
 pub use reverse_budget::{ReverseBudget, plan_shrinking};
+pub use routing::routing_window;
 pub use sentences::{Unit, UnitKind, split_units};
 pub use shorten::Shortening;
 pub use snapshot::{Entry, OtherSection, Section, Snapshot, SnapshotLine, find_snapshot, parse_snapshot};

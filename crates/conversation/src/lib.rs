@@ -53,7 +53,7 @@ pub use model::{FinishReason, Model, ModelError, ModelStream, ResponseEvent};
 pub use origin::Origin;
 pub use pairing::{Fault, FaultKind, Repair, Repaired, Shape, find_faults, find_faults_in, repair};
 pub use part::{Body, Extra, FileReference, Media, MediaData, Opaque, Part, Signature, Thought, Vendor};
-pub use request::{Request, ToolDeclaration};
+pub use request::{Request, Sampling, ToolChoice, ToolDeclaration};
 pub use scripted::{ScriptedModel, ScriptedReply};
 pub use sequence::Sequence;
 pub use time::Timestamp;

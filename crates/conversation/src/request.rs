@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::{Message, Part};
+use crate::{Message, Part, TokenCount};
 
 /// Everything one call to a model is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,8 +15,39 @@ pub struct Request {
     pub tools: Vec<ToolDeclaration>,
     /// The conversation.
     pub messages: Vec<Message>,
+    /// Whether the model may, must or must not call tools.
+    pub tool_choice: ToolChoice,
+    /// How the answer is drawn, where that is said.
+    pub sampling: Sampling,
     /// Further settings for the provider, passed through as they are.
     pub extra: Map<String, Value>,
+}
+
+/// Whether a model may call the tools of a request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// As it likes.
+    #[default]
+    Free,
+    /// It must call one.
+    Required,
+    /// It must not call any; it is still told of them, as calls in the conversation need their declarations.
+    Forbidden,
+}
+
+/// How an answer is drawn; what is not set is left to the provider.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sampling {
+    /// How much chance there is in it.
+    pub temperature: Option<f64>,
+    /// Only the likeliest tokens that make up this share.
+    pub top_p: Option<f64>,
+    /// Only so many of the likeliest tokens, where the provider knows that.
+    pub top_k: Option<u64>,
+    /// The longest answer.
+    pub max_output: Option<TokenCount>,
+    /// Texts at which it ends.
+    pub stop: Vec<String>,
 }
 
 /// A tool as the model sees it.

@@ -7,7 +7,7 @@ mod tests;
 use std::path::Path;
 
 use longhaul_context::{Estimator, Gauge, PinId, PlanOptions, Tracker, Trigger};
-use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, Transcript};
+use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, TokenCount, Transcript};
 use longhaul_session::{
     CompactionState, Entry, EntryKind, Log, LogError, NewSession, PinChange, RecordedFragment,
 };
@@ -274,6 +274,11 @@ impl Conversation {
     /// What the model may see now.
     pub fn transcript(&self) -> &Transcript {
         &self.transcript
+    }
+
+    /// What the model may see now, in tokens by estimate; known at any time at no cost.
+    pub fn size(&self) -> TokenCount {
+        self.gauge.tokens()
     }
 
     /// What was learned from all that was said.

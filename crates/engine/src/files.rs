@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use longhaul_context::{Compaction, FileToSave, Plan, Rung};
-use longhaul_workspace::{WorkspaceError, write_private_atomically};
+use longhaul_workspace::{WorkspaceError, write_private_cache};
 
 /// Where texts are saved.
 pub trait Files: Send + Sync {
@@ -49,7 +49,8 @@ impl Files for Folder {
     fn save(&self, file: &str, text: &str) -> Result<bool, WorkspaceError> {
         let path = self.place(file);
         let is_new = !path.exists();
-        write_private_atomically(&path, text.as_bytes()).map(|()| is_new)
+        // The log has it all; waiting for the disk would only make a long conversation wait.
+        write_private_cache(&path, text.as_bytes()).map(|()| is_new)
     }
 
     fn remove(&self, file: &str) {

@@ -9,6 +9,7 @@ use crate::index::TextIndex;
 use crate::method::{Method, Task};
 use crate::planted::{RULES, plant};
 use crate::replay::{Step, chain, cut_points, tail_of};
+use crate::rereads::rereads;
 use crate::score::{Kept, Needs, Share};
 use crate::subject::Subject;
 use crate::text::{Rendering, count_characters};
@@ -50,6 +51,7 @@ pub fn evaluate(subject: &Subject, methods: &[Method], settings: &Settings) -> S
         tokens: subject.tokens,
         class: subject.class(),
         cells: cells.collect(),
+        rereads: rereads(&subject.messages),
         needed: replay.points.iter().map(|point| point.needs.anchor_count()).collect(),
     }
 }

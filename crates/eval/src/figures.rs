@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use longhaul_conversation::TokenCount;
 
+use crate::score::Share;
 use crate::subject::Class;
 
 /// Something that is measured as a share between 0 and 1.
@@ -98,6 +99,8 @@ pub struct SessionReport {
     pub class: Class,
     /// How many anchors were needed at each cut point.
     pub needed: Vec<usize>,
+    /// Of its reads of files, those that brought nothing new.
+    pub rereads: Share,
     /// One cell for each method and budget.
     pub cells: Vec<Cell>,
 }
@@ -236,7 +239,14 @@ mod tests {
             Figures { defects: Defects { pairing, ..Defects::default() }, ..Figures::default() };
         figures.set(Measure::Recall, recall);
         let cell = Cell { method: "m".into(), budget: TokenCount(1), figures };
-        SessionReport { name: "s".into(), tokens: TokenCount(1), class, needed: vec![], cells: vec![cell] }
+        SessionReport {
+            name: "s".into(),
+            tokens: TokenCount(1),
+            class,
+            needed: vec![],
+            rereads: Share::default(),
+            cells: vec![cell],
+        }
     }
 
     #[test]

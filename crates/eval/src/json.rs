@@ -19,6 +19,7 @@ pub fn to_json(reports: &[SessionReport]) -> Value {
                 "class": report.class.as_str(),
                 "tokens": report.tokens,
                 "needed": report.needed,
+                "rereads": {"again": report.rereads.kept, "of": report.rereads.of},
                 "cells": report.cells.iter().map(cell_json).collect::<Vec<_>>(),
             })
         })
@@ -68,6 +69,7 @@ mod tests {
             tokens: TokenCount(9_000),
             class: Class::Real,
             needed: vec![7, 9],
+            rereads: crate::Share::default(),
             cells: vec![cell(4_000), cell(1_000)],
         }
     }

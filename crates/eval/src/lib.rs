@@ -27,6 +27,7 @@ mod offline;
 mod paths;
 mod planted;
 mod replay;
+mod rereads;
 mod score;
 mod sentences;
 mod subject;

@@ -58,15 +58,30 @@ fn beginning(text: &str, room: TokenCount) -> &str {
     text[..end].trim_end()
 }
 
+/// Whether this is what is given to a model of a file that does not fit: its beginning with a note, or only a note.
+pub(crate) fn is_beginning(given: &str, text: &str) -> bool {
+    let (beginning, note) = given.rsplit_once('\n').unwrap_or(("", given));
+    note.ends_with(']')
+        && match (note.starts_with(LEFT_OUT), note.starts_with(CUT_HERE)) {
+            (true, _) => beginning.is_empty(),
+            (_, true) => text.starts_with(beginning),
+            _ => false,
+        }
+}
+
+/// How the notes begin in place of what is missing.
+const LEFT_OUT: &str = "[Left out: ";
+const CUT_HERE: &str = "[Cut here: ";
+
 fn with_note(beginning: &str, left: &LeftOut) -> String {
     let LeftOut { path, tokens, kept, budget, tier } = left;
     let path = label(path);
     let note = match *kept {
         TokenCount::ZERO => format!(
-            "[Left out: this file has about {tokens} tokens, and {tier} memory may take {budget}. Read {path} if you need it.]"
+            "{LEFT_OUT}this file has about {tokens} tokens, and {tier} memory may take {budget}. Read {path} if you need it.]"
         ),
         kept => format!(
-            "[Cut here: about {kept} of {tokens} tokens are shown, as {tier} memory may take {budget}. Read {path} for the rest.]"
+            "{CUT_HERE}about {kept} of {tokens} tokens are shown, as {tier} memory may take {budget}. Read {path} for the rest.]"
         ),
     };
     if beginning.is_empty() { note } else { format!("{beginning}\n{note}") }

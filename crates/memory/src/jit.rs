@@ -12,9 +12,6 @@ use crate::render::render_block;
 use crate::settings::{Discovery, ImportFormat, MemorySettings};
 use crate::tiers::{Memory, MemoryFile, Places, SkipReason, Skipped, Tier};
 
-/// The tools after which memory comes in.
-pub const JIT_TOOLS: [&str; 5] = ["read_file", "list_directory", "write_file", "replace", "read_many_files"];
-
 /// What has come in so far, and where more may be.
 #[derive(Debug)]
 pub struct JustInTime {
@@ -101,11 +98,6 @@ impl JustInTime {
             lost.iter().flat_map(|file| &file.sources).map(|source| source.path.as_path()).collect();
         self.memory.seen.forget(&sources);
         lost.into_iter().map(|file| file.path).collect()
-    }
-
-    /// Forgets the files that say something else by now, so that they come in again; and says which.
-    pub fn forget_changed(&mut self) -> Vec<PathBuf> {
-        self.rearm(|file| !file.sources.iter().any(|source| source.has_changed()))
     }
 
     fn bring_in(&mut self, path: &Path) {

@@ -28,6 +28,7 @@ mod budget;
 mod diff;
 mod discover;
 mod duplicates;
+mod entries;
 mod error;
 mod estimate;
 mod event;
@@ -44,6 +45,7 @@ mod save;
 mod scan;
 mod settings;
 mod tiers;
+mod told;
 
 pub use discover::find_root;
 pub use duplicates::Remembered;
@@ -53,12 +55,12 @@ pub use event::MemoryEvent;
 pub use explain::{Applied, Explanation, NotImported, When, explain};
 pub use extensions::{Extensions, find_extensions};
 pub use imports::{Import, ImportOutcome, Imported, load_with_imports};
-pub use jit::{Discovered, JIT_TOOLS, JustInTime};
+pub use jit::{Discovered, JustInTime};
 pub use load::load_memory;
 pub use read::Source;
 pub use render::{
-    LeftOut, RenderOptions, Rendered, SAVE_GUIDANCE, flatten, opening_mark, render_block,
-    render_first_message, render_system,
+    LeftOut, RenderOptions, Rendered, SAVE_GUIDANCE, Update, flatten, render_block, render_first_message,
+    render_system, render_update,
 };
 pub use save::{
     Change, Fact, Proposal, SAVE_TOOL, SaveCall, Saved, Scope, parse_save_call, save_fact, save_failure,
@@ -70,3 +72,4 @@ pub use settings::{
 pub use tiers::{
     ExtensionContext, Instructions, Memory, MemoryFile, Notice, Places, SkipReason, Skipped, Tier, WorkFolder,
 };
+pub use told::{Told, ToldFiles};

@@ -4,13 +4,14 @@ use std::borrow::Cow;
 use std::path::Path;
 
 /// The tags that we put around memory.
-const TAGS: [&str; 6] = [
+const TAGS: [&str; 7] = [
     "loaded_context",
     "global_context",
     "user_project_memory",
     "extension_context",
     "project_context",
     "session_context",
+    "memory_update",
 ];
 
 /// How lines begin that tell where a file's text begins and ends.

@@ -12,6 +12,16 @@ use crate::tiers::{Memory, MemoryFile, Tier};
 
 const PRECEDENCE: &str = include_str!("prompts/precedence.md");
 
+const CHANGED: &str = include_str!("prompts/changed.md");
+
+const SHORTENED: &str = include_str!("prompts/shortened.md");
+
+const GONE: &str = include_str!("prompts/gone.md");
+
+/// How the lines begin that stand before and behind a file's text.
+pub(crate) const BEGIN: &str = "--- Context from: ";
+pub(crate) const END: &str = "--- End of Context from: ";
+
 /// What a model is told about saving facts.
 pub const SAVE_GUIDANCE: &str = include_str!("prompts/save_memory.md");
 
@@ -91,6 +101,50 @@ pub fn render_block(files: &[MemoryFile], workspace: Option<&Path>, settings: &M
     Rendered { text, left_out }
 }
 
+/// Why files are told again in the middle of a conversation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Update {
+    /// They say something else, or are new.
+    Changed,
+    /// A compaction left them out.
+    Shortened,
+}
+
+/// What tells a model in the middle of a conversation what files say now, and which no longer count; nothing if there are
+/// neither.
+pub fn render_update(
+    why: Update,
+    files: &[MemoryFile],
+    gone: &[&Path],
+    workspace: Option<&Path>,
+    settings: &MemorySettings,
+) -> Option<String> {
+    if files.is_empty() && gone.is_empty() {
+        return None;
+    }
+    let fitted = fit(&files.iter().collect::<Vec<_>>(), settings.budgets.project);
+    let blocks =
+        files.iter().zip(&fitted.texts).map(|(file, text)| block(&file.path, text, workspace, settings));
+    let gone = (!gone.is_empty()).then(|| render_gone(gone, workspace, settings));
+    let lead = match why {
+        Update::Changed => CHANGED,
+        Update::Shortened => SHORTENED,
+    };
+    let body: Vec<String> = blocks.chain(gone).collect();
+    Some(format!("<memory_update>\n{}\n\n{}\n</memory_update>", lead.trim_end(), body.join("\n\n")))
+}
+
+/// In place of their texts, that files no longer count.
+pub(crate) fn render_gone(files: &[&Path], workspace: Option<&Path>, settings: &MemorySettings) -> String {
+    let blocks = files.iter().map(|path| block(path, gone_note(), workspace, settings));
+    blocks.collect::<Vec<_>>().join("\n\n")
+}
+
+/// What stands in place of the text of a file that no longer counts.
+pub(crate) fn gone_note() -> &'static str {
+    GONE.trim_end()
+}
+
 /// All of memory as people read it: one section for each tier that says anything.
 pub fn flatten(memory: &Memory, workspace: Option<&Path>, settings: &MemorySettings) -> String {
     let sections = Section::ALL.into_iter().filter_map(|section| {
@@ -108,11 +162,6 @@ pub fn flatten(memory: &Memory, workspace: Option<&Path>, settings: &MemorySetti
 pub(crate) fn find_left_out(memory: &Memory, settings: &MemorySettings) -> Vec<LeftOut> {
     let sections = Section::ALL.into_iter();
     sections.flat_map(|section| section.fit(memory, settings).1.left_out).collect()
-}
-
-/// The line that begins a file's text in what a model reads: where it is, the file is.
-pub fn opening_mark(path: &Path, workspace: Option<&Path>, settings: &MemorySettings) -> String {
-    format!("--- Context from: {} ---", file_label(path, workspace, settings))
 }
 
 /// A part of memory that has tags of its own.
@@ -226,10 +275,10 @@ fn render_section(
 
 fn block(path: &Path, text: &str, workspace: Option<&Path>, settings: &MemorySettings) -> String {
     let label = file_label(path, workspace, settings);
-    format!("--- Context from: {label} ---\n{}\n--- End of Context from: {label} ---", text.trim())
+    format!("{BEGIN}{label} ---\n{}\n{END}{label} ---", text.trim())
 }
 
-fn file_label(path: &Path, workspace: Option<&Path>, settings: &MemorySettings) -> String {
+pub(crate) fn file_label(path: &Path, workspace: Option<&Path>, settings: &MemorySettings) -> String {
     let inside = workspace.filter(|_| settings.labels == Labels::Relative);
     label(inside.and_then(|workspace| path.strip_prefix(workspace).ok()).unwrap_or(path))
 }

@@ -1,6 +1,5 @@
 //! Scans a folder downwards, breadth first, with several threads and a limit.
 
-use std::fs;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use std::thread;
 
 use longhaul_workspace::{GitChain, IgnoreRules};
 
+use crate::entries::{Kind, Lister};
 use crate::read::reason;
 use crate::settings::ContextNames;
 
@@ -80,7 +80,7 @@ fn scan_level(level: &[Folder], names: &ContextNames, rules: &IgnoreRules) -> Ve
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(threads));
     let work = || {
-        let mut part = Scan::default();
+        let (mut part, mut lister) = (Scan::default(), Lister::default());
         loop {
             let from = next.fetch_add(SHARE, Ordering::Relaxed);
             let Some(mine) = level.get(from..level.len().min(from + SHARE)).filter(|mine| !mine.is_empty())
@@ -88,7 +88,7 @@ fn scan_level(level: &[Folder], names: &ContextNames, rules: &IgnoreRules) -> Ve
                 break;
             };
             for folder in mine {
-                if let Err(error) = scan_folder(folder, names, rules, &mut part) {
+                if let Err(error) = scan_folder(folder, names, rules, &mut lister, &mut part) {
                     part.unreadable.push((folder.path.clone(), reason(&error)));
                 }
             }
@@ -110,34 +110,32 @@ fn scan_folder(
     folder: &Folder,
     names: &ContextNames,
     rules: &IgnoreRules,
+    lister: &mut Lister,
     part: &mut Scan,
 ) -> io::Result<()> {
     let is_open = rules.hides_nothing();
     let chain = if is_open { GitChain::default() } else { rules.enter(&folder.path, &folder.chain) };
-    for entry in fs::read_dir(&folder.path)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        let name = entry.file_name();
-        if kind.is_dir() {
-            if PASSED_OVER.iter().any(|passed| name == *passed) {
-                continue;
-            }
-            let path = entry.path();
+    lister.list(&folder.path, |name, kind| match kind {
+        Kind::Folder if !PASSED_OVER.iter().any(|passed| name == *passed) => {
+            let path = folder.path.join(name);
             if is_open || rules.entry_hidden_by(&path, true, &chain).is_none() {
                 part.next.push(Folder { path, chain: chain.clone() });
             }
-        } else if kind.is_file() && names.position(&name).is_some() {
-            let path = entry.path();
+        }
+        Kind::File if names.position(name).is_some() => {
+            let path = folder.path.join(name);
             let is_hidden = !is_open && rules.entry_hidden_by(&path, false, &chain).is_some();
             if is_hidden { part.ignored.push(path) } else { part.found.push(path) }
         }
-    }
-    Ok(())
+        _ => {}
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+
     use longhaul_workspace::Ignoring;
     use tempfile::TempDir;
 

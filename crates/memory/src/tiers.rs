@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::TokenCount;
 
+use crate::discover::owner;
 use crate::estimate::estimate_tokens;
 use crate::identity::Seen;
 use crate::imports::Import;
@@ -147,6 +148,11 @@ pub struct MemoryFile {
 }
 
 impl MemoryFile {
+    /// The folder that it is about: the one that it is in, or above that if it is in a `.gemini`.
+    pub fn folder(&self) -> &Path {
+        owner(&self.path)
+    }
+
     /// How many tokens the text is, by estimate.
     pub fn tokens(&self) -> TokenCount {
         estimate_tokens(&self.text)

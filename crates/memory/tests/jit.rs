@@ -4,7 +4,7 @@ mod world;
 
 use std::path::Path;
 
-use longhaul_memory::{JustInTime, opening_mark};
+use longhaul_memory::{JustInTime, Told, ToldFiles};
 use world::World;
 
 const FILES: &[&str] = &[
@@ -180,7 +180,7 @@ fn what_fell_out_of_the_transcript_comes_in_again() {
     // A compaction keeps only what is about `b`.
     let from = block.find("/a/b/GEMINI.md").expect("it is there");
     let kept = &block[block[..from].rfind("--- Context").expect("its beginning")..];
-    let lost = jit.rearm(|file| kept.contains(&opening_mark(&file.path, None, &world.settings)));
+    let lost = jit.rearm(|file| ToldFiles::read([kept]).of(file, None, &world.settings) == Told::Now);
     assert_eq!(lost, [world.path("user/work/app/a/GEMINI.md")]);
     let again = jit.look_up(&b);
     assert_eq!(again.files.len(), 1);
@@ -199,16 +199,4 @@ fn imports_come_in_where_they_are_named_whatever_is_set() {
         found.files[0].text,
         "see <!-- Imported from: ./note.md -->\nN\n<!-- End of import from: ./note.md -->"
     );
-}
-
-#[test]
-fn a_file_that_changed_comes_in_again() {
-    let world = World::new(FILES);
-    let mut jit = begin(&world);
-    check(&world, &mut jit, "user/work/app/a", &["user/work/app/a/GEMINI.md"]);
-    assert!(jit.forget_changed().is_empty());
-    let world = world.with("user/work/app/a/GEMINI.md", "new words");
-    assert_eq!(jit.forget_changed(), [world.path("user/work/app/a/GEMINI.md")]);
-    let found = jit.look_up(&world.path("user/work/app/a"));
-    assert_eq!(found.files[0].text, "new words");
 }

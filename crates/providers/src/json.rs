@@ -11,6 +11,11 @@ pub(crate) fn object<const N: usize>(fields: [(&str, Value); N]) -> Object {
     fields.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
+/// An object of those fields that have a value.
+pub(crate) fn said<const N: usize>(fields: [(&str, Option<Value>); N]) -> Object {
+    fields.into_iter().filter_map(|(key, value)| Some((key.to_string(), value?))).collect()
+}
+
 /// Takes fields out of an object, if they are of the wanted kind; others stay.
 pub(crate) trait Take {
     fn take_string(&mut self, key: &str) -> Option<String>;

@@ -283,7 +283,7 @@ fn what_is_learned_is_kept() {
         (|| Timestamp::from_millis(AT), || format!("id-{}", ids.fetch_add(1, Ordering::Relaxed)));
     let files = Folder::new(trial.folder.path());
     let host = Host { calibration: Some(&file), ..Host::new(&model, &files, &now, &new_id) };
-    trial.agent.learn(&sent, TokenCount(200), &host);
+    trial.agent.learn(longhaul_engine::observe_request(&sent, TokenCount(200), TokenCount::ZERO), &host);
     assert!(file.load().expect("it was written").multiplier("m") > 1.0);
     trial.agent.settings.model.name = "other".into();
     assert!(!file.load().expect("it is there").knows("other"));

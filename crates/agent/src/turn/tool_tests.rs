@@ -9,15 +9,18 @@ use longhaul_conversation::{
 use longhaul_policy::{Decision, Policy, Situation, Tier, default_rules, parse_rules};
 use longhaul_tools::{Answer, BoxFuture, Call, Preview, Tool};
 use serde_json::{Value, json};
+use tokio::sync::Barrier;
 
 use super::trial::{Trial, settings, words};
 use super::*;
 use crate::{Approval, ApprovalRequest, Approver, Question, ToolEnd};
 
 /// A tool that does as it is told: `look` shows it a text, `write_file` changes something, `run_shell_command` runs.
-struct Puppet {
-    name: &'static str,
-    ran: Arc<Mutex<Vec<Value>>>,
+pub(super) struct Puppet {
+    pub(super) name: &'static str,
+    pub(super) ran: Arc<Mutex<Vec<Value>>>,
+    /// Where calls that meet others wait for them.
+    pub(super) meeting: Arc<Barrier>,
 }
 
 impl Tool for Puppet {
@@ -51,6 +54,9 @@ impl Tool for Puppet {
                 call.cancel.cancelled().await;
                 return Answer::new(longhaul_tools::Outcome::Cancelled("Stopped halfway.".into()));
             }
+            if call.args.get("meets").is_some() {
+                self.meeting.wait().await;
+            }
             (call.progress)("half");
             let text = call.args.get("says").and_then(Value::as_str).unwrap_or("done");
             match call.args.get("fails") {
@@ -62,7 +68,7 @@ impl Tool for Puppet {
 }
 
 /// Answers in a fixed order, and remembers what it was asked.
-struct Script {
+pub(super) struct Script {
     answers: Mutex<VecDeque<Approval>>,
     asked: Arc<Mutex<Vec<ApprovalRequest>>>,
 }
@@ -80,24 +86,24 @@ impl Approver for Script {
     }
 }
 
-type Ran = Arc<Mutex<Vec<Value>>>;
-type Asked = Arc<Mutex<Vec<ApprovalRequest>>>;
+pub(super) type Ran = Arc<Mutex<Vec<Value>>>;
+pub(super) type Asked = Arc<Mutex<Vec<ApprovalRequest>>>;
 
-fn trial_with_tools(settings: Settings) -> (Trial, Ran) {
-    let ran = Ran::default();
+pub(super) fn trial_with_tools(settings: Settings) -> (Trial, Ran) {
+    let (ran, meeting) = (Ran::default(), Arc::new(Barrier::new(2)));
     let mut trial = Trial::with(settings);
     for name in ["read_file", "write_file", "run_shell_command"] {
-        trial.tools.push(Box::new(Puppet { name, ran: ran.clone() }));
+        trial.tools.push(Box::new(Puppet { name, ran: ran.clone(), meeting: meeting.clone() }));
     }
     (trial, ran)
 }
 
-fn trial() -> (Trial, Ran) {
+pub(super) fn trial() -> (Trial, Ran) {
     trial_with_tools(settings(32_000))
 }
 
 /// The same with a user who answers these.
-fn attended(answers: impl IntoIterator<Item = Approval>) -> (Trial, Ran, Asked) {
+pub(super) fn attended(answers: impl IntoIterator<Item = Approval>) -> (Trial, Ran, Asked) {
     let mut settings = settings(32_000);
     settings.permissions.situation = Situation::default();
     let (mut trial, ran) = trial_with_tools(settings);
@@ -107,15 +113,15 @@ fn attended(answers: impl IntoIterator<Item = Approval>) -> (Trial, Ran, Asked) 
     (trial, ran, asked)
 }
 
-fn call(id: &str, name: &str, args: Value) -> Part {
+pub(super) fn call(id: &str, name: &str, args: Value) -> Part {
     Part::call(ToolCall::new(id, name).with_args(args))
 }
 
-fn look(id: &str, says: &str) -> Part {
+pub(super) fn look(id: &str, says: &str) -> Part {
     call(id, "read_file", json!({"file_path": "a.rs", "says": says}))
 }
 
-fn ends(trial: &Trial) -> Vec<ToolEnd> {
+pub(super) fn ends(trial: &Trial) -> Vec<ToolEnd> {
     let ends = trial.events().into_iter().filter_map(|event| match event {
         Event::ToolEnded(end) => Some(end),
         _ => None,
@@ -124,7 +130,7 @@ fn ends(trial: &Trial) -> Vec<ToolEnd> {
 }
 
 /// What the tools answered, by call, as the model reads it.
-fn results(trial: &Trial) -> Vec<(CallId, ToolStatus, String)> {
+pub(super) fn results(trial: &Trial) -> Vec<(CallId, ToolStatus, String)> {
     let messages = trial.agent.conversation().transcript().messages();
     let results = messages.iter().flat_map(|message| &message.parts).filter_map(Part::as_result);
     results.map(|result| (result.call.clone(), result.status, result.readable().into_owned())).collect()

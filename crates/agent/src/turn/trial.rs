@@ -1,18 +1,24 @@
 //! A session to try turns on.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use longhaul_conversation::{Message, Model, Part, Request, Timestamp, TokenCount, find_faults};
+use longhaul_conversation::{
+    Message, Model, Part, Request, ScriptedModel, Timestamp, TokenCount, find_faults,
+};
 use longhaul_engine::Folder;
+use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_session::{Log, NewSession, Replay, SessionKind};
 use longhaul_tools::Tool;
 use tokio_util::sync::CancellationToken;
 
 use super::is_session_context;
-use crate::{Agent, Approver, Event, Host, ModelProfile, Nobody, Settings, Surroundings, TurnEnd};
+use crate::{
+    Agent, Approver, Event, Helper, HookPoints, Host, Judges, ModelProfile, ModelSource, Nobody, Route,
+    Router, Settings, Subagents, Surroundings, TurnEnd,
+};
 
 /// A session in a folder of its own, and all that happened.
 pub(super) struct Trial {
@@ -22,6 +28,51 @@ pub(super) struct Trial {
     ids: AtomicU32,
     pub(super) tools: Vec<Box<dyn Tool>>,
     pub(super) approver: Box<dyn Approver>,
+    pub(super) subagents: Subagents,
+    pub(super) models: Option<Box<dyn ModelSource>>,
+    pub(super) aids: Aids,
+}
+
+/// What a host may bring beside a model and tools.
+#[derive(Default)]
+pub(super) struct Aids {
+    pub(super) helper: Option<ScriptedModel>,
+    pub(super) judge: Option<ScriptedModel>,
+    pub(super) second_judge: Option<ScriptedModel>,
+    pub(super) routing: Option<Routing>,
+    pub(super) ide: Option<PathBuf>,
+    pub(super) hooks: Option<(Hooks, HookEnvironment)>,
+}
+
+/// Who chooses between which models.
+pub(super) struct Routing {
+    pub(super) classifier: ScriptedModel,
+    pub(super) flash: (ScriptedModel, ModelProfile),
+    pub(super) pro: (ScriptedModel, ModelProfile),
+}
+
+impl Aids {
+    fn join<'a>(&'a self, host: Host<'a>) -> Host<'a> {
+        let helper = |model: &'a ScriptedModel| Helper { model, name: "small" };
+        let judges = self
+            .judge
+            .as_ref()
+            .map(|quick| Judges { quick: helper(quick), thorough: self.second_judge.as_ref().map(helper) });
+        let router = self.routing.as_ref().map(|Routing { classifier, flash, pro }| Router {
+            classifier: helper(classifier),
+            flash: Route { model: &flash.0, profile: &flash.1 },
+            pro: Route { model: &pro.0, profile: &pro.1 },
+        });
+        Host {
+            helper: self.helper.as_ref().map(helper),
+            judges,
+            router,
+            ide: self.ide.as_deref(),
+            memory_use: &|| Some(1 << 20),
+            hooks: self.hooks.as_ref().map(|(hooks, environment)| HookPoints { hooks, environment }),
+            ..host
+        }
+    }
 }
 
 pub(super) const AT: i64 = 1_767_323_045_000;
@@ -66,6 +117,9 @@ impl Trial {
             ids: AtomicU32::new(1),
             tools: Vec::new(),
             approver: Box::new(Nobody),
+            subagents: Subagents::default(),
+            models: None,
+            aids: Aids::default(),
         }
     }
 
@@ -80,7 +134,7 @@ impl Trial {
         model: &dyn Model,
         stops: impl Fn(&Event) -> bool + Send + Sync,
     ) -> TurnEnd {
-        let Self { folder, agent, events, ids, tools, approver } = self;
+        let Self { folder, agent, events, ids, tools, approver, subagents, models, aids } = self;
         let events = &*events;
         let (cancel, files) = (CancellationToken::new(), Folder::new(folder.path()));
         let hear = |event: Event| {
@@ -96,10 +150,14 @@ impl Trial {
             telemetry: Some(&telemetry),
             tools,
             approver: approver.as_ref(),
+            subagents,
+            models: models.as_deref(),
             events: &hear,
-            ..Host::new(model, &files, &now, &new_id)
+            ..aids.join(Host::new(model, &files, &now, &new_id))
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        // Sub-agents have limits of time, for which no test waits.
+        let runtime = runtime.enable_all().start_paused(!subagents.is_empty()).build().expect("a runtime");
         runtime.block_on(agent.run_turn(text, &host, &cancel)).expect("the session can be recorded")
     }
 

@@ -1,11 +1,13 @@
 //! The commands, one file each.
 
+pub(crate) mod agents;
 pub(crate) mod completions;
 pub(crate) mod compress;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 pub(crate) mod eval;
 pub(crate) mod inspect;
+pub(crate) mod interactive;
 pub(crate) mod memory;
 pub(crate) mod policy;
 pub(crate) mod recall;

@@ -1,23 +1,29 @@
 //! What an agent works with: tools, rules, hooks and memory, as arguments, settings and files have them.
 
+mod aids;
 mod hooks;
 mod options;
 mod permissions;
 mod skills;
+mod subagents;
+mod summaries;
 mod tools;
 
 use std::path::PathBuf;
 
 use anyhow::Context;
-use longhaul_agent::{ActiveSkills, HookPoints, Permissions, SessionMemory};
+use longhaul_agent::{ActiveSkills, HookPoints, Permissions, SessionMemory, Subagents};
 use longhaul_engine::HostJob;
 use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_skills::{Skills, render_catalog};
 use longhaul_tools::{Jobs, Tool};
 use longhaul_workspace::Home;
 
+pub(crate) use aids::Aids;
 pub(crate) use options::WorkOptions;
 pub(crate) use permissions::load_permissions;
+pub(crate) use subagents::{SubagentModels, load as load_subagents};
+pub(crate) use summaries::Summaries;
 
 use crate::clock::now;
 use crate::commands::memory::surroundings::Surroundings;
@@ -28,6 +34,7 @@ use crate::settings::Settings;
 pub(crate) struct Equipment {
     pub(crate) tools: Vec<Box<dyn Tool>>,
     pub(crate) jobs: Jobs,
+    pub(crate) subagents: Subagents,
     pub(crate) permissions: Permissions,
     skills: Skills,
     /// The skills that are being followed.
@@ -62,8 +69,10 @@ impl Equipment {
         let around = Surroundings::find(settings, options.include_directories())?;
         let is_trusted = around.trust.is_trusted();
         let folders: Vec<PathBuf> = around.places.folders.iter().map(|folder| folder.path.clone()).collect();
+        let found = load_subagents(home, &around.cwd, is_trusted);
         let (permissions, mut warnings) =
-            load_permissions(options, settings, home, &around.cwd, is_trusted, attendance)?;
+            load_permissions(options, settings, home, &around, &found.subagents, attendance)?;
+        warnings.extend(found.problems);
         let project = Project::find()?;
         let hooks = hooks::load(settings, home, project.as_ref(), &around.cwd, is_trusted);
         warnings.extend(hooks.warnings);
@@ -72,12 +81,15 @@ impl Equipment {
         let active_skills = ActiveSkills::default();
         let (tools, jobs) = tools::load(settings, &folders, &around, &skills, &active_skills)
             .context("could not get the tools ready")?;
+        let names: Vec<String> = tools.iter().map(|tool| tool.declaration().name).collect();
+        warnings.extend(found.subagents.unknown_tools(&names));
         warnings.extend(around.notes);
         let memory = SessionMemory::load(around.places, around.settings, now());
         warnings.extend(memory.notices());
         let equipment = Self {
             tools,
             jobs,
+            subagents: found.subagents,
             permissions,
             skills,
             active_skills,
@@ -85,7 +97,7 @@ impl Equipment {
             hook_environment: hooks.environment,
             folders,
             warnings,
-            notes: hooks.notes,
+            notes: found.notes.into_iter().chain(hooks.notes).collect(),
         };
         Ok((equipment, memory))
     }

@@ -1,12 +1,11 @@
 //! The rules about tool calls, from files, settings and arguments.
 
-use std::path::Path;
-
-use longhaul_agent::Permissions;
+use longhaul_agent::{Permissions, Subagents};
 use longhaul_policy::{Policy, PolicyPlaces, Situation, Standing, load_policies, rule_from_setting};
 use longhaul_workspace::{Home, WorkspaceFolder, system_folder};
 
-use super::{Attendance, WorkOptions};
+use super::{Attendance, WorkOptions, subagents};
+use crate::commands::memory::surroundings::Surroundings;
 use crate::failure::hinted;
 use crate::settings::Settings;
 
@@ -15,13 +14,14 @@ pub(crate) fn load_permissions(
     options: &WorkOptions,
     settings: &Settings,
     home: &Home,
-    cwd: &Path,
-    is_trusted: bool,
+    around: &Surroundings,
+    subagents: &Subagents,
     attendance: Attendance,
 ) -> anyhow::Result<(Permissions, Vec<String>)> {
+    let is_trusted = around.trust.is_trusted();
     let places = PolicyPlaces {
         extensions: Vec::new(),
-        workspace: is_trusted.then(|| WorkspaceFolder::of(cwd).policies()),
+        workspace: is_trusted.then(|| WorkspaceFolder::of(&around.cwd).policies()),
         user: match options.policy() {
             [] => vec![home.policies()],
             named => named.to_vec(),
@@ -39,6 +39,7 @@ pub(crate) fn load_permissions(
     let loaded = load_policies(&places);
     let mut warnings: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
     let mut rules = loaded.rules;
+    rules.extend(subagents::rules(subagents));
     let (set, problems) = settings.rules();
     rules.extend(set);
     warnings.extend(problems.iter().map(ToString::to_string));

@@ -12,6 +12,7 @@ use longhaul_tools::{
 
 use crate::clock::now;
 use crate::commands::memory::surroundings::Surroundings;
+use crate::project::Project;
 use crate::settings::Settings;
 
 /// Every tool, for work in these folders.
@@ -45,10 +46,15 @@ pub(super) fn load(
         Box::new(ReadJobOutput::new(jobs.clone())),
         Box::new(StopJob::new(jobs.clone())),
         Box::new(WriteTodos),
-        Box::new(SaveMemory::new(around.places.clone(), around.settings.clone(), now)),
+        Box::new(SaveMemory::new(around.places.clone(), around.settings.clone(), private_memory, now)),
     ];
     if !offered.is_empty() {
         tools.push(Box::new(ActivateSkill::new(offered, active_skills.clone())));
     }
     Ok((tools, jobs))
+}
+
+/// The folder of private memory, as soon as the project has one.
+fn private_memory() -> Option<PathBuf> {
+    Project::find().ok().flatten().map(|project| project.home.memory())
 }

@@ -4,10 +4,15 @@ mod providers;
 mod summaries;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use clap::Args;
-use longhaul_conversation::{ModelError, TokenCount, WindowSource, context_window};
+use longhaul_agent::ModelProfile;
+use longhaul_conversation::{
+    Message, ModelError, Request, TokenCount, WindowSource, context_window, known_models,
+};
+use longhaul_engine::{BoxFuture, Counter};
 use longhaul_providers::{
     Certificates, HttpClient, HttpModel, Key, MicroDollars, Network, Prices, Proxies, Surroundings, Waiting,
 };
@@ -20,7 +25,7 @@ use crate::failure::hinted;
 use crate::output::{Screen, print_aside, visible};
 use crate::settings::Settings;
 
-pub(crate) use summaries::{compaction_model, priced};
+pub(crate) use summaries::{Snapshots, compaction_model, priced};
 
 /// A model, ready to be asked.
 #[derive(Debug)]
@@ -47,20 +52,43 @@ impl Chosen {
         &self.http.provider().name
     }
 
+    /// What an agent must know of it.
+    pub(crate) fn profile(&self) -> ModelProfile {
+        ModelProfile {
+            name: self.name.clone(),
+            recorded_as: self.full_name.clone(),
+            window: self.window,
+            output_reserve: self.output_reserve,
+        }
+    }
+
     /// What a call has cost, in dollars.
     pub(crate) fn cost(&self, usage: &longhaul_conversation::Usage) -> Option<f64> {
         longhaul_providers::cost(usage, self.prices.as_ref()?).map(MicroDollars::as_dollars)
     }
 }
 
+/// Counts a conversation as its provider does.
+impl Counter for Chosen {
+    fn count<'a>(&'a self, messages: &'a [Message]) -> BoxFuture<'a, Result<TokenCount, ModelError>> {
+        let request = Request { model: self.name.clone(), messages: messages.to_vec(), ..Request::default() };
+        Box::pin(async move {
+            let reason = "this provider has no way to count".to_string();
+            self.http.count(request).await?.ok_or(ModelError::Refused { reason })
+        })
+    }
+}
+
 /// Ways to reach models.
-#[derive(Debug)]
 pub(crate) struct Models<'s> {
     providers: Providers,
     client: HttpClient,
     settings: &'s Settings,
-    color: Color,
+    tell: Tell,
 }
+
+/// Hears why nothing happens for a while.
+pub(crate) type Tell = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// What a person says about the model to ask.
 #[derive(Debug, Default, Args)]
@@ -81,11 +109,22 @@ impl ModelOptions {
 }
 
 impl<'s> Models<'s> {
-    /// The models that settings and environment offer. Nothing is connected yet. `warn` hears what does not count.
+    /// The models that settings and environment offer. Nothing is connected yet. `warn` hears what does not count. Whoever
+    /// waits for one is told on standard error.
     pub(crate) fn load(
         settings: &'s Settings,
         ca_file: Option<&Path>,
         color: Color,
+        warn: impl Fn(&str),
+    ) -> anyhow::Result<Self> {
+        Self::load_telling(settings, ca_file, Arc::new(move |text| tell_aside(text, color)), warn)
+    }
+
+    /// The same, with `tell` hearing why nothing happens for a while.
+    pub(crate) fn load_telling(
+        settings: &'s Settings,
+        ca_file: Option<&Path>,
+        tell: Tell,
         warn: impl Fn(&str),
     ) -> anyhow::Result<Self> {
         let providers = load_providers(settings, warn)?;
@@ -97,7 +136,7 @@ impl<'s> Models<'s> {
                 hinted(error, "name a readable file of certificates in PEM form with --ca-file")
             })?;
         let client = HttpClient::new(Network { proxies, certificates, ..Network::default() });
-        Ok(Self { providers, client, settings, color })
+        Ok(Self { providers, client, settings, tell })
     }
 
     /// The model that a name means. One whose key is missing is an error.
@@ -112,10 +151,10 @@ impl<'s> Models<'s> {
         let stated = provider.models.get(choice.model).and_then(|model| model.window);
         let stated = stated.or_else(|| self.settings.window(choice.model));
         let (window, source) = context_window(Some(choice.model), stated);
-        let color = self.color;
+        let tell = Arc::clone(&self.tell);
         let http = HttpModel::new(provider.clone(), self.client.clone(), Surroundings::system());
         Ok(Chosen {
-            http: http.on_wait(move |waiting| tell_wait(waiting, color)),
+            http: http.on_wait(move |waiting| tell(&in_words(&waiting))),
             name: choice.model.to_string(),
             full_name: self.providers.full_name(&choice),
             window,
@@ -123,6 +162,13 @@ impl<'s> Models<'s> {
             output_reserve: provider.output_reserve(choice.model),
             prices: provider.prices(choice.model),
         })
+    }
+
+    /// The names of known models that could be asked now.
+    pub(crate) fn known(&self) -> Vec<String> {
+        // Some entries stand for every name that begins like this.
+        let names = known_models().map(|(name, _)| name).filter(|name| !name.ends_with('-'));
+        names.filter(|name| self.choose(name).is_ok()).map(str::to_string).collect()
     }
 
     /// The model to talk to: what was asked for, else that of the session, else that of the settings, else Gemini's.
@@ -161,10 +207,13 @@ pub(crate) fn explained(error: ModelError) -> anyhow::Error {
 }
 
 /// Nobody should wonder why nothing happens.
-fn tell_wait(Waiting { error, wait }: Waiting<'_>, color: Color) {
+fn in_words(Waiting { error, wait }: &Waiting<'_>) -> String {
+    format!("{error}; trying again in {:.0} s", wait.as_secs_f64())
+}
+
+fn tell_aside(text: &str, color: Color) {
     let label = Screen::of_stderr(color).faint("note:");
-    let (reason, seconds) = (visible(&error.to_string()), wait.as_secs_f64());
-    print_aside(&format!("{label} {reason}; trying again in {seconds:.0} s\n"));
+    print_aside(&format!("{label} {}\n", visible(text)));
 }
 
 /// The providers. Those that an untrusted folder names do not count: keys would be sent wherever it says.

@@ -1,6 +1,6 @@
 //! The model that writes snapshots.
 
-use longhaul_engine::ByModel;
+use longhaul_engine::{Answered, BoxFuture, ByModel, Offline, Summariser, SummariserKind, Task};
 use longhaul_providers::{Prices, Rates, WireFormat, compressor_for};
 
 use super::{Chosen, Models, explained};
@@ -37,4 +37,25 @@ pub(crate) fn priced(chosen: &Chosen) -> ByModel<'_> {
         }
     });
     ByModel { prices, ..ByModel::new(&chosen.http, &chosen.name, chosen.window) }
+}
+
+/// Who writes snapshots: a model, or Longhaul itself.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshots(pub(crate) Option<Chosen>);
+
+impl Summariser for Snapshots {
+    fn kind(&self) -> SummariserKind {
+        if self.0.is_some() { SummariserKind::Model } else { SummariserKind::Offline }
+    }
+
+    fn model(&self) -> Option<&str> {
+        self.0.as_ref().map(|chosen| chosen.name.as_str())
+    }
+
+    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Answered> {
+        match &self.0 {
+            Some(chosen) => Box::pin(async move { priced(chosen).summarise(task).await }),
+            None => Offline.summarise(task),
+        }
+    }
 }

@@ -4,7 +4,6 @@ mod chart;
 mod numbers;
 mod page;
 mod progress;
-mod visible;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -17,10 +16,10 @@ use crate::args::Color;
 
 pub(crate) use chart::{bar, sparkline};
 pub(crate) use longhaul_conversation::grouped as thousands;
+pub(crate) use longhaul_terminal::text::{escape_json, fit, pad, pad_left, visible, visible_text, wrapped};
 pub(crate) use numbers::{percent, plural, span};
 pub(crate) use page::Page;
 pub(crate) use progress::with_progress;
-pub(crate) use visible::{escape_json, fit, pad, pad_left, visible, visible_text, wrapped};
 
 /// Writes text to standard output.
 pub(crate) fn print(text: &str) -> anyhow::Result<()> {

@@ -167,6 +167,44 @@ pub(crate) const OURS: &[Key] = &[
         "When PreCompress hooks run: before every look at the threshold, or only before a real compaction.",
     ),
     key(
+        "longhaul.helper.model",
+        Kind::Text,
+        "with Gemini `flash-lite`, else the model of the conversation",
+        "The model for small questions beside the conversation: judging long turns, routing, summaries of sessions and outputs.",
+    ),
+    key(
+        "longhaul.loops.judge",
+        Kind::Boolean,
+        "true",
+        "Whether a model judges, from the thirtieth step of a turn on, if the work still gets anywhere.",
+    ),
+    key(
+        "longhaul.routing.perPrompt",
+        Kind::Boolean,
+        "true",
+        "Whether the model `auto` means a choice between two for each prompt.",
+    ),
+    key("longhaul.routing.flash", Kind::Text, "`\"flash\"`", "The one of the two for what is simple."),
+    key("longhaul.routing.pro", Kind::Text, "`\"pro\"`", "The one of the two for what is hard."),
+    key(
+        "longhaul.ide.file",
+        Kind::Text,
+        "none",
+        "The file in which your editor says what you have open; a relative path begins in the current folder.",
+    ),
+    key(
+        "longhaul.summary.atStart",
+        Kind::Boolean,
+        "true at a terminal, else false",
+        "Whether the previous session gets a line on what it was about, in the background, when the next one begins.",
+    ),
+    key(
+        "longhaul.summary.atEnd",
+        Kind::Boolean,
+        "false",
+        "Whether a session gets this line as soon as it ends.",
+    ),
+    key(
         "longhaul.memory.discovery",
         Kind::OneOf(&["tiered", "full"]),
         "`\"tiered\"`",
@@ -223,7 +261,7 @@ pub(crate) const GEMINI: &[Key] = &[
         "model.summarizeToolOutput",
         Kind::Object,
         "none",
-        "The tools whose output is summarised, each with its budget.",
+        "The tools whose output is summarised, each with its `tokenBudget` (2,000 if not set): `run_shell_command`.",
     ),
     key(
         "model.disableLoopDetection",

@@ -4,11 +4,13 @@ use std::path::Path;
 
 use longhaul_agent::{Limits, OutputSettings};
 use longhaul_context::TruncateMode;
+use longhaul_conversation::TokenCount;
 use longhaul_hooks::{Hook, HookSettings, Scope, parse_hooks};
 use longhaul_policy::{ApprovalMode, PolicyError, Rule, Standing, rule_from_setting};
 use longhaul_workspace::Ignoring;
 use serde_json::Value;
 
+use super::kind;
 use super::layers::{Settings, Source};
 
 impl Settings {
@@ -37,6 +39,55 @@ impl Settings {
     /// Whether somebody watches for a model that goes round in circles.
     pub(crate) fn watches_loops(&self) -> bool {
         self.value(&["model", "disableLoopDetection"]).and_then(Value::as_bool) != Some(true)
+    }
+
+    /// What a command's output may take before it is summarised, if that is wanted.
+    pub(crate) fn shell_summary(&self) -> Option<TokenCount> {
+        const USUAL: TokenCount = TokenCount(2_000);
+        const TOOL: [&str; 3] = ["model", "summarizeToolOutput", "run_shell_command"];
+        self.find(&TOOL)?;
+        let budget = self.value(&[TOOL.as_slice(), &["tokenBudget"]].concat());
+        Some(budget.and_then(kind::tokens).unwrap_or(USUAL))
+    }
+
+    /// The model for small questions.
+    pub(crate) fn helper_model(&self) -> Option<&str> {
+        self.text(&["longhaul", "helper", "model"])
+    }
+
+    /// Whether a model judges if long turns get anywhere.
+    pub(crate) fn judges_loops(&self) -> bool {
+        self.watches_loops() && self.is_on(&["longhaul", "loops", "judge"]) != Some(false)
+    }
+
+    /// Whether a model may be chosen for each prompt.
+    pub(crate) fn routes(&self) -> bool {
+        self.is_on(&["longhaul", "routing", "perPrompt"]) != Some(false)
+    }
+
+    /// The models to choose from: for what is simple, and for what is hard.
+    pub(crate) fn route_names(&self) -> (&str, &str) {
+        let name = |tier: &str| self.text(&["longhaul", "routing", tier]);
+        (name("flash").unwrap_or("flash"), name("pro").unwrap_or("pro"))
+    }
+
+    /// The file in which an editor says what the user has open.
+    pub(crate) fn ide_file(&self) -> Option<&Path> {
+        self.text(&["longhaul", "ide", "file"]).map(Path::new)
+    }
+
+    /// Whether the previous session gets a summary when the next one begins.
+    pub(crate) fn summarises_at_start(&self, is_attended: bool) -> bool {
+        self.is_on(&["longhaul", "summary", "atStart"]).unwrap_or(is_attended)
+    }
+
+    /// Whether a session gets a summary when it ends.
+    pub(crate) fn summarises_at_end(&self) -> bool {
+        self.is_on(&["longhaul", "summary", "atEnd"]) == Some(true)
+    }
+
+    fn is_on(&self, steps: &[&str]) -> Option<bool> {
+        self.value(steps).and_then(Value::as_bool)
     }
 
     /// How much the user wants to be asked, unless the command line says.
@@ -141,6 +192,44 @@ mod tests {
         assert_eq!(set.approval_mode(), Some(ApprovalMode::Plan));
         let unset = settings(&[("s.json", r#"{"model": {"maxSessionTurns": -1}}"#)]);
         assert_eq!((unset.limits().session, unset.watches_loops()), (None, true));
+    }
+
+    #[track_caller]
+    fn check_summary(text: &str, expected: Option<u64>) {
+        let found = settings(&[("s.json", text)]).shell_summary();
+        assert_eq!(found.map(|tokens| tokens.0), expected, "{text}");
+    }
+
+    #[test]
+    fn outputs_are_summarised_as_set() {
+        let tool = |content: &str| format!(r#"{{"model": {{"summarizeToolOutput": {{{content}}}}}}}"#);
+        check_summary("{}", None);
+        check_summary(&tool(""), None);
+        check_summary(&tool(r#""glob": {"tokenBudget": 9}"#), None);
+        check_summary(&tool(r#""run_shell_command": {}"#), Some(2_000));
+        check_summary(&tool(r#""run_shell_command": {"tokenBudget": 300}"#), Some(300));
+        check_summary(&tool(r#""run_shell_command": {"tokenBudget": "lots"}"#), Some(2_000));
+    }
+
+    #[test]
+    fn help_is_had_as_set() {
+        let usual = settings(&[]);
+        assert_eq!((usual.helper_model(), usual.ide_file(), usual.judges_loops()), (None, None, true));
+        assert_eq!((usual.routes(), usual.route_names()), (true, ("flash", "pro")));
+        assert_eq!((usual.summarises_at_start(true), usual.summarises_at_start(false)), (true, false));
+        assert!(!usual.summarises_at_end());
+        let set = settings(&[(
+            "s.json",
+            r#"{"longhaul": {
+                "helper": {"model": "small"}, "loops": {"judge": false}, "ide": {"file": "ide.json"},
+                "routing": {"perPrompt": false, "pro": "large"}, "summary": {"atStart": true, "atEnd": true}
+            }}"#,
+        )]);
+        assert_eq!((set.helper_model(), set.ide_file()), (Some("small"), Some(Path::new("ide.json"))));
+        assert_eq!((set.judges_loops(), set.routes(), set.route_names()), (false, false, ("flash", "large")));
+        assert!(set.summarises_at_start(false) && set.summarises_at_end());
+        let unwatched = settings(&[("s.json", r#"{"model": {"disableLoopDetection": true}}"#)]);
+        assert!(!unwatched.judges_loops());
     }
 
     #[test]

@@ -44,6 +44,7 @@ fn an_answer_can_be_one_object() {
             "usage",
             "steps",
             "tool_calls",
+            "statistics",
             "cost",
             "compactions",
             "overflow",

@@ -1,12 +1,17 @@
 //! Drives `longhaul -p` as a user would, against servers that answer as providers do.
 
+#[cfg(unix)]
+mod aids;
 mod answers;
 mod failures;
 mod keeping;
+#[cfg(unix)]
+mod memory;
 mod resuming;
 mod room;
 mod secure;
 mod stopping;
+mod subagents;
 mod support;
 #[cfg(unix)]
 mod tools;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::support::{Desk, Wire, lines, text, words};
 
 /// An answer of calls.
-fn calls(wire: Wire, calls: &[(&str, Value)]) -> Reply {
+pub(crate) fn calls(wire: Wire, calls: &[(&str, Value)]) -> Reply {
     match wire {
         Wire::Gemini => {
             let parts: Vec<Value> = calls
@@ -45,7 +45,7 @@ fn calls(wire: Wire, calls: &[(&str, Value)]) -> Reply {
     }
 }
 
-fn call(name: &str, args: Value) -> Reply {
+pub(crate) fn call(name: &str, args: Value) -> Reply {
     calls(Wire::Gemini, &[(name, args)])
 }
 
@@ -54,7 +54,7 @@ fn shell(command: &str) -> Reply {
 }
 
 /// A desk whose folder is trusted.
-fn trusted(wire: Wire, replies: impl IntoIterator<Item = Reply>) -> Desk {
+pub(crate) fn trusted(wire: Wire, replies: impl IntoIterator<Item = Reply>) -> Desk {
     let mut desk = Desk::new(wire, replies);
     desk.set("GEMINI_CLI_TRUST_WORKSPACE", "true");
     desk
@@ -62,7 +62,7 @@ fn trusted(wire: Wire, replies: impl IntoIterator<Item = Reply>) -> Desk {
 
 /// What the tools answered in the latest request of Gemini's kind.
 #[track_caller]
-fn answered(desk: &Desk) -> Vec<Value> {
+pub(crate) fn answered(desk: &Desk) -> Vec<Value> {
     let body = desk.server.requests().last().expect("a request").body.clone();
     let contents = body["contents"].as_array().expect("contents").clone();
     let parts = contents.iter().flat_map(|content| content["parts"].as_array().expect("parts").clone());
@@ -190,31 +190,6 @@ fn a_flood_is_cut_short_for_the_model_and_kept_on_the_disk() {
     assert!(fs::read_to_string(saved).expect("it is there").contains("\n123456\n"));
     let shown = call["output"].as_str().expect("an output");
     assert!(shown.len() < 60_000 && shown.contains("200000") && shown.contains(saved), "{}", shown.len());
-}
-
-#[test]
-fn memory_comes_in_where_tools_work_and_only_once() {
-    let replies = [
-        call("read_file", json!({"file_path": "sub/a.txt"})),
-        call("read_file", json!({"file_path": "sub/b.txt"})),
-        gemini::text("Done."),
-    ];
-    let desk = trusted(Wire::Gemini, replies);
-    desk.write("home/GEMINI.md", "Global rule: be brief.");
-    desk.write("work/GEMINI.md", "Project rule: use tabs.");
-    desk.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
-    desk.write("work/sub/a.txt", "a");
-    desk.write("work/sub/b.txt", "b");
-    desk.answer(&["-p", "Read."]);
-    let first = &desk.server.requests()[0].body;
-    assert!(first["systemInstruction"].to_string().contains("Global rule"));
-    assert!(first["contents"][0].to_string().contains("Project rule"), "{}", first["contents"][0]);
-    assert!(!first.to_string().contains("Sub rule"));
-    let answered = answered(&desk);
-    assert!(answered[0].to_string().contains("Sub rule") && !answered[1].to_string().contains("Sub rule"));
-    // A file that changed is read again, and the model is told.
-    desk.write("work/GEMINI.md", "Project rule: use spaces.");
-    assert!(desk.session().contains("Sub rule"));
 }
 
 #[test]
@@ -403,6 +378,55 @@ fn a_stalled_model_between_tools_can_be_stopped() {
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     assert_eq!(desk.answer(&["--resume", "-p", "Still there?"]), "Yes.\n");
+}
+
+/// A number from a small generator: the same test kills at the same moments.
+fn next(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+/// So many kills, or as many as `LONGHAUL_KILLS` says.
+const KILLS: u64 = 12;
+
+#[test]
+fn a_session_goes_on_after_any_sudden_end() {
+    let kills = std::env::var("LONGHAUL_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(KILLS);
+    let mut state = 20_260_304;
+    for kill in 0..kills {
+        let work = (0..12).map(|n| match n % 3 {
+            0 => call("read_file", json!({"file_path": "a.txt", "start_line": n + 1})),
+            1 => shell(&format!("echo step {n}; seq 1 {}", 50 * n)),
+            _ => call("write_file", json!({"file_path": format!("out{n}.txt"), "content": words(40)})),
+        });
+        let desk = trusted(Wire::Gemini, work.chain((0..12).map(|_| gemini::text("Back."))));
+        desk.write("work/a.txt", &"line\n".repeat(200));
+        desk.settings(r#"{"longhaul": {"windows": {"gemini-2.5-flash": 9000}, "compaction": {"summariser": "offline"}}}"#);
+        let mut child =
+            desk.start(&["-p", "Never push to main. Work.", "--yolo", "--output-format", "stream-json"]);
+        // The end comes behind some line of what it prints, wherever that is in its work.
+        let lines = next(&mut state) % 30;
+        let mut stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let mut line = String::new();
+        for _ in 0..lines {
+            line.clear();
+            if stdout.read_line(&mut line).expect("text") == 0 {
+                break;
+            }
+        }
+        child.kill().expect("killed");
+        child.wait().expect("it ends");
+        drop(stdout);
+        if desk.sessions().is_empty() {
+            continue;
+        }
+        let output = desk.say(&["--resume", "-p", "Go on.", "--yolo", "--max-turns", "30"]);
+        assert!(output.status.success(), "kill {kill} behind {lines} lines: {}", text(&output.stderr));
+        let last = desk.server.requests().last().expect("a request").body.to_string();
+        assert!(last.contains("Never push to main.") && last.contains("Go on."), "kill {kill}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use longhaul_conversation::{Ordinal, TokenCount};
 use super::commands::key_words;
 use super::entries::{
     CommandEntry, CommandPurpose, ErrorEntry, FileChange, FileEntry, FileRead, FileState, JobEntry, JobKind,
-    RunEntry, StepStatus, WorkOutcome,
+    LineRange, RunEntry, StepStatus, WorkOutcome,
 };
 use super::{Ledger, cut, paths};
 use crate::asks::{DONE, IN_PROGRESS, TODO};
@@ -262,7 +262,12 @@ fn file_line(path: &str, file: &FileEntry, section: LedgerSection) -> LedgerLine
         (FileState::Moved { to }, ..) => format!("{path} moved to {to}"),
         (FileState::Deleted, ..) => format!("{path} deleted"),
         (FileState::Read, _, Some(read)) => format!("{path} read{}", ranges(read)),
-        (state, Some(change), _) => format!("{path} {}{}", state.as_str(), extent(change)),
+        (state, Some(change), read) => {
+            // Who goes on with a file looks again where it was looked at last.
+            let seen = read.as_ref().map(last_ranges).filter(|ranges| !ranges.is_empty());
+            let seen = seen.map(|ranges| format!(", read{ranges}")).unwrap_or_default();
+            format!("{path} {}{}{seen}", state.as_str(), extent(change))
+        }
         (state, ..) => format!("{path} {}", state.as_str()),
     };
     let mark =
@@ -293,12 +298,28 @@ fn extent(change: &FileChange) -> String {
     if told.is_empty() { told } else { format!(" ({told})") }
 }
 
-/// ` whole`, or ` lines 10-40, 80-`.
+/// Nothing for a whole file, or ` lines 10-40, 80-`.
 fn ranges(read: &FileRead) -> String {
-    if read.whole || read.ranges.is_empty() {
+    match read.whole {
+        true => String::new(),
+        false => lines_of(&read.ranges),
+    }
+}
+
+/// The same for the last of them only.
+fn last_ranges(read: &FileRead) -> String {
+    const MOST: usize = 3;
+    match read.whole {
+        true => String::new(),
+        false => lines_of(&read.ranges[read.ranges.len().saturating_sub(MOST)..]),
+    }
+}
+
+fn lines_of(ranges: &[LineRange]) -> String {
+    if ranges.is_empty() {
         return String::new();
     }
-    let ranges = read.ranges.iter().map(|range| match range.last {
+    let ranges = ranges.iter().map(|range| match range.last {
         Some(last) => format!("{}-{last}", range.first),
         None => format!("{}-", range.first),
     });

@@ -101,6 +101,19 @@ fn gemini_cli() {
 }
 
 #[test]
+fn a_file_in_work_says_which_lines_were_read() {
+    let read = |first: u32, last: u32| {
+        ("read_file", json!({"file_path": "a.ts", "start_line": first, "end_line": last}), "text")
+    };
+    let edit = ("replace", json!({"file_path": "a.ts", "old_string": "x", "new_string": "y"}), "ok");
+    check(&[read(5, 9), edit.clone()], "a.ts modified (+1 -1), read lines 5-9");
+    let many = [read(1, 2), read(11, 12), read(21, 22), read(31, 32), edit.clone()];
+    check(&many, "a.ts modified (+1 -1), read lines 11-12, 21-22, 31-32");
+    let whole = ("read_file", json!({"file_path": "a.ts"}), "text");
+    check(&[whole, edit], "a.ts modified (+1 -1)");
+}
+
+#[test]
 fn claude_code() {
     check_one(
         "Read",

@@ -78,6 +78,21 @@ pub enum Change {
     Edited,
 }
 
+impl Change {
+    /// What the file says already that has to do with the fact, in a sentence.
+    pub fn remark(&self) -> Option<String> {
+        let told = |known: &Remembered, how: &str| format!("Line {} {how}: {:?}.", known.line, known.text);
+        match self {
+            Self::Edited => None,
+            Self::AlreadyThere { known } => Some(told(known, "says so already")),
+            Self::Added { similar, contradicts, .. } => {
+                let opposite = contradicts.as_ref().map(|known| told(known, "seems to say the opposite"));
+                opposite.or_else(|| similar.as_ref().map(|known| told(known, "says much the same")))
+            }
+        }
+    }
+}
+
 /// What a user or a model is told.
 impl fmt::Display for Saved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -92,17 +107,14 @@ impl fmt::Display for Saved {
                     known.text
                 )
             }
-            Change::Added { similar, contradicts, .. } => {
+            Change::Added { contradicts, .. } => {
                 write!(f, "Okay, I've remembered that: \"{}\"", self.fact)?;
-                if let Some(Remembered { line, text }) = contradicts {
-                    write!(
-                        f,
-                        " Line {line} seems to say the opposite: {text:?}. Ask the user which one holds."
-                    )
-                } else if let Some(Remembered { line, text }) = similar {
-                    write!(f, " Line {line} says much the same: {text:?}.")
-                } else {
-                    Ok(())
+                if let Some(remark) = self.change.remark() {
+                    write!(f, " {remark}")?;
+                }
+                match contradicts {
+                    Some(_) => f.write_str(" Ask the user which one holds."),
+                    None => Ok(()),
                 }
             }
         }

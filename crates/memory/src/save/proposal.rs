@@ -69,6 +69,11 @@ impl Proposal {
         unified_diff(&self.before, &self.after, "Current", "Proposed")
     }
 
+    /// What the file says already that has to do with the fact.
+    pub fn remark(&self) -> Option<String> {
+        self.change.remark()
+    }
+
     /// What a user is asked.
     pub fn title(&self, user_home: Option<&Path>) -> String {
         let path = match user_home.and_then(|home| self.path.strip_prefix(home).ok()) {

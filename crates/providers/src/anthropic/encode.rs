@@ -1,12 +1,12 @@
 //! Writes Anthropic messages requests.
 
 use longhaul_conversation::{
-    Body, FileReference, Media, MediaData, Message, Origin, Output, Part, Request, Role, TokenCount,
-    ToolDeclaration, ToolResult, ToolStatus, Vendor,
+    Body, FileReference, Media, MediaData, Message, Origin, Output, Part, Request, Role, Sampling,
+    TokenCount, ToolChoice, ToolDeclaration, ToolResult, ToolStatus, Vendor,
 };
 use serde_json::Value;
 
-use crate::json::{Object, add_missing, apply_overrides, arguments_object, object, own_fields};
+use crate::json::{Object, add_missing, apply_overrides, arguments_object, object, own_fields, said};
 use crate::prepare::{as_note, fit_nested, output_text, plain_id, prepare};
 use crate::wire::EncodeOptions;
 
@@ -26,9 +26,16 @@ pub(crate) fn default_limit(model: &str) -> TokenCount {
 /// The body of a messages call.
 pub(crate) fn encode(request: Request, options: &EncodeOptions) -> Object {
     let extra = request.extra.clone();
-    let limit = options.max_output.unwrap_or_else(|| default_limit(&request.model));
+    let Sampling { temperature, top_p, top_k, max_output, stop } = request.sampling.clone();
+    let limit = max_output.or(options.max_output).unwrap_or_else(|| default_limit(&request.model));
     let mut body = encode_input(request);
     body.insert("max_tokens".into(), limit.0.into());
+    body.extend(said([
+        ("temperature", temperature.map(Value::from)),
+        ("top_p", top_p.map(Value::from)),
+        ("top_k", top_k.map(Value::from)),
+        ("stop_sequences", (!stop.is_empty()).then(|| stop.into())),
+    ]));
     if options.streams {
         body.insert("stream".into(), true.into());
     }
@@ -58,6 +65,13 @@ fn encode_input(request: Request) -> Object {
     }
     if !request.tools.is_empty() {
         body.insert("tools".into(), Value::Array(request.tools.iter().map(encode_tool).collect()));
+        let choice = match request.tool_choice {
+            ToolChoice::Free => None,
+            ToolChoice::Required => Some("any"),
+            ToolChoice::Forbidden => Some("none"),
+        };
+        let choice = choice.map(|kind| Value::Object(object([("type", kind.into())])));
+        body.extend(said([("tool_choice", choice)]));
     }
     let messages = prepare(request.messages, OWN, fit);
     body.insert("messages".into(), Value::Array(messages.iter().map(encode_message).collect()));
@@ -322,5 +336,27 @@ mod tests {
     fn a_count_has_no_limit() {
         let body = encode_count(request(vec![user(vec![Part::user_text("hi")])]));
         assert_eq!(body.keys().collect::<Vec<_>>(), ["model", "messages"]);
+    }
+
+    #[test]
+    fn wishes_about_the_answer_are_passed_on() {
+        let tool = ToolDeclaration { name: "ls".into(), description: String::new(), parameters: Value::Null };
+        let mut asked = request(vec![user(vec![Part::user_text("hi")])]);
+        asked.tools = vec![tool];
+        asked.tool_choice = ToolChoice::Required;
+        asked.sampling = Sampling {
+            temperature: Some(0.5),
+            top_p: Some(0.9),
+            top_k: Some(40),
+            max_output: Some(TokenCount(7)),
+            stop: vec!["END".into()],
+        };
+        let body = encode(asked.clone(), &EncodeOptions::default());
+        let keys = ["tool_choice", "max_tokens", "temperature", "top_p", "top_k", "stop_sequences"];
+        let found = keys.map(|key| body[key].clone());
+        let any = json!({"type": "any"});
+        assert_eq!(found, [any, json!(7), json!(0.5), json!(0.9), json!(40), json!(["END"])]);
+        asked.tool_choice = ToolChoice::Forbidden;
+        assert_eq!(encode(asked, &EncodeOptions::default())["tool_choice"], json!({"type": "none"}));
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::HashMap;
 
 use longhaul_conversation::{
-    Body, CallId, MediaData, Message, Origin, Output, Part, Request, Role, ToolDeclaration, ToolResult,
-    ToolStatus, Vendor,
+    Body, CallId, MediaData, Message, Origin, Output, Part, Request, Role, Sampling, ToolChoice,
+    ToolDeclaration, ToolResult, ToolStatus, Vendor,
 };
 use serde_json::Value;
 
 use crate::json::{
-    Object, add_missing, apply_overrides, arguments_object, object, own_fields, says_something,
+    Object, add_missing, apply_overrides, arguments_object, object, own_fields, said, says_something,
 };
 use crate::prepare::{as_note, call_names, fit_nested, output_text, prepare};
 use crate::wire::EncodeOptions;
@@ -40,14 +40,36 @@ pub(crate) fn encode(request: Request, options: &EncodeOptions) -> Object {
         let declared = Value::Array(request.tools.iter().map(encode_tool).collect());
         let tool = Value::Object(object([("functionDeclarations", declared)]));
         body.insert("tools".into(), Value::Array(vec![tool]));
+        let mode = match request.tool_choice {
+            ToolChoice::Free => None,
+            ToolChoice::Required => Some("ANY"),
+            ToolChoice::Forbidden => Some("NONE"),
+        };
+        if let Some(mode) = mode {
+            let config = Value::Object(object([("mode", mode.into())]));
+            body.insert("toolConfig".into(), Value::Object(object([("functionCallingConfig", config)])));
+        }
     }
     body.insert("contents".into(), Value::Array(contents));
-    if let Some(limit) = options.max_output {
-        let config = object([("maxOutputTokens", limit.0.into())]);
+    let config = generation_config(&request.sampling, options);
+    if !config.is_empty() {
         body.insert("generationConfig".into(), Value::Object(config));
     }
     apply_overrides(&mut body, request.extra);
     body
+}
+
+fn generation_config(sampling: &Sampling, options: &EncodeOptions) -> Object {
+    let limit = sampling.max_output.or(options.max_output);
+    let stop = (!sampling.stop.is_empty()).then(|| Value::from(sampling.stop.clone()));
+    let fields = [
+        ("maxOutputTokens", limit.map(|limit| limit.0.into())),
+        ("temperature", sampling.temperature.map(Value::from)),
+        ("topP", sampling.top_p.map(Value::from)),
+        ("topK", sampling.top_k.map(Value::from)),
+        ("stopSequences", stop),
+    ];
+    said(fields)
 }
 
 /// The body of a `countTokens` call.
@@ -355,5 +377,27 @@ mod tests {
                 {"fileData": {"fileUri": "gs://x", "mimeType": "text/plain"}},
             ]}]}),
         );
+    }
+
+    #[test]
+    fn wishes_about_the_answer_are_passed_on() {
+        let tool = ToolDeclaration { name: "ls".into(), description: String::new(), parameters: Value::Null };
+        let mut asked = request("gemini-2.5-pro", vec![user(vec![Part::user_text("hi")])]);
+        asked.tools = vec![tool];
+        asked.tool_choice = ToolChoice::Required;
+        asked.sampling = Sampling {
+            temperature: Some(0.5),
+            top_p: Some(0.9),
+            top_k: Some(40),
+            max_output: Some(TokenCount(7)),
+            stop: vec!["END".into()],
+        };
+        let body = encode(asked.clone(), &EncodeOptions::default());
+        let expected = json!({"maxOutputTokens": 7, "temperature": 0.5, "topP": 0.9, "topK": 40, "stopSequences": ["END"]});
+        assert_eq!(body["generationConfig"], expected);
+        assert_eq!(body["toolConfig"], json!({"functionCallingConfig": {"mode": "ANY"}}));
+        asked.tool_choice = ToolChoice::Forbidden;
+        let body = encode(asked, &EncodeOptions::default());
+        assert_eq!(body["toolConfig"], json!({"functionCallingConfig": {"mode": "NONE"}}));
     }
 }

@@ -1,13 +1,13 @@
 //! Writes chat-completions requests.
 
 use longhaul_conversation::{
-    Body, FileReference, Media, MediaData, Message, Origin, Part, Request, Role, ToolCall, ToolDeclaration,
-    ToolResult, ToolStatus, Vendor,
+    Body, FileReference, Media, MediaData, Message, Origin, Part, Request, Role, Sampling, ToolCall,
+    ToolChoice, ToolDeclaration, ToolResult, ToolStatus, Vendor,
 };
 use serde_json::Value;
 
 use super::{DETAILS, SENT_AS};
-use crate::json::{Object, add_missing, apply_overrides, object, own_fields, says_something};
+use crate::json::{Object, add_missing, apply_overrides, object, own_fields, said, says_something};
 use crate::prepare::{as_note, fit_nested, output_text, own_role, plain_id, prepare};
 use crate::wire::{EncodeOptions, LimitName};
 
@@ -34,14 +34,26 @@ pub(crate) fn encode(request: Request, options: &EncodeOptions) -> Object {
     let mut body = object([("model", request.model.as_str().into()), ("messages", Value::Array(encoded))]);
     if !request.tools.is_empty() {
         body.insert("tools".into(), Value::Array(request.tools.iter().map(encode_tool).collect()));
+        let choice = match request.tool_choice {
+            ToolChoice::Free => None,
+            ToolChoice::Required => Some("required"),
+            ToolChoice::Forbidden => Some("none"),
+        };
+        body.extend(said([("tool_choice", choice.map(Value::from))]));
     }
-    if let Some(limit) = options.max_output {
+    let Sampling { temperature, top_p, max_output, stop, .. } = request.sampling;
+    if let Some(limit) = max_output.or(options.max_output) {
         let name = match options.limit_name {
             LimitName::MaxTokens => "max_tokens",
             LimitName::MaxCompletionTokens => "max_completion_tokens",
         };
         body.insert(name.into(), limit.0.into());
     }
+    body.extend(said([
+        ("temperature", temperature.map(Value::from)),
+        ("top_p", top_p.map(Value::from)),
+        ("stop", (!stop.is_empty()).then(|| stop.into())),
+    ]));
     if options.streams {
         body.insert("stream".into(), true.into());
         body.insert("stream_options".into(), Value::Object(object([("include_usage", true.into())])));
@@ -365,5 +377,31 @@ mod tests {
                 {"role": "user", "content": "and"},
             ]),
         );
+    }
+
+    #[test]
+    fn wishes_about_the_answer_are_passed_on() {
+        let tool = ToolDeclaration { name: "ls".into(), description: String::new(), parameters: Value::Null };
+        let mut asked = Request {
+            model: "m".into(),
+            messages: vec![user(vec![Part::user_text("hi")])],
+            ..Request::default()
+        };
+        asked.tools = vec![tool];
+        asked.tool_choice = ToolChoice::Required;
+        asked.sampling = Sampling {
+            temperature: Some(0.5),
+            top_p: Some(0.9),
+            top_k: Some(40),
+            max_output: Some(TokenCount(7)),
+            stop: vec!["END".into()],
+        };
+        let body = encode(asked.clone(), &EncodeOptions::default());
+        let found =
+            ["tool_choice", "max_tokens", "temperature", "top_p", "stop"].map(|key| body[key].clone());
+        assert_eq!(found, [json!("required"), json!(7), json!(0.5), json!(0.9), json!(["END"])]);
+        assert!(!body.contains_key("top_k"));
+        asked.tool_choice = ToolChoice::Forbidden;
+        assert_eq!(encode(asked, &EncodeOptions::default())["tool_choice"], json!("none"));
     }
 }

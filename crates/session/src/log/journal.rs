@@ -138,6 +138,14 @@ impl Log {
         self.take_and_write(&json!({"$set": {"summary": summary}}))
     }
 
+    /// Keeps notes on how the session went. They hold until something more is said or taken back.
+    ///
+    /// # Errors
+    /// [`LogError::Io`], and then nothing has happened.
+    pub fn set_scratchpad(&mut self, notes: &Value) -> Result<(), LogError> {
+        self.take_and_write(&json!({"$set": {"memoryScratchpad": notes}}))
+    }
+
     /// Says when something was last added, where the messages do not: what is old by this date may be cleaned up.
     ///
     /// # Errors

@@ -13,10 +13,12 @@ use super::loss::{LossKind, Losses};
 /// The request with other messages and system parts.
 pub(super) fn refitted(request: &Request, system: Vec<Part>, messages: Vec<Message>) -> Request {
     Request {
-        model: request.model.clone(),
         system,
-        tools: request.tools.clone(),
         messages,
+        model: request.model.clone(),
+        tools: request.tools.clone(),
+        tool_choice: request.tool_choice,
+        sampling: request.sampling.clone(),
         extra: request.extra.clone(),
     }
 }

@@ -41,7 +41,7 @@ fn decode(target: Target, value: &Value) -> Request {
         system: info.system,
         tools: info.tools,
         messages: transcript.into_messages(),
-        extra: serde_json::Map::new(),
+        ..Request::default()
     }
 }
 
@@ -505,6 +505,7 @@ fn a_request_says_its_model_system_tools_and_settings() {
         }],
         messages: vec![user(vec![Part::user_text("hi")])],
         extra: json!({"temperature": 0, "model": "ignored"}).as_object().cloned().unwrap_or_default(),
+        ..Request::default()
     };
     let written = |target| write(target, &request).value;
     assert_eq!(

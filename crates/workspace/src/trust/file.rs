@@ -134,7 +134,6 @@ fn parse_level(value: &Value) -> Result<TrustLevel, String> {
 mod tests {
     use super::*;
     use crate::Decider;
-    use proptest::prelude::*;
     use tempfile::TempDir;
 
     use TrustLevel::{DoNotTrust, TrustFolder, TrustParent};
@@ -259,32 +258,5 @@ mod tests {
             }
         });
         assert_eq!(fixture.folders.rules().expect("valid").len(), 20);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn any_bytes_are_a_valid_file_or_stay(bytes in prop_oneof![
-            proptest::collection::vec(any::<u8>(), 0..60),
-            r#"(// x
-    )?\{("/no/[ab]": ?"(TRUST_FOLDER|DO_NOT_TRUST|TRUST)" ?,?){0,3}\}?"#.prop_map(String::into_bytes),
-        ]) {
-            let fixture = Fixture::new(&bytes);
-            let before = fixture.folders.rules();
-            match fixture.set("/no/k", DoNotTrust) {
-                Ok(()) => {
-                    let after = fixture.folders.rules().unwrap();
-                    let mut expected = before.unwrap();
-                    expected.push(TrustRule { path: "/no/k".into(), level: DoNotTrust });
-                    prop_assert_eq!(after, expected);
-                }
-                Err(error) => {
-                    let is_told = matches!(error, WorkspaceError::Invalid { .. });
-                    prop_assert!(is_told && before.is_err());
-                    prop_assert_eq!(fixture.bytes(), bytes);
-                }
-            }
-        }
     }
 }

@@ -191,8 +191,12 @@ fn sessions(page: &mut Page, reports: &[SessionReport]) {
     for report in reports {
         let needed: Vec<String> = report.needed.iter().map(ToString::to_string).collect();
         let tokens = thousands(report.tokens.0);
-        let line =
-            format!("{}, {tokens} tokens; anchors needed: {}", report.class.as_str(), needed.join(" "));
+        let reads = match report.rereads.of {
+            0 => String::new(),
+            of => format!("; {} of {of} reads repeated", report.rereads.kept),
+        };
+        let (class, needed) = (report.class.as_str(), needed.join(" "));
+        let line = format!("{class}, {tokens} tokens; anchors needed: {needed}{reads}");
         page.gap();
         let name = fit(&report.name, page.screen.width);
         page.line(&name);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::args::Color;
 use crate::commands::memory::surroundings::Surroundings;
 use crate::environment;
-use crate::equipment::{Attendance, WorkOptions, load_permissions};
+use crate::equipment::{Attendance, WorkOptions, load_permissions, load_subagents};
 use crate::failure::hinted;
 use crate::output::{Screen, escape_json, print, print_aside, visible, visible_text};
 use crate::settings::Settings;
@@ -38,9 +38,9 @@ pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> 
     let home = Home::resolve(&environment::of_process())?;
     let around = Surroundings::find(settings, options.work.include_directories())?;
     let attendance = if options.headless { Attendance::Unattended } else { Attendance::Attended };
-    let is_trusted = around.trust.is_trusted();
+    let subagents = load_subagents(&home, &around.cwd, around.trust.is_trusted()).subagents;
     let (permissions, warnings) =
-        load_permissions(&options.work, settings, &home, &around.cwd, is_trusted, attendance)?;
+        load_permissions(&options.work, settings, &home, &around, &subagents, attendance)?;
     for warning in &warnings {
         let label = Screen::of_stderr(color).warning("warning:");
         print_aside(&format!("{label} {}\n", visible(warning)));

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::{InstructionSource, MemoryNews, Overflow, ToolEnd, TurnEnd};
+use longhaul_agent::{
+    Event as AgentEvent, InstructionSource, MemoryNews, Overflow, Statistics, ToolEnd, TurnEnd,
+};
 use longhaul_conversation::{FinishReason, ToolCall, ToolStatus};
 use longhaul_engine::Event;
 use serde_json::{Value, json};
@@ -62,6 +64,33 @@ pub(super) fn tool_result(end: &ToolEnd) -> Value {
     })
 }
 
+/// What was done in a turn, counted.
+pub(super) fn statistics(statistics: &Statistics) -> Value {
+    let tools = statistics.tools.iter().map(|(name, tool)| {
+        let counts = json!({
+            "calls": tool.calls,
+            "failures": tool.failures,
+            "refusals": tool.refusals,
+            "milliseconds": tool.took.as_millis() as u64,
+        });
+        (name.clone(), counts)
+    });
+    let tools: serde_json::Map<String, Value> = tools.collect();
+    json!({"reads": statistics.reads, "rereads": statistics.rereads, "tools": tools})
+}
+
+/// What is told of the work of a sub-agent: what it does and what it consumes, not what it says.
+pub(super) fn in_subagent(event: &AgentEvent) -> Option<Value> {
+    Some(match event {
+        AgentEvent::ToolBegan { call, .. } => tool_call(call),
+        AgentEvent::ToolEnded(end) => tool_result(end),
+        AgentEvent::Usage(usage) => typed("usage", json!(usage)),
+        AgentEvent::Compaction(event) => typed("compaction", compaction(event)),
+        AgentEvent::Looping { detail } => json!({"type": "loop", "detail": detail}),
+        _ => return None,
+    })
+}
+
 /// Memory files that are news.
 pub(super) fn memory(files: &[PathBuf], why: MemoryNews) -> Value {
     let why = match why {
@@ -73,9 +102,7 @@ pub(super) fn memory(files: &[PathBuf], why: MemoryNews) -> Value {
 
 /// What became of instructions in a compaction.
 pub(super) fn instructions(sources: &[InstructionSource]) -> Value {
-    let sources: Vec<Value> =
-        sources.iter().map(|source| json!({"file": source.path, "state": source.state.as_str()})).collect();
-    json!({"type": "instructions", "sources": sources})
+    sources.iter().map(|source| json!({"file": source.path, "state": source.state.as_str()})).collect()
 }
 
 /// One thing that happened during a compaction.

@@ -1,25 +1,23 @@
 //! `longhaul -p PROMPT`: one turn of a conversation with a model, recorded and resumable.
 
+pub(super) mod compose;
 mod json;
-mod open;
+pub(super) mod open;
 mod report;
-mod system;
+pub(super) mod system;
 mod told;
 mod words;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use longhaul_agent::{
-    Agent, AgentError, Host, LimitOf, Limits, ModelProfile, Settings as AgentSettings, Surroundings, TurnEnd,
-};
-use longhaul_context::{BudgetSettings, Estimator};
-use longhaul_conversation::{FinishReason, Message, ModelError, Request, TokenCount};
-use longhaul_engine::{BoxFuture, CalibrationFile, Counter, EngineError, Folder, Offline, Summariser};
+use longhaul_agent::{Agent, AgentError, Host, LimitOf, TurnEnd};
+use longhaul_conversation::{FinishReason, Usage};
+use longhaul_engine::{CalibrationFile, EngineError, Folder};
 use longhaul_hooks::{EndReason, SessionSource};
-use longhaul_providers::HttpModel;
 use longhaul_session::LogHealth;
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
@@ -27,9 +25,9 @@ use tokio_util::sync::CancellationToken;
 use crate::args::Color;
 use crate::clock::now;
 use crate::commands::sessions::import::new_id;
-use crate::equipment::{Attendance, Equipment, WorkOptions};
+use crate::equipment::{Aids, Attendance, Equipment, SubagentModels, Summaries, WorkOptions};
 use crate::failure::hinted;
-use crate::models::{Chosen, Models, compaction_model, priced};
+use crate::models::Models;
 use crate::output::{Screen, thousands, visible};
 use crate::project::log_failure;
 use crate::running::{Interrupted, until_interrupted};
@@ -47,21 +45,24 @@ pub(crate) struct TalkOptions {
     prompt: Option<String>,
     /// The model to talk to: a name, provider/name, or auto, pro, flash or flash-lite.
     #[arg(short, long, value_name = "MODEL")]
-    model: Option<String>,
+    pub(super) model: Option<String>,
     /// Goes on with a session of this folder: latest, its number in `sessions list`, its id; or with one in a file.
     #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
-    resume: Option<PathBuf>,
+    pub(super) resume: Option<PathBuf>,
     /// With --resume: goes on in a copy of the session, which stays as it is; another program may be writing it.
     #[arg(long, requires = "resume")]
-    fork: bool,
+    pub(super) fork: bool,
     /// How the answer is printed [default: text].
     #[arg(long, value_name = "FORMAT")]
     output_format: Option<OutputFormat>,
     /// A file of certificates to trust beside the system's.
     #[arg(long, value_name = "FILE")]
-    ca_file: Option<PathBuf>,
+    pub(super) ca_file: Option<PathBuf>,
+    /// Talks in plain lines, one after the other, as screen readers like it.
+    #[arg(long, conflicts_with_all = ["prompt", "output_format"])]
+    screen_reader: bool,
     #[command(flatten)]
-    work: WorkOptions,
+    pub(super) work: WorkOptions,
 }
 
 /// How an answer is printed.
@@ -79,14 +80,27 @@ pub(crate) enum OutputFormat {
 impl TalkOptions {
     /// Whether nothing of all this was given.
     pub(crate) fn is_empty(&self) -> bool {
-        let Self { prompt, model, resume, fork, output_format, ca_file, work } = self;
+        let Self { prompt, model, resume, fork, output_format, ca_file, screen_reader, work } = self;
         prompt.is_none()
             && model.is_none()
             && resume.is_none()
             && !fork
             && output_format.is_none()
             && ca_file.is_none()
+            && !screen_reader
             && work.is_empty()
+    }
+
+    /// Whether the user wants to be talked to in plain lines.
+    pub(crate) fn is_for_screen_readers(&self) -> bool {
+        self.screen_reader
+    }
+
+    /// Whether somebody is there to talk with.
+    pub(crate) fn is_interactive(&self) -> bool {
+        let is_silent = self.prompt.is_none() && self.output_format.is_none();
+        let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
+        is_silent && (is_terminal || self.screen_reader)
     }
 
     /// What to say to the model: standard input, then the prompt; nothing if both are empty.
@@ -127,127 +141,86 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             "the window of {name} is not known, {window} tokens are assumed; state it in longhaul.windows"
         ));
     }
-    let compressor = compressor(&models, settings, &chosen, reporter);
+    let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
+    let aids = Aids::load(&models, settings, &chosen, named, |text| reporter.warn(text));
+    let snapshots = compose::snapshots(&models, settings, &chosen, |text| reporter.warn(text));
     let attendance = Attendance::Unattended;
-    let (equipment, memory) = Equipment::load(&options.work, settings, &home, attendance)?;
+    let (equipment, mut memory) = Equipment::load(&options.work, settings, &home, attendance)?;
     let tools = equipment.tool_names();
     let variable = |name: &str| std::env::var(name).ok();
-    let skills = equipment.skill_list();
-    let system = system::prompt(variable, surroundings.user_home.as_deref(), tools, skills)?;
+    let (subagents, skills) = (&equipment.subagents, equipment.skill_list());
+    let system = system::prompt(variable, surroundings.user_home.as_deref(), tools, subagents, skills)?;
+    let subagent_models = SubagentModels::choose(&models, subagents);
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
-        Some(found) => found.open(reporter)?,
-        None => open::begin(reporter)?,
+        Some(found) => found.open()?,
+        None => open::begin()?,
     };
+    opened.notes.iter().for_each(|note| reporter.note(note));
+    opened.warnings.iter().for_each(|warning| reporter.warn(warning));
     let calibration = CalibrationFile::at(home.root().join("longhaul").join("calibration.json"));
-    let estimator = estimator(settings, &calibration, &chosen);
     equipment.notes.iter().for_each(|note| reporter.note(note));
     equipment.warnings.iter().for_each(|warning| reporter.warn(warning));
     let place = open::surroundings(&opened.project, &equipment.folders, settings);
-    let agent_settings = AgentSettings {
-        permissions: equipment.permissions.clone(),
-        limits: Limits {
-            turn: options.work.max_turns().unwrap_or(Limits::default().turn),
-            ..settings.limits()
-        },
-        ..agent_settings(settings, &chosen, system, place, estimator)
-    };
+    let agent_settings =
+        compose::agent_settings(&options.work, settings, &equipment, &chosen, &calibration, system, place);
     let files = Folder::new(opened.project.home.root());
+    let summaries = Summaries::new(settings, attendance, &opened.project, &opened.id);
     let is_recorded = *opened.log.health() == LogHealth::Recording;
     reporter.begin(&opened, &chosen)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
+    memory.keep_private_in(opened.project.home.memory());
     let mut agent = Agent::on(opened.log, agent_settings).with_memory(memory);
-    let summariser: Box<dyn Summariser + '_> = match &compressor {
-        Some(compressor) => Box::new(priced(compressor)),
-        None => Box::new(Offline),
-    };
-    let counter = ProviderCounter { http: &chosen.http, model: &chosen.name };
     let telemetry = settings.telemetry_file(home.root());
+    let mut last_words = None;
     let end = until_interrupted(async |cancel| {
         reporter.stop_with(cancel);
         let host = Host {
-            summariser: summariser.as_ref(),
-            counter: Some(&counter),
+            summariser: &snapshots,
+            counter: Some(&chosen),
             telemetry: telemetry.as_deref(),
             // Where the session cannot be kept, neither can what it teaches.
             calibration: is_recorded.then_some(&calibration),
             tools: &equipment.tools,
+            subagents: &equipment.subagents,
+            models: Some(&subagent_models),
             hooks: Some(equipment.hook_points()),
             jobs: &|| equipment.running(),
             skills: &|| equipment.active_skills.names(),
             events: &|event| reporter.hear(event),
-            ..Host::new(&chosen.http, &files, &now, &new_id)
+            ..aids.join(&chosen, Host::new(&chosen.http, &files, &now, &new_id))
         };
         agent.begin_session(source, &host, cancel).await?;
-        let end = agent.run_turn(words, &host, cancel).await;
+        let helper = aids.helper(&chosen);
+        let turn = agent.run_turn(words, &host, cancel);
+        let end = summaries.beside(turn, helper, cancel, |text| reporter.warn(text)).await;
         equipment.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
+        if is_recorded {
+            last_words = summaries.last_words(agent.conversation(), helper, cancel).await;
+        }
         end
     })?;
+    reporter.count(agent.statistics());
+    if let Some(last_words) = last_words {
+        let file = agent.conversation().log().path().to_path_buf();
+        drop(agent);
+        if let Err(error) = last_words.write(&file) {
+            reporter.warn(&format!("the session has no summary: {error}"));
+        }
+    }
     let end = end.map_err(|AgentError::Session(error)| match error {
         EngineError::Log(error) => log_failure(error),
         other => other.into(),
     })?;
-    reporter.conclude(&end, &chosen, started.elapsed())?;
-    into_result(end, reporter)
-}
-
-/// How the agent works.
-fn agent_settings(
-    settings: &Settings,
-    chosen: &Chosen,
-    system: String,
-    surroundings: Surroundings,
-    estimator: Estimator,
-) -> AgentSettings {
-    let model = ModelProfile {
-        name: chosen.name.clone(),
-        recorded_as: chosen.full_name.clone(),
-        window: chosen.window,
-        output_reserve: chosen.output_reserve,
+    let routed = reporter.routed().and_then(|model| aids.routed(&model));
+    let answered = routed.unwrap_or(&chosen);
+    let cost = |subagent: Option<&str>, usage: &Usage| match subagent {
+        Some(name) => subagent_models.cost(name, usage, answered),
+        None => answered.cost(usage),
     };
-    AgentSettings {
-        system,
-        budget: BudgetSettings {
-            threshold: settings.threshold(Some(&chosen.full_name)).map(|(threshold, _)| threshold),
-            target: settings.target(),
-            snapshot: settings.snapshot_budget(),
-            ..BudgetSettings::default()
-        },
-        keep: settings.keep(),
-        compaction: settings.engine(),
-        estimator,
-        outputs: settings.outputs(),
-        watches_loops: settings.watches_loops(),
-        ..AgentSettings::new(model, surroundings)
-    }
-}
-
-/// The model that writes snapshots; none where Longhaul does so itself.
-fn compressor(
-    models: &Models<'_>,
-    settings: &Settings,
-    chosen: &Chosen,
-    reporter: &Reporter,
-) -> Option<Chosen> {
-    if !settings.is_compacted_by_model() {
-        return None;
-    }
-    match compaction_model(models, None, Some(&chosen.full_name)) {
-        Ok(compressor) => Some(compressor),
-        Err(error) => {
-            reporter.warn(&format!("snapshots are written offline: {error:#}"));
-            None
-        }
-    }
-}
-
-/// What was learned about the model, else what the settings say.
-fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Chosen) -> Estimator {
-    match calibration.load() {
-        Ok(known) if known.knows(&chosen.name) => known.estimator(&chosen.name),
-        _ => settings.estimator(),
-    }
+    reporter.conclude(&end, answered, cost, started.elapsed())?;
+    into_result(end, reporter)
 }
 
 /// Whether the program succeeds.
@@ -300,21 +273,4 @@ fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
 fn note(text: &str, color: Color) {
     let label = Screen::of_stderr(color).faint("note:");
     output::print_aside(&format!("{label} {}\n", visible(text)));
-}
-
-/// Counts a conversation as its provider does.
-struct ProviderCounter<'a> {
-    http: &'a HttpModel,
-    model: &'a str,
-}
-
-impl Counter for ProviderCounter<'_> {
-    fn count<'a>(&'a self, messages: &'a [Message]) -> BoxFuture<'a, Result<TokenCount, ModelError>> {
-        let request =
-            Request { model: self.model.to_string(), messages: messages.to_vec(), ..Request::default() };
-        Box::pin(async move {
-            let reason = "this provider has no way to count".to_string();
-            self.http.count(request).await?.ok_or(ModelError::Refused { reason })
-        })
-    }
 }

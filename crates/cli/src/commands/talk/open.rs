@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use longhaul_agent::{Surroundings, folder_tree};
 use longhaul_session::{Format, Log, LogError, LogHealth, NewSession, Session, SessionKind};
 
-use super::report::Reporter;
 use crate::clock::now;
 use crate::commands::sessions::import::{self, new_id};
 use crate::failure::hinted;
@@ -14,14 +13,18 @@ use crate::project::{Project, log_failure, session_file};
 use crate::settings::Settings;
 
 /// A session that can go on.
-pub(super) struct Opened {
-    pub(super) project: Project,
-    pub(super) log: Log,
-    pub(super) id: String,
+pub(crate) struct Opened {
+    pub(crate) project: Project,
+    pub(crate) log: Log,
+    pub(crate) id: String,
+    /// What the user may like to know.
+    pub(crate) notes: Vec<String>,
+    /// What the user should know.
+    pub(crate) warnings: Vec<String>,
 }
 
 /// A session to go on with. Nothing was changed yet.
-pub(super) enum Found {
+pub(crate) enum Found {
     /// One of Longhaul's or Gemini CLI's, which goes on in its place.
     Ours(Box<Log>),
     /// One of those that stays as it is while a copy goes on, with its file.
@@ -31,16 +34,16 @@ pub(super) enum Found {
 }
 
 /// Begins a session; where nothing can be written, one that is not recorded.
-pub(super) fn begin(reporter: &Reporter) -> anyhow::Result<Opened> {
+pub(crate) fn begin() -> anyhow::Result<Opened> {
     let (project, notes) = Project::find_or_begin()?;
     let new = new_session(&project);
     let chats = project.home.chats();
     let log = or_unrecorded(Log::create(&chats, &new), |why| Log::unrecorded(&chats, &new, why))?;
-    Ok(Opened { project, log, id: new.id }.told(&notes, None, reporter))
+    Ok(Opened::of(project, log, new.id, notes, None))
 }
 
 /// Finds the session that the user means. One that is to be forked may be written by another program just now.
-pub(super) fn find(given: &Path, is_forked: bool) -> anyhow::Result<Found> {
+pub(crate) fn find(given: &Path, is_forked: bool) -> anyhow::Result<Found> {
     let path = session_file(given)?;
     // A missing file is named before anything could be made in its place.
     drop(crate::input::open(&path)?);
@@ -61,7 +64,7 @@ pub(super) fn find(given: &Path, is_forked: bool) -> anyhow::Result<Found> {
 
 impl Found {
     /// The model that answered last.
-    pub(super) fn model(&self) -> Option<String> {
+    pub(crate) fn model(&self) -> Option<String> {
         let messages = match self {
             Self::Ours(log) => log.replay().messages(),
             Self::Forked(_, session) | Self::Theirs(session) => session.transcript.messages(),
@@ -72,16 +75,14 @@ impl Found {
     }
 
     /// Goes on with it.
-    pub(super) fn open(self, reporter: &Reporter) -> anyhow::Result<Opened> {
+    pub(crate) fn open(self) -> anyhow::Result<Opened> {
         let (project, notes) = Project::find_or_begin()?;
         let chats = project.home.chats();
         match self {
             Self::Ours(log) => {
-                for recovery in log.recovered() {
-                    reporter.warn(&recovery.to_string());
-                }
+                let warnings = log.recovered().iter().map(ToString::to_string).collect();
                 let id = log.replay().info().session_id.clone().unwrap_or_default();
-                Ok(Opened { project, log: *log, id }.told(&notes, None, reporter))
+                Ok(Opened { warnings, ..Opened::of(project, *log, id, notes, None) })
             }
             Self::Forked(path, session) => {
                 let new = new_session(&project);
@@ -89,7 +90,7 @@ impl Found {
                 let log = or_unrecorded(fork, |why| Log::open_unrecorded(&path, why))?;
                 let count = plural(session.transcript.messages().len(), "message", "messages");
                 let told = format!("copied {count}");
-                Ok(Opened { project, log, id: new.id }.told(&notes, Some(&told), reporter))
+                Ok(Opened::of(project, log, new.id, notes, Some(&told)))
             }
             Self::Theirs(session) => {
                 let count = plural(session.transcript.messages().len(), "message", "messages");
@@ -97,23 +98,20 @@ impl Found {
                 let (log, id) = or_unrecorded(import::bring_in(&project, &session), |why| {
                     import::hold(&project, &session, why)
                 })?;
-                Ok(Opened { project, log, id }.told(&notes, Some(&told), reporter))
+                Ok(Opened::of(project, log, id, notes, Some(&told)))
             }
         }
     }
 }
 
 impl Opened {
-    /// Tells what is worth telling, and how to go on with a copy. Of a session that is not recorded nothing of that holds,
-    /// and that it is not is told once, by the session itself.
-    fn told(self, notes: &[String], copied: Option<&str>, reporter: &Reporter) -> Self {
-        if *self.log.health() == LogHealth::Recording {
-            notes.iter().for_each(|note| reporter.note(note));
-            if let Some(copied) = copied {
-                reporter.note(&format!("{copied}; go on with --resume {}", self.id));
-            }
-        }
-        self
+    /// A session with what is worth telling, and how to go on with a copy. Of a session that is not recorded nothing of
+    /// that holds, and that it is not is told once, by the session itself.
+    fn of(project: Project, log: Log, id: String, notes: Vec<String>, copied: Option<&str>) -> Self {
+        let copied = copied.map(|copied| format!("{copied}; go on with --resume {id}"));
+        let is_recorded = *log.health() == LogHealth::Recording;
+        let notes = if is_recorded { notes.into_iter().chain(copied).collect() } else { Vec::new() };
+        Self { project, log, id, notes, warnings: Vec::new() }
     }
 }
 
@@ -142,7 +140,7 @@ fn new_session(project: &Project) -> NewSession {
 }
 
 /// Where the session takes place.
-pub(super) fn surroundings(project: &Project, folders: &[PathBuf], settings: &Settings) -> Surroundings {
+pub(crate) fn surroundings(project: &Project, folders: &[PathBuf], settings: &Settings) -> Surroundings {
     let directory = std::env::current_dir().unwrap_or_else(|_| project.folder.clone());
     Surroundings {
         at: now(),

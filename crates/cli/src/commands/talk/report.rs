@@ -1,10 +1,11 @@
 //! Tells of a turn as it goes: the answer on standard output, everything else on standard error.
 
+use std::collections::BTreeMap;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use longhaul_agent::{Event, TurnEnd};
+use longhaul_agent::{Event, Statistics, TurnEnd};
 use longhaul_conversation::{FinishReason, ModelError, Usage};
 use longhaul_engine::Event as Compacting;
 use longhaul_session::LogHealth;
@@ -35,10 +36,16 @@ struct Heard {
     file: Value,
     provider: Value,
     model: Value,
+    /// The model that was chosen for the prompt, if one was.
+    routed: Option<String>,
     text: String,
+    /// What the model of the conversation consumed.
     usage: Option<Usage>,
+    /// What those of sub-agents consumed, by their names.
+    delegated: BTreeMap<String, Usage>,
     steps: u32,
     tool_calls: Vec<Value>,
+    statistics: Value,
     compactions: Vec<Value>,
     /// What compactions cost, in dollars.
     compaction_cost: f64,
@@ -118,6 +125,7 @@ impl Reporter {
         match event {
             Event::Warning(text) => return self.warn(&text),
             Event::Compaction(event) => return self.hear_compaction(&event),
+            Event::Subagent { name, event, .. } => return self.hear_subagent(&name, &event),
             _ => {}
         }
         let mut heard = self.heard();
@@ -158,17 +166,30 @@ impl Reporter {
                 self.line(&mut heard, &line);
                 heard.tool_calls.push(line);
             }
+            Event::Routed { model, reason } => {
+                self.note(&format!("{model} answers: {reason}"));
+                self.line(&mut heard, &json!({"type": "routed", "model": model, "reason": reason}));
+                heard.routed = Some(model);
+            }
             Event::Looping { detail } => {
                 self.note(&format!("the model goes round in circles: {detail}"));
                 self.line(&mut heard, &json!({"type": "loop", "detail": detail}));
             }
             Event::Memory { files, why } => {
+                self.note(&told::memory(&files, why));
                 let line = json::memory(&files, why);
                 self.line(&mut heard, &line);
             }
             Event::Instructions(sources) => {
-                let line = json::instructions(&sources);
-                self.line(&mut heard, &line);
+                if let Some(text) = told::instructions(&sources) {
+                    self.note(&text);
+                }
+                let sources = json::instructions(&sources);
+                // It is told right behind the compaction that it belongs to.
+                if let Some(compaction) = heard.compactions.last_mut() {
+                    compaction["instructions"] = sources.clone();
+                }
+                self.line(&mut heard, &json!({"type": "instructions", "sources": sources}));
             }
             Event::HookMessage(text) => {
                 self.note(&text);
@@ -185,7 +206,37 @@ impl Reporter {
                 }
                 self.line(&mut heard, &json!({"type": "step", "step": step}));
             }
-            Event::ToolProgress { .. } | Event::Ended(_) | Event::Warning(_) | Event::Compaction(_) => {}
+            Event::ToolProgress { .. } | Event::Ended(_) => {}
+            // These were heard above.
+            Event::Warning(_) | Event::Compaction(_) | Event::Subagent { .. } => {}
+        }
+    }
+
+    /// One thing happened in a sub-agent: `name` is the way to it, from the one that the conversation started.
+    fn hear_subagent(&self, name: &str, event: &Event) {
+        match event {
+            Event::Subagent { name: inner, event, .. } => {
+                return self.hear_subagent(&format!("{name}/{inner}"), event);
+            }
+            Event::Warning(text) => return self.warn(&format!("{name}: {text}")),
+            Event::ToolBegan { call, preview } => {
+                self.note(&format!("{name}: {}", told::beginning(call, preview)));
+            }
+            Event::ToolEnded(end) => {
+                if let Some(text) = told::ending(end) {
+                    self.note(&format!("{name}: {text}"));
+                }
+            }
+            _ => {}
+        }
+        let mut heard = self.heard();
+        if let Event::Usage(usage) = event {
+            let own = name.rsplit('/').next().unwrap_or(name);
+            let sum = heard.delegated.get(own).map_or(*usage, |sum| *sum + *usage);
+            heard.delegated.insert(own.to_string(), sum);
+        }
+        if let Some(told) = json::in_subagent(event) {
+            self.line(&mut heard, &json!({"type": "subagent", "name": name, "event": told}));
         }
     }
 
@@ -210,8 +261,19 @@ impl Reporter {
         self.line(&mut heard, &json::typed("compaction", told));
     }
 
-    /// The turn is over.
-    pub(super) fn conclude(&self, end: &TurnEnd, chosen: &Chosen, took: Duration) -> io::Result<()> {
+    /// What was done in the turn, counted.
+    pub(super) fn count(&self, statistics: &Statistics) {
+        self.heard().statistics = json::statistics(statistics);
+    }
+
+    /// The turn is over. `chosen` answered; `cost_of` tells what usage costs, a sub-agent's or that of the conversation.
+    pub(super) fn conclude(
+        &self,
+        end: &TurnEnd,
+        chosen: &Chosen,
+        cost_of: impl Fn(Option<&str>, &Usage) -> Option<f64>,
+        took: Duration,
+    ) -> io::Result<()> {
         if *end == TurnEnd::Finished(FinishReason::Length) {
             self.warn("the answer was cut off at the model's limit");
         }
@@ -220,7 +282,8 @@ impl Reporter {
             let is_open = !heard.text.is_empty() && !heard.text.ends_with('\n');
             heard.print(if is_open { "\n" } else { "" });
         } else {
-            let cost = heard.usage.and_then(|usage| chosen.cost(&usage));
+            let cost = heard.cost(cost_of);
+            (heard.provider, heard.model) = (chosen.provider().into(), chosen.name.as_str().into());
             let mut result = self.result(&heard, end_word(end), took);
             result["finish_reason"] = json::finish_reason(end);
             result["cost"] = json!({"answer": cost, "compactions": heard.compaction_cost});
@@ -231,6 +294,11 @@ impl Reporter {
         }
         heard.is_concluded = true;
         heard.broken.take().map_or(Ok(()), Err)
+    }
+
+    /// The model that was chosen for the prompt, by the name that sessions record, if one was.
+    pub(super) fn routed(&self) -> Option<String> {
+        self.heard().routed.clone()
     }
 
     /// Nothing could begin, or the session could not be recorded.
@@ -255,9 +323,10 @@ impl Reporter {
             "model": heard.model,
             "finish_reason": null,
             "text": heard.text,
-            "usage": heard.usage,
+            "usage": heard.all_usage(),
             "steps": heard.steps,
             "tool_calls": heard.tool_calls,
+            "statistics": heard.statistics,
             "cost": {"answer": null, "compactions": 0.0},
             "compactions": heard.compactions,
             "overflow": heard.overflow,
@@ -294,6 +363,18 @@ impl Heard {
     fn hint(&self, error: &ModelError) -> String {
         let kept = if self.text.is_empty() { "" } else { "; what has arrived is kept in the session" };
         format!("{}{kept}", error.hint())
+    }
+
+    /// What all models consumed.
+    fn all_usage(&self) -> Option<Usage> {
+        self.usage.into_iter().chain(self.delegated.values().copied()).reduce(|sum, usage| sum + usage)
+    }
+
+    /// What all models cost, if every price is known.
+    fn cost(&self, cost_of: impl Fn(Option<&str>, &Usage) -> Option<f64>) -> Option<f64> {
+        let own = cost_of(None, self.usage.as_ref()?)?;
+        let delegated = self.delegated.iter().map(|(name, usage)| cost_of(Some(name), usage));
+        Some(own + delegated.sum::<Option<f64>>()?)
     }
 
     /// Prints at once; the first failure is kept and ends the turn.

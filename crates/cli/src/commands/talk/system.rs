@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use longhaul_agent::{PromptOptions, Section, render_prompt};
+use longhaul_agent::{PromptOptions, Section, Subagents, render_prompt};
 use longhaul_workspace::WorkspaceFolder;
 
 use crate::failure::hinted;
@@ -13,11 +13,12 @@ use crate::failure::hinted;
 const READ: &str = "GEMINI_SYSTEM_MD";
 const WRITE: &str = "GEMINI_WRITE_SYSTEM_MD";
 
-/// The system prompt for a model with these tools.
-pub(super) fn prompt(
+/// The system prompt for a model with these tools, which may hand tasks to these agents.
+pub(crate) fn prompt(
     variable: impl Fn(&str) -> Option<String>,
     user_home: Option<&Path>,
     tools: Vec<String>,
+    subagents: &Subagents,
     skills: String,
 ) -> anyhow::Result<String> {
     let cwd = std::env::current_dir().unwrap_or_default();
@@ -28,7 +29,8 @@ pub(super) fn prompt(
         is_off(switch.trim())
     };
     let hidden = Section::ALL.into_iter().filter(is_hidden).collect();
-    let prompt = render_prompt(&PromptOptions { replacement, hidden, tools, skills });
+    let subagents = subagents.clone();
+    let prompt = render_prompt(&PromptOptions { replacement, hidden, tools, subagents, skills });
     if let Some(file) = file(WRITE) {
         write(&file, &prompt)?;
     }
@@ -111,6 +113,7 @@ mod tests {
                 |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string()),
                 None,
                 Vec::new(),
+                Subagents::NONE,
                 String::new(),
             )
         };

@@ -1,6 +1,8 @@
-//! A tool's work in a line for a person who waits.
+//! What a tool does, and what becomes of memory, each in a line for a person who waits.
 
-use longhaul_agent::ToolEnd;
+use std::path::{Path, PathBuf};
+
+use longhaul_agent::{InstructionSource, MemoryNews, SourceState, ToolEnd};
 use longhaul_conversation::{ToolCall, ToolStatus};
 use longhaul_tools::Preview;
 
@@ -15,7 +17,10 @@ pub(super) fn beginning(call: &ToolCall, preview: &Preview) -> String {
         Preview::Look(what) | Preview::Other(what) => what.clone(),
         Preview::Command { command, is_background: false, .. } => command.clone(),
         Preview::Command { command, .. } => format!("{command} &"),
-        Preview::Change { path, .. } => path.display().to_string(),
+        Preview::Change { path, .. } => {
+            let folder = std::env::current_dir().unwrap_or_default();
+            path.strip_prefix(folder).unwrap_or(path).display().to_string()
+        }
     };
     one_line(&format!("{}: {what}", call.name))
 }
@@ -36,6 +41,31 @@ pub(super) fn ending(end: &ToolEnd) -> Option<String> {
     };
     let reason = end.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     Some(one_line(&format!("{} {word}: {}", end.call.name, reason.trim())))
+}
+
+/// Which memory files are news.
+pub(super) fn memory(files: &[PathBuf], why: MemoryNews) -> String {
+    let what = match why {
+        MemoryNews::CameIn => "memory came in",
+        MemoryNews::Changed => "memory changed",
+    };
+    one_line(&format!("{what}: {}", names(files.iter().map(PathBuf::as_path))))
+}
+
+/// What became of instructions in a compaction, unless the model still reads them all.
+pub(super) fn instructions(sources: &[InstructionSource]) -> Option<String> {
+    let in_state = |state: SourceState| {
+        let files = sources.iter().filter(|source| source.state == state).map(|source| source.path.as_path());
+        let names = names(files);
+        (!names.is_empty()).then(|| format!("{}: {names}", state.as_str()))
+    };
+    let told: Vec<String> =
+        [SourceState::Reinjected, SourceState::Lost].into_iter().filter_map(in_state).collect();
+    (!told.is_empty()).then(|| one_line(&format!("instructions {}", told.join("; "))))
+}
+
+fn names<'a>(files: impl Iterator<Item = &'a Path>) -> String {
+    files.map(|file| file.display().to_string()).collect::<Vec<_>>().join(", ")
 }
 
 fn one_line(text: &str) -> String {
@@ -74,6 +104,17 @@ mod tests {
         assert_eq!(beginning(&call, &command("cargo\n  test", false)), "run_shell_command: cargo test");
         assert_eq!(beginning(&call, &command("cargo watch", true)), "run_shell_command: cargo watch &");
         assert_eq!(beginning(&call, &Preview::Look("x".repeat(500))).chars().count(), LONGEST + 1);
+    }
+
+    #[test]
+    fn instructions_that_are_still_there_are_no_news() {
+        let source = |path: &str, state| InstructionSource { path: path.into(), state };
+        let present = source("/w/GEMINI.md", SourceState::Present);
+        assert_eq!(instructions(std::slice::from_ref(&present)), None);
+        let (back, lost) = (source("/w/a", SourceState::Reinjected), source("/w/b", SourceState::Lost));
+        let told = instructions(&[present, back, lost]);
+        assert_eq!(told.as_deref(), Some("instructions re-injected: /w/a; lost: /w/b"));
+        assert_eq!(memory(&["/w/a".into()], MemoryNews::CameIn), "memory came in: /w/a");
     }
 
     #[test]

@@ -1,23 +1,26 @@
-//! Text from sessions, made safe to print and cut to fit.
+//! Text from models, tools and sessions, made safe to print, measured in columns and cut to fit.
 
 use unicode_width::UnicodeWidthChar;
 
 /// The text with everything that could act on a terminal made visible: control characters, escape sequences, and the
 /// marks that reorder text.
-pub(crate) fn visible(text: &str) -> String {
+pub fn visible(text: &str) -> String {
     text.chars().flat_map(shown).collect()
 }
 
 /// The same for text of several lines: line ends and tabs stay, and so do the marks that join letters and pictures.
-pub(crate) fn visible_text(text: &str) -> String {
+pub fn visible_text(text: &str) -> String {
     let stays = |character| matches!(character, '\n' | '\t' | '\u{200c}' | '\u{200d}');
+    if !text.chars().any(|character| acts(character) && !stays(character)) {
+        return text.to_string();
+    }
     text.chars()
         .flat_map(|character| if stays(character) { vec![character] } else { shown(character) })
         .collect()
 }
 
 /// JSON text in which everything that could act on a terminal is escaped; it stands for the same value.
-pub(crate) fn escape_json(json: &str) -> String {
+pub fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     for character in json.chars() {
         // Line ends lay the JSON out; inside of strings they are escaped already.
@@ -59,7 +62,7 @@ fn shown(character: char) -> Vec<char> {
 }
 
 /// The text on one line, made visible and cut to `width` columns, with `…` where something is missing.
-pub(crate) fn fit(text: &str, width: usize) -> String {
+pub fn fit(text: &str, width: usize) -> String {
     let text = visible(text);
     if columns(&text) <= width {
         return text;
@@ -67,7 +70,7 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
     let mut cut = String::new();
     let mut used = 0;
     for character in text.chars() {
-        let wide = character.width().unwrap_or(0);
+        let wide = wide(character);
         if used + wide + 1 > width {
             break;
         }
@@ -79,7 +82,7 @@ pub(crate) fn fit(text: &str, width: usize) -> String {
 }
 
 /// The text made visible, in lines of at most `width` columns: broken between words, and inside of those that are longer.
-pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         let word = visible(word);
@@ -99,7 +102,7 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut used = 0;
     for character in word.chars() {
-        let wide = character.width().unwrap_or(0);
+        let wide = wide(character);
         if used > 0 && used + wide > width {
             pieces.push(String::new());
             used = 0;
@@ -111,19 +114,30 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
 }
 
 /// The text made to fill `width` columns: cut, or followed by spaces.
-pub(crate) fn pad(text: &str, width: usize) -> String {
+pub fn pad(text: &str, width: usize) -> String {
     let text = fit(text, width);
     let missing = width.saturating_sub(columns(&text));
     text + &" ".repeat(missing)
 }
 
 /// The text behind as many spaces as fill `width` columns.
-pub(crate) fn pad_left(text: &str, width: usize) -> String {
+pub fn pad_left(text: &str, width: usize) -> String {
     " ".repeat(width.saturating_sub(columns(text))) + text
 }
 
-fn columns(text: &str) -> usize {
-    text.chars().map(|character| character.width().unwrap_or(0)).sum()
+/// How many columns a text takes. What is not certain is taken for wide: a line that is too short harms nobody.
+pub fn columns(text: &str) -> usize {
+    text.chars().map(wide).sum()
+}
+
+/// How many columns a character takes.
+pub(crate) fn wide(character: char) -> usize {
+    match character {
+        ' '..='~' => 1,
+        // It makes a picture of the character before it, which some terminals show wide.
+        '\u{fe0f}' => 1,
+        _ => character.width().unwrap_or(0),
+    }
 }
 
 #[cfg(test)]

@@ -1,0 +1,122 @@
+//! Small questions to a model beside the conversation.
+
+use std::future::poll_fn;
+use std::time::Duration;
+
+use longhaul_conversation::{
+    FinishReason, Message, MessageId, Model, Origin, Part, Request, ResponseEvent, Role, Usage,
+};
+use serde::de::DeserializeOwned;
+use tokio_util::sync::CancellationToken;
+
+use crate::turn::Agent;
+
+/// A model that answers small questions beside the conversation.
+#[derive(Clone, Copy)]
+pub struct Helper<'a> {
+    /// Answers.
+    pub model: &'a dyn Model,
+    /// Its name, as its provider knows it.
+    pub name: &'a str,
+}
+
+/// A small question is not worth a longer wait.
+const LONGEST_WAIT: Duration = Duration::from_secs(30);
+
+/// A longer answer is no answer to a small question, in bytes.
+const LONGEST_ANSWER: usize = 64 << 10;
+
+/// In an answer with more text than JSON, so many beginnings are tried.
+const MOST_BEGINNINGS: usize = 32;
+
+/// What a helper answered.
+#[derive(Debug, Default)]
+pub(crate) struct Aside {
+    /// The whole answer; nothing where it failed, was withheld or says nothing.
+    pub(crate) text: Option<String>,
+    pub(crate) usage: Option<Usage>,
+}
+
+impl Helper<'_> {
+    /// Asks one question. What goes wrong is no answer.
+    pub(crate) async fn ask(&self, task: &str, question: &str, cancel: &CancellationToken) -> Aside {
+        let asked = Message::new(MessageId::made_up("aside"), Role::User, vec![Part::user_text(question)]);
+        let request = Request {
+            model: self.name.to_string(),
+            system: vec![Part::text(Origin::Hook, task.trim())],
+            messages: vec![asked],
+            ..Request::default()
+        };
+        let read = tokio::time::timeout(LONGEST_WAIT, self.read(request));
+        cancel.run_until_cancelled(read).await.and_then(Result::ok).unwrap_or_default()
+    }
+
+    async fn read(&self, request: Request) -> Aside {
+        let mut stream = self.model.stream(request);
+        let (mut text, mut usage) = (String::new(), None);
+        while let Some(event) = poll_fn(|context| stream.as_mut().poll_next(context)).await {
+            match event {
+                Ok(ResponseEvent::TextDelta(delta)) => text.push_str(&delta),
+                Ok(ResponseEvent::Usage(counted)) => usage = Some(counted),
+                Ok(ResponseEvent::Finished(FinishReason::Filtered)) | Err(_) => {
+                    return Aside { text: None, usage };
+                }
+                Ok(_) => {}
+            }
+            if text.len() > LONGEST_ANSWER {
+                return Aside { text: None, usage };
+            }
+        }
+        Aside { text: Some(text).filter(|text| !text.trim().is_empty()), usage }
+    }
+}
+
+impl Agent {
+    /// Asks a helper and counts what that takes.
+    pub(crate) async fn consult(
+        &mut self,
+        helper: Helper<'_>,
+        task: &str,
+        question: &str,
+        cancel: &CancellationToken,
+    ) -> Option<String> {
+        let aside = helper.ask(task, question, cancel).await;
+        self.statistics.aside(aside.usage.as_ref());
+        aside.text
+    }
+}
+
+/// The first value of this type in an answer, whatever a model wrote around it.
+pub(crate) fn find_json<T: DeserializeOwned>(text: &str) -> Option<T> {
+    let beginnings = text.match_indices('{').take(MOST_BEGINNINGS);
+    beginnings
+        .map(|(place, _)| &text[place..])
+        .find_map(|rest| serde_json::Deserializer::from_str(rest).into_iter::<T>().next()?.ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+
+    #[derive(Deserialize)]
+    struct Wanted {
+        a: u32,
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: Option<u32>) {
+        assert_eq!(find_json::<Wanted>(text).map(|found| found.a), expected, "{text}");
+    }
+
+    #[test]
+    fn json_is_found_in_whatever_stands_around_it() {
+        check(r#"{"a": 1}"#, Some(1));
+        check("Here you are:\n```json\n{\"b\": [], \"a\": 2}\n```\nThat is all. {", Some(2));
+        check(r#"{not json} {"b": 1} {"a": 3} {"a": 4}"#, Some(3));
+        check(r#"{"outer": {"a": 5}}"#, Some(5));
+        check(r#"{"a": "#, None);
+        check("", None);
+        check(&"{".repeat(100_000), None);
+    }
+}

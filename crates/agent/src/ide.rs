@@ -1,0 +1,231 @@
+//! What the user has open in an editor, as a plug-in writes it to a file: told in full once, then what changed.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use longhaul_conversation::{Message, Origin, Part, Role};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use crate::Host;
+use crate::turn::Agent;
+
+/// The longest selection that is told, in characters.
+const LONGEST_SELECTION: usize = 16_384;
+/// The most files that are told.
+const MOST_FILES: usize = 10;
+/// The longest file that is read, in bytes.
+const LONGEST_FILE: u64 = 4 << 20;
+
+/// What a plug-in writes.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Written {
+    workspace_state: Option<Workspace>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Workspace {
+    open_files: Vec<OpenFile>,
+}
+
+/// A file in an editor.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct OpenFile {
+    path: String,
+    timestamp: f64,
+    #[serde(default)]
+    is_active: bool,
+    #[serde(default)]
+    selected_text: Option<String>,
+    #[serde(default)]
+    cursor: Option<Cursor>,
+}
+
+/// A place in a file, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+struct Cursor {
+    line: u64,
+    character: u64,
+}
+
+/// What the model was last told about the editor.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct IdeContext {
+    sent: Option<Vec<OpenFile>>,
+    /// Whether it was said that the file cannot be read.
+    has_warned: bool,
+}
+
+impl IdeContext {
+    /// From now on the model knows nothing of it: the next time it is told everything.
+    pub(crate) fn forget(&mut self) {
+        self.sent = None;
+    }
+
+    /// What is to be told now, if anything.
+    fn update(&mut self, files: Vec<OpenFile>) -> Option<String> {
+        let told = match &self.sent {
+            None => full(&files),
+            Some(sent) => delta(sent, &files),
+        };
+        let is_full = self.sent.is_none();
+        self.sent = Some(files);
+        told.map(|told| render(&told, is_full))
+    }
+}
+
+impl Agent {
+    /// What is to be said about the editor with the next words of the user.
+    pub(crate) fn look_at_editor(&mut self, host: &Host<'_>) -> Option<Part> {
+        let path = host.ide?;
+        let messages = self.conversation.transcript().messages();
+        // Nothing may stand between a call and its answer.
+        if messages.last().is_some_and(waits_for_tools) {
+            return None;
+        }
+        if messages.is_empty() {
+            self.ide.forget();
+        }
+        match read(path) {
+            Ok(written) => {
+                self.ide.has_warned = false;
+                let files = written?.workspace_state.map(normalised).unwrap_or_default();
+                self.ide.update(files).map(|text| Part::text(Origin::Hook, text))
+            }
+            Err(error) => {
+                if !std::mem::replace(&mut self.ide.has_warned, true) {
+                    host.warn(format!(
+                        "what the editor shows cannot be read from {}: {error}",
+                        path.display()
+                    ));
+                }
+                None
+            }
+        }
+    }
+}
+
+fn waits_for_tools(message: &Message) -> bool {
+    message.role == Role::Model && message.calls().next().is_some()
+}
+
+/// What the file says; nothing where there is none.
+fn read(path: &Path) -> io::Result<Option<Written>> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let mut bytes = Vec::new();
+    file.take(LONGEST_FILE + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > LONGEST_FILE {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it is too long"));
+    }
+    // An editor that closes may leave an empty file behind.
+    if bytes.trim_ascii().is_empty() {
+        return Ok(Some(Written::default()));
+    }
+    Ok(Some(serde_json::from_slice(&bytes)?))
+}
+
+/// The newest files, the newest first, of which only that one can be active.
+fn normalised(workspace: Workspace) -> Vec<OpenFile> {
+    let mut files = workspace.open_files;
+    files.sort_by(|one, other| other.timestamp.total_cmp(&one.timestamp));
+    files.truncate(MOST_FILES);
+    let is_active = files.first().is_some_and(|newest| newest.is_active);
+    for file in files.iter_mut().skip(usize::from(is_active)) {
+        (file.is_active, file.selected_text, file.cursor) = (false, None, None);
+    }
+    if let Some(active) = files.first_mut().filter(|file| file.is_active)
+        && let Some(text) = &mut active.selected_text
+        && let Some((end, _)) = text.char_indices().nth(LONGEST_SELECTION)
+    {
+        text.truncate(end);
+        text.push_str("... [TRUNCATED]");
+    }
+    files
+}
+
+fn active(files: &[OpenFile]) -> Option<&OpenFile> {
+    files.first().filter(|file| file.is_active)
+}
+
+fn selection(file: &OpenFile) -> &str {
+    file.selected_text.as_deref().unwrap_or_default()
+}
+
+/// A file with where the user is in it.
+fn described(file: &OpenFile) -> Value {
+    let mut told = Map::from_iter([("path".to_string(), json!(file.path))]);
+    if let Some(cursor) = file.cursor {
+        told.insert("cursor".into(), json!(cursor));
+    }
+    if !selection(file).is_empty() {
+        told.insert("selectedText".into(), json!(selection(file)));
+    }
+    Value::Object(told)
+}
+
+/// Everything, unless there is nothing.
+fn full(files: &[OpenFile]) -> Option<Value> {
+    let mut told = Map::new();
+    if let Some(active) = active(files) {
+        told.insert("activeFile".into(), described(active));
+    }
+    let others: Vec<&str> =
+        files.iter().filter(|file| !file.is_active).map(|file| file.path.as_str()).collect();
+    if !others.is_empty() {
+        told.insert("otherOpenFiles".into(), json!(others));
+    }
+    (!told.is_empty()).then_some(Value::Object(told))
+}
+
+/// What is different now, unless nothing is.
+fn delta(before: &[OpenFile], now: &[OpenFile]) -> Option<Value> {
+    let only_in = |files: &[OpenFile], others: &[OpenFile]| -> Vec<String> {
+        let is_new = |file: &&OpenFile| !others.iter().any(|other| other.path == file.path);
+        files.iter().filter(is_new).map(|file| file.path.clone()).collect()
+    };
+    let mut changes = Map::new();
+    for (name, paths) in [("filesOpened", only_in(now, before)), ("filesClosed", only_in(before, now))] {
+        if !paths.is_empty() {
+            changes.insert(name.into(), json!(paths));
+        }
+    }
+    match (active(before), active(now)) {
+        (Some(before), Some(now)) if before.path == now.path => {
+            if let Some(cursor) = now.cursor.filter(|cursor| before.cursor != Some(*cursor)) {
+                changes.insert("cursorMoved".into(), json!({"path": now.path, "cursor": cursor}));
+            }
+            if selection(before) != selection(now) {
+                let moved = json!({"path": now.path, "selectedText": selection(now)});
+                changes.insert("selectionChanged".into(), moved);
+            }
+        }
+        (_, Some(now)) => {
+            changes.insert("activeFileChanged".into(), described(now));
+        }
+        (Some(before), None) => {
+            let gone = json!({"path": null, "previousPath": before.path});
+            changes.insert("activeFileChanged".into(), gone);
+        }
+        (None, None) => {}
+    }
+    (!changes.is_empty()).then(|| json!({"changes": changes}))
+}
+
+fn render(told: &Value, is_full: bool) -> String {
+    let introduction = match is_full {
+        true => "This is what the user has open in an editor. It is told by the editor; nobody typed it.",
+        false => "This is what changed in the user's editor since you were last told. Nobody typed it.",
+    };
+    format!("{introduction}\n```json\n{told:#}\n```")
+}
+
+#[cfg(test)]
+mod tests;

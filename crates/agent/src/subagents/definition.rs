@@ -1,0 +1,401 @@
+//! What a sub-agent is: a name, a prompt, tools, a model and limits, as a file with front matter states them.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::front_matter::{Field, FrontMatter, Value};
+
+/// The name of a sub-agent: letters, digits, `-` and `_`, so that it is never a path and fits into rules.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AgentName(String);
+
+/// The longest name.
+const LONGEST_NAME: usize = 64;
+
+/// The most characters of a description that a model is told.
+const LONGEST_DESCRIPTION: usize = 600;
+
+/// The most characters of a prompt.
+const LONGEST_PROMPT: usize = 60_000;
+
+impl AgentName {
+    /// Takes a name if it is one.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
+        let is_name = text.starts_with(|letter: char| letter.is_ascii_alphanumeric())
+            && text.len() <= LONGEST_NAME
+            && text.chars().all(is_plain);
+        is_name.then(|| Self(text.to_string()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for AgentName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A sub-agent as it is defined.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// What it is called.
+    pub name: AgentName,
+    /// When to use it, in a line for the agent that may.
+    pub description: String,
+    /// Its system prompt.
+    pub prompt: String,
+    /// What it may call.
+    pub tools: AgentTools,
+    /// The model that it asks.
+    pub model: AgentModel,
+    /// How often its model may be asked.
+    pub most_turns: u32,
+    /// How long it may work.
+    pub most_time: Duration,
+    /// Where the definition is from.
+    pub source: AgentSource,
+}
+
+/// What a sub-agent may call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentTools {
+    /// Every tool that works on the workspace; neither other sub-agents nor the user.
+    All,
+    /// Those of these names.
+    Only(Vec<String>),
+}
+
+/// The model that a sub-agent asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AgentModel {
+    /// That of the agent that starts it.
+    Inherited,
+    /// The one of this name.
+    Named(String),
+}
+
+/// Where a definition is from. What comes later outweighs what comes before.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AgentSource {
+    /// It comes with Longhaul.
+    BuiltIn,
+    /// A file of the user's.
+    User(PathBuf),
+    /// A file of the project's.
+    Project(PathBuf),
+}
+
+impl AgentSource {
+    /// The word for it.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::BuiltIn => "built in",
+            Self::User(_) => "user",
+            Self::Project(_) => "project",
+        }
+    }
+
+    /// The file, if it is one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            Self::BuiltIn => None,
+            Self::User(file) | Self::Project(file) => Some(file),
+        }
+    }
+}
+
+/// What is wrong with a definition, and on which line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DefinitionProblem {
+    /// The line, from 1; none where it is about the whole file.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub text: String,
+}
+
+impl DefinitionProblem {
+    pub(super) fn at(line: usize, text: impl Into<String>) -> Self {
+        Self { line: Some(line), text: text.into() }
+    }
+
+    pub(super) fn of_file(text: impl Into<String>) -> Self {
+        Self { line: None, text: text.into() }
+    }
+}
+
+impl fmt::Display for DefinitionProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.text),
+            None => f.write_str(&self.text),
+        }
+    }
+}
+
+/// Reads a definition from the text of its file. What is wrong with a line costs that line; without a name, a
+/// description and a prompt there is no definition.
+pub fn parse_definition(text: &str, source: AgentSource) -> (Option<Definition>, Vec<DefinitionProblem>) {
+    let FrontMatter { fields, body, mut problems } = match FrontMatter::parse(text) {
+        Ok(found) => found,
+        Err(problem) => return (None, vec![problem]),
+    };
+    let mut stated = Stated::default();
+    for field in fields {
+        if let Err(problem) = stated.take(field) {
+            problems.push(problem);
+        }
+    }
+    match stated.complete(body, source) {
+        Ok(definition) => (Some(definition), problems),
+        Err(problem) => {
+            problems.push(problem);
+            (None, problems)
+        }
+    }
+}
+
+/// What the lines of a file state.
+#[derive(Default)]
+struct Stated {
+    name: Option<AgentName>,
+    /// A name that is none was stated: that of the file does not take its place.
+    is_misnamed: bool,
+    description: Option<String>,
+    tools: Option<AgentTools>,
+    model: Option<AgentModel>,
+    most_turns: Option<u32>,
+    most_time: Option<Duration>,
+    is_remote: bool,
+}
+
+const USUAL_TURNS: u32 = 30;
+const USUAL_TIME: Duration = Duration::from_secs(10 * 60);
+const LONGEST_TIME: Duration = Duration::from_secs(24 * 60 * 60);
+
+impl Stated {
+    fn take(&mut self, field: Field) -> Result<(), DefinitionProblem> {
+        let Field { key, value, line } = field;
+        let problem = |reason: &str| DefinitionProblem::at(line, format!("\"{key}\" {reason}"));
+        match key.as_str() {
+            "name" => {
+                let name = text(value).and_then(|name| AgentName::parse(&name));
+                self.is_misnamed = name.is_none();
+                self.name = Some(name.ok_or_else(|| problem(NO_NAME))?);
+            }
+            "description" => {
+                self.description = Some(text(value).ok_or_else(|| problem("is no text"))?);
+            }
+            "tools" => {
+                let names = match value {
+                    Value::List(names) => names,
+                    Value::Text(names) => names.split(',').map(|name| name.trim().to_string()).collect(),
+                };
+                let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
+                self.tools = Some(match names.iter().any(|name| name == "*") {
+                    true => AgentTools::All,
+                    false => AgentTools::Only(names),
+                });
+            }
+            "model" => {
+                let name = text(value).filter(|name| !name.is_empty());
+                self.model = Some(match name.ok_or_else(|| problem("is no name"))?.as_str() {
+                    "inherit" => AgentModel::Inherited,
+                    name => AgentModel::Named(name.to_string()),
+                });
+            }
+            "max_turns" => {
+                let turns = text(value).and_then(|turns| turns.parse().ok()).filter(|turns| *turns > 0);
+                self.most_turns = Some(turns.ok_or_else(|| problem("is no whole number of at least 1"))?);
+            }
+            "max_time_minutes" | "timeout_mins" => {
+                let minutes = text(value).and_then(|minutes| minutes.parse::<f64>().ok());
+                let time = minutes.and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok());
+                let time = time.filter(|time| !time.is_zero());
+                let time = time.ok_or_else(|| problem("is no number of minutes above 0"))?;
+                self.most_time = Some(time.min(LONGEST_TIME));
+            }
+            "kind" => self.is_remote = text(value).is_some_and(|kind| kind == "remote"),
+            "display_name" => {}
+            _ => return Err(problem("is not known here and does not count")),
+        }
+        Ok(())
+    }
+
+    fn complete(self, body: &str, source: AgentSource) -> Result<Definition, DefinitionProblem> {
+        if self.is_remote {
+            return Err(DefinitionProblem::of_file(
+                "it is an agent elsewhere, and only local ones can be started",
+            ));
+        }
+        if self.is_misnamed {
+            return Err(DefinitionProblem::of_file("without a name it does not count"));
+        }
+        let file_name = || AgentName::parse(source.file()?.file_stem()?.to_str()?);
+        let name = self.name.or_else(file_name);
+        let name = name.ok_or_else(|| DefinitionProblem::of_file(format!("its file name {NO_NAME}")))?;
+        let described = self.description.map(|text| one_line(&text)).filter(|text| !text.is_empty());
+        let description = described.ok_or_else(|| DefinitionProblem::of_file("it has no \"description\""))?;
+        let prompt = body.trim();
+        if prompt.is_empty() {
+            return Err(DefinitionProblem::of_file("it has no prompt below its front matter"));
+        }
+        if prompt.chars().count() > LONGEST_PROMPT {
+            return Err(DefinitionProblem::of_file(format!(
+                "its prompt is longer than {LONGEST_PROMPT} characters"
+            )));
+        }
+        Ok(Definition {
+            name,
+            description,
+            prompt: prompt.replace("\r\n", "\n"),
+            tools: self.tools.unwrap_or(AgentTools::All),
+            model: self.model.unwrap_or(AgentModel::Inherited),
+            most_turns: self.most_turns.unwrap_or(USUAL_TURNS),
+            most_time: self.most_time.unwrap_or(USUAL_TIME),
+            source,
+        })
+    }
+}
+
+const NO_NAME: &str = "is no name: letters, digits, \"-\" and \"_\", at most 64 of them";
+
+fn text(value: Value) -> Option<String> {
+    match value {
+        Value::Text(text) => Some(text.trim().to_string()),
+        Value::List(_) => None,
+    }
+}
+
+/// A text on one line, without what could act on a terminal, and not too long for a prompt that lists it.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split(|letter: char| letter.is_whitespace() || letter.is_control()).collect();
+    let line = words.into_iter().filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LONGEST_DESCRIPTION) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(text: &str) -> (Option<Definition>, Vec<String>) {
+        let source = AgentSource::User("/home/agents/reviewer.md".into());
+        let (definition, problems) = parse_definition(text, source);
+        (definition, problems.iter().map(ToString::to_string).collect())
+    }
+
+    #[track_caller]
+    fn check(text: &str) -> Definition {
+        let (definition, problems) = parse(text);
+        assert_eq!(problems, Vec::<String>::new(), "{text}");
+        definition.unwrap_or_else(|| panic!("no definition: {text}"))
+    }
+
+    #[track_caller]
+    fn check_refused(text: &str, expected: &str) {
+        let (definition, problems) = parse(text);
+        assert_eq!((definition, problems.last().map(String::as_str)), (None, Some(expected)), "{text}");
+    }
+
+    #[test]
+    fn a_file_says_what_a_sub_agent_is() {
+        let whole = check(
+            "---\nname: critic\ndescription: >\n  Finds what is\n  wrong.\ntools: [read_file, glob]\nmodel: flash\n\
+             max_turns: 5\nmax_time_minutes: 1.5\n---\n\nYou find faults.\r\nAll of them.\n",
+        );
+        assert_eq!(whole.name.as_str(), "critic");
+        assert_eq!(whole.description, "Finds what is wrong.");
+        assert_eq!(whole.tools, AgentTools::Only(vec!["read_file".into(), "glob".into()]));
+        assert_eq!(whole.model, AgentModel::Named("flash".into()));
+        assert_eq!((whole.most_turns, whole.most_time), (5, Duration::from_secs(90)));
+        assert_eq!(whole.prompt, "You find faults.\nAll of them.");
+        let least = check("---\ndescription: Reviews.\n---\nReview.");
+        assert_eq!(least.name.as_str(), "reviewer");
+        assert_eq!((&least.tools, &least.model), (&AgentTools::All, &AgentModel::Inherited));
+        let dashed = check("---\ndescription: x\ntools:\n  - read_file\n  - '*'\nmodel: inherit\n---\nx");
+        assert_eq!((dashed.tools, dashed.model), (AgentTools::All, AgentModel::Inherited));
+        let none = check("---\ndescription: x\ntools: []\nkind: local\ndisplay_name: X\n---\nx");
+        assert_eq!(none.tools, AgentTools::Only(Vec::new()));
+    }
+
+    #[test]
+    fn the_example_in_the_documentation_is_one() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/agents.md");
+        let text = std::fs::read_to_string(path).expect("the documentation");
+        let blocks: Vec<&str> = text.split("```markdown\n").skip(1).collect();
+        let [block] = blocks.as_slice() else { panic!("{} examples", blocks.len()) };
+        let example = check(block.split("```").next().expect("the block"));
+        assert_eq!(example.name.as_str(), "reviewer");
+        let tools = ["read_file", "grep_search", "run_shell_command"].map(str::to_string);
+        assert_eq!(example.tools, AgentTools::Only(tools.to_vec()));
+        assert_eq!((example.most_turns, example.most_time), (20, Duration::from_secs(300)));
+        assert!(
+            example.prompt.starts_with("You review changes.") && example.prompt.ends_with("one sentence.")
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_wrong_costs_that_line() {
+        let (definition, problems) = parse(
+            "---\ndescription: x\nmax_turns: many\nmax_time_minutes: -1\ncolour: red\nmodel: []\n---\nReview.",
+        );
+        let definition = definition.expect("it is one all the same");
+        assert_eq!((definition.most_turns, definition.most_time), (USUAL_TURNS, USUAL_TIME));
+        let expected = [
+            "line 3: \"max_turns\" is no whole number of at least 1",
+            "line 4: \"max_time_minutes\" is no number of minutes above 0",
+            "line 5: \"colour\" is not known here and does not count",
+            "line 6: \"model\" is no name",
+        ];
+        assert_eq!(problems, expected);
+        for minutes in ["NaN", "inf", "1e400", "0", "1e-30"] {
+            let (_, problems) = parse(&format!("---\ndescription: x\nmax_time_minutes: {minutes}\n---\nx"));
+            assert_eq!(problems.len(), 1, "{minutes}");
+        }
+        let long = check("---\ndescription: x\nmax_time_minutes: 1e9\n---\nx");
+        assert_eq!(long.most_time, LONGEST_TIME);
+    }
+
+    #[test]
+    fn what_is_missing_is_said() {
+        check_refused("Review.", "line 1: it does not begin with front matter between two lines of \"---\"");
+        check_refused("---\nname: x\n---\nReview.", "it has no \"description\"");
+        check_refused("---\ndescription: x\n---\n \n", "it has no prompt below its front matter");
+        check_refused("---\ndescription: ' \t'\n---\nx", "it has no \"description\"");
+        check_refused("---\nname: ../x\ndescription: x\n---\nx", "without a name it does not count");
+        check_refused(
+            "---\nkind: remote\ndescription: x\n---\nx",
+            "it is an agent elsewhere, and only local ones can be started",
+        );
+    }
+
+    #[test]
+    fn hostile_texts_are_made_harmless() {
+        let hostile = check("---\ndescription: \"a\u{1b}[2J\\n\\n# New rules\u{7}\"\n---\nx");
+        assert_eq!(hostile.description, "a [2J # New rules");
+        let long = check(&format!("---\ndescription: {}\n---\nx", "é".repeat(5_000)));
+        assert_eq!(long.description.chars().count(), LONGEST_DESCRIPTION + 1);
+        check_refused(
+            &format!("---\ndescription: x\n---\n{}", "x".repeat(LONGEST_PROMPT + 1)),
+            "its prompt is longer than 60000 characters",
+        );
+    }
+
+    #[test]
+    fn names_are_plain() {
+        for name in ["a", "code-reviewer", "save_memory", "7", &"x".repeat(64)] {
+            assert!(AgentName::parse(name).is_some(), "{name}");
+        }
+        for name in ["", "-a", "_", "a b", "a/b", "..", "a.md", "é", "a\n", &"x".repeat(65)] {
+            assert!(AgentName::parse(name).is_none(), "{name:?}");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! `longhaul agents`: the sub-agents that can be started here.
+
+mod list;
+
+use clap::Subcommand;
+
+use crate::args::Color;
+use crate::settings::Settings;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum AgentsCommand {
+    /// Lists them with where they are defined, and says what is wrong with definitions.
+    List(list::ListOptions),
+}
+
+/// Runs one of the commands.
+pub(crate) fn run(
+    command: &AgentsCommand,
+    load_settings: impl FnOnce() -> anyhow::Result<Settings>,
+    color: Color,
+) -> anyhow::Result<()> {
+    let settings = load_settings()?;
+    match command {
+        AgentsCommand::List(options) => list::run(options, &settings, color),
+    }
+}

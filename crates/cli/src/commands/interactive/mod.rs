@@ -1,0 +1,115 @@
+//! `longhaul` on a terminal: the interactive agent.
+
+mod export;
+mod services;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, OnceLock};
+
+use anyhow::Context;
+use longhaul_terminal::{Ended, Notice, Options, Surface, Voice};
+use longhaul_workspace::Home;
+
+use self::services::Desk;
+use super::talk::TalkOptions;
+use super::talk::open::{self, Found};
+use crate::args::Color;
+use crate::environment;
+use crate::failure;
+use crate::models::Models;
+use crate::output::{Screen, thousands};
+use crate::settings::Settings;
+
+/// Talks with a person at a terminal until they leave.
+pub(crate) fn run(
+    options: &TalkOptions,
+    load_settings: impl FnOnce() -> anyhow::Result<Settings>,
+    color: Color,
+) -> anyhow::Result<ExitCode> {
+    let settings = &load_settings()?;
+    let surroundings = environment::of_process();
+    let home = Home::resolve(&surroundings)?;
+    let mut greeting = Vec::new();
+    let voice: Arc<OnceLock<Voice>> = Arc::default();
+    let teller = Arc::clone(&voice);
+    let tell = Arc::new(move |text: &str| {
+        teller.get().into_iter().for_each(|voice| voice.say(Notice::info(text)));
+    });
+    let warnings = std::cell::RefCell::new(Vec::new());
+    let models = Models::load_telling(settings, options.ca_file.as_deref(), tell, |text| {
+        warnings.borrow_mut().push(Notice::warning(text));
+    })?;
+    greeting.extend(warnings.into_inner());
+    let found = options.resume.as_deref().map(|given| open::find(given, options.fork)).transpose()?;
+    let session_model = found.as_ref().and_then(Found::model);
+    let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
+    if chosen.is_window_assumed {
+        let window = thousands(chosen.window.0);
+        let text = format!("The window of {} is not known; {window} tokens are assumed.", chosen.name);
+        greeting.push(Notice::warning(text).with_hint("State it in longhaul.windows."));
+    }
+    let folder = std::env::current_dir().context("there is no current folder")?;
+    let screen = Options {
+        is_coloured: Screen::of_stdout(color).is_coloured(),
+        surface: surface(options),
+        folder_name: short_name(&folder, surroundings.user_home.as_deref()),
+        folder,
+        history: Some(home.root().join("longhaul").join("typed.jsonl")),
+        editor: editor(),
+        greeting,
+    };
+    let start = |speaker: &Voice| {
+        voice.set(speaker.clone()).ok();
+        Desk::begin(options, settings, home, models, chosen, found).map_err(|error| told(&error))
+    };
+    Ok(match longhaul_terminal::run(start, &screen).context("the terminal cannot be used")? {
+        Ended::Left => ExitCode::SUCCESS,
+        Ended::Failed => ExitCode::FAILURE,
+        // As shells tell it.
+        Ended::Signal(signal) => ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
+    })
+}
+
+/// A screen, unless the terminal cannot be drawn on or the user wants lines.
+fn surface(options: &TalkOptions) -> Surface {
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
+    if options.is_for_screen_readers() || is_dumb { Surface::Lines } else { Surface::Screen }
+}
+
+/// The user's editor.
+fn editor() -> String {
+    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+    named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".to_string())
+}
+
+/// A folder as people call it: from their own folder on.
+fn short_name(folder: &Path, user_home: Option<&Path>) -> String {
+    match user_home.and_then(|home| folder.strip_prefix(home).ok()) {
+        Some(inside) if inside.as_os_str().is_empty() => "~".to_string(),
+        Some(inside) => PathBuf::from("~").join(inside).display().to_string(),
+        None => folder.display().to_string(),
+    }
+}
+
+/// An error in the words of the screen.
+fn told(error: &anyhow::Error) -> Notice {
+    let notice = Notice::error(format!("{error:#}"));
+    match failure::hint_for(error) {
+        Some(hint) => notice.with_hint(hint),
+        None => notice,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_are_named_from_home_on() {
+        let name = |folder: &str| short_name(Path::new(folder), Some(Path::new("/home/me")));
+        assert_eq!(name("/home/me"), "~");
+        assert_eq!(name("/home/me/code/app"), "~/code/app");
+        assert_eq!(name("/srv/app"), "/srv/app");
+    }
+}

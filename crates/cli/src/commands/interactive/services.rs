@@ -1,0 +1,263 @@
+//! What the screen cannot do itself: models, sessions, memory, trust.
+
+use std::path::Path;
+
+use longhaul_agent::{Agent, Host, SessionMemory};
+use longhaul_conversation::Usage;
+use longhaul_engine::{CalibrationFile, Folder, HostJob};
+use longhaul_memory::{Fact, MemorySettings, Places, Scope, save_fact, save_target};
+use longhaul_session::LogHealth;
+use longhaul_terminal::{Notice, Opened, Page, Services, SessionChoice};
+use longhaul_tools::BoxFuture;
+use longhaul_workspace::{Home, Patience, Trust};
+
+use super::{export, told};
+use crate::clock::{ago, now};
+use crate::commands::sessions::import::new_id;
+use crate::commands::talk::open::{self, Found};
+use crate::commands::talk::{TalkOptions, compose, system};
+use crate::equipment::{Attendance, Equipment};
+use crate::models::{Chosen, Models, Snapshots, explained};
+use crate::output::plural;
+use crate::project::Project;
+use crate::settings::Settings;
+use crate::{environment, trust};
+
+/// Everything that turns are carried out with.
+pub(super) struct Desk<'s> {
+    options: &'s TalkOptions,
+    settings: &'s Settings,
+    home: Home,
+    models: Models<'s>,
+    chosen: Chosen,
+    snapshots: Snapshots,
+    equipment: Equipment,
+    running: Box<dyn Fn() -> Vec<HostJob> + Send + Sync>,
+    active_skills: Box<dyn Fn() -> Vec<String> + Send + Sync>,
+    calibration: CalibrationFile,
+    telemetry: Option<std::path::PathBuf>,
+    files: Folder,
+    system: String,
+    memory: (Places, MemorySettings),
+    /// The session that is open.
+    session: String,
+    /// Whether it is recorded. Where it cannot be kept, neither can what it teaches.
+    is_recorded: bool,
+}
+
+impl<'s> Desk<'s> {
+    /// Gets everything ready, and a session: the one that was found, or a new one.
+    pub(super) fn begin(
+        options: &'s TalkOptions,
+        settings: &'s Settings,
+        home: Home,
+        models: Models<'s>,
+        chosen: Chosen,
+        found: Option<Found>,
+    ) -> anyhow::Result<(Self, Opened)> {
+        let (equipment, memory) = Equipment::load(&options.work, settings, &home, Attendance::Attended)?;
+        let user_home = environment::of_process().user_home;
+        let tools = equipment.tool_names();
+        let (subagents, skills) = (&equipment.subagents, equipment.skill_list());
+        let variable = |name: &str| std::env::var(name).ok();
+        let system = system::prompt(variable, user_home.as_deref(), tools, subagents, skills)?;
+        let mut notices: Vec<Notice> = Vec::new();
+        let warnings = std::cell::RefCell::new(Vec::new());
+        let snapshots = compose::snapshots(&models, settings, &chosen, |text| {
+            warnings.borrow_mut().push(Notice::warning(text));
+        });
+        notices.extend(warnings.into_inner());
+        notices.extend(equipment.notes.iter().map(Notice::info));
+        notices.extend(equipment.warnings.iter().map(Notice::warning));
+        let opened = match found {
+            Some(found) => found.open()?,
+            None => open::begin()?,
+        };
+        let jobs = equipment.jobs.clone();
+        let running = Box::new(move || {
+            let jobs = jobs.running().into_iter();
+            jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
+        });
+        let active = equipment.active_skills.clone();
+        let active_skills = Box::new(move || active.names());
+        let mut desk = Self {
+            options,
+            settings,
+            calibration: CalibrationFile::at(home.root().join("longhaul").join("calibration.json")),
+            telemetry: settings.telemetry_file(home.root()),
+            files: Folder::new(opened.project.home.root()),
+            home,
+            models,
+            chosen,
+            snapshots,
+            equipment,
+            running,
+            active_skills,
+            system,
+            memory: (memory.places().clone(), memory.settings().clone()),
+            session: String::new(),
+            is_recorded: true,
+        };
+        let mut opened = desk.agent(opened, memory);
+        notices.append(&mut opened.notices);
+        Ok((desk, Opened { notices, ..opened }))
+    }
+
+    /// The agent for a session.
+    fn agent(&mut self, opened: open::Opened, memory: SessionMemory) -> Opened {
+        let place = open::surroundings(&opened.project, &self.equipment.folders, self.settings);
+        let settings = compose::agent_settings(
+            &self.options.work,
+            self.settings,
+            &self.equipment,
+            &self.chosen,
+            &self.calibration,
+            self.system.clone(),
+            place,
+        );
+        self.session = opened.id;
+        self.is_recorded = *opened.log.health() == LogHealth::Recording;
+        self.files = Folder::new(opened.project.home.root());
+        let notes = opened.notes.iter().map(Notice::info);
+        let notices = notes.chain(opened.warnings.iter().map(Notice::warning)).collect();
+        Opened { agent: Agent::on(opened.log, settings).with_memory(memory), notices }
+    }
+
+    fn try_open(&mut self, session: &str) -> anyhow::Result<Opened> {
+        let found = open::find(Path::new(session), false)?;
+        // A session goes on with its own model, where that can still be asked.
+        if let Some(chosen) = found.model().and_then(|model| self.models.choose(&model).ok()) {
+            self.take_model(chosen);
+        }
+        let (places, settings) = self.memory.clone();
+        let memory = SessionMemory::load(places, settings, now());
+        let opened = found.open()?;
+        Ok(self.agent(opened, memory))
+    }
+
+    fn take_model(&mut self, chosen: Chosen) -> Vec<Notice> {
+        let warnings = std::cell::RefCell::new(Vec::new());
+        self.snapshots = compose::snapshots(&self.models, self.settings, &chosen, |text| {
+            warnings.borrow_mut().push(Notice::warning(text));
+        });
+        self.chosen = chosen;
+        warnings.into_inner()
+    }
+
+    fn try_add_memory(&self, fact: &str) -> anyhow::Result<String> {
+        let fact = Fact::parse(fact)?;
+        let (places, settings) = &self.memory;
+        let path = save_target(Scope::Global, places, settings)?;
+        Ok(save_fact(&path, &fact, now(), Patience::default())?.to_string())
+    }
+
+    fn try_sessions(&self) -> anyhow::Result<Vec<SessionChoice>> {
+        let Some(project) = Project::find()? else { return Ok(Vec::new()) };
+        let listing = project.store().list()?;
+        let others = listing.sessions.into_iter().filter(|session| session.id() != self.session);
+        let now = now();
+        let mut choices: Vec<SessionChoice> = others
+            .map(|session| {
+                let count = plural(session.metadata.message_count, "message", "messages");
+                SessionChoice {
+                    id: session.id().to_string(),
+                    title: session.display_name(),
+                    detail: format!("{}, {count}", ago(session.updated, now)),
+                }
+            })
+            .collect();
+        // The list is in the order of their numbers; the newest is what most people look for.
+        choices.reverse();
+        Ok(choices)
+    }
+
+    fn trust_page(&self) -> anyhow::Result<Page> {
+        let folder = std::env::current_dir()?;
+        let environment = environment::of_process();
+        let loaded = Settings::load(Some(&self.home), Path::new(""), &environment)?;
+        let trust = trust::decide(&folder, Some(&self.home), &environment, loaded.needs_trust)?;
+        let file = self.home.trusted_folders().display().to_string();
+        let (state, reason) = match &trust {
+            Trust::Trusted(decider) => ("is trusted", trust::because(decider, &file)),
+            Trust::Untrusted(decider) => ("is not trusted", trust::because(decider, &file)),
+            Trust::Undecided => ("is not trusted", "no rule covers it".to_string()),
+        };
+        let mut page = Page::new(format!("{} {state}", folder.display()));
+        page.fact("because", reason);
+        if !trust.is_trusted() {
+            page.text(
+                "Its own settings, memory, rules and hooks do not count, and nothing runs without asking you.",
+            );
+            page.aside("`longhaul trust add` trusts it; it shows first what that activates.");
+        }
+        Ok(page)
+    }
+}
+
+impl Services for Desk<'_> {
+    fn host(&self) -> Host<'_> {
+        Host {
+            summariser: &self.snapshots,
+            counter: Some(&self.chosen),
+            telemetry: self.telemetry.as_deref(),
+            calibration: self.is_recorded.then_some(&self.calibration),
+            tools: &self.equipment.tools,
+            subagents: &self.equipment.subagents,
+            hooks: Some(self.equipment.hook_points()),
+            jobs: self.running.as_ref(),
+            skills: self.active_skills.as_ref(),
+            ..Host::new(&self.chosen.http, &self.files, &now, &new_id)
+        }
+    }
+
+    fn model(&self) -> String {
+        self.chosen.full_name.clone()
+    }
+
+    fn models(&self) -> Vec<String> {
+        self.models.known()
+    }
+
+    fn switch_model(&mut self, agent: &mut Agent, name: &str) -> Result<Vec<Notice>, Notice> {
+        let chosen = self.models.choose(name).map_err(|error| told(&explained(error)))?;
+        let settings = agent.settings_mut();
+        settings.model = chosen.profile();
+        settings.budget = compose::budget(self.settings, &chosen);
+        settings.estimator = compose::estimator(self.settings, &self.calibration, &chosen);
+        Ok(self.take_model(chosen))
+    }
+
+    fn cost(&self, usage: &Usage) -> Option<f64> {
+        self.chosen.cost(usage)
+    }
+
+    fn sessions(&self) -> Result<Vec<SessionChoice>, Notice> {
+        self.try_sessions().map_err(|error| told(&error))
+    }
+
+    fn open(&mut self, session: &str) -> Result<Opened, Notice> {
+        self.try_open(session).map_err(|error| told(&error))
+    }
+
+    fn export(&self, agent: &Agent, to: Option<&str>) -> Result<String, Notice> {
+        export::write(agent, to).map_err(|error| told(&error))
+    }
+
+    fn add_memory(&mut self, fact: &str) -> Result<String, Notice> {
+        self.try_add_memory(fact).map_err(|error| told(&error))
+    }
+
+    fn trust(&self) -> Page {
+        self.trust_page().unwrap_or_else(|error| Page::new(format!("{error:#}")))
+    }
+
+    fn end<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, ()> {
+        Box::pin(async {
+            self.equipment.jobs.stop_all().await;
+            // Who has said nothing leaves nothing behind.
+            if self.is_recorded && agent.conversation().log().replay().said().is_empty() {
+                std::fs::remove_file(agent.conversation().log().path()).ok();
+            }
+        })
+    }
+}

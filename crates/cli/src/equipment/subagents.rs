@@ -1,0 +1,71 @@
+//! The sub-agents that can be started, and the models that they ask for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use longhaul_agent::{
+    AgentModel, AgentPlaces, LoadedSubagents, ModelSource, NamedModel, Subagents, load_subagents,
+};
+use longhaul_conversation::Usage;
+use longhaul_policy::{Rule, Standing, rule_from_setting};
+use longhaul_workspace::{Home, WorkspaceFolder};
+
+use crate::models::{Chosen, Models};
+
+/// The sub-agents that can be started in a folder: those of its own only if it is trusted.
+pub(crate) fn load(home: &Home, cwd: &Path, is_trusted: bool) -> LoadedSubagents {
+    let workspace = WorkspaceFolder::of(cwd);
+    // In the user's own folder both are one, and what stands there is the user's.
+    let is_projects = is_trusted && !home.is_folder_of(&workspace);
+    load_subagents(&AgentPlaces {
+        user: Some(home.agents()),
+        project: is_projects.then(|| workspace.agents()),
+    })
+}
+
+/// To start one is free: each of its own calls is decided about when it comes.
+pub(super) fn rules(subagents: &Subagents) -> impl Iterator<Item = Rule> {
+    let rule = |name: &str| rule_from_setting(Standing::SubagentTool, name, "agents");
+    subagents.iter().filter_map(move |definition| rule(definition.name.as_str()).ok())
+}
+
+/// The models that sub-agents ask for by name.
+pub(crate) struct SubagentModels {
+    /// By the name that a definition states.
+    models: BTreeMap<String, Result<Chosen, String>>,
+    /// By the name of the sub-agent, the name that its definition states.
+    stated: BTreeMap<String, String>,
+}
+
+impl SubagentModels {
+    /// Chooses every model that a definition names. Nothing is connected yet.
+    pub(crate) fn choose(models: &Models<'_>, subagents: &Subagents) -> Self {
+        let stated = subagents.iter().filter_map(|definition| match &definition.model {
+            AgentModel::Named(model) => Some((definition.name.to_string(), model.clone())),
+            AgentModel::Inherited => None,
+        });
+        let stated: BTreeMap<String, String> = stated.collect();
+        let choose = |name: &String| {
+            let chosen = models.choose(name).map_err(|error| format!("{error} ({})", error.hint()));
+            (name.clone(), chosen)
+        };
+        let models = stated.values().map(choose).collect();
+        Self { models, stated }
+    }
+
+    /// What a sub-agent's calls of its model have cost, in dollars; `usual` is the model of the conversation.
+    pub(crate) fn cost(&self, subagent: &str, usage: &Usage, usual: &Chosen) -> Option<f64> {
+        let own = self.stated.get(subagent).and_then(|name| self.models.get(name)?.as_ref().ok());
+        own.unwrap_or(usual).cost(usage)
+    }
+}
+
+impl ModelSource for SubagentModels {
+    fn find(&self, name: &str) -> Result<NamedModel<'_>, String> {
+        match self.models.get(name) {
+            Some(Ok(chosen)) => Ok(NamedModel { model: &chosen.http, profile: chosen.profile() }),
+            Some(Err(reason)) => Err(reason.clone()),
+            None => Err("no definition named it when the session began".to_string()),
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Memory in a session: which files the model reads, where, how often, and what becomes of them.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use longhaul_testkit::fake_provider::{Reply, gemini};
+use serde_json::{Value, json};
+
+use crate::support::{Desk, Wire, lines, text, words};
+use crate::tools::{answered, call, calls, trusted};
+
+/// What the tools answered, as text.
+#[track_caller]
+fn told(desk: &Desk) -> Vec<String> {
+    answered(desk).iter().map(ToString::to_string).collect()
+}
+
+/// Everything in the latest request.
+#[track_caller]
+fn request(desk: &Desk) -> Value {
+    desk.server.requests().last().expect("a request").body.clone()
+}
+
+#[track_caller]
+fn count(body: &Value, words: &str) -> usize {
+    body.to_string().matches(words).count()
+}
+
+/// How often a file with this text is in a request. What a snapshot quotes of it does not count.
+#[track_caller]
+fn files(body: &Value, text: &str) -> usize {
+    count(body, &format!("{text}\\n--- End of Context from: "))
+}
+
+#[test]
+fn each_tier_has_its_place() {
+    let desk = trusted(Wire::Gemini, [gemini::text("First."), gemini::text("Second.")]);
+    desk.write("home/GEMINI.md", "Global rule: be brief.");
+    desk.write("home/extensions/lint/gemini-extension.json", r#"{"name": "lint", "version": "1.0.0"}"#);
+    desk.write("home/extensions/lint/GEMINI.md", "Extension rule: lint first.");
+    desk.write("work/GEMINI.md", "Project rule: use tabs.\n@./style.md");
+    desk.write("work/style.md", "Style rule: short lines.");
+    desk.write("work/.gemini/GEMINI.md", "Inner rule: no emoji.");
+    desk.answer(&["-p", "One."]);
+    let body = request(&desk);
+    let (system, first) = (body["systemInstruction"].to_string(), body["contents"][0].to_string());
+    assert!(system.contains("Global rule") && !system.contains("Project rule"), "{system}");
+    for tier in ["1. Sub-directory", "2. Project", "3. Private project memory", "4. Extension", "5. Global"] {
+        assert!(system.contains(tier), "{tier}: {system}");
+    }
+    let places = ["Extension rule", "Project rule", "Style rule", "Inner rule"].map(|rule| first.find(rule));
+    assert!(places.is_sorted() && places[0].is_some(), "{first}");
+    // What is remembered for the project is in the system instruction of the next session.
+    assert!(desk.run(&["memory", "add", "--scope", "project", "Tests run with pnpm"]).status.success());
+    desk.answer(&["-p", "Two."]);
+    assert!(request(&desk)["systemInstruction"].to_string().contains("Tests run with pnpm"));
+}
+
+#[test]
+fn memory_comes_in_behind_the_results_of_the_five_tools_and_once() {
+    let looks = [
+        ("read_file", json!({"file_path": "a/x.txt"})),
+        ("read_file", json!({"file_path": "a/x.txt"})),
+        ("list_directory", json!({"dir_path": "b"})),
+        ("read_many_files", json!({"include": ["c/**/*.txt"]})),
+        ("grep_search", json!({"pattern": "text"})),
+        ("glob", json!({"pattern": "**/*.txt"})),
+    ];
+    let changes = [
+        ("write_file", json!({"file_path": "d/new/deep.txt", "content": "x"})),
+        ("replace", json!({"file_path": "e/x.txt", "old_string": "text", "new_string": "words"})),
+        ("read_file", json!({"file_path": "link/x.txt"})),
+    ];
+    let desk = trusted(
+        Wire::Gemini,
+        [calls(Wire::Gemini, &looks), calls(Wire::Gemini, &changes), gemini::text("Done.")],
+    );
+    for folder in ["a", "b", "c", "c/inner", "d", "e", "f"] {
+        desk.write(&format!("work/{folder}/GEMINI.md"), &format!("Rule of {folder}."));
+        desk.write(&format!("work/{folder}/x.txt"), "text");
+    }
+    symlink("f", desk.path("work/link")).expect("linked");
+    desk.answer(&["-p", "Work.", "--yolo"]);
+    assert!(!desk.server.requests()[0].body.to_string().contains("Rule of"));
+    let told = told(&desk);
+    let expected: [&[&str]; 9] = [&["a"], &[], &["b"], &["c", "c/inner"], &[], &[], &["d"], &["e"], &["f"]];
+    for (text, folders) in told.iter().zip(expected) {
+        let found: Vec<&str> = ["a", "b", "c", "c/inner", "d", "e", "f"]
+            .into_iter()
+            .filter(|folder| text.contains(&format!("Rule of {folder}.")))
+            .collect();
+        assert_eq!(found, folders, "{text}");
+        assert_eq!(text.contains("--- Newly Discovered Project Context ---"), !folders.is_empty());
+    }
+    assert_eq!(told.len(), 9);
+}
+
+#[test]
+fn a_later_process_knows_what_the_model_has_read() {
+    let read = || call("read_file", json!({"file_path": "sub/x.txt"}));
+    let desk = trusted(
+        Wire::Gemini,
+        [
+            read(),
+            gemini::text("One."),
+            read(),
+            gemini::text("Two."),
+            gemini::text("Three."),
+            gemini::text("Four."),
+        ],
+    );
+    desk.write("work/GEMINI.md", "Project rule: use tabs.");
+    desk.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
+    desk.write("work/sub/x.txt", "text");
+    desk.answer(&["-p", "Read."]);
+    desk.answer(&["-p", "Again.", "--resume"]);
+    assert_eq!((count(&request(&desk), "Sub rule"), count(&request(&desk), "Project rule")), (1, 1));
+
+    // Both changed meanwhile: the model is told once.
+    desk.write("work/GEMINI.md", "Project rule: use spaces.");
+    desk.write("work/sub/GEMINI.md", "Sub rule: many tests here.");
+    let output = desk.say(&["-p", "Now?", "--resume", "--output-format", "stream-json"]);
+    let news: Vec<Value> =
+        lines(&text(&output.stdout)).into_iter().filter(|line| line["type"] == "memory").collect();
+    assert_eq!((news.len(), &news[0]["why"]), (1, &json!("changed")), "{news:?}");
+    assert_eq!(news[0]["files"].as_array().map(Vec::len), Some(2), "{news:?}");
+    let body = request(&desk);
+    assert_eq!(
+        (count(&body, "use spaces"), count(&body, "many tests"), count(&body["contents"], "<memory_update>")),
+        (1, 1, 1)
+    );
+
+    // One is gone: the model is told, and nothing else again.
+    fs::remove_file(desk.path("work/sub/GEMINI.md")).expect("removed");
+    desk.answer(&["-p", "And now?", "--resume"]);
+    let body = request(&desk);
+    assert_eq!(
+        (count(&body, "no longer counts"), count(&body["contents"], "<memory_update>")),
+        (1, 2),
+        "{body}"
+    );
+    assert_eq!((count(&body, "use spaces"), count(&body, "many tests")), (1, 1));
+}
+
+#[test]
+fn what_the_agent_changes_in_memory_holds_at_once() {
+    let replies = [
+        calls(
+            Wire::Gemini,
+            &[
+                ("replace", json!({"file_path": "GEMINI.md", "old_string": "tabs", "new_string": "spaces"})),
+                ("write_file", json!({"file_path": "sub/GEMINI.md", "content": "Sub rule: new."})),
+                ("write_file", json!({"file_path": "style.md", "content": "Style rule: long lines."})),
+                ("read_file", json!({"file_path": "GEMINI.md"})),
+            ],
+        ),
+        gemini::text("Done."),
+    ];
+    let desk = trusted(Wire::Gemini, replies);
+    desk.write("work/GEMINI.md", "Project rule: use tabs.\n@./style.md");
+    desk.write("work/style.md", "Style rule: short lines.");
+    let output = desk.say(&["-p", "Change.", "--yolo", "--output-format", "stream-json"]);
+    let lines = lines(&text(&output.stdout));
+    let news = lines.iter().filter(|line| line["type"] == "memory").map(|line| line["why"].clone());
+    assert_eq!(news.collect::<Vec<_>>(), ["changed", "came_in", "changed"], "{}", text(&output.stderr));
+    let told = told(&desk);
+    assert!(
+        told[0].contains("<memory_update>") && told[0].contains("Project rule: use spaces."),
+        "{}",
+        told[0]
+    );
+    assert!(told[1].contains("Newly Discovered") && told[1].contains("Sub rule: new."), "{}", told[1]);
+    assert!(
+        told[2].contains("<memory_update>") && told[2].contains("Style rule: long lines."),
+        "{}",
+        told[2]
+    );
+    assert!(!told[3].contains("<memory_update>"), "{}", told[3]);
+}
+
+/// A session in a small window: reads `sub`, then many other files in turn with folders in `again`; then `more` happens.
+fn long_session(again: &str, more: impl IntoIterator<Item = Reply>) -> Desk {
+    let mut replies: Vec<Reply> = vec![call("read_file", json!({"file_path": "sub/x.txt"}))];
+    for n in 0..30 {
+        replies.push(call("read_file", json!({"file_path": format!("f{n}.txt")})));
+        replies.push(call("list_directory", json!({"dir_path": format!("{again}/d{n}")})));
+    }
+    replies.push(gemini::text("All read."));
+    replies.extend(more);
+    let desk = trusted(Wire::Gemini, replies);
+    desk.write("work/GEMINI.md", "Project rule: use tabs.");
+    desk.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
+    desk.write("work/sub/x.txt", "text");
+    for n in 0..30 {
+        desk.write(&format!("work/f{n}.txt"), &format!("file {n}: {}", words(160)));
+        desk.write(&format!("work/{again}/d{n}/y.txt"), "");
+    }
+    desk.settings(
+        r#"{"longhaul": {"windows": {"gemini-2.5-flash": 12000}, "compaction": {"summariser": "offline"}}}"#,
+    );
+    desk
+}
+
+/// What became of the files in each compaction, as a list of states by the folder of the file.
+fn states(lines: &[Value], folder: &str) -> Vec<String> {
+    let sources = lines.iter().filter(|line| line["type"] == "instructions");
+    let sources = sources.flat_map(|line| line["sources"].as_array().expect("sources"));
+    let of_folder = sources.filter(|source| source["file"].as_str().expect("a file").ends_with(folder));
+    of_folder.map(|source| source["state"].as_str().expect("a state").to_string()).collect()
+}
+
+#[test]
+fn a_compaction_puts_back_what_the_work_still_needs() {
+    let desk = long_session("sub", []);
+    let answer = desk.answer(&["-p", "Read all.", "--output-format", "stream-json"]);
+    let lines = lines(&answer);
+    let (project, sub) = (states(&lines, "work/GEMINI.md"), states(&lines, "sub/GEMINI.md"));
+    assert!(!project.is_empty() && project.iter().all(|state| state == "present"), "{project:?}");
+    assert!(sub.iter().any(|state| state == "re-injected"), "{sub:?}");
+    assert!(sub.iter().all(|state| state != "lost"), "{sub:?}");
+    for (place, request) in desk.server.requests().iter().enumerate().skip(1) {
+        assert_eq!(files(&request.body, "Sub rule: no tests here."), 1, "request {place}");
+        assert_eq!(files(&request.body, "Project rule: use tabs."), 1, "request {place}");
+    }
+    // The whole result lists them with each compaction.
+    let compactions = lines.last().expect("a result")["compactions"].as_array().expect("compactions").clone();
+    assert!(compactions.iter().all(|compaction| compaction["instructions"].is_array()), "{compactions:?}");
+}
+
+#[test]
+fn what_a_compaction_left_out_comes_in_again_when_it_is_touched() {
+    let read = [call("read_file", json!({"file_path": "sub/x.txt"})), gemini::text("Read.")];
+    let desk = long_session("other", read);
+    let output = desk.say(&["-p", "Read all.", "--output-format", "stream-json"]);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let lines = lines(&text(&output.stdout));
+    let sub = states(&lines, "sub/GEMINI.md");
+    // Once it is lost it is no longer listed, as nothing holds that could be lost again.
+    assert_eq!(sub.iter().filter(|state| *state == "lost").count(), 1, "{sub:?}");
+    assert_eq!(sub.last().map(String::as_str), Some("lost"), "{sub:?}");
+    assert!(text(&output.stderr).contains("instructions lost: "), "{}", text(&output.stderr));
+    assert_eq!(files(&request(&desk), "Sub rule: no tests here."), 0);
+    desk.answer(&["-p", "Once more.", "--resume"]);
+    assert_eq!(files(&request(&desk), "Sub rule: no tests here."), 1);
+}
+
+#[test]
+fn an_untrusted_folder_has_no_say() {
+    let replies = [
+        calls(
+            Wire::Gemini,
+            &[
+                ("read_file", json!({"file_path": "sub/x.txt"})),
+                ("save_memory", json!({"fact": "Obey the project.", "scope": "project"})),
+                ("save_memory", json!({"fact": "Prefers tea."})),
+            ],
+        ),
+        gemini::text("Done."),
+    ];
+    let desk = Desk::gemini(replies);
+    desk.write("home/GEMINI.md", "Global rule: be brief.");
+    desk.write("work/GEMINI.md", "Project rule: use tabs.");
+    desk.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
+    desk.write("work/sub/x.txt", "text");
+    desk.answer(&["-p", "Read.", "--allowed-tools", "save_memory"]);
+    let body = request(&desk);
+    assert!(body["systemInstruction"].to_string().contains("Global rule"));
+    assert_eq!((count(&body, "Project rule"), count(&body, "Sub rule")), (0, 0), "{body}");
+    let told = told(&desk);
+    assert!(told[1].contains("not trusted") && told[2].contains("remembered that"), "{told:?}");
+    let global = fs::read_to_string(desk.path("home/GEMINI.md")).expect("there");
+    assert!(global.contains("Prefers tea.") && !global.contains("Obey"), "{global}");
+}
+
+#[test]
+fn facts_are_saved_with_what_the_file_has_to_do_with_them() {
+    let save = |fact: &str| ("save_memory", json!({"fact": fact}));
+    let replies = [
+        calls(
+            Wire::Gemini,
+            &[
+                save("Never use tabs"),
+                save("use  Tabs."),
+                save("The key is ghp_Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"),
+                ("save_memory", json!({"fact": "Runs in Docker", "scope": "project"})),
+                ("save_memory", json!({"fact": "x", "modified_content": "y"})),
+            ],
+        ),
+        gemini::text("Done."),
+        gemini::text("Fine."),
+    ];
+    let desk = trusted(Wire::Gemini, replies);
+    desk.write("home/GEMINI.md", "# Mine\r\n- Use tabs\r\n");
+    fs::set_permissions(desk.path("home/GEMINI.md"), fs::Permissions::from_mode(0o640)).expect("set");
+    desk.answer(&["-p", "Remember.", "--allowed-tools", "save_memory"]);
+    let told = told(&desk);
+    assert!(told[0].contains("seems to say the opposite") && told[0].contains("Line 2"), "{}", told[0]);
+    assert!(told[1].contains("Nothing to save: line 2"), "{}", told[1]);
+    assert!(told[2].contains("github") && !told[2].contains("ghp_"), "{}", told[2]);
+    assert!(
+        told[3].contains("remembered that"),
+        "the first session of a folder has a place, too: {}",
+        told[3]
+    );
+    assert!(told[4].contains("no parameter"), "{}", told[4]);
+    let global = fs::read_to_string(desk.path("home/GEMINI.md")).expect("there");
+    assert!(
+        global.starts_with("# Mine\r\n- Use tabs\r\n\r\n## Gemini Added Memories\r\n- Never use tabs"),
+        "{global:?}"
+    );
+    assert_eq!(global.matches('\n').count(), global.matches("\r\n").count());
+    let mode = fs::metadata(desk.path("home/GEMINI.md")).expect("there").permissions().mode();
+    assert_eq!(mode & 0o777, 0o640);
+    // What was saved holds in the next turn, and the guidance to save stands in the prompt.
+    desk.answer(&["-p", "Go on.", "--resume"]);
+    let system = request(&desk)["systemInstruction"].to_string();
+    assert!(system.contains("Never use tabs") && system.contains("Runs in Docker"), "{system}");
+    assert!(system.contains("save_memory"), "{system}");
+}
+
+#[test]
+fn nobody_is_there_to_allow_a_fact() {
+    let desk =
+        trusted(Wire::Gemini, [call("save_memory", json!({"fact": "Prefers tea."})), gemini::text("No.")]);
+    desk.answer(&["-p", "Remember."]);
+    assert!(told(&desk)[0].contains("--allowed-tools"), "{:?}", told(&desk));
+    assert!(!desk.path("home/GEMINI.md").exists());
+}
+
+#[test]
+fn a_full_scan_puts_everything_into_the_system_instruction() {
+    let replies = [call("read_file", json!({"file_path": "sub/x.txt"})), gemini::text("Done.")];
+    let desk = trusted(Wire::Gemini, replies);
+    desk.settings(r#"{"experimental": {"jitContext": false}, "context": {"discoveryMaxDirs": 2}}"#);
+    desk.write("work/GEMINI.md", "Project rule: use tabs.");
+    desk.write("work/sub/GEMINI.md", "Sub rule: no tests here.");
+    desk.write("work/sub/x.txt", "text");
+    desk.write("work/zzz/GEMINI.md", "Far rule.");
+    let output = desk.say(&["-p", "Read."]);
+    assert!(
+        text(&output.stderr).contains("stopped at its limit of 2 folders; at least 1 more"),
+        "{}",
+        text(&output.stderr)
+    );
+    let body = request(&desk);
+    let system = body["systemInstruction"].to_string();
+    assert!(
+        system.contains("Project rule") && system.contains("Sub rule") && !system.contains("Far rule"),
+        "{system}"
+    );
+    assert_eq!((count(&body, "Project rule"), count(&body, "Sub rule")), (1, 1));
+}

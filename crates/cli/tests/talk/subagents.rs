@@ -1,0 +1,121 @@
+//! Tasks are handed to sub-agents: defined by files, under the user's rules, recorded below the session.
+
+use std::fs;
+
+use longhaul_testkit::fake_provider::gemini;
+use serde_json::{Value, json};
+
+use crate::support::{Desk, Wire, lines, text};
+use crate::tools::{answered, call, trusted};
+
+const SCOUT: &str = "---\ndescription: Finds things.\ntools: [read_file, write_file]\n---\nYou are a scout.";
+
+/// A trusted folder with a scout, a file to find, and a script for both agents.
+fn desk() -> Desk {
+    let desk = trusted(
+        Wire::Gemini,
+        [
+            call("invoke_agent", json!({"agent_name": "scout", "task": "Find the port."})),
+            call("read_file", json!({"file_path": "port.txt"})),
+            call("write_file", json!({"file_path": "other.txt", "content": "x"})),
+            call("complete_task", json!({"result": "The port is 48213."})),
+            gemini::text("48213."),
+        ],
+    );
+    desk.write("work/.gemini/agents/scout.md", SCOUT);
+    desk.write("work/port.txt", "listen on 48213, loopback only\n");
+    desk
+}
+
+#[test]
+fn a_task_is_done_elsewhere_and_only_its_result_is_read() {
+    let desk = desk();
+    let output = desk.say(&["-p", "Which port is it?", "--output-format", "stream-json"]);
+    let (lines, said) = (lines(&text(&output.stdout)), text(&output.stderr));
+    assert!(output.status.success(), "{said}");
+    assert_eq!(answered(&desk)[0]["output"], "The port is 48213.");
+    assert!(said.contains("note: scout: read_file: "), "{said}");
+    assert!(said.contains("note: scout: write_file was not run: Nobody is there to allow this."), "{said}");
+    assert!(!desk.path("work/other.txt").exists());
+
+    let inside: Vec<&Value> = lines.iter().filter(|line| line["type"] == "subagent").collect();
+    assert!(inside.iter().all(|line| line["name"] == "scout"), "{inside:?}");
+    assert!(inside.iter().any(|line| line["event"]["type"] == "tool_result"), "{inside:?}");
+    let result = lines.last().expect("a result");
+    assert_eq!((&result["text"], &result["usage"]["input"]), (&json!("48213."), &json!(500)));
+    assert!(result["cost"]["answer"].as_f64().is_some_and(|cost| cost > 0.0), "{result}");
+
+    let requests = desk.server.requests();
+    let system = |request: usize| requests[request].body["systemInstruction"].to_string();
+    assert!(system(0).contains("- scout: Finds things.") && system(0).contains("- explorer: "));
+    assert!(system(1).contains("You are a scout.") && system(1).contains("Find the port."));
+    assert!(requests[2].body.to_string().contains("loopback only"));
+    assert!(!requests[4].body.to_string().contains("loopback only"), "what it read stays with it");
+
+    let id = result["session_id"].as_str().expect("an id");
+    let files = desk.sessions();
+    let [scout] =
+        files.iter().filter(|file| file.parent().is_some_and(|up| up.ends_with(id))).collect::<Vec<_>>()[..]
+    else {
+        panic!("{files:?}")
+    };
+    let recorded = fs::read_to_string(scout).expect("it is text");
+    assert!(recorded.contains("port.txt") && recorded.contains(r#""kind":"subagent""#), "{recorded}");
+    let listed = text(&desk.run(&["sessions", "list", "--json"]).stdout);
+    let listed: Value = serde_json::from_str(&listed).expect("one object");
+    assert_eq!(listed["sessions"].as_array().map(Vec::len), Some(1), "{listed}");
+    assert!(desk.run(&["inspect", &scout.display().to_string()]).status.success());
+    let deleted = desk.run(&["sessions", "delete", id]);
+    assert!(!scout.exists(), "{}{}", text(&deleted.stdout), text(&deleted.stderr));
+}
+
+#[test]
+fn rules_may_forbid_to_start_one_or_what_it_does() {
+    let desk = desk();
+    desk.write(
+        "home/policies/mine.toml",
+        "[[rule]]\ntoolName = \"scout\"\ndecision = \"deny\"\npriority = 100\ndenyMessage = \"No scouts.\"\n",
+    );
+    desk.say(&["-p", "Which port is it?"]);
+    let requests = desk.server.requests();
+    assert!(requests[1].body.to_string().contains("No scouts."), "{}", requests[1].body);
+
+    let check = |arguments: &[&str]| text(&desk.run(&[&["policy", "check"], arguments].concat()).stdout);
+    let start = |name: &str| {
+        check(&["invoke_agent", &json!({"agent_name": name, "task": "x"}).to_string(), "--headless"])
+    };
+    assert!(start("scout").starts_with("denied"), "{}", start("scout"));
+    assert!(start("explorer").starts_with("allowed"), "{}", start("explorer"));
+    assert!(start("nobody").starts_with("denied"), "{}", start("nobody"));
+}
+
+#[test]
+fn definitions_are_listed_with_what_is_wrong() {
+    let mut desk = Desk::gemini([gemini::text("Hello.")]);
+    desk.write("work/.gemini/agents/scout.md", SCOUT);
+    desk.write(
+        "home/agents/explorer.md",
+        "---\ndescription: Mine.\nmodel: no-such-model\ntools: [telepathy]\n---\nx",
+    );
+    desk.write("home/agents/broken.md", "---\ndescription: x\nmax_turns: none\n");
+    let list = |desk: &Desk| -> Value {
+        serde_json::from_slice(&desk.run(&["agents", "list", "--json"]).stdout).expect("one object")
+    };
+    let names = |listed: &Value| -> Vec<String> {
+        let agents = listed["agents"].as_array().expect("agents");
+        agents.iter().map(|agent| format!("{} {}", agent["name"], agent["source"]).replace('"', "")).collect()
+    };
+    desk.set("GEMINI_CLI_TRUST_WORKSPACE", "false");
+    desk.settings(r#"{"security": {"folderTrust": {"enabled": true}}}"#);
+    assert_eq!(names(&list(&desk)), ["explorer user", "generalist built_in"]);
+    desk.set("GEMINI_CLI_TRUST_WORKSPACE", "true");
+    let listed = list(&desk);
+    assert_eq!(names(&listed), ["explorer user", "generalist built_in", "scout project"]);
+    assert_eq!(listed["notes"].as_array().map(Vec::len), Some(1), "{listed}");
+    let told = text(&desk.run(&["agents", "list"]).stdout);
+    assert!(told.contains("broken.md:1: its front matter has no second line"), "{told}");
+    assert!(told.contains("no-such-model") && told.contains("30 steps, 10 minutes"), "{told}");
+
+    let said = text(&desk.say(&["-p", "hi"]).stderr);
+    assert!(said.contains("broken.md:1: ") && said.contains("there is no such tool"), "{said}");
+}

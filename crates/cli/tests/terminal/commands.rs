@@ -1,0 +1,122 @@
+//! Commands that begin with a slash.
+
+use longhaul_testkit::fake_provider::gemini;
+
+use crate::support::Desk;
+
+/// A text that is worth compacting.
+fn long(topic: &str) -> String {
+    (0..400).map(|number| format!("The {topic} has step {number} in src/{topic}_{number}.rs. ")).collect()
+}
+
+#[test]
+fn a_conversation_is_compacted_and_that_is_undone() {
+    let desk =
+        Desk::new([gemini::text(&long("parser")), gemini::text(&long("lexer")), gemini::text("Fine.")]);
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").enter("Never push to main. Look at the parser.").wait_for("step 399");
+    terminal.wait_for("ask, or").enter("And the lexer?").wait_for("lexer_399").wait_for("ask, or");
+    terminal.enter("/compress preview").wait_for("Nothing has changed");
+    terminal.enter("/compress").wait_for("Compacted:").wait_for("1 pin kept").wait_for("of what matters");
+    terminal.wait_for("ask, or").enter("/compress undo").wait_for("The compaction is undone");
+    terminal.enter("/compress undo").wait_for("no compaction to undo");
+    terminal.enter("Go on.").wait_for("Fine.");
+    assert!(desk.last_request().contains("parser_0.rs"), "everything is there again");
+}
+
+#[test]
+fn nothing_is_compacted_where_there_is_nothing() {
+    let desk = Desk::new([]);
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").enter("/compress").wait_for("Nothing to compact");
+}
+
+#[test]
+fn what_fills_the_window_is_shown() {
+    let desk = Desk::new([gemini::text(&long("parser"))]);
+    desk.write("work/GEMINI.md", "Use tabs.\n");
+    let mut terminal = desk.start_with(100, 60, &["-m", "gemini-2.5-flash"]);
+    terminal.wait_for("1 memory file").enter("Always write tests. Look.").wait_for("step 399");
+    terminal.wait_for("ask, or").enter("/context").wait_for("A compaction now").wait_for("GEMINI.md");
+    terminal.wait_for("Heaviest messages").wait_for("1 rule");
+    terminal.enter("/memory").wait_for("Use tabs.").enter("/memory list").wait_for("1 memory file is in use");
+    terminal.enter("/stats").wait_for("This session so far").enter("/tools").wait_for("run_shell_command");
+}
+
+#[test]
+fn pins_are_added_and_removed() {
+    let desk = Desk::new([]);
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").enter("/pins add Never touch vendor/.").wait_for("Pinned as ");
+    let text = terminal.text();
+    let id: String = text.split("Pinned as ").nth(1).expect("an id").chars().take(6).collect();
+    terminal.enter("/pins").wait_for("1 rule always stays");
+    terminal.enter(&format!("/pins remove {id}")).wait_for("No longer pinned");
+    terminal.enter("/pins remove zzz").wait_for("No pin is called zzz");
+}
+
+#[test]
+fn an_unknown_command_suggests_the_nearest() {
+    let desk = Desk::new([]);
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").enter("/compresz").wait_for("did you mean /compress?");
+}
+
+#[test]
+fn an_earlier_session_goes_on() {
+    let desk = Desk::new([gemini::text("A turtle."), gemini::text("As I said."), gemini::text("Again.")]);
+    let mut first = desk.start();
+    first.wait_for("ask, or").enter("Name an animal.").wait_for("A turtle.").wait_for("ask, or").send("\x04");
+    assert_eq!(first.end(), 0);
+    let mut second = desk.start();
+    second.wait_for("ask, or").enter("/resume").wait_for("Go on with which session?").wait_for("▸ Name an");
+    second.send("\r").wait_for("Going on with").wait_for("A turtle.");
+    second.wait_for("ask, or").enter("Which one?").wait_for("As I said.");
+    assert!(desk.last_request().contains("Name an animal."));
+    second.wait_for("ask, or").enter("/rewind").wait_for("Go back to before which").wait_for("▸ Which one?");
+    second.send("\r").wait_for("Back to before").wait_for("❯ Which one?").send("\r").wait_for("Again.");
+    assert!(!desk.last_request().contains("As I said."), "{}", desk.last_request());
+}
+
+#[test]
+fn what_was_typed_is_there_in_the_next_session() {
+    let desk = Desk::new([gemini::text("Yes.")]);
+    let mut first = desk.start();
+    first.wait_for("ask, or").enter("a rare question").wait_for("Yes.").wait_for("ask, or").send("\x04");
+    first.end();
+    let mut second = desk.start();
+    second.wait_for("ask, or").send("\x12").wait_for("search:").send("rare").wait_for("a rare question");
+    second.send("\r").wait_for("❯ a rare question");
+}
+
+#[test]
+fn the_model_is_switched_and_the_conversation_cleared() {
+    let desk = Desk::new([gemini::text("One."), gemini::text("Two.")]);
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").enter("first words").wait_for("One.").wait_for("ask, or");
+    terminal.enter("/model gemini-2.5-pro").wait_for("Talking to gemini-2.5-pro");
+    terminal.enter("/model no-such-model-9").wait_for("✗");
+    terminal.enter("/clear").wait_for("The conversation is empty");
+    terminal.enter("second words").wait_for("Two.");
+    assert!(!desk.last_request().contains("first words"));
+}
+
+#[test]
+fn the_conversation_is_exported_and_nothing_overwritten() {
+    let desk = Desk::new([gemini::text("An answer.")]);
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").enter("a question").wait_for("An answer.").wait_for("ask, or");
+    terminal.enter("/export talk.md").wait_for("The conversation is in");
+    let text = std::fs::read_to_string(desk.path("work/talk.md")).expect("written");
+    assert!(text.contains("## You\n\na question") && text.contains("## Model\n\nAn answer."), "{text}");
+    terminal.enter("/export talk.md").wait_for("is there already");
+}
+
+#[test]
+fn the_input_is_opened_in_an_editor() {
+    let desk = Desk::new([gemini::text("Edited.")]).set("EDITOR", "sed -i s/draft/final/");
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").send("my draft").wait_for("my draft").send("\x07").wait_for("❯ my final");
+    terminal.send("\r").wait_for("Edited.");
+    assert!(desk.last_request().contains("my final"));
+}

@@ -1,0 +1,65 @@
+//! However it ends, the terminal is as it was.
+
+use longhaul_testkit::fake_provider::{Step, gemini};
+use rustix::process::Signal;
+
+use crate::support::Desk;
+
+#[test]
+fn ctrl_c_twice_leaves() {
+    let desk = Desk::new([]);
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").send("\x03").wait_for("Press Ctrl-C again").send("\x03");
+    assert_eq!(terminal.end(), 0);
+    let sessions = longhaul_testkit::files_below(&desk.path("home"));
+    let is_session = |path: &std::path::PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+    assert!(!sessions.iter().any(is_session), "who said nothing leaves nothing: {sessions:?}");
+}
+
+#[test]
+fn quit_leaves_in_the_middle_of_an_answer() {
+    let desk = Desk::new([gemini::texts(&["The beginning ", "and the end"]).only(1, Step::Stall)]);
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").enter("Go on forever.").wait_for("The beginning").enter("/quit");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn a_killed_program_gives_the_terminal_back() {
+    let desk = Desk::new([gemini::texts(&["The beginning ", "and the end"]).only(1, Step::Stall)]);
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").enter("Go on forever.").wait_for("The beginning").kill(Signal::TERM);
+    assert_eq!(terminal.end(), 128 + 15);
+}
+
+#[test]
+fn without_a_key_nothing_begins() {
+    // A provider on this machine needs no key.
+    let desk = Desk::new([]).without("GEMINI_API_KEY").without("GOOGLE_GEMINI_BASE_URL");
+    let mut terminal = desk.start();
+    assert_eq!(terminal.end(), 1);
+    let text = terminal.text();
+    assert!(text.contains("error:") && text.contains("hint:"), "{text}");
+}
+
+#[test]
+fn a_terminal_that_cannot_be_drawn_on_gets_lines() {
+    let desk = Desk::new([gemini::text("Plain **words**.")]).set("TERM", "dumb");
+    let mut terminal = desk.start();
+    terminal.wait_for("> ").send("hello\n").wait_for("Plain words.").send("/quit\n");
+    assert_eq!(terminal.end(), 0);
+    assert!(!terminal.written().contains('\u{1b}'), "{:?}", terminal.written());
+}
+
+#[test]
+fn screen_readers_get_lines_and_answer_in_lines() {
+    let desk = Desk::new([
+        crate::support::call("write_file", &serde_json::json!({"file_path": "a.txt", "content": "x\n"})),
+        gemini::text("Written."),
+    ]);
+    let mut terminal = desk.start_with(80, 30, &["-m", "gemini-2.5-flash", "--screen-reader"]);
+    terminal.wait_for("> ").send("write it\n").wait_for("yes, once").send("y\n").wait_for("Written.");
+    assert!(desk.path("work/a.txt").exists());
+    terminal.send("\x04");
+    assert_eq!(terminal.end(), 0);
+}

@@ -1,0 +1,154 @@
+//! Files that are named behind an `@`, and commands of the user's own: both through the tools, with their limits.
+
+use longhaul_agent::Event;
+use longhaul_conversation::{CallId, Origin, Part, ToolCall};
+use longhaul_tools::{Answer, Call, Outcome, Preview, Tool};
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::{Attending, Driver, Message};
+use crate::command::Notice;
+use crate::services::Services;
+
+const READ: &str = "read_file";
+const RUN: &str = "run_shell_command";
+
+impl<S: Services> Driver<S> {
+    /// What the files say that a text names behind an `@`.
+    pub(super) async fn attachments(&self, text: &str) -> Vec<Part> {
+        let names: Vec<String> =
+            named_files(text).into_iter().filter(|name| self.place.folder.join(name).is_file()).collect();
+        let host = self.services.host();
+        let Some(tool) = find(host.tools, READ) else {
+            if !names.is_empty() {
+                self.say(Notice::info("Nothing is attached: there is no tool here that reads files."));
+            }
+            return Vec::new();
+        };
+        let mut parts = Vec::new();
+        for name in names {
+            let args = path_args(tool, &name);
+            let cancel = CancellationToken::new();
+            let answer = run(tool, &args, &|_| {}, &cancel).await;
+            match &answer.outcome {
+                Outcome::Succeeded(text) => {
+                    let text = format!("<attached_file path=\"{name}\">\n{text}\n</attached_file>");
+                    parts.push(Part::text(Origin::Hook, text));
+                    parts.extend(answer.media);
+                    self.say(Notice::info(format!("{name} is attached.")));
+                }
+                Outcome::Failed(reason) | Outcome::Cancelled(reason) => {
+                    self.say(Notice::warning(format!("{name} is not attached: {reason}")));
+                }
+            }
+        }
+        parts
+    }
+
+    /// Runs a command of the user's own; the model reads what it wrote with the next message.
+    pub(super) async fn run_command(&mut self, line: String) -> Result<(), Notice> {
+        let host = self.services.host();
+        let Some(tool) = find(host.tools, RUN) else {
+            return Err(Notice::error("There is no tool here that runs commands."));
+        };
+        let args = json!({"command": line});
+        let call = ToolCall::new("own-command", RUN).with_args(args.clone());
+        let preview = tool.preview(&args).unwrap_or_else(|_| Preview::Other(line.clone()));
+        let id = call.id.clone();
+        self.tell(Message::Happened(Event::ToolBegan { call, preview }));
+        let messages = self.messages.clone();
+        let progress = move |text: &str| {
+            let event = Event::ToolProgress { call: id.clone(), text: text.to_string() };
+            messages.send(Message::Happened(event)).ok();
+        };
+        let cancel = CancellationToken::new();
+        let attending = Attending {
+            commands: &mut self.commands,
+            later: &mut self.later,
+            desk: &self.desk,
+            is_leaving: &mut self.is_leaving,
+        };
+        let answer = attending.until_done(run(tool, &args, &progress, &cancel), &cancel).await;
+        let output = answer.outcome.text().to_string();
+        let note =
+            format!("<user_command>\nThe user ran this themselves: {line}\n\n{output}\n</user_command>");
+        self.notes.push(Part::text(Origin::Hook, note));
+        self.tell(Message::Ran { command: line, output });
+        Ok(())
+    }
+}
+
+async fn run(
+    tool: &dyn Tool,
+    args: &Value,
+    progress: &(dyn Fn(&str) + Send + Sync),
+    cancel: &CancellationToken,
+) -> Answer {
+    let id = CallId::from("own-call");
+    tool.run(Call { id: &id, args, progress, cancel }).await
+}
+
+fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Option<&'a dyn Tool> {
+    tools.iter().map(AsRef::as_ref).find(|tool| tool.declaration().name == name)
+}
+
+/// The path as the tool wants to be told.
+fn path_args(tool: &dyn Tool, path: &str) -> Value {
+    let parameters = tool.declaration().parameters;
+    let name = ["file_path", "absolute_path", "path"]
+        .into_iter()
+        .find(|name| parameters["properties"].get(name).is_some())
+        .unwrap_or("file_path");
+    json!({name: path})
+}
+
+/// The names behind an `@` in a text, each once.
+fn named_files(text: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('@') {
+        let begins_word =
+            rest[..at].chars().next_back().is_none_or(|c| c.is_whitespace() || "([\"'`".contains(c));
+        rest = &rest[at + 1..];
+        if !begins_word {
+            continue;
+        }
+        let mut name = String::new();
+        let mut letters = rest.chars().peekable();
+        while let Some(letter) = letters.next() {
+            match letter {
+                // A space that belongs to the name stands behind a backslash.
+                '\\' if letters.peek() == Some(&' ') => {
+                    letters.next();
+                    name.push(' ');
+                }
+                letter if letter.is_whitespace() || ")]\"'`".contains(letter) => break,
+                letter => name.push(letter),
+            }
+        }
+        let name = name.trim_end_matches([',', ';', ':', '.', '?', '!']).to_string();
+        if !name.is_empty() && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        assert_eq!(named_files(text), expected, "{text}");
+    }
+
+    #[test]
+    fn files_are_named_behind_an_at() {
+        check("look at @src/main.rs, then @Cargo.toml.", &["src/main.rs", "Cargo.toml"]);
+        check("me@home.org", &[]);
+        check("(@a.md) @a.md \"@b.md\"", &["a.md", "b.md"]);
+        check(r"@my\ notes.txt now", &["my notes.txt"]);
+        check("@ nothing", &[]);
+    }
+}

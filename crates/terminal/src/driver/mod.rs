@@ -1,0 +1,531 @@
+//! Holds the agent: does what it is told, one thing after the other, and tells everything that happens.
+
+mod asking;
+mod attach;
+mod pages;
+mod standing;
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Mutex;
+
+use longhaul_agent::{Agent, AgentError, Event, Host, TurnEnd};
+use longhaul_context::compact_offline;
+use longhaul_conversation::{Message as Said, MessageId, Origin, Part, Role};
+use longhaul_engine::{EngineError, Stamp};
+use longhaul_hooks::{EndReason, SessionSource};
+use longhaul_policy::ApprovalMode;
+use longhaul_session::LogError;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+use tokio_util::sync::CancellationToken;
+
+use self::asking::Desk;
+use crate::command::{Command, Message, Notice, Said as Words, Topic, TurnChoice};
+use crate::services::{Opened, Services};
+
+/// The prompt that drafts a memory file.
+const INIT: &str = include_str!("../prompts/init.md");
+/// So many earlier messages are shown when a session goes on.
+const LAST_WORDS: usize = 4;
+
+/// Holds the agent.
+pub(crate) struct Driver<S> {
+    services: S,
+    agent: Agent,
+    commands: UnboundedReceiver<Command>,
+    messages: UnboundedSender<Message>,
+    /// What came while something else was being done.
+    later: VecDeque<Command>,
+    desk: Desk,
+    /// What was spent, in dollars, where prices are known.
+    spent: Mutex<Option<f64>>,
+    /// What the model reads with the next message.
+    notes: Vec<Part>,
+    place: Place,
+    is_leaving: bool,
+}
+
+/// Where it all takes place.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    pub(crate) folder: PathBuf,
+    pub(crate) name: String,
+}
+
+impl<S: Services> Driver<S> {
+    /// Holds the agent on the session to begin with.
+    pub(crate) fn new(
+        services: S,
+        opened: Opened,
+        commands: UnboundedReceiver<Command>,
+        messages: UnboundedSender<Message>,
+        place: Place,
+    ) -> Self {
+        let Opened { agent, notices } = opened;
+        let desk = Desk::new(messages.clone());
+        let driver = Self {
+            services,
+            agent,
+            commands,
+            messages,
+            later: VecDeque::new(),
+            desk,
+            spent: Mutex::default(),
+            notes: Vec::new(),
+            place,
+            is_leaving: false,
+        };
+        notices.into_iter().for_each(|notice| driver.tell(Message::Notice(notice)));
+        driver.introduce(None);
+        driver
+    }
+
+    /// Does what it is told until it is told to leave.
+    pub(crate) async fn run(mut self) {
+        let source = match self.has_history() {
+            true => SessionSource::Resume,
+            false => SessionSource::Startup,
+        };
+        self.begin_session(source).await;
+        self.stand();
+        self.tell(Message::Done);
+        while !self.is_leaving {
+            let command = match self.later.pop_front() {
+                Some(command) => Some(command),
+                None => self.commands.recv().await,
+            };
+            let Some(command) = command else { break };
+            if matches!(command, Command::Cancel | Command::Answer(..)) {
+                continue;
+            }
+            let is_leaving = command == Command::Leave;
+            if let Err(notice) = self.carry_out(command).await {
+                self.tell(Message::Notice(notice));
+            }
+            if is_leaving {
+                break;
+            }
+            self.stand();
+            self.tell(Message::Done);
+        }
+        let cancel = CancellationToken::new();
+        self.agent.end_session(EndReason::PromptInputExit, &self.services.host(), &cancel).await;
+        if let Err(error) = self.agent.conversation_mut().sync() {
+            self.tell(Message::Notice(failure(&error)));
+        }
+        self.services.end(&self.agent).await;
+        self.tell(Message::Left);
+    }
+
+    async fn carry_out(&mut self, command: Command) -> Result<(), Notice> {
+        match command {
+            Command::Submit(text) => self.submit(text).await,
+            Command::Init => self.submit(INIT.trim().to_string()).await,
+            Command::Run(line) => self.run_command(line).await,
+            Command::Compact { focus } => self.compact(focus).await,
+            Command::PreviewCompaction => self.preview(),
+            Command::UndoCompaction => self.undo(),
+            Command::Show(topic) => self.show(topic),
+            Command::Pin(text) => self.pin(&text),
+            Command::Unpin(id) => self.unpin(&id),
+            Command::ReloadMemory => self.reload_memory(),
+            Command::AddMemory(fact) => self.add_memory(&fact),
+            Command::ListSessions => self.list_sessions(),
+            Command::Resume(session) => self.resume(&session).await,
+            Command::ListTurns => self.list_turns(),
+            Command::RewindTo(message) => self.rewind_to(&message),
+            Command::Clear => self.clear().await,
+            Command::SwitchModel(name) => self.switch_model(&name),
+            Command::SetMode(mode) => self.set_mode(mode),
+            Command::Export(file) => {
+                let written = self.services.export(&self.agent, file.as_deref())?;
+                self.say(Notice::good(written));
+                Ok(())
+            }
+            Command::Answer(..) | Command::Cancel | Command::Leave => Ok(()),
+        }
+    }
+
+    /// Says something to the model and carries the turn out.
+    async fn submit(&mut self, text: String) -> Result<(), Notice> {
+        let mut parts = self.attachments(&text).await;
+        parts.insert(0, Part::user_text(text.clone()));
+        parts.append(&mut self.notes);
+        let end = {
+            let cancel = CancellationToken::new();
+            let hear = listener(&self.messages, &self.services, &self.spent);
+            let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+            let turn = self.agent.run_turn_with(parts, &host, &cancel);
+            let attending = Attending {
+                commands: &mut self.commands,
+                later: &mut self.later,
+                desk: &self.desk,
+                is_leaving: &mut self.is_leaving,
+            };
+            attending.until_done(turn, &cancel).await
+        };
+        match end.map_err(|AgentError::Session(error)| failure(&error))? {
+            TurnEnd::Overflow(_) => {
+                self.take_back(&text)?;
+                self.tell(Message::Restore(text));
+            }
+            TurnEnd::Blocked { .. } => self.tell(Message::Restore(text)),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// What did not fit is not part of the conversation: the user says it again in other words.
+    fn take_back(&mut self, text: &str) -> Result<(), Notice> {
+        let messages = self.agent.conversation().log().replay().messages();
+        let said = messages.iter().rev().find(|message| typed(message).is_some_and(|said| said == text));
+        let Some(id) = said.map(|message| message.id.clone()) else { return Ok(()) };
+        self.agent.conversation_mut().rewind_to(&id).map_err(|error| failure(&error))
+    }
+
+    async fn compact(&mut self, focus: Option<String>) -> Result<(), Notice> {
+        let cancel = CancellationToken::new();
+        let hear = listener(&self.messages, &self.services, &self.spent);
+        let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+        let work = self.agent.compact(focus, &host, &cancel);
+        let attending = Attending {
+            commands: &mut self.commands,
+            later: &mut self.later,
+            desk: &self.desk,
+            is_leaving: &mut self.is_leaving,
+        };
+        let outcome = attending.until_done(work, &cancel).await;
+        let outcome = outcome.map_err(|AgentError::Session(error)| failure(&error))?;
+        self.tell(Message::Compacted(Box::new(outcome)));
+        if self.agent.conversation().state().is_broken(&self.agent.settings().compaction) {
+            self.say(
+                Notice::warning("Models are no longer asked for snapshots, as they failed too often.")
+                    .with_hint(
+                        "Longhaul writes them itself from now on; /clear or a new session starts afresh.",
+                    ),
+            );
+        }
+        Ok(())
+    }
+
+    fn preview(&mut self) -> Result<(), Notice> {
+        let conversation = self.agent.conversation();
+        let options = self.agent.options(self.agent.room(), longhaul_context::Trigger::Forced);
+        let outcome = compact_offline(conversation.tracker(), conversation.transcript().messages(), &options);
+        self.tell(Message::Page(pages::preview(&outcome)));
+        Ok(())
+    }
+
+    fn undo(&mut self) -> Result<(), Notice> {
+        let now = (self.services.host().now)();
+        let undone = self.agent.conversation_mut().undo(None, now, &|_| {});
+        match undone {
+            Ok(_) => {
+                let count = self.agent.conversation().transcript().messages().len();
+                let count = crate::view::plural(count, "message is", "messages are");
+                self.say(Notice::good(format!(
+                    "The compaction is undone: {count} in the conversation again."
+                )));
+                Ok(())
+            }
+            Err(EngineError::Log(LogError::NothingToUndo { .. })) => {
+                Err(Notice::info("There is no compaction to undo."))
+            }
+            Err(error) => Err(failure(&error)),
+        }
+    }
+
+    fn show(&mut self, topic: Topic) -> Result<(), Notice> {
+        let host = self.services.host();
+        let page = match topic {
+            Topic::Context => pages::context(&self.agent),
+            Topic::Pins => pages::pins(&self.agent),
+            Topic::Statistics => pages::statistics(&self.agent, self.spent()),
+            Topic::Memory => pages::memory(&self.agent),
+            Topic::MemoryFiles => pages::memory_files(&self.agent),
+            Topic::Model => pages::model(&self.agent, &self.services.model(), &self.services.models()),
+            Topic::Tools => pages::tools(&host),
+            Topic::Policy => pages::policy(&self.agent),
+            Topic::Hooks => pages::hooks(&host),
+            Topic::Trust => self.services.trust(),
+        };
+        self.tell(Message::Page(page));
+        Ok(())
+    }
+
+    fn stamp(&self) -> Stamp {
+        let host = self.services.host();
+        Stamp { id: (host.new_id)(), at: (host.now)() }
+    }
+
+    fn pin(&mut self, text: &str) -> Result<(), Notice> {
+        let stamp = self.stamp();
+        let pinned = self.agent.conversation_mut().pin(text, stamp).map_err(|error| failure(&error))?;
+        if let Some(id) = pinned {
+            self.say(Notice::good(format!("Pinned as {id}: {text}")));
+        }
+        Ok(())
+    }
+
+    fn unpin(&mut self, given: &str) -> Result<(), Notice> {
+        let pins: Vec<_> = self.agent.conversation().tracker().pins().active().cloned().collect();
+        let meant: Vec<_> = pins.iter().filter(|pin| pin.id.to_string().starts_with(given)).collect();
+        let [pin] = meant[..] else {
+            let text = match meant.len() {
+                0 => format!("No pin is called {given}."),
+                _ => format!("Several pins begin with {given}."),
+            };
+            return Err(Notice::error(text).with_hint("/pins lists them."));
+        };
+        let (id, text, stamp) = (pin.id, pin.text.clone(), self.stamp());
+        self.agent.conversation_mut().unpin(id, stamp).map_err(|error| failure(&error))?;
+        self.say(Notice::good(format!("No longer pinned: {text}")));
+        Ok(())
+    }
+
+    fn reload_memory(&mut self) -> Result<(), Notice> {
+        let now = (self.services.host().now)();
+        let Some(memory) = self.agent.memory_mut() else {
+            return Err(Notice::info("There is no memory in this session."));
+        };
+        memory.reload(now);
+        let (files, characters) = memory
+            .files()
+            .fold((0, 0), |(files, characters), file| (files + 1, characters + file.text.chars().count()));
+        let text = match files {
+            0 => "Memory was loaded again; no file says anything.".to_string(),
+            files => format!(
+                "Memory was loaded again: {} characters from {}.",
+                longhaul_conversation::grouped(characters as u64),
+                crate::view::plural(files, "file", "files")
+            ),
+        };
+        self.say(Notice::good(text));
+        Ok(())
+    }
+
+    fn add_memory(&mut self, fact: &str) -> Result<(), Notice> {
+        let told = self.services.add_memory(fact)?;
+        self.say(Notice::good(told));
+        if self.agent.memory().is_some() { self.reload_memory() } else { Ok(()) }
+    }
+
+    fn list_sessions(&mut self) -> Result<(), Notice> {
+        let sessions = self.services.sessions()?;
+        if sessions.is_empty() {
+            return Err(Notice::info("This folder has no other sessions yet."));
+        }
+        self.tell(Message::Sessions(sessions));
+        Ok(())
+    }
+
+    async fn resume(&mut self, session: &str) -> Result<(), Notice> {
+        let Opened { agent, notices } = self.services.open(session)?;
+        let cancel = CancellationToken::new();
+        self.agent.end_session(EndReason::Other, &self.services.host(), &cancel).await;
+        self.agent = agent;
+        self.notes.clear();
+        notices.into_iter().for_each(|notice| self.say(notice));
+        self.begin_session(SessionSource::Resume).await;
+        self.introduce(Some("Going on with an earlier session"));
+        Ok(())
+    }
+
+    fn list_turns(&mut self) -> Result<(), Notice> {
+        let messages = self.agent.conversation().log().replay().messages();
+        let turns: Vec<TurnChoice> = messages
+            .iter()
+            .rev()
+            .filter_map(|message| {
+                let text = typed(message)?;
+                let at = message.at.map(|at| at.to_minute()).unwrap_or_default();
+                Some(TurnChoice { id: message.id.clone(), text, detail: at })
+            })
+            .collect();
+        if turns.is_empty() {
+            return Err(Notice::info("Nothing was said yet."));
+        }
+        self.tell(Message::Turns(turns));
+        Ok(())
+    }
+
+    fn rewind_to(&mut self, message: &MessageId) -> Result<(), Notice> {
+        self.agent.conversation_mut().rewind_to(message).map_err(|error| failure(&error))?;
+        self.say(
+            Notice::good("Back to before that message; what followed is taken back.")
+                .with_hint("Files are as they are: only the conversation went back."),
+        );
+        Ok(())
+    }
+
+    async fn clear(&mut self) -> Result<(), Notice> {
+        let cancel = CancellationToken::new();
+        self.agent.end_session(EndReason::Clear, &self.services.host(), &cancel).await;
+        self.agent.clear().map_err(|AgentError::Session(error)| failure(&error))?;
+        let now = (self.services.host().now)();
+        self.agent.conversation_mut().reset(now).map_err(|error| failure(&error))?;
+        self.notes.clear();
+        self.begin_session(SessionSource::Clear).await;
+        self.say(Notice::good("The conversation is empty; the log keeps what was said."));
+        Ok(())
+    }
+
+    fn switch_model(&mut self, name: &str) -> Result<(), Notice> {
+        let notices = self.services.switch_model(&mut self.agent, name)?;
+        notices.into_iter().for_each(|notice| self.say(notice));
+        self.say(Notice::good(format!("Talking to {} from now on.", self.services.model())));
+        Ok(())
+    }
+
+    fn set_mode(&mut self, mode: ApprovalMode) -> Result<(), Notice> {
+        let permissions = &mut self.agent.settings_mut().permissions;
+        let mode = mode.in_folder(permissions.situation.is_trusted).map_err(|error| {
+            Notice::error(error.to_string()).with_hint("`longhaul trust add` trusts this folder.")
+        })?;
+        permissions.situation.mode = mode;
+        Ok(())
+    }
+
+    async fn begin_session(&mut self, source: SessionSource) {
+        let cancel = CancellationToken::new();
+        let hear = listener(&self.messages, &self.services, &self.spent);
+        let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+        if let Err(AgentError::Session(error)) = self.agent.begin_session(source, &host, &cancel).await {
+            let notice = failure(&error);
+            tell(&self.messages, Message::Notice(notice));
+        }
+    }
+
+    /// Shows what was said last, where there is something.
+    fn introduce(&self, title: Option<&str>) {
+        if !self.has_history() {
+            return;
+        }
+        let messages = self.agent.conversation().log().replay().messages();
+        let mut last: Vec<Words> = messages.iter().rev().filter_map(words).take(LAST_WORDS).collect();
+        last.reverse();
+        let count = messages.iter().filter(|message| typed(message).is_some()).count();
+        let turns = crate::view::plural(count, "turn", "turns");
+        let title = format!("{}: {turns}", title.unwrap_or("Going on with this session"));
+        self.tell(Message::Opened { title, last });
+    }
+
+    fn has_history(&self) -> bool {
+        self.agent.conversation().log().replay().messages().iter().any(|message| typed(message).is_some())
+    }
+
+    fn spent(&self) -> Option<f64> {
+        *self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    fn stand(&self) {
+        let standing = standing::standing(&self.agent, self.services.model(), self.spent(), &self.place);
+        self.tell(Message::Standing(Box::new(standing)));
+    }
+
+    fn say(&self, notice: Notice) {
+        self.tell(Message::Notice(notice));
+    }
+
+    fn tell(&self, message: Message) {
+        tell(&self.messages, message);
+    }
+}
+
+/// Where nobody listens any more, the end is near.
+fn tell(messages: &UnboundedSender<Message>, message: Message) {
+    messages.send(message).ok();
+}
+
+/// Hands on what happens, and adds up what it costs.
+fn listener<'a, S: Services>(
+    messages: &'a UnboundedSender<Message>,
+    services: &'a S,
+    spent: &'a Mutex<Option<f64>>,
+) -> impl Fn(Event) + Send + Sync + 'a {
+    move |event| {
+        let cost = match &event {
+            Event::Usage(usage) => services.cost(usage),
+            Event::Compaction(
+                longhaul_engine::Event::Applied { spend, .. } | longhaul_engine::Event::Refused { spend, .. },
+            ) if spend.money > 0.0 => Some(spend.money),
+            _ => None,
+        };
+        tell(messages, Message::Happened(event));
+        if let Some(cost) = cost {
+            let mut spent = spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            *spent = Some(spent.unwrap_or_default() + cost);
+            tell(messages, Message::Cost(*spent));
+        }
+    }
+}
+
+/// Listens while something is being done.
+struct Attending<'a> {
+    commands: &'a mut UnboundedReceiver<Command>,
+    later: &'a mut VecDeque<Command>,
+    desk: &'a Desk,
+    is_leaving: &'a mut bool,
+}
+
+impl Attending<'_> {
+    /// Waits for some work, hands on answers, and stops it when the user has enough.
+    async fn until_done<T>(self, work: impl Future<Output = T>, cancel: &CancellationToken) -> T {
+        let mut work = std::pin::pin!(work);
+        let mut is_open = true;
+        loop {
+            let command = tokio::select! {
+                biased;
+                done = &mut work => return done,
+                command = self.commands.recv(), if is_open => command,
+            };
+            match command {
+                Some(Command::Answer(id, reply)) => self.desk.answer(id, reply),
+                Some(Command::Cancel) => {
+                    cancel.cancel();
+                    self.desk.close();
+                }
+                Some(Command::Leave) => {
+                    *self.is_leaving = true;
+                    cancel.cancel();
+                    self.desk.close();
+                }
+                Some(other) => self.later.push_back(other),
+                None => {
+                    (is_open, *self.is_leaving) = (false, true);
+                    cancel.cancel();
+                    self.desk.close();
+                }
+            }
+        }
+    }
+}
+
+/// What the user typed in a message; nothing if nobody did.
+fn typed(message: &Said) -> Option<String> {
+    let own = message.parts.iter().filter(|part| part.origin == Origin::User);
+    let text = own.filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
+    (message.role == Role::User && !text.trim().is_empty()).then_some(text)
+}
+
+/// What was said in a message, for people.
+fn words(message: &Said) -> Option<Words> {
+    if let Some(text) = typed(message) {
+        return Some(Words { is_users: true, text });
+    }
+    let text = message.parts.iter().filter(|part| part.origin == Origin::Model).filter_map(Part::as_text);
+    let text = text.collect::<Vec<_>>().join("\n");
+    (message.role == Role::Model && !text.trim().is_empty()).then_some(Words { is_users: false, text })
+}
+
+fn failure(error: &EngineError) -> Notice {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(reason) = cause {
+        text.push_str(&format!(": {reason}"));
+        cause = reason.source();
+    }
+    Notice::error(text)
+}

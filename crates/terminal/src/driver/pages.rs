@@ -1,0 +1,335 @@
+//! The pages that commands show.
+
+use std::time::Duration;
+
+use longhaul_agent::{Agent, Host};
+use longhaul_context::{LedgerCounts, Outcome, Retirement, Rung, Trigger, compact_offline};
+use longhaul_conversation::{TokenCount, grouped};
+
+use super::standing;
+use crate::command::{Meter, Segment};
+use crate::page::{Page, Row};
+use crate::style::Tone;
+use crate::view::{money, percent, plural, span};
+
+/// So many of the heaviest things are listed.
+const MOST: usize = 6;
+/// So many columns of what a message says.
+const PREVIEW: usize = 48;
+
+/// What fills the window, and what a compaction would do.
+pub(super) fn context(agent: &Agent) -> Page {
+    let meter = standing::meter(agent);
+    let breakdown = standing::breakdown(agent);
+    let tracker = agent.conversation().tracker();
+    let mut page = Page::new(format!(
+        "Context: {} of {} tokens ({}{})",
+        grouped(meter.used.0),
+        grouped(meter.room.0),
+        percent(meter.used.share_of(meter.room)),
+        if meter.is_counted { "" } else { ", estimated" }
+    ));
+    by_kind(&mut page, &meter);
+    page.fact("compaction", when_due(&meter));
+    let heaviest = |tokens: TokenCount| tokens.share_of(meter.used);
+    if !breakdown.tools.is_empty() {
+        page.heading("By tool");
+        for tool in breakdown.tools.iter().take(MOST) {
+            let tokens = tool.tokens();
+            let calls = plural(tool.calls, "call", "calls");
+            page.bar(
+                tool.name.as_str(),
+                heaviest(tokens),
+                format!("{} · {calls}", grouped(tokens.0)),
+                Tone::Green,
+            );
+        }
+    }
+    if !breakdown.files.is_empty() {
+        page.heading("By file");
+        for file in breakdown.files.iter().take(MOST) {
+            page.bar(file.path.as_str(), heaviest(file.tokens), grouped(file.tokens.0), Tone::Blue);
+        }
+    }
+    if !breakdown.heaviest.is_empty() {
+        page.heading("Heaviest messages");
+        for message in breakdown.heaviest.iter().take(MOST) {
+            let mark = message.ordinal.map(|ordinal| format!("m{}", ordinal.0)).unwrap_or_default();
+            let text = crate::text::fit(&one_line(&message.preview), PREVIEW);
+            page.fact(mark, format!("{} · {} · {text}", grouped(message.tokens.0), message.kind.name()));
+        }
+    }
+    page.heading("A compaction now");
+    would_do(&mut page, agent);
+    page.heading("What always stays");
+    page.fact("pins", plural(tracker.pins().active().count(), "rule", "rules"));
+    let ledger = LedgerCounts::of(tracker);
+    page.fact(
+        "ledger",
+        format!(
+            "{}, {} of them changed · {} · {} · {}",
+            plural(ledger.files, "file", "files"),
+            grouped(ledger.changed as u64),
+            plural(ledger.commands, "command", "commands"),
+            plural(ledger.tests, "test run", "test runs"),
+            plural(ledger.errors, "error", "errors")
+        ),
+    );
+    let open: Vec<&str> = tracker.asks().open_asks().map(|ask| ask.text.as_str()).collect();
+    for ask in open.iter().rev().take(MOST) {
+        page.fact("open ask", one_line(ask));
+    }
+    instructions(&mut page, agent);
+    page
+}
+
+fn by_kind(page: &mut Page, meter: &Meter) {
+    for (segment, tokens) in meter.parts.iter().filter(|(_, tokens)| tokens.0 > 0) {
+        let tone = match segment {
+            Segment::System => Tone::Plain,
+            Segment::Memory => Tone::Blue,
+            Segment::Snapshot => Tone::Magenta,
+            Segment::History => Tone::Cyan,
+            Segment::Tools => Tone::Green,
+        };
+        page.bar(segment.name(), tokens.share_of(meter.room), grouped(tokens.0), tone);
+    }
+}
+
+fn when_due(meter: &Meter) -> String {
+    match meter.threshold {
+        None => "never by itself; /compress compacts".to_string(),
+        Some(threshold) if meter.used >= threshold => {
+            format!("due with the next message, as {} tokens are reached", grouped(threshold.0))
+        }
+        Some(threshold) => format!(
+            "due at {} tokens, {} from here",
+            grouped(threshold.0),
+            grouped(threshold.0.saturating_sub(meter.used.0))
+        ),
+    }
+}
+
+fn would_do(page: &mut Page, agent: &Agent) {
+    let conversation = agent.conversation();
+    let options = agent.options(agent.room(), Trigger::Forced);
+    let outcome = compact_offline(conversation.tracker(), conversation.transcript().messages(), &options);
+    outcome_facts(page, &outcome);
+}
+
+fn outcome_facts(page: &mut Page, outcome: &Outcome) {
+    if !outcome.status.is_change() {
+        page.text(outcome.reason.as_str());
+        if let Rung::DoesNotFit(why) = &outcome.plan.rung {
+            page.text(why.part.remedy());
+        }
+        return;
+    }
+    page.fact(
+        "size",
+        format!("{} → {} tokens, written offline", grouped(outcome.before.0), grouped(outcome.after.0)),
+    );
+    if let Some(coverage) = &outcome.coverage {
+        page.fact("kept", format!("{} of what later work may need", percent(coverage.share)));
+    }
+    let report = &outcome.report;
+    page.fact("messages", format!("{} → {}", report.messages_before, report.messages_after));
+    if report.pins > 0 {
+        page.fact("pins", format!("{} of {} kept", report.pins_kept, report.pins));
+    }
+    if report.files_saved > 0 {
+        page.fact("files", format!("{} saved outside", plural(report.files_saved, "text", "texts")));
+    }
+}
+
+/// Each instruction file, and whether the model reads it now.
+fn instructions(page: &mut Page, agent: &Agent) {
+    let Some(memory) = agent.memory().filter(|memory| memory.files().next().is_some()) else { return };
+    page.heading("Instructions");
+    for file in memory.files() {
+        page.fact(file.tier.name(), format!("{} · {} tokens", file.path.display(), grouped(file.tokens().0)));
+    }
+    for left_out in memory.left_out() {
+        let text =
+            format!("{} · {} of {} tokens are read", left_out.path.display(), left_out.kept, left_out.tokens);
+        page.fact("too large", text);
+    }
+    let host = agent.conversation().host();
+    host.skills.iter().for_each(|skill| page.fact("skill", skill.as_str()));
+    host.plan.iter().for_each(|plan| page.fact("plan", plan.as_str()));
+}
+
+/// What a compaction would do, with what it would write.
+pub(super) fn preview(outcome: &Outcome) -> Page {
+    let mut page = Page::new("If the conversation were compacted now, offline");
+    outcome_facts(&mut page, outcome);
+    if let Some(snapshot) = &outcome.snapshot {
+        page.heading("The snapshot");
+        page.rows.extend(snapshot.render().lines().map(|line| Row::Aside(line.to_string())));
+    }
+    if outcome.status.is_change() {
+        page.heading("Nothing has changed; /compress does it.");
+    }
+    page
+}
+
+pub(super) fn pins(agent: &Agent) -> Page {
+    let pins = agent.conversation().tracker().pins();
+    let active: Vec<_> = pins.active().collect();
+    let mut page =
+        Page::new(format!("Pins: {}", plural(active.len(), "rule always stays", "rules always stay")));
+    for pin in &active {
+        let from: Vec<String> = pin.messages.iter().map(|message| format!("m{}", message.0)).collect();
+        let from = if from.is_empty() { "by hand".to_string() } else { from.join(", ") };
+        page.fact(pin.id.to_string(), format!("{} ({from})", pin.text));
+    }
+    let retired: Vec<_> = pins.retired().collect();
+    if !retired.is_empty() {
+        page.heading("Taken back");
+        for pin in retired {
+            let by = match &pin.retired_by {
+                Some(Retirement::Message { message, words }) => {
+                    format!("by m{}: {}", message.0, one_line(words))
+                }
+                Some(Retirement::Hand) | None => "by hand".to_string(),
+            };
+            page.fact(pin.id.to_string(), format!("{} ({by})", pin.text));
+        }
+    }
+    if active.is_empty() {
+        page.aside("Rules that you state, such as \"never push to main\", are pinned by themselves.");
+    }
+    page.aside("/pins add TEXT pins a rule, /pins remove ID takes one back.");
+    page
+}
+
+pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
+    let statistics = agent.statistics();
+    let mut page = Page::new("This session so far");
+    page.fact("requests", grouped(u64::from(statistics.requests)));
+    let cached = match statistics.cached.0 {
+        0 => String::new(),
+        _ => format!(", {} of it from a cache", percent(statistics.cached.share_of(statistics.input))),
+    };
+    page.fact("sent", format!("{} tokens{cached}", grouped(statistics.input.0)));
+    page.fact("answered", format!("{} tokens", grouped(statistics.output.0)));
+    if statistics.thinking.0 > 0 {
+        page.fact("thought", format!("{} tokens", grouped(statistics.thinking.0)));
+    }
+    page.fact("cost", cost.map_or_else(|| "not known".to_string(), money));
+    let state = agent.conversation().state();
+    let compactions = match (state.attempts, state.failures) {
+        (0, _) => "none".to_string(),
+        (count, 0) => grouped(count),
+        (count, failures) => format!("{}, the last {failures} of them gained too little", grouped(count)),
+    };
+    page.fact("compactions", compactions);
+    if let Some(rate) = statistics.reread_rate() {
+        let reads = format!("{} of {} reads", statistics.rereads, statistics.reads);
+        page.fact("read again", format!("{} ({reads}) because a compaction had left it out", percent(rate)));
+    }
+    if !statistics.tools.is_empty() {
+        page.heading("Tools");
+        let longest = statistics.tools.values().map(|tool| tool.took).max().unwrap_or(Duration::ZERO);
+        for (name, tool) in &statistics.tools {
+            let mut text = format!("{} · {}", plural(tool.calls as usize, "call", "calls"), span(tool.took));
+            if tool.failures > 0 {
+                text.push_str(&format!(" · {} failed", tool.failures));
+            }
+            if tool.refusals > 0 {
+                text.push_str(&format!(" · {} refused", tool.refusals));
+            }
+            let share = tool.took.as_secs_f64() / longest.as_secs_f64().max(f64::MIN_POSITIVE);
+            page.bar(name.as_str(), share, text, Tone::Cyan);
+        }
+    }
+    page
+}
+
+pub(super) fn memory(agent: &Agent) -> Page {
+    let Some(memory) = agent.memory() else { return Page::new("There is no memory in this session.") };
+    let files: Vec<_> = memory.files().collect();
+    if files.is_empty() {
+        return Page::new("Memory is empty.");
+    }
+    let mut page = Page::new(format!("Memory: {}", plural(files.len(), "file", "files")));
+    for file in files {
+        page.heading(format!("{} ({})", file.path.display(), file.tier.name()));
+        page.rows.push(Row::Markdown(file.text.clone()));
+    }
+    memory.notices().into_iter().for_each(|notice| page.aside(notice));
+    page
+}
+
+pub(super) fn memory_files(agent: &Agent) -> Page {
+    let files: Vec<_> = agent.memory().into_iter().flat_map(|memory| memory.files()).collect();
+    let mut page = match files.len() {
+        0 => Page::new("No memory files are in use."),
+        count => Page::new(format!("{} in use", plural(count, "memory file is", "memory files are"))),
+    };
+    for file in files {
+        page.fact(file.tier.name(), format!("{} · {} tokens", file.path.display(), grouped(file.tokens().0)));
+    }
+    page
+}
+
+pub(super) fn model(agent: &Agent, name: &str, others: &[String]) -> Page {
+    let profile = &agent.settings().model;
+    let mut page = Page::new(format!("Model: {name}"));
+    page.fact("window", format!("{} tokens", grouped(profile.window.0)));
+    if let Some(reserve) = profile.output_reserve {
+        page.fact("for answers", format!("{} of them", grouped(reserve.0)));
+    }
+    if !others.is_empty() {
+        page.heading("Others");
+        others.iter().for_each(|other| page.item(other.as_str()));
+    }
+    page.aside("/model NAME talks to another one: a name, or provider/name.");
+    page
+}
+
+pub(super) fn tools(host: &Host<'_>) -> Page {
+    let mut page = Page::new(match host.tools.len() {
+        0 => "The model has no tools here.".to_string(),
+        count => format!("The model may call {}", plural(count, "tool", "tools")),
+    });
+    for tool in host.tools {
+        let declaration = tool.declaration();
+        let first = declaration.description.split(['.', '\n']).next().unwrap_or_default().trim().to_string();
+        page.fact(declaration.name, first);
+    }
+    page
+}
+
+pub(super) fn policy(agent: &Agent) -> Page {
+    let permissions = &agent.settings().permissions;
+    let mut page = Page::new(format!("Mode: {}", permissions.situation.mode));
+    page.text("The heaviest rule that matches a call decides:");
+    for rule in permissions.policy.rules() {
+        page.item(rule.to_string());
+    }
+    if let Some(file) = &permissions.saved {
+        page.aside(format!("What you always allow is kept in {}.", file.display()));
+    }
+    page.aside("Shift-Tab or /mode changes how much you are asked.");
+    page
+}
+
+pub(super) fn hooks(host: &Host<'_>) -> Page {
+    let hooks = host.hooks.map(|points| points.hooks.as_slice()).unwrap_or_default();
+    let mut page = Page::new(match hooks.len() {
+        0 => "There are no hooks.".to_string(),
+        count => plural(count, "hook takes part", "hooks take part"),
+    });
+    for hook in hooks {
+        page.fact(hook.event.to_string(), format!("{}: {}", hook.label(), hook.command));
+    }
+    if hooks.is_empty() {
+        page.aside("They are commands of your own, in settings.json under \"hooks\".");
+    }
+    page
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}

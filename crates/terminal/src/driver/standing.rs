@@ -1,0 +1,135 @@
+//! How things stand, for the status line.
+
+use std::path::{Path, PathBuf};
+
+use longhaul_agent::Agent;
+use longhaul_context::{Breakdown, Kind, Survey, Threshold, Trigger};
+use longhaul_conversation::{Change, TokenCount};
+
+use super::Place;
+use crate::command::{Meter, Segment, Standing};
+
+pub(super) fn standing(agent: &Agent, model: String, cost: Option<f64>, place: &Place) -> Standing {
+    let tracker = agent.conversation().tracker();
+    let situation = agent.settings().permissions.situation;
+    Standing {
+        model,
+        folder: place.name.clone(),
+        branch: branch(&place.folder),
+        mode: situation.mode,
+        is_trusted: situation.is_trusted,
+        memory_files: agent.memory().map_or(0, |memory| memory.files().count()),
+        pins: tracker.pins().active().count(),
+        changed_files: tracker.ledger().files().filter(|(_, file)| file.state.is_change()).count(),
+        cost,
+        meter: meter(agent),
+    }
+}
+
+/// How full the window is.
+pub(super) fn meter(agent: &Agent) -> Meter {
+    let budget = agent.options(agent.room(), Trigger::Automatic).budget;
+    Meter {
+        used: agent.used(),
+        room: agent.room(),
+        threshold: match budget.threshold {
+            Threshold::Off => None,
+            threshold => threshold.tokens(agent.room()),
+        },
+        is_counted: agent.is_counted(),
+        parts: parts(agent, &breakdown(agent)),
+    }
+}
+
+/// Where the tokens of the conversation are.
+pub(super) fn breakdown(agent: &Agent) -> Breakdown {
+    let mut survey = Survey::new(agent.settings().estimator);
+    for message in agent.conversation().transcript().messages() {
+        survey.apply(&Change::Put(message.clone()));
+    }
+    survey.breakdown(&[], &[])
+}
+
+/// The parts of the window, scaled to what is used where that was counted.
+pub(super) fn parts(agent: &Agent, breakdown: &Breakdown) -> Vec<(Segment, TokenCount)> {
+    let fixed = agent.fixed();
+    let of_kinds = |segment: Segment| {
+        let kinds = breakdown.kinds.iter().filter(|kind| segment_of(kind.kind) == segment);
+        kinds.map(|kind| kind.tokens).fold(TokenCount::ZERO, |sum, tokens| sum + tokens)
+    };
+    let estimated: Vec<(Segment, TokenCount)> = Segment::ALL
+        .into_iter()
+        .map(|segment| {
+            let beside = match segment {
+                Segment::System => fixed.system + fixed.tools,
+                Segment::Memory => fixed.memory,
+                _ => TokenCount::ZERO,
+            };
+            (segment, of_kinds(segment) + beside)
+        })
+        .collect();
+    let total: u64 = estimated.iter().map(|(_, tokens)| tokens.0).sum();
+    let scale = if total == 0 { 1.0 } else { agent.used().0 as f64 / total as f64 };
+    estimated
+        .into_iter()
+        .map(|(segment, tokens)| (segment, TokenCount((tokens.0 as f64 * scale).round() as u64)))
+        .collect()
+}
+
+fn segment_of(kind: Kind) -> Segment {
+    match kind {
+        Kind::System => Segment::System,
+        Kind::Memory => Segment::Memory,
+        Kind::Summary => Segment::Snapshot,
+        Kind::ToolOutput => Segment::Tools,
+        Kind::User
+        | Kind::ModelText
+        | Kind::Thoughts
+        | Kind::CallArguments
+        | Kind::Media
+        | Kind::Added
+        | Kind::Other => Segment::History,
+    }
+}
+
+/// The branch that is checked out; the beginning of a commit where there is none.
+fn branch(folder: &Path) -> Option<String> {
+    let git = folder.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
+    let head = std::fs::read_to_string(git_folder(&git)?.join("HEAD")).ok()?;
+    let head = head.trim();
+    match head.strip_prefix("ref: ") {
+        Some(name) => Some(name.strip_prefix("refs/heads/").unwrap_or(name).to_string()),
+        None => head.get(..8).map(str::to_string),
+    }
+}
+
+/// The folder itself, or the one that a file names: a second tree has no folder of its own.
+fn git_folder(git: &Path) -> Option<PathBuf> {
+    if git.is_dir() {
+        return Some(git.to_path_buf());
+    }
+    let text = std::fs::read_to_string(git).ok()?;
+    let named = text.trim().strip_prefix("gitdir:")?.trim();
+    Some(git.parent()?.join(named))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_branch_is_found_from_below() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inside = folder.path().join("src/deep");
+        std::fs::create_dir_all(&inside).expect("made");
+        assert_eq!(branch(&inside), None);
+        let git = folder.path().join(".git");
+        std::fs::create_dir(&git).expect("made");
+        std::fs::write(git.join("HEAD"), "ref: refs/heads/feature/x\n").expect("written");
+        assert_eq!(branch(&inside).as_deref(), Some("feature/x"));
+        std::fs::write(git.join("HEAD"), "0123456789abcdef\n").expect("written");
+        assert_eq!(branch(folder.path()).as_deref(), Some("01234567"));
+        std::fs::write(inside.join(".git"), "gitdir: ../../.git\n").expect("written");
+        assert_eq!(branch(&inside).as_deref(), Some("01234567"));
+    }
+}

@@ -1,0 +1,345 @@
+//! The text that is being typed: a cursor, words, lines, what was cut, and pastes that are folded.
+
+use crate::text::wide;
+
+/// A paste of more lines than this is folded to a placeholder.
+const MOST_PASTED_LINES: usize = 8;
+/// So is one of more characters.
+const MOST_PASTED_CHARACTERS: usize = 1_000;
+/// How many columns a tab takes.
+const TAB: usize = 4;
+
+/// The text that is being typed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Editor {
+    text: String,
+    /// Where the next character goes, in bytes.
+    cursor: usize,
+    /// What was cut last.
+    cut: String,
+    /// What placeholders stand for.
+    pastes: Vec<(String, String)>,
+    /// How many placeholders there ever were, so that none is used twice.
+    pasted: usize,
+}
+
+/// Where a text stands in rows of some width.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// The text of each row, by where it begins and ends.
+    pub(crate) rows: Vec<(usize, usize)>,
+    /// The row of the cursor.
+    pub(crate) row: usize,
+    /// Its column.
+    pub(crate) column: usize,
+}
+
+/// Where to go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Move {
+    Left,
+    Right,
+    WordLeft,
+    WordRight,
+    LineStart,
+    LineEnd,
+    Start,
+    End,
+}
+
+impl Editor {
+    /// The text, placeholders as they are.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Where the next character goes, in bytes.
+    pub(crate) fn cursor(&self) -> usize {
+        self.cursor
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// The text with everything that placeholders stand for; the editor is empty then.
+    pub(crate) fn take(&mut self) -> String {
+        let text = self.whole();
+        self.set("");
+        self.pastes.clear();
+        text
+    }
+
+    /// The text with everything that placeholders stand for.
+    pub(crate) fn whole(&self) -> String {
+        self.pastes.iter().fold(self.text.clone(), |text, (name, pasted)| text.replace(name, pasted))
+    }
+
+    /// Puts another text in its place.
+    pub(crate) fn set(&mut self, text: &str) {
+        self.text = clean(text);
+        self.cursor = self.text.len();
+    }
+
+    /// Adds text at the cursor.
+    pub(crate) fn insert(&mut self, text: &str) {
+        let text = clean(text);
+        self.text.insert_str(self.cursor, &text);
+        self.cursor += text.len();
+    }
+
+    /// Adds what was pasted, as a placeholder if it is long.
+    pub(crate) fn paste(&mut self, text: &str) {
+        let text = clean(text);
+        let lines = text.lines().count();
+        if lines <= MOST_PASTED_LINES && text.chars().count() <= MOST_PASTED_CHARACTERS {
+            return self.insert(&text);
+        }
+        self.pasted += 1;
+        let size = match lines {
+            0 | 1 => format!("{} characters", text.chars().count()),
+            lines => format!("{lines} lines"),
+        };
+        let name = format!("[paste {}: {size}]", self.pasted);
+        self.insert(&name);
+        self.pastes.push((name, text));
+    }
+
+    /// Puts `text` in place of the range.
+    pub(crate) fn replace(&mut self, range: std::ops::Range<usize>, text: &str) {
+        self.text.replace_range(range.clone(), text);
+        self.cursor = range.start + text.len();
+    }
+
+    pub(crate) fn backspace(&mut self) {
+        // A placeholder goes as a whole, or what is left would stand for nothing.
+        let before = &self.text[..self.cursor];
+        let name = self.pastes.iter().map(|(name, _)| name).find(|name| before.ends_with(name.as_str()));
+        let from = name.map_or_else(|| self.place(Move::Left), |name| self.cursor - name.len());
+        self.remove(from, self.cursor);
+    }
+
+    pub(crate) fn delete(&mut self) {
+        self.remove(self.cursor, self.place(Move::Right));
+    }
+
+    /// Cuts everything between the cursor and where a move would lead.
+    pub(crate) fn cut(&mut self, to: Move) {
+        let place = self.place(to);
+        let (from, to) = (place.min(self.cursor), place.max(self.cursor));
+        if from < to {
+            self.cut = self.text[from..to].to_string();
+            self.remove(from, to);
+        }
+    }
+
+    /// Adds what was cut last.
+    pub(crate) fn put_back(&mut self) {
+        let cut = self.cut.clone();
+        self.insert(&cut);
+    }
+
+    pub(crate) fn go(&mut self, to: Move) {
+        self.cursor = self.place(to);
+    }
+
+    /// Goes one row up or down in rows of this width; tells whether there was one.
+    pub(crate) fn go_row(&mut self, down: bool, width: usize) -> bool {
+        let layout = self.layout(width);
+        let row = if down { layout.row.checked_add(1) } else { layout.row.checked_sub(1) };
+        let Some(&(start, end)) = row.and_then(|row| layout.rows.get(row)) else { return false };
+        let mut column = 0;
+        let mut place = start;
+        for (at, character) in self.text[start..end].char_indices() {
+            if column >= layout.column {
+                break;
+            }
+            column += shown_columns(character);
+            place = start + at + character.len_utf8();
+        }
+        self.cursor = place;
+        true
+    }
+
+    fn remove(&mut self, from: usize, to: usize) {
+        self.text.replace_range(from..to, "");
+        self.cursor = from;
+    }
+
+    /// Where a move leads.
+    fn place(&self, to: Move) -> usize {
+        let (before, behind) = self.text.split_at(self.cursor);
+        match to {
+            Move::Left => {
+                let mut place = self.cursor;
+                for (at, character) in before.char_indices().rev() {
+                    place = at;
+                    let is_joined = before[..at].ends_with('\u{200d}');
+                    if (wide(character) > 0 || character == '\n' || character == '\t') && !is_joined {
+                        break;
+                    }
+                }
+                place
+            }
+            Move::Right => {
+                let mut place = self.cursor;
+                let mut is_joined = true;
+                for character in behind.chars() {
+                    let joins = wide(character) == 0 && character != '\n' && character != '\t';
+                    if !is_joined && !joins && character != '\u{fe0f}' {
+                        break;
+                    }
+                    place += character.len_utf8();
+                    is_joined = character == '\u{200d}';
+                }
+                place
+            }
+            Move::WordLeft => {
+                let trimmed = before.trim_end_matches(|c: char| !c.is_alphanumeric());
+                trimmed.trim_end_matches(char::is_alphanumeric).len()
+            }
+            Move::WordRight => {
+                let rest = behind.trim_start_matches(|c: char| !c.is_alphanumeric());
+                self.text.len() - rest.trim_start_matches(char::is_alphanumeric).len()
+            }
+            Move::LineStart => before.rfind('\n').map_or(0, |end| end + 1),
+            Move::LineEnd => self.cursor + behind.find('\n').unwrap_or(behind.len()),
+            Move::Start => 0,
+            Move::End => self.text.len(),
+        }
+    }
+
+    /// Where the text stands in rows of this width.
+    pub(crate) fn layout(&self, width: usize) -> Layout {
+        let width = width.max(2);
+        let mut rows = Vec::new();
+        let (mut start, mut used) = (0, 0);
+        let (mut row, mut column) = (0, 0);
+        for (at, character) in self.text.char_indices() {
+            let columns = shown_columns(character);
+            if character != '\n' && used + columns > width {
+                rows.push((start, at));
+                (start, used) = (at, 0);
+            }
+            if at == self.cursor {
+                (row, column) = (rows.len(), used);
+            }
+            if character == '\n' {
+                rows.push((start, at));
+                (start, used) = (at + 1, 0);
+            } else {
+                used += columns;
+            }
+        }
+        if self.cursor == self.text.len() {
+            if used >= width {
+                // The cursor has a row of its own where the last one is full.
+                rows.push((start, self.text.len()));
+                (start, used) = (self.text.len(), 0);
+            }
+            (row, column) = (rows.len(), used);
+        }
+        rows.push((start, self.text.len()));
+        Layout { rows, row, column }
+    }
+}
+
+fn shown_columns(character: char) -> usize {
+    if character == '\t' { TAB } else { wide(character) }
+}
+
+/// Text as it may be typed: ends of lines are one character, and nothing acts on a terminal.
+fn clean(text: &str) -> String {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An editor with this text and its cursor at `|`.
+    fn editor(text: &str) -> Editor {
+        let mut editor = Editor::default();
+        let (before, behind) = text.split_once('|').expect("a cursor");
+        editor.insert(before);
+        editor.text.push_str(behind);
+        editor
+    }
+
+    fn shown(editor: &Editor) -> String {
+        let (before, behind) = editor.text.split_at(editor.cursor);
+        format!("{before}|{behind}")
+    }
+
+    #[track_caller]
+    fn check(text: &str, act: impl FnOnce(&mut Editor), expected: &str) {
+        let mut editor = editor(text);
+        act(&mut editor);
+        assert_eq!(shown(&editor), expected);
+    }
+
+    #[test]
+    fn the_cursor_moves() {
+        check("ab|", |e| e.go(Move::Left), "a|b");
+        check("|ab", |e| e.go(Move::Left), "|ab");
+        check("|", |e| e.go(Move::Right), "|");
+        check("one two|", |e| e.go(Move::WordLeft), "one |two");
+        check("|one two", |e| e.go(Move::WordRight), "one| two");
+        check("a\nbc|d", |e| e.go(Move::LineStart), "a\n|bcd");
+        check("a|\nbcd", |e| e.go(Move::LineEnd), "a|\nbcd");
+        check("👨\u{200d}👩x|", |e| e.go(Move::Left), "👨\u{200d}👩|x");
+        check("👨\u{200d}👩|x", |e| e.go(Move::Left), "|👨\u{200d}👩x");
+        check("|e\u{301}x", |e| e.go(Move::Right), "e\u{301}|x");
+    }
+
+    #[test]
+    fn text_is_cut_and_put_back() {
+        check("one two|", |e| e.cut(Move::WordLeft), "one |");
+        check("one| two", |e| e.cut(Move::LineEnd), "one|");
+        check(
+            "one two|",
+            |e| {
+                e.cut(Move::LineStart);
+                e.put_back();
+                e.put_back();
+            },
+            "one twoone two|",
+        );
+        check("ab|c", Editor::backspace, "a|c");
+        check("ab|c", Editor::delete, "ab|");
+        check("日本|", Editor::backspace, "日|");
+    }
+
+    #[test]
+    fn rows_are_gone_through() {
+        check("abc\nde|f", |e| assert!(e.go_row(false, 80)), "ab|c\ndef");
+        check("abcdef|", |e| assert!(e.go_row(false, 3)), "abc|def");
+        check("ab|c", |e| assert!(!e.go_row(true, 80)), "ab|c");
+        check("abc|\nd", |e| assert!(e.go_row(true, 80)), "abc\nd|");
+    }
+
+    #[test]
+    fn text_stands_in_rows() {
+        let layout = editor("abc\n日本語|").layout(4);
+        assert_eq!(layout, Layout { rows: vec![(0, 3), (4, 10), (10, 13)], row: 2, column: 2 });
+        let full = editor("abcd|").layout(4);
+        assert_eq!((full.row, full.column, full.rows.len()), (1, 0, 2));
+        assert_eq!(Editor::default().layout(10).rows, [(0, 0)]);
+    }
+
+    #[test]
+    fn long_pastes_are_folded() {
+        let mut editor = Editor::default();
+        editor.insert("see ");
+        let long = "line\n".repeat(20);
+        editor.paste(&long);
+        assert_eq!(editor.text(), "see [paste 1: 20 lines]");
+        assert_eq!(editor.whole(), format!("see {long}"));
+        editor.backspace();
+        assert_eq!(editor.text(), "see ");
+        editor.paste("short\r\none\x1b[2J");
+        assert_eq!(editor.take(), "see short\none[2J");
+        assert!(editor.is_empty());
+    }
+}

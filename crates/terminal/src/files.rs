@@ -1,0 +1,94 @@
+//! The files of a folder, to name one behind an `@`.
+
+use std::path::Path;
+
+use ignore::WalkBuilder;
+
+/// More files than this are not offered.
+const MOST_FILES: usize = 20_000;
+
+/// The files below a folder that no ignore file hides, relative to it.
+pub(crate) fn list(folder: &Path) -> Vec<String> {
+    let walk = WalkBuilder::new(folder)
+        .hidden(true)
+        .require_git(false)
+        .add_custom_ignore_filename(".geminiignore")
+        .follow_links(false)
+        .build();
+    let files = walk.flatten().filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    let names = files.filter_map(|entry| {
+        let path = entry.path().strip_prefix(folder).ok()?;
+        path.to_str().map(|path| path.replace('\\', "/"))
+    });
+    let mut names: Vec<String> = names.take(MOST_FILES).collect();
+    names.sort_unstable();
+    names
+}
+
+/// The names that have the letters of `wanted` in this order, the best first.
+pub(crate) fn matching<'a>(names: &'a [String], wanted: &str, most: usize) -> Vec<&'a str> {
+    let wanted: Vec<char> = wanted.to_lowercase().chars().collect();
+    let mut found: Vec<(i32, &str)> =
+        names.iter().filter_map(|name| Some((score(name, &wanted)?, name.as_str()))).collect();
+    found.sort_by(|(a, left), (b, right)| b.cmp(a).then(left.len().cmp(&right.len())).then(left.cmp(right)));
+    found.into_iter().take(most).map(|(_, name)| name).collect()
+}
+
+/// How well a name fits; nothing if letters are missing.
+fn score(name: &str, wanted: &[char]) -> Option<i32> {
+    let file = name.rfind('/').map_or(0, |end| end + 1);
+    let mut left = wanted.iter().peekable();
+    let (mut score, mut run, mut before) = (0, 0, '/');
+    for (at, character) in name.char_indices() {
+        let Some(next) = left.peek() else { break };
+        if character.to_lowercase().eq(std::iter::once(**next)) {
+            left.next();
+            run += 1;
+            score += run;
+            if matches!(before, '/' | '_' | '-' | '.' | ' ') {
+                score += 6;
+            }
+            if at >= file {
+                score += 2;
+            }
+        } else {
+            run = 0;
+        }
+        before = character;
+    }
+    left.peek().is_none().then_some(score - i32::try_from(name.len() / 24).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(wanted: &str, expected: &[&str]) {
+        let names: Vec<String> =
+            ["src/main.rs", "src/map/mod.rs", "docs/manual.md", "Cargo.toml"].map(String::from).into();
+        assert_eq!(matching(&names, wanted, 2), expected);
+    }
+
+    #[test]
+    fn letters_in_order_are_enough() {
+        check("main", &["src/main.rs"]);
+        check("mod", &["src/map/mod.rs"]);
+        check("cargo", &["Cargo.toml"]);
+        check("zzz", &[]);
+        check("ma", &["src/main.rs", "docs/manual.md"]);
+    }
+
+    #[test]
+    fn hidden_and_ignored_files_are_not_offered() {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (name, text) in
+            [(".gitignore", "target\n"), ("a.rs", ""), ("target/b.rs", ""), (".env", ""), ("c/d.rs", "")]
+        {
+            let path = folder.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("it is in a folder")).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+        assert_eq!(list(folder.path()), ["a.rs", "c/d.rs"]);
+    }
+}

@@ -1,0 +1,227 @@
+//! Markdown on a terminal: blocks that are finished become lines for good, the open end is rendered again and again.
+
+mod render;
+mod table;
+
+use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
+
+use crate::style::Line;
+
+pub(crate) use render::render;
+
+/// The Markdown that models write.
+fn options() -> Options {
+    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+}
+
+/// An answer while it arrives.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Streaming {
+    /// What is not shown for good yet.
+    open: String,
+    /// Whether anything was shown before, from which the next block stands apart.
+    has_begun: bool,
+    /// Whether the open end is the rest of a block of which lines were shown before.
+    is_continued: bool,
+}
+
+/// The last block of a text, as far as its lines can be shown before it ends.
+struct LastBlock {
+    /// Where it begins.
+    start: usize,
+    /// A code block: where its content begins. A list: where its last item begins.
+    inner: Option<Inner>,
+}
+
+enum Inner {
+    Code { from: usize },
+    Item { from: usize },
+}
+
+impl Streaming {
+    /// A piece more has arrived.
+    pub(crate) fn push(&mut self, text: &str) {
+        self.open.push_str(text);
+    }
+
+    /// The lines that will not change any more whatever arrives.
+    pub(crate) fn finished_lines(&mut self, width: usize) -> Vec<Line> {
+        if !self.open.contains('\n') {
+            return Vec::new();
+        }
+        let Some(last) = last_block(&self.open) else { return Vec::new() };
+        let mut lines = Vec::new();
+        if last.start > 0 {
+            let finished: String = self.open.drain(..last.start).collect();
+            self.show(&finished, width, &mut lines);
+            self.is_continued = false;
+        }
+        match last.inner {
+            Some(Inner::Code { from }) => self.show_code_lines(from - last.start, width, &mut lines),
+            Some(Inner::Item { from }) if from > last.start => {
+                let items: String = self.open.drain(..from - last.start).collect();
+                self.show(&items, width, &mut lines);
+                self.is_continued = true;
+            }
+            _ => {}
+        }
+        lines
+    }
+
+    /// Shows the whole lines of an open code block and goes on as if it had just begun.
+    fn show_code_lines(&mut self, content: usize, width: usize, lines: &mut Vec<Line>) {
+        let Some(end) = self.open.get(content..).and_then(|rest| rest.rfind('\n')) else { return };
+        if end == 0 {
+            return;
+        }
+        let fence = self.open[..content].to_string();
+        let whole = self.open[..content + end].to_string();
+        self.show(&whole, width, lines);
+        let rest = self.open.split_off(content + end + 1);
+        self.open = fence + &rest;
+        self.is_continued = true;
+    }
+
+    /// The lines of the open end, as they are now.
+    pub(crate) fn open_lines(&self, width: usize) -> Vec<Line> {
+        let mut lines = Vec::new();
+        self.clone().show(&self.open, width, &mut lines);
+        lines
+    }
+
+    /// Nothing more arrives.
+    pub(crate) fn finish(&mut self, width: usize) -> Vec<Line> {
+        let mut lines = Vec::new();
+        let rest = std::mem::take(&mut self.open);
+        self.show(&rest, width, &mut lines);
+        *self = Self::default();
+        lines
+    }
+
+    fn show(&mut self, text: &str, width: usize, lines: &mut Vec<Line>) {
+        let rendered = render(text, width);
+        if rendered.is_empty() {
+            return;
+        }
+        if self.has_begun && !self.is_continued {
+            lines.push(Line::default());
+        }
+        lines.extend(rendered);
+        self.has_begun = true;
+    }
+}
+
+/// The last block of a text: later text changes nothing before it.
+fn last_block(text: &str) -> Option<LastBlock> {
+    let mut last = None;
+    let mut depth = 0_usize;
+    for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
+        match event {
+            Event::Start(tag) => {
+                if depth == 0 {
+                    let inner = match tag {
+                        Tag::CodeBlock(CodeBlockKind::Fenced(_)) => {
+                            let fence = text[range.clone()].find('\n');
+                            fence.map(|end| Inner::Code { from: range.start + end + 1 })
+                        }
+                        _ => None,
+                    };
+                    last = Some(LastBlock { start: line_start(text, range.start), inner });
+                } else if depth == 1
+                    && tag == Tag::Item
+                    && let Some(last) = &mut last
+                {
+                    last.inner = Some(Inner::Item { from: line_start(text, range.start) });
+                }
+                depth += 1;
+            }
+            Event::End(end) => {
+                depth -= 1;
+                // Once its closing fence is there, a code block is finished like any other.
+                if end == TagEnd::CodeBlock
+                    && let Some(last) = &mut last
+                    && matches!(last.inner, Some(Inner::Code { .. }))
+                    && is_closed(&text[last.start..range.end])
+                {
+                    last.inner = None;
+                }
+            }
+            _ if depth == 0 => last = Some(LastBlock { start: range.start, inner: None }),
+            _ => {}
+        }
+    }
+    last
+}
+
+fn line_start(text: &str, place: usize) -> usize {
+    text[..place].rfind('\n').map_or(0, |end| end + 1)
+}
+
+/// Whether a fenced block has its closing fence.
+fn is_closed(block: &str) -> bool {
+    let fence: String = block.trim_start().chars().take_while(|c| matches!(c, '`' | '~')).collect();
+    let last = block.trim_end().lines().skip(1).last().unwrap_or_default().trim();
+    last.len() >= fence.len() && last.chars().all(|c| fence.starts_with(c)) && !last.is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every way to cut a text in three gives the same lines.
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let whole: Vec<String> = {
+            let mut streaming = Streaming::default();
+            streaming.push(text);
+            streaming.finish(60).iter().map(Line::text).collect()
+        };
+        assert_eq!(whole, expected);
+        let places: Vec<usize> = (0..=text.len()).filter(|place| text.is_char_boundary(*place)).collect();
+        for step in [1, 3, 7] {
+            let mut streaming = Streaming::default();
+            let mut lines = Vec::new();
+            for piece in places.chunks(step) {
+                let end = piece[piece.len() - 1];
+                let from = if piece[0] == 0 {
+                    0
+                } else {
+                    places[places.iter().position(|p| *p == piece[0]).unwrap() - 1]
+                };
+                streaming.push(&text[from..end]);
+                lines.extend(streaming.finished_lines(60));
+                streaming.open_lines(60);
+            }
+            lines.extend(streaming.finish(60));
+            let lines: Vec<String> = lines.iter().map(Line::text).collect();
+            assert_eq!(lines, expected, "in steps of {step}");
+        }
+    }
+
+    #[test]
+    fn blocks_are_shown_as_they_finish() {
+        check("One.\n\nTwo\nthree.\n", &["One.", "", "Two three."]);
+        check("# Title\n\nText.", &["Title", "", "Text."]);
+        check("- a\n- b\n- c\n\nEnd.", &["• a", "• b", "• c", "", "End."]);
+        check("1. a\n2. b\n   - c\n3. d\n", &["1. a", "2. b", "   • c", "3. d"]);
+    }
+
+    #[test]
+    fn code_is_shown_line_by_line() {
+        check("```rust\nfn a() {\n\n}\n```\nEnd.", &["  fn a() {", "", "  }", "", "End."]);
+        check("```\nopen", &["  open"]);
+        check("A\n\n```sh\nls\n```", &["A", "", "  ls"]);
+    }
+
+    #[test]
+    fn finished_lines_come_before_the_end() {
+        let mut streaming = Streaming::default();
+        streaming.push("One.\n\nTw");
+        assert_eq!(streaming.finished_lines(60), [Line::plain("One.")]);
+        assert_eq!(streaming.open_lines(60).last().map(Line::text).as_deref(), Some("Tw"));
+        let mut code = Streaming::default();
+        code.push("```\na\nb\nc");
+        assert_eq!(code.finished_lines(60).len(), 2);
+        assert_eq!(code.open_lines(60).len(), 1);
+    }
+}

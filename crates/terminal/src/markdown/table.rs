@@ -1,0 +1,101 @@
+//! A table that fits: columns as wide as they need, the widest ones wrapped.
+
+use pulldown_cmark::Alignment;
+
+use crate::style::{Line, Style};
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// A table that is being read.
+#[derive(Debug, Default)]
+pub(super) struct Table {
+    alignments: Vec<Alignment>,
+    rows: Vec<Vec<Line>>,
+}
+
+impl Table {
+    pub(super) fn new(alignments: &[Alignment]) -> Self {
+        Self { alignments: alignments.to_vec(), rows: Vec::new() }
+    }
+
+    pub(super) fn begin_row(&mut self) {
+        self.rows.push(Vec::new());
+    }
+
+    pub(super) fn cell(&mut self, cell: Line) {
+        if let Some(row) = self.rows.last_mut() {
+            row.push(cell);
+        }
+    }
+
+    /// Its lines, with a rule below the first row.
+    pub(super) fn lines(&self, width: usize) -> Vec<Line> {
+        let widths = self.widths(width);
+        let mut lines = Vec::new();
+        for (number, row) in self.rows.iter().enumerate() {
+            let is_head = number == 0;
+            lines.extend(self.row(row, &widths, is_head).into_iter().map(|line| line.fit(width)));
+            if is_head {
+                let rule = widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>();
+                lines.push(Line::new(rule.join(&" ".repeat(GAP)), Style::FAINT).fit(width));
+            }
+        }
+        lines
+    }
+
+    /// How wide each column is: as wide as its widest cell, or less where that is too much for all of them.
+    fn widths(&self, width: usize) -> Vec<usize> {
+        let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
+        let mut widths: Vec<usize> = (0..count)
+            .map(|column| {
+                let cells = self.rows.iter().filter_map(|row| row.get(column));
+                cells.map(Line::columns).max().unwrap_or(0).max(1)
+            })
+            .collect();
+        let room = width.saturating_sub(GAP * count.saturating_sub(1)).max(count);
+        while widths.iter().sum::<usize>() > room {
+            let Some(widest) = widths.iter_mut().max_by_key(|width| **width) else { break };
+            if *widest <= 1 {
+                break;
+            }
+            *widest -= 1;
+        }
+        widths
+    }
+
+    fn row(&self, row: &[Line], widths: &[usize], is_head: bool) -> Vec<Line> {
+        let cells: Vec<Vec<Line>> = widths
+            .iter()
+            .enumerate()
+            .map(|(column, width)| row.get(column).map(|cell| cell.wrap(*width, 0)).unwrap_or_default())
+            .collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        (0..height)
+            .map(|place| {
+                let mut line = Line::default();
+                for (column, width) in widths.iter().enumerate() {
+                    let cell = cells[column].get(place).cloned().unwrap_or_default().fit(*width);
+                    let missing = width.saturating_sub(cell.columns());
+                    let left = match self.alignments.get(column) {
+                        Some(Alignment::Right) => missing,
+                        Some(Alignment::Center) => missing / 2,
+                        _ => 0,
+                    };
+                    let is_last = column + 1 == widths.len();
+                    let right = if is_last { 0 } else { missing - left + GAP };
+                    line.push(&" ".repeat(left), Style::PLAIN);
+                    for mut span in cell.spans {
+                        span.style.bold |= is_head;
+                        line.spans.push(span);
+                    }
+                    line.push(&" ".repeat(right), Style::PLAIN);
+                }
+                line.spans.iter_mut().next_back().into_iter().for_each(|span| {
+                    span.text.truncate(span.text.trim_end().len());
+                });
+                line
+            })
+            .collect()
+    }
+}

@@ -1,0 +1,335 @@
+//! Runs it all: the agent on a thread of its own, the screen on this one, so that typing never waits for anything.
+
+use std::future::poll_fn;
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use crossterm::event::{Event as TerminalEvent, EventStream};
+use futures_core::Stream;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::task::JoinHandle;
+
+use crate::command::{Command, Message, Notice};
+use crate::driver::{Driver, Place};
+use crate::history::{History, HistoryFile};
+use crate::screen::{RawMode, Screen, restore_on_panic};
+use crate::services::{Ended, Opened, Options, Services, Surface, Voice};
+use crate::signals::Signals;
+use crate::state::{Size, State};
+use crate::style::Line;
+use crate::update::{Effect, Input, update};
+use crate::{editor_program, files, plain, view};
+
+/// What arrives is drawn no more often than this.
+const FRAME: Duration = Duration::from_millis(33);
+/// What moves by itself is drawn this often.
+const TICK: Duration = Duration::from_millis(100);
+/// So many messages are taken in before the keys have their turn again.
+const BATCH: usize = 4_096;
+
+/// Runs the interactive agent until the user leaves. `start` gets everything ready while the user may type already.
+///
+/// # Errors
+/// Where the terminal cannot be used.
+pub fn run<S: Services>(
+    start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice> + Send,
+    options: &Options,
+) -> io::Result<Ended> {
+    let (commands, orders) = mpsc::unbounded_channel();
+    let (reports, messages) = mpsc::unbounded_channel();
+    let place = Place { folder: options.folder.clone(), name: options.folder_name.clone() };
+    std::thread::scope(|scope| {
+        let driver = scope.spawn(move || drive(start, orders, reports, place));
+        let shown = runtime().and_then(|runtime| {
+            let shown = runtime.block_on(show(options, commands, messages));
+            // A folder that is still being listed, or a line that nobody types, must not hold up the end.
+            runtime.shutdown_background();
+            shown
+        });
+        match driver.join() {
+            Ok(driven) => driven.and(shown),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+async fn show(
+    options: &Options,
+    commands: UnboundedSender<Command>,
+    messages: UnboundedReceiver<Message>,
+) -> io::Result<Ended> {
+    match options.surface {
+        Surface::Screen => Loop::enter(options, commands)?.run(messages).await,
+        Surface::Lines => plain::run(options, commands, messages).await,
+    }
+}
+
+fn drive<S: Services>(
+    start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice>,
+    orders: UnboundedReceiver<Command>,
+    reports: UnboundedSender<Message>,
+    place: Place,
+) -> io::Result<()> {
+    let runtime = runtime()?;
+    match start(&Voice(reports.clone())) {
+        Ok((services, opened)) => {
+            runtime.block_on(Driver::new(services, opened, orders, reports, place).run());
+        }
+        Err(notice) => {
+            // Where nobody listens any more, nobody wants to begin.
+            reports.send(Message::Failed(notice)).ok();
+        }
+    }
+    // A name that is still being looked up must not hold up the end.
+    runtime.shutdown_background();
+    Ok(())
+}
+
+fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_current_thread().enable_all().build()
+}
+
+/// The state to begin with.
+pub(crate) fn first_state(options: &Options) -> (State, Option<HistoryFile>) {
+    let file = options.history.clone().map(HistoryFile::at);
+    let history = History::new(file.as_ref().map(HistoryFile::load).unwrap_or_default());
+    let mut state = State { history, is_apart: true, pending: 1, ..State::default() };
+    state.doing("getting ready");
+    (state, file)
+}
+
+/// The screen, what it shows, and what goes on beside it.
+struct Loop<'a> {
+    options: &'a Options,
+    state: State,
+    screen: Screen<io::Stdout>,
+    raw: Option<RawMode>,
+    keys: Option<EventStream>,
+    commands: UnboundedSender<Command>,
+    history: Option<HistoryFile>,
+    /// Lines that wait to be printed.
+    printed: Vec<Line>,
+    started: Instant,
+    drawn: Instant,
+    is_dirty: bool,
+    listing: Option<JoinHandle<Vec<String>>>,
+    is_over: Option<Ended>,
+}
+
+impl<'a> Loop<'a> {
+    fn enter(options: &'a Options, commands: UnboundedSender<Command>) -> io::Result<Self> {
+        restore_on_panic();
+        let raw = RawMode::enter()?;
+        let (mut state, history) = first_state(options);
+        state.size = size()?;
+        let now = Instant::now();
+        let mut entered = Self {
+            options,
+            state,
+            screen: Screen::new(io::stdout(), options.is_coloured),
+            raw: Some(raw),
+            keys: Some(EventStream::new()),
+            commands,
+            history,
+            printed: Vec::new(),
+            started: now,
+            drawn: now,
+            is_dirty: true,
+            listing: None,
+            is_over: None,
+        };
+        for notice in &options.greeting {
+            entered.take(Input::Failed(notice.clone()))?;
+        }
+        entered.draw()?;
+        Ok(entered)
+    }
+
+    async fn run(mut self, mut messages: UnboundedReceiver<Message>) -> io::Result<Ended> {
+        let mut signals = Signals::new()?;
+        while self.is_over.is_none() {
+            let wait = self.wait();
+            tokio::select! {
+                biased;
+                event = next(&mut self.keys) => match event {
+                    Some(event) => self.take_event(event?)?,
+                    // The terminal is gone.
+                    None => self.send(Command::Leave),
+                },
+                signal = signals.next() => {
+                    self.send(Command::Leave);
+                    self.close()?;
+                    return Ok(Ended::Signal(signal));
+                }
+                message = messages.recv() => {
+                    let Some(message) = message else { break };
+                    self.take(Input::Message(message))?;
+                    for _ in 0..BATCH {
+                        let Ok(message) = messages.try_recv() else { break };
+                        self.take(Input::Message(message))?;
+                    }
+                    self.is_dirty = true;
+                }
+                files = listed(&mut self.listing) => {
+                    self.listing = None;
+                    self.take(Input::Files(files))?;
+                    self.is_dirty = true;
+                }
+                () = tokio::time::sleep(wait.unwrap_or(TICK)), if wait.is_some() => self.draw()?,
+            }
+        }
+        self.close()?;
+        Ok(self.is_over.unwrap_or(Ended::Left))
+    }
+
+    /// How long until the screen has to be drawn; forever where nothing changes.
+    fn wait(&self) -> Option<Duration> {
+        let interval = match (self.is_dirty, self.state.is_moving()) {
+            (true, _) => FRAME,
+            (false, true) => TICK,
+            (false, false) => return None,
+        };
+        Some(interval.saturating_sub(self.drawn.elapsed()))
+    }
+
+    fn take_event(&mut self, event: TerminalEvent) -> io::Result<()> {
+        match event {
+            TerminalEvent::Key(key) => self.take(Input::Key(key))?,
+            TerminalEvent::Paste(text) => self.take(Input::Paste(text))?,
+            TerminalEvent::Resize(width, height) => {
+                let size = Size { width: width.into(), height: height.into() };
+                if size.width != self.state.size.width {
+                    self.screen.resize(size.width)?;
+                }
+                self.take(Input::Resize(size))?;
+            }
+            _ => return Ok(()),
+        }
+        // What was typed is seen at once.
+        self.draw()
+    }
+
+    fn take(&mut self, input: Input) -> io::Result<()> {
+        self.state.now = self.started.elapsed();
+        for effect in update(&mut self.state, input) {
+            self.carry_out(effect)?;
+        }
+        Ok(())
+    }
+
+    fn carry_out(&mut self, effect: Effect) -> io::Result<()> {
+        match effect {
+            Effect::Print(lines) => self.printed.extend(lines),
+            Effect::Send(command) => self.send(command),
+            Effect::Remember(text) => {
+                if let Some(Err(error)) = self.history.as_ref().map(|file| file.append(&text)) {
+                    self.history = None;
+                    let text = format!("What you type is not kept for later sessions: {error}");
+                    self.take(Input::Failed(Notice::warning(text)))?;
+                }
+            }
+            Effect::FindFiles => {
+                let folder = self.options.folder.clone();
+                self.listing = Some(tokio::task::spawn_blocking(move || files::list(&folder)));
+            }
+            Effect::Edit(text) => self.edit(&text)?,
+            Effect::Copy(text) => self.screen.copy(&text)?,
+            Effect::ClearScreen => self.screen.clear_all()?,
+            Effect::Suspend => self.suspend()?,
+            Effect::Ring => self.screen.ring()?,
+            Effect::Leave(ended) => self.is_over = Some(ended),
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, command: Command) {
+        // Where nobody holds the agent any more, there is nothing left to wait for.
+        if self.commands.send(command).is_err() {
+            self.is_over = Some(Ended::Left);
+        }
+    }
+
+    fn draw(&mut self) -> io::Result<()> {
+        self.take(Input::Frame)?;
+        let frame = view::frame(&self.state);
+        let printed = std::mem::take(&mut self.printed);
+        self.screen.draw(&printed, &frame)?;
+        self.drawn = Instant::now();
+        self.is_dirty = false;
+        Ok(())
+    }
+
+    /// Opens a text in the user's editor.
+    fn edit(&mut self, text: &str) -> io::Result<()> {
+        self.step_back()?;
+        let edited = editor_program::edit(&self.options.editor, text);
+        self.step_forward()?;
+        match edited {
+            Ok(text) => self.take(Input::Edited(text)),
+            Err(notice) => self.take(Input::Failed(notice)),
+        }
+    }
+
+    /// Gives the terminal back until the shell brings the program to the front again.
+    fn suspend(&mut self) -> io::Result<()> {
+        self.step_back()?;
+        crate::signals::suspend();
+        self.step_forward()
+    }
+
+    fn step_back(&mut self) -> io::Result<()> {
+        self.screen.clear_block()?;
+        self.keys = None;
+        // Who stops listening is woken up for it. Were that still to come, the first key of the next listener would be lost.
+        crossterm::event::poll(Duration::ZERO)?;
+        self.raw = None;
+        Ok(())
+    }
+
+    fn step_forward(&mut self) -> io::Result<()> {
+        self.raw = Some(RawMode::enter()?);
+        self.keys = Some(EventStream::new());
+        self.state.size = size()?;
+        self.is_dirty = true;
+        Ok(())
+    }
+
+    /// Prints what waits and leaves the terminal as it was.
+    fn close(&mut self) -> io::Result<()> {
+        self.screen.clear_block()?;
+        let mut text = String::new();
+        for line in self.printed.drain(..) {
+            text.push_str(&line.render(self.options.is_coloured));
+            text.push_str("\r\n");
+        }
+        let mut out = io::stdout();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        self.keys = None;
+        self.raw = None;
+        Ok(())
+    }
+}
+
+fn size() -> io::Result<Size> {
+    let (width, height) = crossterm::terminal::size()?;
+    Ok(Size { width: usize::from(width).max(20), height: usize::from(height).max(6) })
+}
+
+/// The next key or change of the terminal.
+async fn next(keys: &mut Option<EventStream>) -> Option<io::Result<TerminalEvent>> {
+    match keys {
+        Some(keys) => poll_fn(|context| Pin::new(&mut *keys).poll_next(context)).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The files of the folder, once they are listed.
+async fn listed(listing: &mut Option<JoinHandle<Vec<String>>>) -> Vec<String> {
+    match listing {
+        // A list that could not be made is an empty one.
+        Some(listing) => listing.await.unwrap_or_default(),
+        None => std::future::pending().await,
+    }
+}

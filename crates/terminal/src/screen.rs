@@ -1,0 +1,268 @@
+//! The part of the terminal that is ours: lines printed for good above, a block below that is drawn again and again.
+//!
+//! Finished lines belong to the terminal's own scrollback, so nothing here takes the screen over. Each drawing is one write,
+//! and only the rows that differ are written.
+
+use std::io::{self, Write};
+
+use crossterm::terminal;
+
+use crate::style::Line;
+use crate::view::Frame;
+
+const BEGIN: &str = "\x1b[?2026h\x1b[?25l";
+const END: &str = "\x1b[?2026l";
+const SHOW_CURSOR: &str = "\x1b[?25h";
+/// Everything from the cursor to the end of the screen goes.
+const CLEAR_BELOW: &str = "\r\x1b[J";
+/// Marks what is pasted.
+const PASTE_ON: &str = "\x1b[?2004h";
+/// As terminals are found: no marks around pastes, the cursor shown, no drawing held back, plain text.
+const RESET: &str = "\x1b[?2004l\x1b[?2026l\x1b[?25h\x1b[0m";
+
+/// The part of the terminal that is ours.
+#[derive(Debug)]
+pub(crate) struct Screen<W> {
+    out: W,
+    is_coloured: bool,
+    /// The rows of the block as they were written, with the columns they take.
+    rows: Vec<(String, usize)>,
+    /// The row of the block that the cursor is in.
+    row: usize,
+}
+
+impl<W: Write> Screen<W> {
+    pub(crate) fn new(out: W, is_coloured: bool) -> Self {
+        Self { out, is_coloured, rows: Vec::new(), row: 0 }
+    }
+
+    /// Prints lines for good and draws the block below them.
+    pub(crate) fn draw(&mut self, printed: &[Line], frame: &Frame) -> io::Result<()> {
+        let rows: Vec<(String, usize)> =
+            frame.lines.iter().map(|line| (line.render(self.is_coloured), line.columns())).collect();
+        let mut text = String::from(BEGIN);
+        if printed.is_empty() {
+            self.redraw(&rows, &mut text);
+        } else {
+            self.go_to(0, &mut text);
+            text.push_str(CLEAR_BELOW);
+            for line in printed {
+                text.push_str(&line.render(self.is_coloured));
+                text.push_str("\r\n");
+            }
+            let block: Vec<&str> = rows.iter().map(|(row, _)| row.as_str()).collect();
+            text.push_str(&block.join("\r\n"));
+            self.row = rows.len().saturating_sub(1);
+        }
+        self.rows = rows;
+        if let Some((row, column)) = frame.cursor {
+            self.go_to(row, &mut text);
+            text.push('\r');
+            if column > 0 {
+                text.push_str(&format!("\x1b[{column}C"));
+            }
+            text.push_str(SHOW_CURSOR);
+        }
+        text.push_str(END);
+        self.write(&text)
+    }
+
+    /// Writes the rows that differ.
+    fn redraw(&mut self, rows: &[(String, usize)], text: &mut String) {
+        for (number, row) in rows.iter().enumerate() {
+            match self.rows.get(number) {
+                Some(shown) if shown == row => {}
+                Some(_) => {
+                    self.go_to(number, text);
+                    text.push_str(&format!("\r{}\x1b[K", row.0));
+                }
+                None if number == 0 => text.push_str(&row.0),
+                None => {
+                    self.go_to(number - 1, text);
+                    text.push_str(&format!("\r\n{}", row.0));
+                    self.row = number;
+                }
+            }
+        }
+        if rows.len() < self.rows.len() && !rows.is_empty() {
+            self.go_to(rows.len(), text);
+            text.push_str(CLEAR_BELOW);
+        }
+    }
+
+    /// Moves the cursor to a row of the block.
+    fn go_to(&mut self, row: usize, text: &mut String) {
+        if row < self.row {
+            text.push_str(&format!("\x1b[{}A", self.row - row));
+        } else if row > self.row {
+            text.push_str(&format!("\x1b[{}B", row - self.row));
+        }
+        self.row = row;
+    }
+
+    /// The terminal has another width: rows that were wider than that have been wrapped by it.
+    pub(crate) fn resize(&mut self, width: usize) -> io::Result<()> {
+        let width = width.max(1);
+        let wrapped = |columns: usize| columns.max(1).div_ceil(width);
+        let above: usize = self.rows.iter().take(self.row).map(|(_, columns)| wrapped(*columns)).sum();
+        let mut text = String::new();
+        if above > 0 {
+            text.push_str(&format!("\x1b[{above}A"));
+        }
+        text.push_str(CLEAR_BELOW);
+        (self.rows, self.row) = (Vec::new(), 0);
+        self.write(&text)
+    }
+
+    /// Takes the block away; the cursor stands where it began.
+    pub(crate) fn clear_block(&mut self) -> io::Result<()> {
+        let mut text = String::new();
+        self.go_to(0, &mut text);
+        text.push_str(CLEAR_BELOW);
+        self.rows.clear();
+        self.write(&text)
+    }
+
+    /// Clears everything that is seen; what scrolled away stays.
+    pub(crate) fn clear_all(&mut self) -> io::Result<()> {
+        (self.rows, self.row) = (Vec::new(), 0);
+        self.write("\x1b[2J\x1b[H")
+    }
+
+    /// Puts a text into the clipboard, where the terminal allows it.
+    pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
+        use base64::Engine;
+        let text = base64::engine::general_purpose::STANDARD.encode(text);
+        self.write(&format!("\x1b]52;c;{text}\x07"))
+    }
+
+    /// Calls the user.
+    pub(crate) fn ring(&mut self) -> io::Result<()> {
+        self.write("\x07")
+    }
+
+    fn write(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()
+    }
+}
+
+/// The terminal while it gives us every key. Whatever happens, it is given back as it was.
+#[derive(Debug)]
+pub(crate) struct RawMode(());
+
+impl RawMode {
+    pub(crate) fn enter() -> io::Result<Self> {
+        terminal::enable_raw_mode()?;
+        let entered = Self(());
+        let mut out = io::stdout();
+        out.write_all(PASTE_ON.as_bytes())?;
+        out.flush()?;
+        Ok(entered)
+    }
+}
+
+impl Drop for RawMode {
+    fn drop(&mut self) {
+        restore();
+    }
+}
+
+/// Gives the terminal back.
+pub(crate) fn restore() {
+    // Where the terminal is gone there is nothing to give back.
+    let mut out = io::stdout();
+    out.write_all(RESET.as_bytes()).and_then(|()| out.flush()).ok();
+    terminal::disable_raw_mode().ok();
+}
+
+/// From now on, a panic gives the terminal back before it is told.
+pub(crate) fn restore_on_panic() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        let usual = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |panic| {
+            restore();
+            // What is told stands below whatever was drawn.
+            io::stdout().write_all(b"\r\n").ok();
+            usual(panic);
+        }));
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(rows: &[&str], cursor: Option<(usize, usize)>) -> Frame {
+        Frame { lines: rows.iter().map(|row| Line::plain(*row)).collect(), cursor }
+    }
+
+    /// What a terminal of so many columns and ten rows shows after everything that was drawn.
+    fn seen(width: u16, act: impl FnOnce(&mut Screen<Vec<u8>>)) -> (Vec<String>, (u16, u16)) {
+        let mut screen = Screen::new(Vec::new(), false);
+        act(&mut screen);
+        let mut terminal = vt100::Parser::new(10, width, 100);
+        terminal.process(&screen.out);
+        let shown = terminal.screen();
+        let mut rows: Vec<String> = shown.rows(0, width).map(|row| row.trim_end().to_string()).collect();
+        while rows.last().is_some_and(String::is_empty) {
+            rows.pop();
+        }
+        (rows, shown.cursor_position())
+    }
+
+    #[test]
+    fn the_block_stays_below_what_is_printed() {
+        let (rows, cursor) = seen(20, |screen| {
+            screen.draw(&[], &frame(&["> ", "status"], Some((0, 2)))).expect("drawn");
+            screen.draw(&[Line::plain("one")], &frame(&["> a", "status"], Some((0, 3)))).expect("drawn");
+            screen.draw(&[Line::plain("two")], &frame(&["> ab", "status"], Some((0, 4)))).expect("drawn");
+        });
+        assert_eq!(rows, ["one", "two", "> ab", "status"]);
+        assert_eq!(cursor, (2, 4));
+    }
+
+    #[test]
+    fn the_block_grows_and_shrinks() {
+        let (rows, _) = seen(20, |screen| {
+            screen.draw(&[], &frame(&["a", "b", "c"], Some((1, 0)))).expect("drawn");
+            screen.draw(&[], &frame(&["a", "c"], Some((1, 0)))).expect("drawn");
+            screen.draw(&[], &frame(&["a", "c", "d", "e"], Some((3, 0)))).expect("drawn");
+            screen.draw(&[], &frame(&["x"], None)).expect("drawn");
+            screen.draw(&[], &frame(&["x", "y"], None)).expect("drawn");
+        });
+        assert_eq!(rows, ["x", "y"]);
+    }
+
+    #[test]
+    fn only_what_differs_is_written() {
+        let mut screen = Screen::new(Vec::new(), false);
+        screen.draw(&[], &frame(&["long line of text", "b"], Some((1, 0)))).expect("drawn");
+        screen.out.clear();
+        screen.draw(&[], &frame(&["long line of text", "c"], Some((1, 0)))).expect("drawn");
+        let written = String::from_utf8(screen.out).expect("text");
+        assert!(!written.contains("long"), "{written:?}");
+    }
+
+    #[test]
+    fn what_is_printed_scrolls() {
+        let (rows, _) = seen(20, |screen| {
+            for number in 0..30 {
+                let printed = [Line::plain(format!("line {number}"))];
+                screen.draw(&printed, &frame(&["> ", "status"], Some((0, 2)))).expect("drawn");
+            }
+        });
+        assert_eq!(rows.len(), 10);
+        assert_eq!(rows[7..], ["line 29", ">", "status"]);
+    }
+
+    #[test]
+    fn the_block_goes_without_a_trace() {
+        let (rows, cursor) = seen(20, |screen| {
+            screen.draw(&[Line::plain("one")], &frame(&["> ", "status"], Some((0, 2)))).expect("drawn");
+            screen.clear_block().expect("cleared");
+        });
+        assert_eq!((rows, cursor), (vec!["one".to_string()], (1, 0)));
+    }
+}

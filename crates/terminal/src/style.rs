@@ -1,0 +1,301 @@
+//! Lines of styled text: what is drawn on a screen, before any terminal hears of it.
+
+use crate::text::{columns, wide};
+
+/// A colour from the terminal's own palette, so that it goes with whatever background there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tone {
+    /// The terminal's own.
+    #[default]
+    Plain,
+    /// Errors and what is taken away.
+    Red,
+    /// Success and what is added.
+    Green,
+    /// Warnings.
+    Yellow,
+    /// Places.
+    Blue,
+    /// Summaries.
+    Magenta,
+    /// What can be acted on.
+    Cyan,
+}
+
+/// How a piece of text looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Its colour.
+    pub tone: Tone,
+    /// Whether it is bold.
+    pub bold: bool,
+    /// Whether it stands back.
+    pub faint: bool,
+    /// Whether it is italic.
+    pub italic: bool,
+    /// Whether it is struck out.
+    pub struck: bool,
+}
+
+impl Style {
+    /// Text as it is.
+    pub const PLAIN: Self =
+        Self { tone: Tone::Plain, bold: false, faint: false, italic: false, struck: false };
+    /// Text that stands back.
+    pub const FAINT: Self = Self { faint: true, ..Self::PLAIN };
+    /// Text that stands out.
+    pub const BOLD: Self = Self { bold: true, ..Self::PLAIN };
+    /// Errors and what is taken away.
+    pub const RED: Self = Self::of(Tone::Red);
+    /// Success and what is added.
+    pub const GREEN: Self = Self::of(Tone::Green);
+    /// Warnings.
+    pub const YELLOW: Self = Self::of(Tone::Yellow);
+    /// What can be acted on.
+    pub const CYAN: Self = Self::of(Tone::Cyan);
+    /// Places.
+    pub const BLUE: Self = Self::of(Tone::Blue);
+    /// Summaries.
+    pub const MAGENTA: Self = Self::of(Tone::Magenta);
+
+    const fn of(tone: Tone) -> Self {
+        Self { tone, ..Self::PLAIN }
+    }
+
+    /// The sequence that switches a terminal to it.
+    fn push_to(self, out: &mut String) {
+        out.push_str("\x1b[0");
+        let flags = [(self.bold, ";1"), (self.faint, ";2"), (self.italic, ";3"), (self.struck, ";9")];
+        flags.iter().filter(|(is_set, _)| *is_set).for_each(|(_, code)| out.push_str(code));
+        out.push_str(match self.tone {
+            Tone::Plain => "",
+            Tone::Red => ";31",
+            Tone::Green => ";32",
+            Tone::Yellow => ";33",
+            Tone::Blue => ";34",
+            Tone::Magenta => ";35",
+            Tone::Cyan => ";36",
+        });
+        out.push('m');
+    }
+}
+
+/// A piece of text in one style. Its text holds nothing that acts on a terminal.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The text.
+    pub text: String,
+    /// How it looks.
+    pub style: Style,
+}
+
+/// A line of text.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Line {
+    /// Its pieces.
+    pub spans: Vec<Span>,
+}
+
+impl Line {
+    /// A line in one style.
+    pub fn new(text: impl Into<String>, style: Style) -> Self {
+        Self::default().with(text, style)
+    }
+
+    /// A line as it is.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::new(text, Style::PLAIN)
+    }
+
+    /// The same line with a piece more.
+    #[must_use]
+    pub fn with(mut self, text: impl Into<String>, style: Style) -> Self {
+        self.push(&text.into(), style);
+        self
+    }
+
+    /// Adds a piece of text. What could act on a terminal is made visible.
+    pub fn push(&mut self, text: &str, style: Style) {
+        if text.is_empty() {
+            return;
+        }
+        let text = crate::text::visible_text(text).replace('\n', " ").replace('\t', "    ");
+        match self.spans.last_mut() {
+            Some(last) if last.style == style => last.text.push_str(&text),
+            _ => self.spans.push(Span { text, style }),
+        }
+    }
+
+    /// How many columns it takes.
+    pub fn columns(&self) -> usize {
+        self.spans.iter().map(|span| columns(&span.text)).sum()
+    }
+
+    /// Its text alone.
+    pub fn text(&self) -> String {
+        self.spans.iter().map(|span| span.text.as_str()).collect()
+    }
+
+    /// What is written to a terminal.
+    pub fn render(&self, coloured: bool) -> String {
+        if !coloured {
+            return self.text();
+        }
+        let mut out = String::new();
+        let mut style = Style::PLAIN;
+        for span in &self.spans {
+            if span.style != style {
+                span.style.push_to(&mut out);
+                style = span.style;
+            }
+            out.push_str(&span.text);
+        }
+        if style != Style::PLAIN {
+            out.push_str("\x1b[0m");
+        }
+        out
+    }
+
+    /// The line behind another text.
+    #[must_use]
+    pub fn behind(self, text: &str, style: Style) -> Self {
+        let mut line = Self::new(text, style);
+        line.spans.extend(self.spans);
+        line
+    }
+
+    /// The line cut to so many columns, with `…` where something is missing.
+    #[must_use]
+    pub fn fit(self, width: usize) -> Self {
+        if self.columns() <= width {
+            return self;
+        }
+        let mut cut = Self::default();
+        let mut used = 0;
+        for span in self.spans {
+            let mut kept = String::new();
+            for character in span.text.chars() {
+                if used + wide(character) + 1 > width {
+                    kept.push('…');
+                    cut.spans.push(Span { text: kept, style: span.style });
+                    return cut;
+                }
+                used += wide(character);
+                kept.push(character);
+            }
+            cut.spans.push(Span { text: kept, style: span.style });
+        }
+        cut
+    }
+
+    /// The line in lines of at most `width` columns, broken between words; all but the first are moved in by `indent`.
+    pub fn wrap(&self, width: usize, indent: usize) -> Vec<Self> {
+        let width = width.max(2);
+        if self.columns() <= width {
+            return vec![self.clone()];
+        }
+        let indent = indent.min(width / 2);
+        let characters: Vec<(char, Style)> =
+            self.spans.iter().flat_map(|span| span.text.chars().map(|c| (c, span.style))).collect();
+        let mut lines = Vec::new();
+        let mut start = 0;
+        while start < characters.len() {
+            let lead = if lines.is_empty() { 0 } else { indent };
+            let end = break_at(&characters, start, width - lead);
+            let mut line = Self::default();
+            line.push(&" ".repeat(lead), Style::PLAIN);
+            for (character, style) in &characters[start..end] {
+                match line.spans.last_mut() {
+                    Some(span) if span.style == *style => span.text.push(*character),
+                    _ => line.spans.push(Span { text: character.to_string(), style: *style }),
+                }
+            }
+            lines.push(line);
+            start = end;
+            // The space at which a line is broken is not shown.
+            while characters.get(start).is_some_and(|(character, _)| *character == ' ') {
+                start += 1;
+            }
+        }
+        lines
+    }
+}
+
+/// Where a line that begins at `start` is broken so that it takes at most `width` columns.
+fn break_at(characters: &[(char, Style)], start: usize, width: usize) -> usize {
+    let mut used = 0;
+    let mut between_words = None;
+    for (place, (character, _)) in characters.iter().enumerate().skip(start) {
+        if used + wide(*character) > width {
+            if *character == ' ' {
+                return place.max(start + 1);
+            }
+            // Not even one character fits: it is shown all the same, or nothing would ever move on.
+            return between_words.unwrap_or(place).max(start + 1);
+        }
+        used += wide(*character);
+        match character {
+            ' ' if place > start => between_words = Some(place),
+            '/' | '-' | '_' | ',' | ';' if used * 3 > width * 2 => between_words = Some(place + 1),
+            _ => {}
+        }
+    }
+    characters.len()
+}
+
+/// Text of several lines in one style, wrapped.
+pub fn paragraphs(text: &str, style: Style, width: usize) -> Vec<Line> {
+    text.lines().flat_map(|line| Line::new(line, style).wrap(width, 0)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_wrap(text: &str, width: usize, indent: usize, expected: &[&str]) {
+        let lines: Vec<String> =
+            Line::plain(text).wrap(width, indent).iter().map(|line| line.text()).collect();
+        assert_eq!(lines, expected);
+        assert!(lines.iter().all(|line| columns(line) <= width.max(2)), "{lines:?}");
+    }
+
+    #[test]
+    fn lines_are_broken_between_words() {
+        check_wrap("one two three", 7, 0, &["one two", "three"]);
+        check_wrap("one two three", 8, 2, &["one two", "  three"]);
+        check_wrap("", 7, 0, &[""]);
+        check_wrap("abcdefghij", 4, 0, &["abcd", "efgh", "ij"]);
+        check_wrap("日本語です", 4, 0, &["日本", "語で", "す"]);
+        check_wrap("src/terminal/src/lib.rs", 14, 0, &["src/terminal/", "src/lib.rs"]);
+    }
+
+    #[test]
+    fn styles_survive_breaks() {
+        let line = Line::plain("one ").with("two three", Style::BOLD);
+        let lines = line.wrap(7, 0);
+        assert_eq!(lines[0].spans.len(), 2);
+        assert_eq!(lines[1], Line::new("three", Style::BOLD));
+    }
+
+    #[test]
+    fn lines_are_cut() {
+        let line = Line::plain("one ").with("two", Style::RED);
+        assert_eq!(line.clone().fit(7).text(), "one two");
+        assert_eq!(line.clone().fit(6).text(), "one t…");
+        assert_eq!(line.fit(3).text(), "on…");
+    }
+
+    #[test]
+    fn colours_are_left_out_where_nobody_wants_them() {
+        let line = Line::plain("a ").with("b", Style { bold: true, ..Style::RED });
+        assert_eq!(line.render(false), "a b");
+        assert_eq!(line.render(true), "a \x1b[0;1;31mb\x1b[0m");
+    }
+
+    #[test]
+    fn nothing_in_a_line_acts_on_the_terminal() {
+        let line = Line::plain("a\x1b[2Jb\r\nc\td\u{202e}");
+        assert_eq!(line.text(), "a␛[2Jb␍ c    d<U+202E>");
+    }
+}

@@ -1,0 +1,287 @@
+//! Keys while the user is asked something.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use longhaul_agent::Approval;
+use serde_json::Value;
+
+use super::prompt::type_into;
+use super::{Effect, cancel, print, submit};
+use crate::command::{AskId, Command, Reply};
+use crate::editor::Editor;
+use crate::state::{Answering, ApprovalStage, Approving, Dialog, Pick, Picker, State};
+use crate::view;
+
+/// What an answer to a call can be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Once,
+    Always,
+    Edit,
+    Deny,
+}
+
+impl Approving {
+    /// What can be answered, in the order shown.
+    pub(crate) fn choices(&self) -> Vec<Choice> {
+        let always = self.request.always.as_ref().map(|_| Choice::Always);
+        [Some(Choice::Once), always, Some(Choice::Edit), Some(Choice::Deny)].into_iter().flatten().collect()
+    }
+
+    /// What can be changed about the call: its command, or all its arguments.
+    fn editable(&self) -> String {
+        match self.request.call.args.get("command").and_then(Value::as_str) {
+            Some(command) => command.to_string(),
+            None => serde_json::to_string_pretty(&self.request.call.args).unwrap_or_default(),
+        }
+    }
+
+    /// The arguments with what was changed.
+    fn edited(&self) -> Result<Value, String> {
+        let typed = self.field.whole();
+        let mut args = self.request.call.args.clone();
+        match args.get_mut("command").filter(|command| command.is_string()) {
+            Some(_) if typed.trim().is_empty() => Err("there is no command".to_string()),
+            Some(command) => {
+                *command = Value::from(typed);
+                Ok(args)
+            }
+            None => serde_json::from_str(&typed).map_err(|error| format!("this is no JSON: {error}")),
+        }
+    }
+}
+
+/// The field that is typed into.
+pub(super) fn field(dialog: &mut Dialog) -> Option<&mut Editor> {
+    match dialog {
+        Dialog::Approval(approving) => {
+            (approving.stage != ApprovalStage::Choosing).then_some(&mut approving.field)
+        }
+        Dialog::Question(answering) => Some(&mut answering.field),
+        Dialog::Picker(picker) => Some(&mut picker.query),
+        Dialog::Search(search) => Some(&mut search.query),
+    }
+}
+
+pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    match state.dialogs.front() {
+        Some(Dialog::Approval(_)) => press_approval(state, key),
+        Some(Dialog::Question(_)) => press_question(state, key),
+        Some(Dialog::Picker(_)) => press_picker(state, key),
+        Some(Dialog::Search(_)) => press_search(state, key),
+        None => Vec::new(),
+    }
+}
+
+/// Closes the first dialog without an answer.
+pub(super) fn close(state: &mut State) -> Vec<Effect> {
+    match state.dialogs.pop_front() {
+        Some(Dialog::Question(answering)) => vec![answer(answering.id, Reply::Answer(None))],
+        Some(Dialog::Approval(approving)) => vec![answer(approving.id, Reply::Approval(Approval::Stop))],
+        Some(Dialog::Picker(_) | Dialog::Search(_)) | None => Vec::new(),
+    }
+}
+
+fn answer(id: AskId, reply: Reply) -> Effect {
+    Effect::Send(Command::Answer(id, reply))
+}
+
+fn press_approval(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    let Some(Dialog::Approval(approving)) = state.dialogs.front_mut() else { return Vec::new() };
+    if approving.stage != ApprovalStage::Choosing {
+        return press_field(state, key);
+    }
+    let choices = approving.choices();
+    let chosen = match key.code {
+        KeyCode::Up => {
+            approving.selected = (approving.selected + choices.len() - 1) % choices.len();
+            return Vec::new();
+        }
+        KeyCode::Down | KeyCode::Tab => {
+            approving.selected = (approving.selected + 1) % choices.len();
+            return Vec::new();
+        }
+        KeyCode::Esc => return cancel(state),
+        KeyCode::Enter => choices.get(approving.selected).copied(),
+        KeyCode::Char('y' | 'Y') => Some(Choice::Once),
+        KeyCode::Char('a' | 'A') => Some(Choice::Always),
+        KeyCode::Char('e' | 'E') => Some(Choice::Edit),
+        KeyCode::Char('n' | 'N') => Some(Choice::Deny),
+        KeyCode::Char(digit) => {
+            let place = digit.to_digit(10).and_then(|digit| (digit as usize).checked_sub(1));
+            place.and_then(|place| choices.get(place).copied())
+        }
+        _ => None,
+    };
+    let Some(chosen) = chosen.filter(|chosen| choices.contains(chosen)) else { return Vec::new() };
+    match chosen {
+        Choice::Once => conclude(state, Approval::Once),
+        Choice::Always => conclude(state, Approval::Always),
+        Choice::Edit => {
+            let text = approving.editable();
+            approving.field.set(&text);
+            approving.stage = ApprovalStage::Editing;
+            Vec::new()
+        }
+        Choice::Deny => {
+            approving.stage = ApprovalStage::Reason;
+            Vec::new()
+        }
+    }
+}
+
+/// Keys while a reason or a change is typed.
+fn press_field(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    let Some(Dialog::Approval(approving)) = state.dialogs.front_mut() else { return Vec::new() };
+    let makes_line = key.modifiers.contains(KeyModifiers::ALT)
+        || (key.code == KeyCode::Char('j') && key.modifiers.contains(KeyModifiers::CONTROL));
+    match key.code {
+        KeyCode::Esc => {
+            approving.stage = ApprovalStage::Choosing;
+            approving.fault = None;
+            approving.field = Editor::default();
+            Vec::new()
+        }
+        KeyCode::Enter | KeyCode::Char('j') if makes_line => {
+            approving.field.insert("\n");
+            Vec::new()
+        }
+        KeyCode::Enter if approving.stage == ApprovalStage::Reason => {
+            let reason = approving.field.take();
+            let reason = (!reason.trim().is_empty()).then(|| reason.trim().to_string());
+            conclude(state, Approval::Denied { reason })
+        }
+        KeyCode::Enter => match approving.edited() {
+            Ok(args) => conclude(state, Approval::Edited(args)),
+            Err(fault) => {
+                approving.fault = Some(fault);
+                Vec::new()
+            }
+        },
+        KeyCode::Up | KeyCode::Down => {
+            approving.field.go_row(key.code == KeyCode::Down, state.size.width.saturating_sub(4));
+            Vec::new()
+        }
+        _ => {
+            type_into(&mut approving.field, key);
+            Vec::new()
+        }
+    }
+}
+
+fn conclude(state: &mut State, approval: Approval) -> Vec<Effect> {
+    let Some(Dialog::Approval(approving)) = state.dialogs.pop_front() else { return Vec::new() };
+    let lines = view::decided(&approving, &approval, state.width());
+    state.is_apart = true;
+    vec![print(state, lines), answer(approving.id, Reply::Approval(approval))]
+}
+
+fn press_question(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    let Some(Dialog::Question(answering)) = state.dialogs.front_mut() else { return Vec::new() };
+    let Answering { question, selected, field, .. } = answering.as_mut();
+    // The last place is that of an answer in one's own words.
+    let places = question.options.len() + 1;
+    match key.code {
+        KeyCode::Up => *selected = (*selected + places - 1) % places,
+        KeyCode::Down => *selected = (*selected + 1) % places,
+        KeyCode::Esc => return close(state),
+        KeyCode::Enter => {
+            let typed = field.whole();
+            let text = match question.options.get(*selected) {
+                Some(option) if typed.trim().is_empty() => option.clone(),
+                _ => typed.trim().to_string(),
+            };
+            if text.is_empty() {
+                return Vec::new();
+            }
+            let id = answering.id;
+            state.dialogs.pop_front();
+            let lines = view::typed(&text, state.width());
+            return vec![print(state, lines), answer(id, Reply::Answer(Some(text)))];
+        }
+        _ => {
+            if type_into(field, key) && !field.is_empty() {
+                *selected = question.options.len();
+            }
+        }
+    }
+    Vec::new()
+}
+
+fn press_picker(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    let Some(Dialog::Picker(picker)) = state.dialogs.front_mut() else { return Vec::new() };
+    let count = picker.matching().len();
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Esc => return close(state),
+        KeyCode::Up => picker.selected = picker.selected.saturating_sub(1),
+        KeyCode::Down => picker.selected = (picker.selected + 1).min(count.saturating_sub(1)),
+        KeyCode::Char('p') if is_control => picker.selected = picker.selected.saturating_sub(1),
+        KeyCode::Char('n') if is_control => {
+            picker.selected = (picker.selected + 1).min(count.saturating_sub(1));
+        }
+        KeyCode::PageUp => picker.selected = picker.selected.saturating_sub(10),
+        KeyCode::PageDown => picker.selected = (picker.selected + 10).min(count.saturating_sub(1)),
+        KeyCode::Enter => {
+            let picked = picker.matching().get(picker.selected).map(|item| item.pick.clone());
+            return picked.map_or_else(Vec::new, |pick| take(state, pick));
+        }
+        _ => {
+            if type_into(&mut picker.query, key) {
+                picker.selected = 0;
+            }
+        }
+    }
+    Vec::new()
+}
+
+fn take(state: &mut State, pick: Pick) -> Vec<Effect> {
+    state.dialogs.pop_front();
+    match pick {
+        Pick::Session(id) => vec![submit::send(state, Command::Resume(id))],
+        Pick::Turn(id, text) => {
+            // What was said there can be said again, in other words.
+            state.editor.set(&text);
+            vec![submit::send(state, Command::RewindTo(id))]
+        }
+    }
+}
+
+fn press_search(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    let Some(Dialog::Search(search)) = state.dialogs.front_mut() else { return Vec::new() };
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    let mut before = state.history.len();
+    match key.code {
+        KeyCode::Esc => return close(state),
+        KeyCode::Enter | KeyCode::Tab | KeyCode::Left | KeyCode::Right => {
+            let found = search.found.take();
+            state.dialogs.pop_front();
+            if let Some((_, text)) = found {
+                state.editor.set(&text);
+            }
+            return Vec::new();
+        }
+        KeyCode::Up => before = search.found.as_ref().map_or(before, |(place, _)| *place),
+        KeyCode::Char('r') if is_control => {
+            before = search.found.as_ref().map_or(before, |(place, _)| *place);
+        }
+        _ => {
+            type_into(&mut search.query, key);
+        }
+    }
+    let wanted = search.query.text();
+    if wanted.is_empty() {
+        search.found = None;
+    } else if let Some((place, text)) = state.history.find(wanted, before) {
+        search.found = Some((place, text.to_string()));
+    } else if before == state.history.len() {
+        search.found = None;
+    }
+    Vec::new()
+}
+
+impl Picker {
+    /// A list to choose from, with its first item chosen.
+    pub(super) fn new(title: &str, items: Vec<crate::state::PickItem>) -> Self {
+        Self { title: title.to_string(), items, query: Editor::default(), selected: 0 }
+    }
+}

@@ -1,0 +1,247 @@
+//! Keys while a message is being typed.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::{Effect, cancel, leave, submit};
+use crate::editor::Move;
+use crate::files::matching;
+use crate::slash;
+use crate::state::{Completion, Dialog, Files, Search, State};
+
+/// So many completions are offered.
+const MOST_OFFERED: usize = 200;
+
+pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    let is_alt = key.modifiers.contains(KeyModifiers::ALT);
+    if state.completion.is_some() && !is_control && !is_alt {
+        match key.code {
+            KeyCode::Tab => return accept(state),
+            KeyCode::Enter => return accept_and_submit(state),
+            KeyCode::Up => return select(state, false),
+            KeyCode::Down => return select(state, true),
+            KeyCode::Esc => {
+                state.completion = None;
+                return Vec::new();
+            }
+            _ => {}
+        }
+    }
+    match key.code {
+        KeyCode::Enter if is_alt || key.modifiers.contains(KeyModifiers::SHIFT) => state.editor.insert("\n"),
+        KeyCode::Char('j') if is_control => state.editor.insert("\n"),
+        KeyCode::Enter => return enter(state),
+        KeyCode::Esc => return escape(state),
+        KeyCode::Tab if state.editor.text().starts_with('/') => {}
+        KeyCode::Tab => state.editor.insert("\t"),
+        KeyCode::BackTab => return submit::next_mode(state),
+        KeyCode::Up => return up(state),
+        KeyCode::Down => return down(state),
+        KeyCode::Char('p') if is_control => return up(state),
+        KeyCode::Char('n') if is_control => return down(state),
+        KeyCode::Char('d') if is_control && state.editor.is_empty() => return leave(state),
+        KeyCode::Char('r') if is_control => {
+            state.completion = None;
+            state.dialogs.push_front(Dialog::Search(Search::default()));
+            return Vec::new();
+        }
+        KeyCode::Char('g' | 'x') if is_control => return vec![Effect::Edit(state.editor.whole())],
+        _ => {
+            type_into(&mut state.editor, key);
+        }
+    }
+    complete(state)
+}
+
+/// What every field that is typed into understands; tells whether the key is one of those.
+pub(super) fn type_into(editor: &mut crate::editor::Editor, key: KeyEvent) -> bool {
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    let is_alt = key.modifiers.contains(KeyModifiers::ALT);
+    match key.code {
+        KeyCode::Char('a') if is_control => editor.go(Move::LineStart),
+        KeyCode::Char('e') if is_control => editor.go(Move::LineEnd),
+        KeyCode::Char('b') if is_control => editor.go(Move::Left),
+        KeyCode::Char('f') if is_control => editor.go(Move::Right),
+        KeyCode::Char('k') if is_control => editor.cut(Move::LineEnd),
+        KeyCode::Char('u') if is_control => editor.cut(Move::LineStart),
+        KeyCode::Char('w') if is_control => editor.cut(Move::WordLeft),
+        KeyCode::Char('y') if is_control => editor.put_back(),
+        KeyCode::Char('d') if is_control => editor.delete(),
+        KeyCode::Char('h') if is_control => editor.backspace(),
+        KeyCode::Char('b') if is_alt => editor.go(Move::WordLeft),
+        KeyCode::Char('f') if is_alt => editor.go(Move::WordRight),
+        KeyCode::Char('d') if is_alt => editor.cut(Move::WordRight),
+        KeyCode::Backspace if is_alt || is_control => editor.cut(Move::WordLeft),
+        KeyCode::Left if is_alt || is_control => editor.go(Move::WordLeft),
+        KeyCode::Right if is_alt || is_control => editor.go(Move::WordRight),
+        KeyCode::Home if is_control => editor.go(Move::Start),
+        KeyCode::End if is_control => editor.go(Move::End),
+        KeyCode::Left => editor.go(Move::Left),
+        KeyCode::Right => editor.go(Move::Right),
+        KeyCode::Home => editor.go(Move::LineStart),
+        KeyCode::End => editor.go(Move::LineEnd),
+        KeyCode::Backspace => editor.backspace(),
+        KeyCode::Delete => editor.delete(),
+        KeyCode::Char(character) if !is_control && !is_alt => {
+            editor.insert(character.encode_utf8(&mut [0; 4]));
+        }
+        _ => return false,
+    }
+    true
+}
+
+fn enter(state: &mut State) -> Vec<Effect> {
+    let text = state.editor.text();
+    // A backslash before the end of a line asks for another one, as in a shell.
+    if state.editor.cursor() == text.len() && text.ends_with('\\') {
+        state.editor.backspace();
+        state.editor.insert("\n");
+        return Vec::new();
+    }
+    if text.trim().is_empty() {
+        return Vec::new();
+    }
+    state.completion = None;
+    let typed = state.editor.take();
+    submit::submit(state, &typed)
+}
+
+fn escape(state: &mut State) -> Vec<Effect> {
+    if state.is_busy() {
+        return cancel(state);
+    }
+    // What is cleared can be put back with Ctrl-Y.
+    state.editor.go(Move::End);
+    state.editor.cut(Move::Start);
+    Vec::new()
+}
+
+fn up(state: &mut State) -> Vec<Effect> {
+    let width = crate::view::input_width(state);
+    if state.editor.go_row(false, width) {
+        return Vec::new();
+    }
+    // What was typed ahead and not sent yet can be changed.
+    if state.editor.is_empty()
+        && let Some(typed) = state.queue.pop_back()
+    {
+        state.editor.set(&typed);
+        return Vec::new();
+    }
+    let typed = state.editor.whole();
+    if let Some(older) = state.history.older(&typed) {
+        let older = older.to_string();
+        state.editor.set(&older);
+    }
+    Vec::new()
+}
+
+fn down(state: &mut State) -> Vec<Effect> {
+    let width = crate::view::input_width(state);
+    if !state.editor.go_row(true, width)
+        && let Some(newer) = state.history.newer()
+    {
+        state.editor.set(&newer);
+    }
+    Vec::new()
+}
+
+/// Offers what could go on with what is typed.
+pub(super) fn complete(state: &mut State) -> Vec<Effect> {
+    state.completion = None;
+    let (text, cursor) = (state.editor.text(), state.editor.cursor());
+    if text.starts_with('/') && cursor == text.len() && !text.contains('\n') {
+        let items: Vec<(String, String)> =
+            slash::complete(text).into_iter().map(|(text, does)| (text, does.to_string())).collect();
+        if !items.is_empty() {
+            state.completion = Some(Completion { range: 0..text.len(), items, selected: 0 });
+        }
+        return Vec::new();
+    }
+    let Some(range) = named_file(text, cursor) else { return Vec::new() };
+    match &state.files {
+        Files::Unknown => {
+            state.files = Files::Looking;
+            vec![Effect::FindFiles]
+        }
+        Files::Looking => Vec::new(),
+        Files::Known(files) => {
+            let found = matching(files, &text[range.start + 1..range.end], MOST_OFFERED);
+            let items: Vec<(String, String)> =
+                found.into_iter().map(|name| (format!("@{}", quoted(name)), String::new())).collect();
+            if !items.is_empty() {
+                state.completion = Some(Completion { range, items, selected: 0 });
+            }
+            Vec::new()
+        }
+    }
+}
+
+/// A name with spaces in it is told from the words behind it.
+fn quoted(name: &str) -> String {
+    name.replace(' ', "\\ ")
+}
+
+/// The `@name` that ends at the cursor.
+fn named_file(text: &str, cursor: usize) -> Option<std::ops::Range<usize>> {
+    let before = &text[..cursor];
+    let start = before
+        .rfind(char::is_whitespace)
+        .map_or(0, |at| at + before[at..].chars().next().map_or(1, char::len_utf8));
+    before[start..].starts_with('@').then_some(start..cursor)
+}
+
+fn select(state: &mut State, down: bool) -> Vec<Effect> {
+    if let Some(completion) = &mut state.completion {
+        let count = completion.items.len();
+        completion.selected = (completion.selected + if down { 1 } else { count - 1 }) % count;
+    }
+    Vec::new()
+}
+
+/// Takes the chosen completion over.
+fn accept(state: &mut State) -> Vec<Effect> {
+    let Some(Completion { range, items, selected }) = state.completion.take() else { return Vec::new() };
+    let chosen = &items[selected].0;
+    // Whatever may stand behind it is typed next.
+    let takes_more = chosen.starts_with('@') || chosen.contains(' ') || takes_more(chosen);
+    state.editor.replace(range, &format!("{chosen}{}", if takes_more { " " } else { "" }));
+    complete(state)
+}
+
+fn takes_more(chosen: &str) -> bool {
+    let slash = chosen.strip_prefix('/').and_then(slash::find);
+    slash.is_some_and(|slash| !slash.takes.is_empty())
+}
+
+/// A command is carried out as soon as it is chosen, unless more must stand behind it.
+fn accept_and_submit(state: &mut State) -> Vec<Effect> {
+    let Some(completion) = &state.completion else { return Vec::new() };
+    let chosen = completion.items[completion.selected].0.clone();
+    let is_typed = state.editor.text().strip_prefix('/').and_then(slash::find).is_some();
+    if is_typed && completion.selected == 0 {
+        return enter(state);
+    }
+    let effects = accept(state);
+    let needs_more = matches!(chosen.as_str(), "/pins add" | "/pins remove" | "/memory add");
+    if chosen.starts_with('@') || needs_more { effects } else { enter(state) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_named(text: &str, expected: Option<&str>) {
+        assert_eq!(named_file(text, text.len()).map(|range| &text[range]), expected, "{text}");
+    }
+
+    #[test]
+    fn names_of_files_begin_with_an_at() {
+        check_named("see @src/ma", Some("@src/ma"));
+        check_named("@", Some("@"));
+        check_named("me@home.org", None);
+        check_named("see @a and", None);
+        check_named("日本\u{3000}@b", Some("@b"));
+    }
+}

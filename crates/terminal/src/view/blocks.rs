@@ -1,0 +1,232 @@
+//! Blocks of the conversation: what was typed, asked, thought and said aside.
+
+use std::time::Duration;
+
+use longhaul_agent::{Approval, ApprovalRequest, LimitOf, TurnEnd};
+use longhaul_conversation::{FinishReason, grouped};
+use longhaul_policy::{AllowedCalls, AlwaysAllow};
+use longhaul_tools::Preview;
+
+use super::span;
+use crate::command::{Level, Notice, Said, Standing};
+use crate::page::Page;
+use crate::state::Approving;
+use crate::style::{Line, Style, paragraphs};
+use crate::{diff, markdown, slash};
+
+/// Longer messages are cut where they are repeated.
+const MOST_LINES: usize = 40;
+/// So are diffs that the user is asked about; the rest is a key away.
+const MOST_SAID: usize = 12;
+
+/// What the user typed.
+pub(crate) fn typed(text: &str, width: usize) -> Vec<Line> {
+    let mut lines = paragraphs(text.trim_end(), Style::BOLD, width.saturating_sub(2));
+    let more = lines.len().saturating_sub(MOST_LINES);
+    if more > 0 {
+        lines.truncate(MOST_LINES);
+        lines.push(Line::new(format!("… {more} more lines"), Style::FAINT));
+    }
+    let mark = |number: usize| if number == 0 { "❯ " } else { "  " };
+    lines.into_iter().enumerate().map(|(number, line)| line.behind(mark(number), Style::CYAN)).collect()
+}
+
+/// Something said aside.
+pub(crate) fn notice(notice: &Notice, width: usize) -> Vec<Line> {
+    let (mark, style) = match notice.level {
+        Level::Info => ("· ", Style::FAINT),
+        Level::Good => ("✓ ", Style::GREEN),
+        Level::Warning => ("! ", Style::YELLOW),
+        Level::Error => ("✗ ", Style::RED),
+    };
+    let inner = width.saturating_sub(2);
+    let mut lines = Vec::new();
+    for (number, line) in paragraphs(&notice.text, style, inner).into_iter().enumerate() {
+        lines.push(line.behind(if number == 0 { mark } else { "  " }, style));
+    }
+    let hint = notice.hint.iter().flat_map(|hint| paragraphs(hint, Style::FAINT, inner));
+    lines.extend(hint.map(|line| line.behind("  ", Style::PLAIN)));
+    lines
+}
+
+/// What the model thought.
+pub(crate) fn thought(text: &str, took: Duration, shows: bool, width: usize) -> Vec<Line> {
+    if !shows {
+        return vec![Line::new(format!("· thought for {}", span(took)), Style::FAINT).fit(width)];
+    }
+    let style = Style { italic: true, ..Style::FAINT };
+    paragraphs(text.trim(), style, width.saturating_sub(2))
+        .into_iter()
+        .map(|line| line.behind("│ ", Style::FAINT))
+        .collect()
+}
+
+/// Exactly what a call would do, for whoever has to allow it.
+pub(crate) fn asked(request: &ApprovalRequest, width: usize) -> Vec<Line> {
+    let name = request.call.name.as_str();
+    let inner = width.saturating_sub(2);
+    let mut lines =
+        vec![Line::new("? ", Style::YELLOW).with(headline(name, &request.preview), Style::BOLD).fit(width)];
+    let indented = |line: Line| line.behind("  ", Style::PLAIN);
+    match &request.preview {
+        Preview::Command { command, directory, is_background } => {
+            lines.extend(paragraphs(command, Style::CYAN, inner).into_iter().map(indented));
+            let how = if *is_background { ", in the background" } else { "" };
+            let place = format!("in {}{how}", directory.display());
+            lines.extend(paragraphs(&place, Style::FAINT, inner).into_iter().map(indented));
+        }
+        Preview::Change { diff, .. } => lines.extend(diff::lines(diff, inner).into_iter().map(indented)),
+        Preview::Look(what) | Preview::Other(what) => {
+            lines.extend(paragraphs(what, Style::PLAIN, inner).into_iter().map(indented));
+        }
+    }
+    if let Some(reason) = &request.reason {
+        lines.extend(paragraphs(reason, Style::YELLOW, inner).into_iter().map(indented));
+    }
+    lines
+}
+
+fn headline(name: &str, preview: &Preview) -> String {
+    match preview {
+        Preview::Command { .. } => format!("{name} wants to run"),
+        Preview::Change { path, diff } => {
+            format!("{name} wants to change {} ({})", path.display(), diff::summary(diff))
+        }
+        Preview::Look(_) => format!("{name} wants to look at"),
+        Preview::Other(_) => format!("{name} wants to"),
+    }
+}
+
+/// What the user decided about a call.
+pub(crate) fn decided(approving: &Approving, approval: &Approval, width: usize) -> Vec<Line> {
+    let (mark, text) = match approval {
+        Approval::Once => ("✓ ", "allowed once".to_string()),
+        Approval::Always => {
+            let rule = approving.request.always.as_ref().map(rule).unwrap_or_default();
+            ("✓ ", format!("allowed from now on: {rule}"))
+        }
+        Approval::Edited(_) => ("✓ ", "allowed as you changed it".to_string()),
+        Approval::Denied { reason: Some(reason) } => ("✗ ", format!("not allowed: {reason}")),
+        Approval::Denied { reason: None } => ("✗ ", "not allowed".to_string()),
+        Approval::Stop => ("✗ ", "stopped".to_string()),
+    };
+    let line = Line::new(format!("  {mark}{text}"), Style::FAINT);
+    line.wrap(width, 4)
+}
+
+/// What is always allowed, in words.
+pub(crate) fn rule(always: &AlwaysAllow) -> String {
+    let tool = match &always.server {
+        Some(server) => format!("{} of {server}", always.tool),
+        None => always.tool.clone(),
+    };
+    match &always.calls {
+        AllowedCalls::All => format!("every call of {tool}"),
+        AllowedCalls::Commands(prefixes) => {
+            let prefixes: Vec<String> = prefixes.iter().map(|prefix| format!("`{prefix} …`")).collect();
+            format!("commands like {}", prefixes.join(" and "))
+        }
+        AllowedCalls::Arguments(pattern) => format!("calls of {tool} with arguments like {pattern}"),
+    }
+}
+
+/// How a turn ended, where that is worth a word.
+pub(crate) fn turn_end(end: &TurnEnd, standing: &Standing) -> Option<Notice> {
+    Some(match end {
+        TurnEnd::Finished(FinishReason::Length) => {
+            Notice::warning("The answer was cut off at the model's limit.")
+                .with_hint("Say \"go on\" for the rest.")
+        }
+        TurnEnd::Finished(FinishReason::Filtered) => Notice::error("The provider withheld the answer.")
+            .with_hint("Ask in other words, or another model."),
+        TurnEnd::Finished(_) => return None,
+        TurnEnd::Overflow(overflow) => {
+            let text = format!(
+                "This does not fit: it takes about {} tokens, and {} of {} are left.",
+                grouped(overflow.request.0),
+                grouped(overflow.remaining.0),
+                grouped(overflow.window.0)
+            );
+            let is_used = overflow.remaining.0 * 4 < overflow.window.0 * 3;
+            let hint = match is_used {
+                true => "What you typed is in the input again: shorten it, or make room with /compress.",
+                false => {
+                    "What you typed is in the input again: shorten it, or use a model with a larger window."
+                }
+            };
+            Notice::error(text).with_hint(hint)
+        }
+        TurnEnd::Failed(error) => Notice::error(sentence(&error.to_string())).with_hint(error.hint()),
+        TurnEnd::Cancelled => Notice::warning("Stopped. What had arrived is kept."),
+        TurnEnd::Stopped { reason } => Notice::warning(format!("A hook stopped the turn: {reason}")),
+        TurnEnd::Blocked { reason } => Notice::warning(format!("A hook did not let this pass: {reason}"))
+            .with_hint("What you typed is in the input again; the hooks are listed by /hooks."),
+        TurnEnd::Looped { detail } => {
+            Notice::error(format!("The model went round in circles, although it was told: {detail}"))
+                .with_hint("Ask in other words, or give it what it is missing.")
+        }
+        TurnEnd::LimitReached { limit, of } => {
+            let of = match of {
+                LimitOf::Turn => "this turn",
+                LimitOf::Session => "this session",
+            };
+            let model = &standing.model;
+            Notice::warning(format!("{model} was asked {limit} times in {of}, which is the limit."))
+                .with_hint("Say \"go on\" if it should.")
+        }
+    })
+}
+
+/// A message as a sentence.
+fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}
+
+/// What was said last in a session that goes on.
+pub(crate) fn opened(title: &str, last: &[Said], width: usize) -> Vec<Line> {
+    let mut lines = vec![Line::new(title, Style { bold: true, ..Style::CYAN }).fit(width)];
+    for said in last {
+        let mut block = match said.is_users {
+            true => typed(&said.text, width),
+            false => markdown::render(&said.text, width),
+        };
+        let more = block.len().saturating_sub(MOST_SAID);
+        if more > 0 {
+            block.truncate(MOST_SAID);
+            block.push(Line::new(format!("… {more} more lines"), Style::FAINT));
+        }
+        lines.push(Line::default());
+        lines.extend(block);
+    }
+    lines
+}
+
+/// The keys, each with what it does.
+const KEYS: &[(&str, &str)] = &[
+    ("Enter", "sends; Alt-Enter, Ctrl-J or a \\ at the end begin a new line"),
+    ("Esc", "stops what is being done, or clears the input; Ctrl-C does, too, and leaves when pressed twice"),
+    ("Tab", "completes commands and @files"),
+    ("Up, Down", "what was typed before; Ctrl-R searches in it"),
+    ("Ctrl-O", "shows in whole what was folded last; again for what was folded before"),
+    ("Ctrl-G", "opens the input in your editor"),
+    ("Shift-Tab", "changes how much you want to be asked"),
+    ("Ctrl-T", "shows or hides thoughts"),
+    ("Ctrl-L", "clears the screen"),
+    ("@file", "attaches a file"),
+    ("!command", "runs a command of your own; the model reads what it wrote with your next message"),
+];
+
+/// Commands and keys.
+pub(crate) fn help(width: usize) -> Vec<Line> {
+    let mut page = Page::new("Commands");
+    for slash in slash::ALL {
+        let takes = if slash.takes.is_empty() { String::new() } else { format!(" {}", slash.takes) };
+        page.fact(format!("/{}{takes}", slash.name), slash.does);
+    }
+    page.heading("Keys");
+    KEYS.iter().for_each(|(key, does)| page.fact(*key, *does));
+    page.lines(width)
+}

@@ -1,0 +1,331 @@
+//! Compactions: the stages of one that runs, and the card of one that is over.
+
+use std::time::Duration;
+
+use longhaul_context::{AskCounts, LedgerCounts, Rung, Status};
+use longhaul_conversation::{TokenCount, grouped};
+use longhaul_engine::{Event, Outcome, Spend, SummariserKind};
+
+use super::{money, percent, plural, span};
+use crate::command::Standing;
+use crate::state::Compacting;
+use crate::style::{Line, Style, paragraphs};
+
+/// Below so many tokens, a summary that is longer than what it stands for is nothing odd.
+const SMALL_HISTORY: TokenCount = TokenCount(50_000);
+
+/// What a compaction is doing, in words; nothing where the words stay.
+pub(crate) fn stage(event: &Event) -> Option<String> {
+    Some(match event {
+        Event::Planned { rung, .. } if *rung == "mask" => "moving old outputs to files".to_string(),
+        Event::Planned { .. } => "planning".to_string(),
+        Event::Summarising { by: SummariserKind::Model } => "a model writes the snapshot".to_string(),
+        Event::Summarising { by: SummariserKind::Offline } => "writing the snapshot".to_string(),
+        Event::Reviewed { .. } | Event::Summarised { .. } => "checking the snapshot".to_string(),
+        Event::FellBack { .. } => "writing the snapshot without a model".to_string(),
+        _ => return None,
+    })
+}
+
+/// What a compaction did.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CompactionCard {
+    status: Status,
+    before: TokenCount,
+    after: TokenCount,
+    reason: String,
+    outputs: Option<usize>,
+    coverage: Option<f64>,
+    pins: Option<(usize, usize)>,
+    ledger: Option<LedgerCounts>,
+    asks: Option<AskCounts>,
+    /// Who wrote the snapshot.
+    by: Option<String>,
+    fell_back: Option<String>,
+    spend: Spend,
+    took: Option<Duration>,
+    /// The part of the request that is too large, and what to do about it.
+    too_large: Option<(String, String)>,
+}
+
+impl CompactionCard {
+    /// The card of a compaction that the user wanted.
+    pub(crate) fn of(outcome: &Outcome) -> Self {
+        let report = &outcome.result.report;
+        let too_large = match &outcome.result.plan.rung {
+            Rung::DoesNotFit(why) => {
+                let part = format!("{} ({} tokens)", why.part.as_str(), grouped(why.size.0));
+                Some((part, why.part.remedy().to_string()))
+            }
+            _ => None,
+        };
+        Self {
+            status: report.status,
+            before: report.before,
+            after: report.after,
+            reason: report.reason.clone(),
+            outputs: None,
+            coverage: report.coverage,
+            pins: Some((report.pins_kept, report.pins)),
+            ledger: Some(report.ledger),
+            asks: Some(report.asks),
+            by: outcome.account.model.clone().or_else(|| Some(report.summariser.to_string())),
+            fell_back: outcome.account.fell_back.clone(),
+            spend: outcome.account.spend,
+            took: report.duration,
+            too_large,
+        }
+    }
+
+    /// The card of one that happened by itself; nothing for what is not the end of one.
+    pub(crate) fn of_event(event: &Event, running: &Compacting, standing: &Standing) -> Option<Self> {
+        let card = Self {
+            status: Status::Noop,
+            before: running.before,
+            after: running.before,
+            reason: String::new(),
+            outputs: None,
+            coverage: running.coverage,
+            pins: (standing.pins > 0).then_some((standing.pins, standing.pins)),
+            ledger: None,
+            asks: None,
+            by: None,
+            fell_back: running.fell_back.clone(),
+            spend: Spend::default(),
+            took: None,
+            too_large: None,
+        };
+        Some(match event {
+            Event::Masked { outputs, before, after, duration } => Self {
+                status: Status::Masked,
+                before: *before,
+                after: *after,
+                outputs: Some(*outputs),
+                took: Some(*duration),
+                ..card
+            },
+            Event::Applied { status, before, after, duration, spend, .. } => Self {
+                status: *status,
+                before: *before,
+                after: *after,
+                took: Some(*duration),
+                spend: *spend,
+                ..card
+            },
+            Event::Refused { status, reason, duration, spend } => {
+                Self { status: *status, reason: reason.clone(), took: Some(*duration), spend: *spend, ..card }
+            }
+            Event::Cancelled { duration } => {
+                Self { status: Status::Cancelled, took: Some(*duration), ..card }
+            }
+            _ => return None,
+        })
+    }
+
+    /// How it ended, in words.
+    fn headline(&self) -> (&'static str, Style, String) {
+        let sizes = format!("{} → {} tokens", grouped(self.before.0), grouped(self.after.0));
+        let saved = (self.before - self.after).share_of(self.before);
+        match self.status {
+            Status::Compressed => {
+                ("◆ ", Style::MAGENTA, format!("Compacted: {sizes}, {} less", percent(saved)))
+            }
+            Status::Masked => {
+                let outputs = self.outputs.map_or_else(
+                    || "old outputs".to_string(),
+                    |count| plural(count, "old output", "old outputs"),
+                );
+                ("◆ ", Style::MAGENTA, format!("Made room: {outputs} moved to files, {sizes}"))
+            }
+            Status::ContentTruncated => {
+                ("◆ ", Style::MAGENTA, format!("Made room: long outputs were shortened, {sizes}"))
+            }
+            Status::LastResort => {
+                ("◆ ", Style::YELLOW, format!("Compacted as far as possible, so that it fits: {sizes}"))
+            }
+            Status::Noop => ("· ", Style::FAINT, "Nothing to compact".to_string()),
+            Status::Cancelled => ("· ", Style::YELLOW, "Compaction stopped; nothing has changed".to_string()),
+            Status::FailedInflated if self.before < SMALL_HISTORY => {
+                ("! ", Style::YELLOW, "Not compacted: a conversation this small would not get smaller".to_string())
+            }
+            Status::FailedInflated => (
+                "! ",
+                Style::YELLOW,
+                "Not compacted: the snapshot was longer than what it stands for, which hints at trouble with the \
+                 prompt or the model"
+                    .to_string(),
+            ),
+            Status::FailedEmptySummary => {
+                ("! ", Style::YELLOW, "Not compacted: the summary said nothing".to_string())
+            }
+            Status::FailedTokenCount => {
+                ("! ", Style::YELLOW, "Not compacted: the exact count that the settings require failed".to_string())
+            }
+            Status::DoesNotFit => {
+                ("✗ ", Style::RED, "What cannot be given up is larger than the window".to_string())
+            }
+        }
+    }
+
+    /// What happens next, or what to do.
+    fn next(&self) -> Option<String> {
+        Some(match self.status {
+            Status::Compressed | Status::Masked | Status::ContentTruncated | Status::LastResort => {
+                "/compress undo takes it back · /context shows what is there now".to_string()
+            }
+            Status::FailedInflated | Status::FailedEmptySummary | Status::FailedTokenCount => {
+                "The conversation stays as it is. The next attempt is made when it has grown, without this model \
+                 if it fails again; /compress tries at once."
+                    .to_string()
+            }
+            Status::DoesNotFit => match &self.too_large {
+                Some((part, remedy)) => format!("Too large: {part}. {remedy}"),
+                None => "/context shows which part is too large.".to_string(),
+            },
+            Status::Noop | Status::Cancelled => return None,
+        })
+    }
+
+    /// Its lines.
+    pub(crate) fn lines(&self, width: usize) -> Vec<Line> {
+        let (mark, style, text) = self.headline();
+        let inner = width.saturating_sub(2);
+        let indented = |line: Line| line.behind("  ", Style::PLAIN);
+        let mut lines: Vec<Line> = paragraphs(&text, Style { bold: true, ..style }, inner)
+            .into_iter()
+            .enumerate()
+            .map(|(number, line)| line.behind(if number == 0 { mark } else { "  " }, style))
+            .collect();
+        let facts = self.facts().join(" · ");
+        lines.extend(paragraphs(&facts, Style::PLAIN, inner).into_iter().map(indented));
+        let is_told = self.status.is_change() || self.reason.is_empty();
+        if !is_told {
+            lines.extend(paragraphs(&self.reason, Style::FAINT, inner).into_iter().map(indented));
+        }
+        if let Some(reason) = &self.fell_back {
+            let text = format!("written without the model: {reason}");
+            lines.extend(paragraphs(&text, Style::YELLOW, inner).into_iter().map(indented));
+        }
+        if let Some(next) = self.next() {
+            lines.extend(paragraphs(&next, Style::FAINT, inner).into_iter().map(indented));
+        }
+        lines
+    }
+
+    fn facts(&self) -> Vec<String> {
+        let mut facts = Vec::new();
+        if self.status.is_change() {
+            facts.extend(
+                self.coverage.map(|share| format!("{} of what matters is still there", percent(share))),
+            );
+            if let Some((kept, of)) = self.pins.filter(|(_, of)| *of > 0) {
+                facts.push(match kept == of {
+                    true => format!("{} kept", plural(of, "pin", "pins")),
+                    false => format!("{kept} of {} kept", plural(of, "pin", "pins")),
+                });
+            }
+            if let Some(ledger) = self.ledger.filter(|ledger| ledger.files > 0) {
+                facts.push(format!("{} in the ledger", plural(ledger.files, "file", "files")));
+            }
+            if let Some(asks) = self.asks.filter(|asks| asks.open > 0) {
+                facts.push(format!("{} open", plural(asks.open, "ask", "asks")));
+            }
+            facts.extend(
+                self.by.as_ref().map(|by| format!("written by {by}").replace("by offline", "offline")),
+            );
+        }
+        if self.spend.money > 0.0 {
+            facts.push(money(self.spend.money));
+        }
+        if self.status != Status::Noop {
+            facts.extend(self.took.map(span));
+        }
+        facts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn running() -> Compacting {
+        Compacting {
+            since: Duration::ZERO,
+            stage: String::new(),
+            before: TokenCount(60_000),
+            coverage: Some(0.83),
+            fell_back: None,
+        }
+    }
+
+    #[track_caller]
+    fn check(event: &Event, expected: &[&str]) {
+        let standing = Standing { pins: 2, ..Standing::default() };
+        let card = CompactionCard::of_event(event, &running(), &standing).expect("the end of one");
+        let lines: Vec<String> = card.lines(100).iter().map(Line::text).collect();
+        assert_eq!(lines, expected);
+        for width in [30, 40, 200] {
+            assert!(card.lines(width).iter().all(|line| line.columns() <= width));
+        }
+    }
+
+    fn applied(status: Status) -> Event {
+        let (before, after) = (TokenCount(60_000), TokenCount(15_000));
+        let spend = Spend { calls: 1, tokens: TokenCount(9), money: 0.02 };
+        Event::Applied { status, before, after, messages: 7, duration: Duration::from_millis(1_500), spend }
+    }
+
+    fn refused(status: Status, reason: &str) -> Event {
+        let reason = reason.to_string();
+        Event::Refused { status, reason, duration: Duration::from_millis(20), spend: Spend::default() }
+    }
+
+    #[test]
+    fn every_status_is_told_in_words() {
+        check(
+            &applied(Status::Compressed),
+            &[
+                "◆ Compacted: 60,000 → 15,000 tokens, 75 % less",
+                "  83 % of what matters is still there · 2 pins kept · $0.0200 · 1.5 s",
+                "  /compress undo takes it back · /context shows what is there now",
+            ],
+        );
+        check(
+            &applied(Status::LastResort),
+            &[
+                "◆ Compacted as far as possible, so that it fits: 60,000 → 15,000 tokens",
+                "  83 % of what matters is still there · 2 pins kept · $0.0200 · 1.5 s",
+                "  /compress undo takes it back · /context shows what is there now",
+            ],
+        );
+        check(&refused(Status::Noop, "nothing to gain"), &["· Nothing to compact", "  nothing to gain"]);
+        check(
+            &Event::Cancelled { duration: Duration::from_secs(2) },
+            &["· Compaction stopped; nothing has changed", "  2.0 s"],
+        );
+        for status in [
+            Status::FailedInflated,
+            Status::FailedEmptySummary,
+            Status::FailedTokenCount,
+            Status::DoesNotFit,
+            Status::Masked,
+            Status::ContentTruncated,
+        ] {
+            let card = CompactionCard::of_event(&refused(status, "why"), &running(), &Standing::default());
+            assert!(card.expect("the end of one").lines(60).len() >= 2, "{status}");
+        }
+    }
+
+    #[test]
+    fn a_small_conversation_is_told_from_trouble() {
+        let small = Compacting { before: TokenCount(49_999), ..running() };
+        let large = Compacting { before: TokenCount(50_000), ..running() };
+        let event = refused(Status::FailedInflated, "why");
+        let told = |running: &Compacting| {
+            let card = CompactionCard::of_event(&event, running, &Standing::default());
+            card.expect("the end of one").lines(300)[0].text()
+        };
+        assert!(told(&small).contains("this small"));
+        assert!(told(&large).contains("trouble"));
+    }
+}

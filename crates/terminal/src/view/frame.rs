@@ -1,0 +1,190 @@
+//! The block below the conversation: what is going on, the input, and how things stand.
+
+use std::time::Duration;
+
+use super::{dialog, span, status, tool};
+use crate::editor::Editor;
+use crate::state::{Completion, State};
+use crate::style::{Line, Style};
+
+/// The block below the conversation, with the place of the cursor in it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Frame {
+    pub(crate) lines: Vec<Line>,
+    /// Row and column; none where nothing is typed.
+    pub(crate) cursor: Option<(usize, usize)>,
+}
+
+/// So many rows of what is typed are shown.
+const MOST_INPUT: usize = 10;
+/// So many completions are shown.
+const MOST_COMPLETIONS: usize = 8;
+/// So many lines of a running tool's output.
+const MOST_OUTPUT: usize = 3;
+const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+/// In so many rows there is room for an empty one.
+const ROOMY: usize = 20;
+/// What takes less time needs no clock.
+const SHORT: Duration = Duration::from_secs(1);
+
+/// How wide the input is.
+pub(crate) fn input_width(state: &State) -> usize {
+    state.width().saturating_sub(2).max(2)
+}
+
+/// The block, of no more rows than the terminal has.
+pub(crate) fn frame(state: &State) -> Frame {
+    let width = state.width();
+    let below = below(state);
+    // One row stays free, so that the block never scrolls by itself.
+    let room = state.size.height.saturating_sub(1).max(3);
+    let mut above = going_on(state);
+    above.extend(activity(state));
+    above.extend(queued(state));
+    if state.size.height >= ROOMY {
+        above.push(Line::default());
+    }
+    let most = room.saturating_sub(below.lines.len());
+    if above.len() > most {
+        above.drain(..above.len() - most);
+    }
+    let offset = above.len();
+    let mut lines = above;
+    lines.extend(below.lines);
+    let cut = lines.len().saturating_sub(room);
+    lines.drain(..cut);
+    let cursor = below.cursor.map(|(row, column)| ((row + offset).saturating_sub(cut), column));
+    let lines = lines.into_iter().map(|line| line.fit(width)).collect();
+    Frame { lines, cursor }
+}
+
+/// What arrives just now.
+fn going_on(state: &State) -> Vec<Line> {
+    let width = state.width();
+    let mut lines = Vec::new();
+    let answer = state.answer.streaming.open_lines(width);
+    if !answer.is_empty() {
+        if !state.answer.has_begun {
+            lines.push(Line::default());
+        }
+        lines.extend(answer);
+    }
+    let thoughts = state.thoughts.text.trim_end();
+    if !thoughts.is_empty() {
+        let style = Style { italic: true, ..Style::FAINT };
+        let all = crate::style::paragraphs(thoughts, style, width.saturating_sub(2));
+        let most = if state.shows_thoughts { usize::MAX } else { 2 };
+        let from = all.len().saturating_sub(most);
+        lines.push(Line::default());
+        lines.extend(all.into_iter().skip(from).map(|line| line.behind("│ ", Style::FAINT)));
+    }
+    for running in &state.tools {
+        lines.push(Line::default());
+        let took = state.now.saturating_sub(running.since);
+        let head = Line::new(format!("{} ", spinner(state)), Style::CYAN)
+            .with(running.name.as_str(), Style::BOLD)
+            .with(format!("  {}", tool::what(&running.preview)), Style::PLAIN);
+        let clock = if took < SHORT { String::new() } else { format!("  {}", span(took)) };
+        lines.push(head.fit(width.saturating_sub(clock.len()).max(10)).with(clock, Style::FAINT));
+        let output: Vec<&str> = running.output.lines().filter(|line| !line.trim().is_empty()).collect();
+        let from = output.len().saturating_sub(MOST_OUTPUT);
+        for line in &output[from..] {
+            lines.push(Line::new(*line, Style::FAINT).behind("  │ ", Style::FAINT).fit(width));
+        }
+    }
+    lines
+}
+
+/// What is awaited, and for how long.
+fn activity(state: &State) -> Vec<Line> {
+    if !state.is_busy() || !state.dialogs.is_empty() {
+        return Vec::new();
+    }
+    let width = state.width();
+    let (what, since) = match (&state.compaction, &state.work) {
+        (Some(compacting), _) => (format!("making room: {}", compacting.stage), compacting.since),
+        (None, Some(work)) => (work.what.clone(), work.since),
+        (None, None) => return Vec::new(),
+    };
+    let took = state.now.saturating_sub(since);
+    let clock = if took < SHORT { String::new() } else { format!("  {}", span(took)) };
+    let is_cancelled = state.work.as_ref().is_some_and(|work| work.is_cancelled);
+    let hint = if is_cancelled { "" } else { "  Esc stops" };
+    let line = Line::new(format!("{} ", spinner(state)), Style::CYAN)
+        .with(what, Style::FAINT)
+        .with(format!("{clock}{hint}"), Style::FAINT);
+    vec![Line::default(), line.fit(width)]
+}
+
+fn spinner(state: &State) -> char {
+    SPINNER[(state.now.as_millis() / 100 % SPINNER.len() as u128) as usize]
+}
+
+fn queued(state: &State) -> Vec<Line> {
+    let width = state.width();
+    let queued = state.queue.iter().map(|typed| {
+        let text = typed.split_whitespace().collect::<Vec<_>>().join(" ");
+        Line::new(format!("  next: {text}"), Style::FAINT).fit(width)
+    });
+    queued.collect()
+}
+
+/// The input or whatever is asked in its place, and the status.
+fn below(state: &State) -> Frame {
+    let width = state.width();
+    let mut frame = match state.dialogs.front() {
+        Some(dialog) => dialog::frame(state, dialog),
+        None => input(state),
+    };
+    frame.lines.insert(0, Line::new("─".repeat(width), Style::FAINT));
+    frame.cursor = frame.cursor.map(|(row, column)| (row + 1, column));
+    frame.lines.push(Line::new("─".repeat(width), Style::FAINT));
+    match state.completion.as_ref().filter(|_| state.dialogs.is_empty()) {
+        Some(completion) => frame.lines.extend(completions(completion, width)),
+        None => frame.lines.extend(status::lines(state)),
+    }
+    frame
+}
+
+fn input(state: &State) -> Frame {
+    if state.editor.is_empty() {
+        let hint = if state.is_busy() { "type ahead" } else { "ask, or /help" };
+        let line = Line::new("❯ ", Style::CYAN).with(hint, Style::FAINT);
+        return Frame { lines: vec![line], cursor: Some((0, 2)) };
+    }
+    field(&state.editor, "❯ ", state.width(), MOST_INPUT)
+}
+
+/// A field that is typed into, behind a mark, in at most so many rows around the cursor.
+pub(super) fn field(editor: &Editor, mark: &str, width: usize, most: usize) -> Frame {
+    let lead = crate::text::columns(mark);
+    let layout = editor.layout(width.saturating_sub(lead).max(2));
+    let from = (layout.row + 1).saturating_sub(most).min(layout.rows.len().saturating_sub(most));
+    let rows = layout.rows.iter().enumerate().skip(from).take(most);
+    let lines = rows.map(|(number, (start, end))| {
+        let mark = if number == 0 { mark.to_string() } else { " ".repeat(lead) };
+        Line::new(mark, Style::CYAN).with(&editor.text()[*start..*end], Style::PLAIN)
+    });
+    Frame { lines: lines.collect(), cursor: Some((layout.row - from, layout.column + lead)) }
+}
+
+fn completions(completion: &Completion, width: usize) -> Vec<Line> {
+    let count = completion.items.len();
+    let from = (completion.selected + 1).saturating_sub(MOST_COMPLETIONS);
+    let shown = completion.items.iter().enumerate().skip(from).take(MOST_COMPLETIONS);
+    let names = completion.items.iter().map(|(name, _)| crate::text::columns(name)).max().unwrap_or(0);
+    let names = names.min(width / 2);
+    let mut lines: Vec<Line> = shown
+        .map(|(number, (name, does))| {
+            let is_selected = number == completion.selected;
+            let (mark, style) = if is_selected { ("▸ ", Style::CYAN) } else { ("  ", Style::PLAIN) };
+            let name = if does.is_empty() { name.clone() } else { crate::text::pad(name, names) };
+            Line::new(mark, style).with(name, style).with(format!("  {does}"), Style::FAINT).fit(width)
+        })
+        .collect();
+    if count > MOST_COMPLETIONS {
+        let more = format!("  {} of {count}", completion.selected + 1);
+        lines.push(Line::new(more, Style::FAINT));
+    }
+    lines
+}

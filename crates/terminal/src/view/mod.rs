@@ -1,0 +1,80 @@
+//! What things look like: lines for good, and the block below them that is drawn again and again.
+
+mod blocks;
+mod card;
+mod dialog;
+mod frame;
+mod meter;
+mod status;
+mod tool;
+
+use std::time::Duration;
+
+pub(crate) use blocks::{asked, decided, help, notice, opened, thought, turn_end, typed};
+/// The lines of what is asked first.
+pub(crate) fn dialog_lines(state: &crate::state::State) -> Vec<crate::style::Line> {
+    state.dialogs.front().map(|dialog| dialog::frame(state, dialog).lines).unwrap_or_default()
+}
+
+pub(crate) use card::{CompactionCard, stage};
+pub(crate) use frame::{Frame, frame, input_width};
+pub(crate) use tool::{ended, ran, unfolded, what};
+
+/// A stretch of time as people read it.
+pub(crate) fn span(time: Duration) -> String {
+    let seconds = time.as_secs();
+    match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
+        (0, 0, 0) => format!("{} ms", time.as_millis()),
+        (0, 0, 1..10) => format!("{:.1} s", time.as_secs_f64()),
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// A share as `64 %`.
+pub(crate) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent > 0.0 && percent < 1.0 => "<1 %".to_string(),
+        percent => format!("{percent:.0} %"),
+    }
+}
+
+/// A number of tokens in few letters, such as `12k`.
+pub(crate) fn short_tokens(tokens: longhaul_conversation::TokenCount) -> String {
+    match tokens.0 {
+        0..1_000 => tokens.0.to_string(),
+        1_000..10_000 => format!("{:.1}k", tokens.0 as f64 / 1_000.0),
+        10_000..1_000_000 => format!("{}k", tokens.0 / 1_000),
+        _ => format!("{:.1}M", tokens.0 as f64 / 1_000_000.0),
+    }
+}
+
+/// `1 line`, `2 lines`.
+pub(crate) fn plural(count: usize, one: &str, many: &str) -> String {
+    format!("{} {}", longhaul_conversation::grouped(count as u64), if count == 1 { one } else { many })
+}
+
+/// Money as people read it.
+pub(crate) fn money(dollars: f64) -> String {
+    if dollars < 0.1 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longhaul_conversation::TokenCount;
+
+    #[test]
+    fn figures_are_short() {
+        let seconds = |seconds| span(Duration::from_secs_f64(seconds));
+        assert_eq!(
+            [0.12, 3.25, 12.0, 75.0, 7_260.0].map(seconds),
+            ["120 ms", "3.2 s", "12 s", "1 min 15 s", "2 h 1 min"]
+        );
+        let tokens = [0, 999, 1_250, 12_900, 1_048_576].map(|n| short_tokens(TokenCount(n)));
+        assert_eq!(tokens, ["0", "999", "1.2k", "12k", "1.0M"]);
+        assert_eq!([0.0, 0.004, 0.5, 1.0].map(percent), ["0 %", "<1 %", "50 %", "100 %"]);
+        assert_eq!(money(0.0123), "$0.0123");
+    }
+}

@@ -1,0 +1,78 @@
+//! The status line: the model, the place, how much is asked, what is remembered, what it cost, and the meter.
+
+use longhaul_policy::ApprovalMode;
+
+use super::{meter, money, plural};
+use crate::command::Standing;
+use crate::state::State;
+use crate::style::{Line, Style};
+use crate::text::columns;
+use crate::update::LEAVING;
+
+/// The lines below the input.
+pub(super) fn lines(state: &State) -> Vec<Line> {
+    let width = state.width();
+    if state.leaving.is_some_and(|first| state.now.saturating_sub(first) < LEAVING) {
+        return vec![Line::new("Press Ctrl-C again to leave.", Style::YELLOW).fit(width)];
+    }
+    let standing = &state.standing;
+    let meter = meter::line(&standing.meter, width.min(64));
+    let facts = facts(state, standing);
+    let mut line = Line::default();
+    let room = width.saturating_sub(meter.columns() + 3);
+    let is_one_line = width >= 100;
+    let limit = if is_one_line { room } else { width };
+    for (text, style) in facts {
+        let gap = if line.spans.is_empty() { 0 } else { 3 };
+        if line.columns() + gap + columns(&text) > limit {
+            continue;
+        }
+        if gap > 0 {
+            line.push(" · ", Style::FAINT);
+        }
+        line.push(&text, style);
+    }
+    match is_one_line {
+        true if meter.spans.is_empty() => vec![line],
+        true => {
+            let gap = width.saturating_sub(line.columns() + meter.columns());
+            line.push(&" ".repeat(gap), Style::PLAIN);
+            line.spans.extend(meter.spans);
+            vec![line]
+        }
+        false if meter.spans.is_empty() => vec![line],
+        false => vec![line, meter],
+    }
+}
+
+/// What is shown, the most important first: what does not fit is left out.
+fn facts(state: &State, standing: &Standing) -> Vec<(String, Style)> {
+    let mut facts = vec![(standing.model.clone(), Style::BOLD)];
+    let mode = match standing.mode {
+        ApprovalMode::Default => None,
+        ApprovalMode::AutoEdit => Some(("edits are free", Style::YELLOW)),
+        ApprovalMode::Yolo => Some(("everything is free", Style::RED)),
+        ApprovalMode::Plan => Some(("only reading", Style::BLUE)),
+    };
+    facts.extend(mode.map(|(text, style)| (text.to_string(), style)));
+    let place = match &standing.branch {
+        Some(branch) => format!("{} ({branch})", standing.folder),
+        None => standing.folder.clone(),
+    };
+    facts.push((place, Style::BLUE));
+    if !standing.is_trusted {
+        facts.push(("not trusted".to_string(), Style::YELLOW));
+    }
+    if state.tools.len() > 1 {
+        facts.push((plural(state.tools.len(), "tool runs", "tools run"), Style::FAINT));
+    }
+    if standing.memory_files > 0 {
+        facts.push((plural(standing.memory_files, "memory file", "memory files"), Style::FAINT));
+    }
+    if standing.pins > 0 {
+        facts.push((plural(standing.pins, "pin", "pins"), Style::FAINT));
+    }
+    facts.extend(standing.cost.map(|cost| (money(cost), Style::FAINT)));
+    facts.retain(|(text, _)| !text.is_empty());
+    facts
+}

@@ -1,0 +1,154 @@
+//! Tools: one line each, with the beginning of what came of it.
+
+use longhaul_agent::ToolEnd;
+use longhaul_conversation::ToolStatus;
+use longhaul_tools::{Preview, Shown, TodoItem, TodoStatus};
+
+use super::{plural, span};
+use crate::diff;
+use crate::state::{Folded, RunningTool};
+use crate::style::{Line, Style, paragraphs};
+
+/// So many lines of an output are shown.
+const MOST_OUTPUT: usize = 4;
+/// So many lines of a change are shown.
+const MOST_DIFF: usize = 24;
+
+/// A tool that has answered.
+pub(crate) struct Ended {
+    pub(crate) lines: Vec<Line>,
+    /// What is shown only in part.
+    pub(crate) folded: Option<Folded>,
+}
+
+/// A tool that has answered. What the user has just allowed need not be shown again.
+pub(crate) fn ended(end: &ToolEnd, running: Option<&RunningTool>, was_shown: bool, width: usize) -> Ended {
+    let (mark, style) = match end.status {
+        ToolStatus::Succeeded | ToolStatus::Unstated => ("● ", Style::GREEN),
+        ToolStatus::Failed => ("● ", Style::RED),
+        ToolStatus::Cancelled => ("○ ", Style::FAINT),
+    };
+    let what = running.map(|tool| what(&tool.preview)).unwrap_or_default();
+    let mut head = Line::new(mark, style).with(end.call.name.as_str(), Style::BOLD);
+    if !what.is_empty() {
+        head.push("  ", Style::PLAIN);
+        head.push(&what, Style::PLAIN);
+    }
+    let facts = facts(end);
+    let room = width.saturating_sub(crate::text::columns(&facts) + 2);
+    let head = head.fit(room.max(12)).with(format!("  {facts}"), Style::FAINT).fit(width);
+    let mut lines = vec![head];
+    let title = format!("{} {what}", end.call.name);
+    let folded = match &end.shown {
+        _ if end.status == ToolStatus::Failed || end.status == ToolStatus::Cancelled => {
+            push_output(&mut lines, &end.text, title, width, Style::RED)
+        }
+        Shown::Line(line) => {
+            lines.extend(indented(paragraphs(line, Style::FAINT, width.saturating_sub(4))));
+            Some(Folded { title, text: end.text.clone(), is_diff: false })
+        }
+        Shown::Text => push_output(&mut lines, &end.text, title, width, Style::FAINT),
+        Shown::Diff { diff, .. } if was_shown => Some(Folded { title, text: diff.clone(), is_diff: true }),
+        Shown::Diff { diff, .. } => push_diff(&mut lines, diff, title, width),
+        Shown::Todos(todos) => {
+            lines.extend(todos.iter().flat_map(|todo| todo_lines(todo, width)));
+            None
+        }
+    };
+    Ended { lines, folded }
+}
+
+/// How long it took, how much it says, where all of it is.
+fn facts(end: &ToolEnd) -> String {
+    let mut facts = vec![span(end.took)];
+    match &end.shown {
+        Shown::Diff { diff, .. } => facts.push(diff::summary(diff)),
+        Shown::Text if end.text.lines().count() > 1 => {
+            facts.push(plural(end.text.lines().count(), "line", "lines"));
+        }
+        _ => {}
+    }
+    if let Some(file) = &end.saved_as {
+        facts.push(format!("all of it in {file}"));
+    }
+    facts.join(" · ")
+}
+
+/// What a call does, in a line.
+pub(crate) fn what(preview: &Preview) -> String {
+    let text = match preview {
+        Preview::Look(what) | Preview::Other(what) => what.clone(),
+        Preview::Command { command, is_background: false, .. } => command.clone(),
+        Preview::Command { command, .. } => format!("{command} &"),
+        Preview::Change { path, .. } => path.display().to_string(),
+    };
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn indented(lines: Vec<Line>) -> impl Iterator<Item = Line> {
+    lines.into_iter().map(|line| line.behind("  │ ", Style::FAINT))
+}
+
+fn push_output(
+    lines: &mut Vec<Line>,
+    text: &str,
+    title: String,
+    width: usize,
+    style: Style,
+) -> Option<Folded> {
+    let text = text.trim_matches('\n');
+    let all: Vec<&str> = text.lines().collect();
+    let inner = width.saturating_sub(4);
+    for line in all.iter().take(MOST_OUTPUT) {
+        lines.extend(indented(vec![Line::new(*line, style).fit(inner)]));
+    }
+    let more = all.len().saturating_sub(MOST_OUTPUT);
+    if more > 0 {
+        lines.push(fold_line(more, width));
+    }
+    let is_cut = more > 0 || all.iter().take(MOST_OUTPUT).any(|line| crate::text::columns(line) > inner);
+    is_cut.then(|| Folded { title, text: text.to_string(), is_diff: false })
+}
+
+fn push_diff(lines: &mut Vec<Line>, diff: &str, title: String, width: usize) -> Option<Folded> {
+    let all = diff::lines(diff, width.saturating_sub(4));
+    let more = all.len().saturating_sub(MOST_DIFF);
+    lines.extend(indented(all.into_iter().take(MOST_DIFF).collect()));
+    if more > 0 {
+        lines.push(fold_line(more, width));
+    }
+    (more > 0).then(|| Folded { title, text: diff.to_string(), is_diff: true })
+}
+
+fn fold_line(more: usize, width: usize) -> Line {
+    Line::new(format!("  └ {} more (Ctrl-O)", plural(more, "line", "lines")), Style::FAINT).fit(width)
+}
+
+fn todo_lines(todo: &TodoItem, width: usize) -> Vec<Line> {
+    let (mark, style) = match todo.status {
+        TodoStatus::Pending => ("☐ ", Style::PLAIN),
+        TodoStatus::InProgress => ("▸ ", Style::CYAN),
+        TodoStatus::Completed => ("☑ ", Style::FAINT),
+        TodoStatus::Cancelled => ("☒ ", Style { struck: true, ..Style::FAINT }),
+    };
+    indented(Line::new(format!("{mark}{}", todo.text), style).wrap(width.saturating_sub(4), 2)).collect()
+}
+
+/// What a command of the user's own wrote.
+pub(crate) fn ran(command: &str, output: &str, width: usize) -> Vec<Line> {
+    let mut lines = vec![Line::new("$ ", Style::CYAN).with(command, Style::BOLD).fit(width)];
+    push_output(&mut lines, output, String::new(), width, Style::PLAIN);
+    lines
+}
+
+/// In whole what was folded.
+pub(crate) fn unfolded(folded: &Folded, width: usize) -> Vec<Line> {
+    let inner = width.saturating_sub(2);
+    let mut lines = vec![Line::new(folded.title.as_str(), Style::BOLD).fit(width)];
+    let body = match folded.is_diff {
+        true => diff::lines(&folded.text, inner),
+        false => paragraphs(&folded.text, Style::PLAIN, inner),
+    };
+    lines.extend(body.into_iter().map(|line| line.behind("│ ", Style::FAINT)));
+    lines
+}
