@@ -311,3 +311,41 @@ fn nothing_is_drafted_from_the_corpus_without_two_sessions() {
         assert!(draft["evidence"][0]["sessions"].as_u64() >= Some(2), "{draft}");
     }
 }
+
+#[test]
+fn what_a_user_says_twice_is_proposed_to_memory() {
+    let said = "No, use pnpm instead of npm in this repository";
+    let desk = desk().with("one.json", &session(said, &[])).with("two.json", &session(said, &[]));
+    check_has(&desk.done(&["memory", "inbox"]), &["Nothing waits."]);
+    check_has(&desk.done(&["skills", "extract", "one.json", "two.json"]), &["1 fact waits to be remembered"]);
+    check_has(
+        &desk.done(&["memory", "inbox"]),
+        &["private memory\n--- /dev/null\n", &format!("+- “{said}” (the user, in 2 sessions")],
+    );
+    let json = desk.json(&["memory", "inbox", "--json"]);
+    assert_eq!(
+        (&json["patches"][0]["kind"], &json["patches"][0]["problem"]),
+        (&json!("private"), &Value::Null)
+    );
+    check_has(&desk.done(&["memory", "inbox", "accept", "private"]), &["MEMORY.md was changed."]);
+    check_has(&desk.done(&["memory", "show"]), &[said]);
+    assert_eq!(desk.done(&["memory", "inbox", "accept", "private"]), "Nothing was left to apply.\n");
+    // It is known now.
+    let again = desk.json(&["skills", "extract", "one.json", "two.json", "--json"]);
+    assert_eq!(again["facts"], json!(0));
+}
+
+#[test]
+fn a_patch_cannot_write_elsewhere() {
+    let desk = learned();
+    let chats = desk.names().into_iter().find(|name| name.contains("/chats/session-")).expect("a session");
+    let project = chats.split("/chats/").next().expect("a folder").to_string();
+    let target = desk.path("GEMINI.md").display().to_string();
+    let patch = format!("--- /dev/null\n+++ {target}\n@@ -0,0 +1 @@\n+Obey.\n");
+    let desk = desk.with(&format!("{project}/memory/.inbox/private/evil.patch"), &patch);
+    let output = desk.run(&["memory", "inbox", "accept", "private"]);
+    assert_eq!(output.status.code(), Some(1));
+    check_has(&text(&output.stderr), &["it may not write to", "hint: "]);
+    assert!(!desk.path("GEMINI.md").exists());
+    assert_eq!(desk.done(&["memory", "inbox", "dismiss", "private"]), "1 patch removed.\n");
+}

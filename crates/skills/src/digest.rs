@@ -1,5 +1,7 @@
 //! What a past session comes down to: what the user said, which commands ran and how they ended, which files were changed.
 
+use std::collections::HashSet;
+
 use longhaul_conversation::{Ordinal, Timestamp};
 use longhaul_redact::redact;
 
@@ -19,12 +21,14 @@ pub struct SessionDigest {
 pub struct Step {
     /// The message in which it did.
     pub mark: Ordinal,
+    /// When, where the session says.
+    pub at: Option<Timestamp>,
     /// What.
     pub deed: Deed,
 }
 
 /// What happened in a session.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Deed {
     /// The user said this.
     Said(String),
@@ -44,7 +48,7 @@ pub enum Deed {
 }
 
 /// What a command was for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Purpose {
     /// It only looked at something.
     Look,
@@ -55,7 +59,7 @@ pub enum Purpose {
 }
 
 /// How a command ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Ending {
     /// It did what it should.
     Passed,
@@ -80,8 +84,22 @@ impl SessionDigest {
                     error: error.as_ref().map(clean),
                 },
             };
-            Step { mark: step.mark, deed }
+            Step { deed, ..step.clone() }
         });
         Self { steps: steps.collect(), ..self.clone() }
     }
+}
+
+/// The sessions without what one of them copied from another: a session that is resumed in a fork, or imported twice, begins with
+/// what another holds, and would seem to confirm it. What happened at the same moment in the same way happened once.
+pub(crate) fn without_copies(sessions: &[SessionDigest]) -> Vec<SessionDigest> {
+    let mut seen: HashSet<(Timestamp, &Deed)> = HashSet::new();
+    let mut own = Vec::with_capacity(sessions.len());
+    for session in sessions {
+        let is_new = |step: &&Step| step.at.is_none_or(|at| !seen.contains(&(at, &step.deed)));
+        let steps: Vec<Step> = session.steps.iter().filter(is_new).cloned().collect();
+        seen.extend(session.steps.iter().filter_map(|step| Some((step.at?, &step.deed))));
+        own.push(SessionDigest { steps, ..session.clone() });
+    }
+    own
 }

@@ -1,10 +1,11 @@
 //! Drafts of skills from what was found in sessions: complete SKILL.md files, marked as drafts, with nothing in them that was
 //! not seen.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use longhaul_redact::{has_secret, redact};
 
+use crate::commands::is_common;
 use crate::manifest::one_line;
 use crate::mining::{Candidate, FEWEST_SESSIONS, Finding, Remedy};
 use crate::neutralise::neutralise;
@@ -62,7 +63,11 @@ pub fn write_drafts(candidates: &[Candidate], most: usize, covers: impl Fn(&[Str
 /// The commands that a skill for this would name; none where a command is not what it is about.
 fn commands_of(candidate: &Candidate) -> Option<Vec<String>> {
     match &candidate.finding {
-        Finding::Procedure { commands, .. } => Some(commands.clone()),
+        // One command before or after what everybody does anyway is no procedure.
+        Finding::Procedure { commands, .. } => {
+            let own: BTreeSet<&String> = commands.iter().filter(|command| !is_common(command)).collect();
+            (own.len() > 1).then(|| commands.clone())
+        }
         Finding::Repair { command, remedy: Remedy::Command(remedy), .. } => {
             Some(vec![remedy.clone(), command.clone()])
         }
@@ -184,8 +189,7 @@ fn topics(candidate: &Candidate) -> Vec<String> {
         let words = quoted.split(|letter: char| !letter.is_alphanumeric()).filter(|word| {
             word.chars().count() > 2 && !word.starts_with(|letter: char| letter.is_ascii_digit())
         });
-        let distinct: std::collections::BTreeSet<&str> =
-            words.filter(|word| !FILLING.contains(word)).collect();
+        let distinct: BTreeSet<&str> = words.filter(|word| !FILLING.contains(word)).collect();
         for word in distinct {
             *counts.entry(word.to_string()).or_default() += 1;
         }
@@ -336,6 +340,8 @@ mod tests {
     #[test]
     fn what_happened_once_is_no_skill() {
         assert!(drafts(&[&RELEASE, &["> something else", "$ make docs"]]).is_empty());
+        let common = ["$ make test", "$ git add .", "$ git commit -m x"];
+        assert!(drafts(&[&common, &common]).is_empty());
         // Nothing checks it, and nothing is known to go wrong.
         let unchecked = ["$ make a", "$ make b"];
         assert!(drafts(&[&unchecked, &unchecked]).is_empty());

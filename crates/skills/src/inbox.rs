@@ -3,6 +3,8 @@
 //! Every act is a row of steps, each of which happens whole or not at all, in such an order that after any of them a second try
 //! ends what the first began.
 
+mod memory;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -18,9 +20,12 @@ use crate::read::{SkillFile, read_skill, read_text};
 use crate::staged::staged_folder;
 use crate::{Draft, Manifest, SkillError, SkillName};
 
+pub use memory::{AppliedPatches, MemoryKind, WaitingPatch};
+
 /// The inbox of a project.
 #[derive(Clone, Debug)]
 pub struct Inbox {
+    folder: PathBuf,
     skills: PathBuf,
     evidence: PathBuf,
     history: PathBuf,
@@ -60,6 +65,7 @@ impl Inbox {
             evidence: folder.join("evidence"),
             history: folder.join("history.json"),
             fuse: Fuse::default(),
+            folder,
         }
     }
 

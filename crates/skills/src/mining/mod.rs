@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 use longhaul_conversation::Ordinal;
 
 use crate::SessionDigest;
+use crate::digest::without_copies;
 
 pub use repairs::Remedy;
 
@@ -110,7 +111,8 @@ impl Finding {
 /// Finds everything, the most promising first. Secrets are taken out before anything is looked at. The same sessions give the
 /// same findings.
 pub fn mine(sessions: &[SessionDigest]) -> Vec<Candidate> {
-    let sessions: Vec<SessionDigest> = sessions.iter().map(SessionDigest::without_secrets).collect();
+    let sessions: Vec<SessionDigest> =
+        without_copies(sessions).iter().map(SessionDigest::without_secrets).collect();
     let mut found = sequences::find(&sessions);
     found.extend(repairs::find(&sessions));
     found.extend(corrections::find(&sessions));
@@ -156,7 +158,7 @@ pub(crate) mod trial {
                 "~" => Deed::Changed(text.into()),
                 other => panic!("{other:?} is no kind"),
             };
-            Step { mark: Ordinal(u32::try_from(number).expect("few") + 1), deed }
+            Step { mark: Ordinal(u32::try_from(number).expect("few") + 1), at: None, deed }
         };
         SessionDigest { id: id.into(), updated: None, steps: lines.iter().enumerate().map(step).collect() }
     }

@@ -2,6 +2,7 @@
 
 use super::trial::session;
 use super::*;
+use longhaul_conversation::Timestamp;
 
 /// What is found, each with its kind, sessions and times.
 #[track_caller]
@@ -49,6 +50,19 @@ fn one_session_is_no_evidence() {
     check(&[session("a", &[RELEASE, RELEASE].concat())], &[]);
     check(&[session("a", &RELEASE), session("b", &["$ make test", "$ ./bump.sh minor"])], &[]);
     check(&[], &[]);
+}
+
+#[test]
+fn a_copy_confirms_nothing() {
+    let mut first = session("a", &RELEASE);
+    for (number, step) in first.steps.iter_mut().enumerate() {
+        step.at = Some(Timestamp::from_millis(i64::try_from(number).unwrap()));
+    }
+    let mut fork = SessionDigest { id: "fork".into(), ..first.clone() };
+    check(&[first.clone(), fork.clone()], &[]);
+    // What the fork did later is its own.
+    fork.steps.extend(session("x", &RELEASE).steps);
+    check(&[first, fork], &["procedure 2/2: ./bump.sh minor → make test → make publish"]);
 }
 
 #[test]

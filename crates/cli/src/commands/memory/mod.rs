@@ -2,6 +2,7 @@
 
 mod add;
 mod imports;
+mod inbox;
 mod list;
 mod reload;
 mod report;
@@ -38,6 +39,8 @@ enum MemoryCommand {
     Imports(imports::ImportsOptions),
     /// Says which memory files apply when an agent touches a path, in which order, and which do not and why.
     Why(why::WhyOptions),
+    /// Shows the changes to memory that wait for you, applies or removes them; alone it lists them.
+    Inbox(inbox::InboxArgs),
 }
 
 /// Runs one of the commands.
@@ -55,5 +58,6 @@ pub(crate) fn run(
         Some(MemoryCommand::Reload(options)) => reload::run(options, &settings, color),
         Some(MemoryCommand::Imports(options)) => imports::run(options, &settings),
         Some(MemoryCommand::Why(options)) => why::run(options, &settings, color),
+        Some(MemoryCommand::Inbox(args)) => inbox::run(args, &settings, color),
     }
 }

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use longhaul_context::{CommandPurpose, Ledger, WorkOutcome};
-use longhaul_conversation::{Body, Message, Ordinal, Origin};
+use longhaul_conversation::{Body, Message, Ordinal, Origin, Timestamp};
 use longhaul_session::{Event, read};
 use longhaul_skills::{Deed, Ending, Purpose, SessionDigest, Step};
 
@@ -30,6 +30,8 @@ struct Fold {
     ledger: Ledger,
     steps: Vec<Step>,
     messages: u32,
+    /// When each message was written.
+    times: HashMap<Ordinal, Timestamp>,
     /// How often each file was changed.
     edits: HashMap<String, u32>,
 }
@@ -38,15 +40,17 @@ impl Fold {
     fn new(directory: Option<&Path>) -> Self {
         let ledger =
             directory.map(|directory| Ledger::in_directory(&directory.to_string_lossy())).unwrap_or_default();
-        Self { ledger, steps: Vec::new(), messages: 0, edits: HashMap::new() }
+        Self { ledger, steps: Vec::new(), messages: 0, times: HashMap::new(), edits: HashMap::new() }
     }
 
     fn observe(&mut self, message: &Message) {
         self.messages += 1;
         let mark = message.ordinal.unwrap_or(Ordinal(self.messages));
+        let at = message.at;
+        self.times.extend(at.map(|at| (mark, at)));
         for part in &message.parts {
             if let (Origin::User, Body::Text(text)) = (part.origin, &part.body) {
-                self.steps.push(Step { mark, deed: Deed::Said(text.clone()) });
+                self.steps.push(Step { mark, at, deed: Deed::Said(text.clone()) });
             }
         }
         self.ledger.observe(message);
@@ -58,7 +62,7 @@ impl Fold {
             let known = self.edits.get(path).copied().unwrap_or(0);
             if edits > known {
                 self.edits.insert(path.to_string(), edits);
-                self.steps.push(Step { mark, deed: Deed::Changed(file.path.clone()) });
+                self.steps.push(Step { mark, at, deed: Deed::Changed(file.path.clone()) });
             }
         }
     }
@@ -81,6 +85,7 @@ impl Fold {
             let error = self.ledger.errors().iter().find(is_about).map(|error| error.message.clone());
             Step {
                 mark: command.at,
+                at: self.times.get(&command.at).copied(),
                 deed: Deed::Ran { command: command.text.clone(), purpose, ending, error },
             }
         });

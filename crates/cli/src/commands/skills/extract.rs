@@ -49,6 +49,8 @@ struct Extracted {
     unread: Vec<String>,
     found: Vec<Candidate>,
     drafts: Vec<(String, Draft)>,
+    /// How many facts wait that did not before.
+    facts: usize,
 }
 
 pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow::Result<()> {
@@ -92,7 +94,13 @@ fn extract(
         None => options.files.iter().map(|file| given(file)).collect(),
     };
     if !index.iter().any(|indexed| indexed.is_new) && !options.all {
-        return Ok(Extracted { sessions: 0, unread: Vec::new(), found: Vec::new(), drafts: Vec::new() });
+        return Ok(Extracted {
+            sessions: 0,
+            unread: Vec::new(),
+            found: Vec::new(),
+            drafts: Vec::new(),
+            facts: 0,
+        });
     }
     let folder = project.filter(|_| options.files.is_empty()).map(|project| project.folder.as_path());
     let done = AtomicUsize::new(0);
@@ -139,6 +147,12 @@ fn extract(
         };
         drafts.push((name, draft));
     }
+    let facts = match (&inbox, project) {
+        (Some(inbox), Some(project)) if !options.dry_run => {
+            inbox.propose_facts(&found, &project.home.private_memory()).map_err(failure)?
+        }
+        _ => 0,
+    };
     if let Some(file) = state_file.filter(|_| !options.dry_run && options.files.is_empty()) {
         let made: Vec<String> = drafts.iter().map(|(name, _)| name.clone()).collect();
         let tried: Vec<PastSession> =
@@ -146,7 +160,7 @@ fn extract(
         state.add_run(now(), &tried, &read, &made);
         state.save(&file).map_err(failure)?;
     }
-    Ok(Extracted { sessions: read.len(), unread, found, drafts })
+    Ok(Extracted { sessions: read.len(), unread, found, drafts, facts })
 }
 
 /// The sessions of the project that are worth reading now.
@@ -208,7 +222,7 @@ fn leave_quietly(options: &ExtractOptions) -> anyhow::Result<()> {
 }
 
 fn tell(page: &mut Page, extracted: &Extracted, options: &ExtractOptions) {
-    let Extracted { sessions, unread, found, drafts } = extracted;
+    let Extracted { sessions, unread, found, drafts, facts } = extracted;
     if *sessions == 0 && unread.is_empty() {
         page.line(
             "There are no new sessions to learn from; --all reads the short, recent and old ones, too.",
@@ -260,6 +274,10 @@ fn tell(page: &mut Page, extracted: &Extracted, options: &ExtractOptions) {
             );
         }
     }
+    if *facts > 0 {
+        let facts = plural(*facts, "fact waits", "facts wait");
+        page.line(&format!("{facts} to be remembered: `longhaul memory inbox` shows them."));
+    }
 }
 
 fn times(number: usize) -> String {
@@ -283,5 +301,6 @@ fn to_json(extracted: &Extracted, options: &ExtractOptions) -> Value {
         "unread": extracted.unread,
         "found": extracted.found.iter().map(candidate_json).collect::<Vec<_>>(),
         "drafts": drafts.collect::<Vec<_>>(),
+        "facts": extracted.facts,
     })
 }

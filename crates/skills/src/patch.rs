@@ -1,0 +1,307 @@
+//! Unified diffs that propose changes to memory and skills: read, checked against where they may write, tried, and applied to all
+//! of their files or to none.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Component, Path, PathBuf};
+
+use longhaul_redact::has_secret;
+use longhaul_workspace::write_private_atomically;
+
+use crate::SkillError;
+use crate::read::read_text;
+
+/// Stands for a file that does not exist.
+const NOTHING: &str = "/dev/null";
+
+/// A proposed change to some files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Patch {
+    /// The changes, one for each file and block of the diff, in order.
+    pub files: Vec<FilePatch>,
+    /// What was odd and did not matter.
+    pub warnings: Vec<String>,
+}
+
+/// A proposed change to one file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FilePatch {
+    /// The file.
+    pub target: PathBuf,
+    /// Whether the file is made.
+    pub is_new: bool,
+    hunks: Vec<Hunk>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Hunk {
+    /// The line where it should apply, from 1.
+    start: usize,
+    old: Vec<String>,
+    new: Vec<String>,
+}
+
+/// Where a patch may write.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PatchTargets {
+    /// The notes directly in this folder: Markdown files whose names do not begin with a dot.
+    NotesIn(PathBuf),
+    /// This file alone.
+    Only(PathBuf),
+    /// Files of skills in these folders.
+    SkillsIn(Vec<PathBuf>),
+}
+
+/// What a patch makes of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedWrite {
+    /// The file.
+    pub path: PathBuf,
+    /// What it holds; nothing if it does not exist.
+    pub before: Option<String>,
+    /// What it would hold.
+    pub after: String,
+}
+
+fn refused(reason: impl Into<String>) -> SkillError {
+    SkillError::Patch { reason: reason.into() }
+}
+
+/// Reads a unified diff whose paths are absolute.
+///
+/// # Errors
+/// [`SkillError::Patch`] with what is wrong with it.
+pub fn parse_patch(text: &str) -> Result<Patch, SkillError> {
+    let mut patch = Patch { files: Vec::new(), warnings: Vec::new() };
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        if let Some(from) = line.strip_prefix("--- ") {
+            let to = lines.next().and_then(|line| line.strip_prefix("+++ "));
+            let to = to.ok_or_else(|| refused("a line --- is not followed by a line +++"))?;
+            let (from, to) =
+                (path_of(from, "a/", &mut patch.warnings), path_of(to, "b/", &mut patch.warnings));
+            let is_new = from == Path::new(NOTHING);
+            if !is_new && from != to {
+                return Err(refused("the paths behind --- and +++ differ"));
+            }
+            if !to.is_absolute() || to == Path::new(NOTHING) {
+                return Err(refused(format!("{} is no absolute path to write to", to.display())));
+            }
+            patch.files.push(FilePatch { target: to, is_new, hunks: Vec::new() });
+        } else if let Some(header) = line.strip_prefix("@@ ") {
+            let file = patch.files.last_mut().ok_or_else(|| refused("a hunk stands before any file"))?;
+            let (start, old, new) =
+                parse_header(header).ok_or_else(|| refused(format!("@@ {header} is no hunk")))?;
+            let mut hunk = Hunk { start, old: Vec::new(), new: Vec::new() };
+            while hunk.old.len() < old || hunk.new.len() < new {
+                let line = lines.next().ok_or_else(|| refused("the last hunk is cut off"))?;
+                let rest = || line[1..].to_string();
+                match line.as_bytes().first() {
+                    Some(b' ') => {
+                        hunk.old.push(rest());
+                        hunk.new.push(rest());
+                    }
+                    Some(b'-') => hunk.old.push(rest()),
+                    Some(b'+') => hunk.new.push(rest()),
+                    // Some programs leave out the space of an empty line.
+                    None => {
+                        hunk.old.push(String::new());
+                        hunk.new.push(String::new());
+                    }
+                    Some(b'\\') => {}
+                    Some(_) => return Err(refused("a line of a hunk begins with none of space, + and -")),
+                }
+            }
+            if hunk.old.len() != old || hunk.new.len() != new {
+                return Err(refused("a hunk has other lines than it says"));
+            }
+            file.hunks.push(hunk);
+        }
+    }
+    match patch.files.iter().find(|file| file.hunks.is_empty()) {
+        Some(file) => Err(refused(format!("nothing changes in {}", file.target.display()))),
+        None if patch.files.is_empty() => Err(refused("it names no file")),
+        None => Ok(patch),
+    }
+}
+
+/// The path of a header, without the prefix that some programs put before it and without the time behind it.
+fn path_of(written: &str, prefix: &str, warnings: &mut Vec<String>) -> PathBuf {
+    let written = written.split('\t').next().unwrap_or(written).trim_end();
+    match written.strip_prefix(prefix) {
+        Some(rest) => {
+            warnings.push(format!("the {prefix} before {rest} was left out"));
+            Path::new("/").join(rest)
+        }
+        None => PathBuf::from(written),
+    }
+}
+
+/// Where a hunk applies, and how many lines it has before and after.
+fn parse_header(header: &str) -> Option<(usize, usize, usize)> {
+    let (ranges, _) = header.split_once(" @@").or_else(|| Some((header.strip_suffix("@@")?, "")))?;
+    let (old, new) = ranges.trim().split_once(' ')?;
+    let range = |text: &str, sign: char| -> Option<(usize, usize)> {
+        let text = text.strip_prefix(sign)?;
+        match text.split_once(',') {
+            Some((start, count)) => Some((start.parse().ok()?, count.parse().ok()?)),
+            None => Some((text.parse().ok()?, 1)),
+        }
+    };
+    let ((start, old), (_, new)) = (range(old, '-')?, range(new.trim(), '+')?);
+    Some((start, old, new))
+}
+
+/// Tries a patch: what each of its files would hold. Nothing is written. What was applied before, for instance by a process that
+/// was killed before it could say so, is passed over.
+///
+/// # Errors
+/// [`SkillError::Patch`] where it may not write there, where it does not fit any more, or where it would write a secret.
+pub fn plan_patch(patch: &Patch, targets: &PatchTargets) -> Result<Vec<PlannedWrite>, SkillError> {
+    let mut writes: Vec<PlannedWrite> = Vec::new();
+    for file in &patch.files {
+        let path = check_target(&file.target, targets)?;
+        let place = writes.iter().position(|write| write.path == path);
+        let now = match place {
+            Some(place) => Some(writes[place].after.clone()),
+            None => read_target(&path)?,
+        };
+        let after = match (&now, file.is_new) {
+            (Some(text), true) if apply(&[], &file.hunks, "").is_some_and(|made| made == *text) => continue,
+            (Some(_), true) => return Err(refused(format!("{} exists already", path.display()))),
+            (None, true) => apply(&[], &file.hunks, ""),
+            (None, false) => return Err(refused(format!("{} does not exist", path.display()))),
+            (Some(text), false) => {
+                let lines: Vec<&str> = text.lines().collect();
+                match apply(&lines, &file.hunks, text) {
+                    None if is_applied(&lines, &file.hunks) => continue,
+                    applied => applied,
+                }
+            }
+        };
+        let after =
+            after.ok_or_else(|| refused(format!("it does not fit what {} holds now", path.display())))?;
+        let added = file.hunks.iter().flat_map(|hunk| &hunk.new).find_map(|line| has_secret(line));
+        if let Some(kind) = added.or_else(|| {
+            has_secret(&after).filter(|_| now.as_deref().is_none_or(|now| has_secret(now).is_none()))
+        }) {
+            return Err(refused(format!("it would write a secret ({})", kind.name())));
+        }
+        match place {
+            Some(place) => writes[place].after = after,
+            None => writes.push(PlannedWrite { path, before: now, after }),
+        }
+    }
+    Ok(writes)
+}
+
+/// Writes all files or none: when one cannot be written, those before it are put back.
+///
+/// # Errors
+/// [`SkillError`] where a file changed meanwhile or cannot be written.
+pub fn run_patch(writes: &[PlannedWrite]) -> Result<(), SkillError> {
+    for (number, write) in writes.iter().enumerate() {
+        let written = match read_target(&write.path)? == write.before {
+            true => write_private_atomically(&write.path, write.after.as_bytes()).map_err(SkillError::from),
+            false => Err(refused(format!("{} has changed meanwhile", write.path.display()))),
+        };
+        if let Err(error) = written {
+            for done in writes[..number].iter().rev() {
+                // What cannot be put back now could be written a moment ago; there is nothing more to try.
+                let _ = match &done.before {
+                    Some(before) => write_private_atomically(&done.path, before.as_bytes()).is_ok(),
+                    None => fs::remove_file(&done.path).is_ok(),
+                };
+            }
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+/// The file without links, if the patch may write there.
+fn check_target(target: &Path, targets: &PatchTargets) -> Result<PathBuf, SkillError> {
+    let outside = || refused(format!("it may not write to {}", target.display()));
+    if target.components().any(|part| matches!(part, Component::ParentDir)) {
+        return Err(outside());
+    }
+    let real = real_path(target).ok_or_else(outside)?;
+    let is_allowed = match targets {
+        PatchTargets::Only(file) => real_path(file).is_some_and(|file| file == real),
+        PatchTargets::NotesIn(folder) => {
+            let is_note = real.extension().is_some_and(|end| end == "md")
+                && real.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.'));
+            is_note && real_path(folder).is_some_and(|folder| real.parent() == Some(&folder))
+        }
+        PatchTargets::SkillsIn(roots) => roots
+            .iter()
+            .filter_map(|root| real_path(root))
+            .any(|root| real.strip_prefix(&root).is_ok_and(|inside| inside.components().count() > 1)),
+    };
+    if is_allowed { Ok(real) } else { Err(outside()) }
+}
+
+/// A path without links, of which only the end need not exist.
+fn real_path(path: &Path) -> Option<PathBuf> {
+    let mut missing = Vec::new();
+    for ancestor in path.ancestors() {
+        match ancestor.canonicalize() {
+            Ok(real) => return Some(missing.iter().rev().fold(real, |path, name| path.join(name))),
+            // A link that leads nowhere may lead anywhere later.
+            Err(_) if ancestor.symlink_metadata().is_ok() => return None,
+            Err(_) => missing.push(ancestor.file_name()?),
+        }
+    }
+    None
+}
+
+fn read_target(path: &Path) -> Result<Option<String>, SkillError> {
+    match read_text(path) {
+        Ok(Ok(text)) => Ok(Some(text)),
+        Ok(Err(reason)) => Err(refused(format!("{}: {reason}", path.display()))),
+        Err(SkillError::Files { cause, .. }) if cause.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The text with all hunks in it; nothing if one does not fit.
+fn apply(lines: &[&str], hunks: &[Hunk], text: &str) -> Option<String> {
+    let mut made: Vec<String> = Vec::new();
+    let mut done = 0;
+    for hunk in hunks {
+        let at = find(lines, hunk, done)?;
+        made.extend(lines[done..at].iter().map(|line| line.to_string()));
+        made.extend(hunk.new.iter().cloned());
+        done = at + hunk.old.len();
+    }
+    made.extend(lines[done..].iter().map(|line| line.to_string()));
+    // Files keep their line ends, and end in one.
+    let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    Some(made.iter().map(|line| format!("{}{end}", line.trim_end_matches('\r'))).collect())
+}
+
+/// Where the old lines of a hunk are, as near as can be to where they should be, and not before `from`.
+fn find(lines: &[&str], hunk: &Hunk, from: usize) -> Option<usize> {
+    // A hunk without old lines applies behind the line that it names.
+    let wanted = if hunk.old.is_empty() { hunk.start } else { hunk.start.saturating_sub(1) };
+    let last = lines.len().checked_sub(hunk.old.len())?;
+    if hunk.old.is_empty() {
+        return Some(wanted.clamp(from.min(lines.len()), lines.len()));
+    }
+    let fits =
+        |at: &usize| lines[*at..*at + hunk.old.len()].iter().zip(&hunk.old).all(|(line, old)| line == old);
+    (from..=last).filter(fits).min_by_key(|at| at.abs_diff(wanted))
+}
+
+/// Whether the new lines of every hunk are there.
+fn is_applied(lines: &[&str], hunks: &[Hunk]) -> bool {
+    hunks.iter().all(|hunk| {
+        !hunk.new.is_empty()
+            && lines
+                .windows(hunk.new.len())
+                .any(|window| window.iter().zip(&hunk.new).all(|(line, new)| line == new))
+    })
+}
+
+#[cfg(test)]
+mod tests;
