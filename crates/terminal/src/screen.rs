@@ -15,7 +15,9 @@ const BEGIN: &str = "\x1b[?2026h\x1b[?25l";
 const END: &str = "\x1b[?2026l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 /// Everything from the cursor to the end of the screen goes.
-const CLEAR_BELOW: &str = "\r\x1b[J";
+///
+/// Not from the very first cell: tmux takes that for the end of a page and keeps what stood there in its scrollback.
+const CLEAR_BELOW: &str = "\r\x1b[K\x1b[C\x1b[J\r";
 /// Marks what is pasted.
 const PASTE_ON: &str = "\x1b[?2004h";
 /// As terminals are found: no marks around pastes, the cursor shown, no drawing held back, plain text.
