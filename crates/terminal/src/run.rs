@@ -283,8 +283,6 @@ impl<'a> Loop<'a> {
     fn step_back(&mut self) -> io::Result<()> {
         self.screen.clear_block()?;
         self.keys = None;
-        // Who stops listening is woken up for it. Were that still to come, the first key of the next listener would be lost.
-        crossterm::event::poll(Duration::ZERO)?;
         self.raw = None;
         Ok(())
     }
