@@ -379,10 +379,9 @@ fn blocks(language: &str) -> Vec<String> {
 #[tokio::test]
 async fn the_recipe_in_the_documentation_works() {
     let project = Project::new();
-    let settings: Vec<Value> =
-        blocks("json").iter().map(|block| serde_json::from_str(block).expect("JSON")).collect();
+    let settings = blocks("json").into_iter().find(|block| block.contains("PreCompress")).expect("a recipe");
+    let recipe: Value = serde_json::from_str(&settings).expect("JSON");
     let scripts = blocks("sh");
-    let [_, recipe] = settings.as_slice() else { panic!("{settings:?}") };
     let [save, show] = scripts.as_slice() else { panic!("{scripts:?}") };
     fs::create_dir_all(project.path(".gemini/hooks")).expect("made");
     fs::write(project.path(".gemini/hooks/save-facts.sh"), save).expect("written");
