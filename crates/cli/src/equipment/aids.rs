@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{Helper, Host, Judges, ModelProfile, Route, Router};
-use longhaul_providers::WireFormat;
+use longhaul_providers::{HttpModel, WireFormat};
 
 use crate::models::{Chosen, Models};
 use crate::settings::Settings;
@@ -76,6 +76,12 @@ impl Aids {
     pub(crate) fn helper<'a>(&'a self, chosen: &'a Chosen) -> Helper<'a> {
         let helper = self.helper.as_ref().unwrap_or(chosen);
         Helper { model: &helper.http, name: &helper.name }
+    }
+
+    /// The same, to be kept apart from everything else.
+    pub(crate) fn helper_apart(&self, chosen: &Chosen) -> (HttpModel, String) {
+        let helper = self.helper.as_ref().unwrap_or(chosen);
+        (helper.http.clone(), helper.name.clone())
     }
 
     /// The one of the models to choose from that sessions record under this name.

@@ -59,6 +59,13 @@ impl Desk {
         fs::write(self.path(name), text).expect("written");
     }
 
+    /// What all sessions say.
+    pub(crate) fn sessions(&self) -> String {
+        let is_session = |path: &PathBuf| path.extension().is_some_and(|end| end == "jsonl");
+        let files = longhaul_testkit::files_below(&self.path("home")).into_iter().filter(is_session);
+        files.filter_map(|file| fs::read_to_string(file).ok()).collect()
+    }
+
     /// Starts the program in a terminal of 80 columns.
     pub(crate) fn start(&self) -> Terminal {
         self.start_with(80, 30, &["-m", "gemini-2.5-flash"])

@@ -8,17 +8,22 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
+use longhaul_agent::Helper;
+use longhaul_providers::HttpModel;
 use longhaul_terminal::{Ended, Notice, Options, Surface, Voice};
 use longhaul_workspace::Home;
+use tokio_util::sync::CancellationToken;
 
 use self::services::Desk;
 use super::talk::TalkOptions;
 use super::talk::open::{self, Found};
 use crate::args::Color;
 use crate::environment;
+use crate::equipment::{Aids, Attendance, Summaries};
 use crate::failure;
 use crate::models::Models;
 use crate::output::{Screen, thousands};
+use crate::project::Project;
 use crate::settings::Settings;
 
 /// Talks with a person at a terminal until they leave.
@@ -40,7 +45,6 @@ pub(crate) fn run(
     let models = Models::load_telling(settings, options.ca_file.as_deref(), tell, |text| {
         warnings.borrow_mut().push(Notice::warning(text));
     })?;
-    greeting.extend(warnings.into_inner());
     let found = options.resume.as_deref().map(|given| open::find(given, options.fork)).transpose()?;
     let session_model = found.as_ref().and_then(Found::model);
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
@@ -49,6 +53,11 @@ pub(crate) fn run(
         let text = format!("The window of {} is not known; {window} tokens are assumed.", chosen.name);
         greeting.push(Notice::warning(text).with_hint("State it in longhaul.windows."));
     }
+    let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
+    let aids = Aids::load(&models, settings, &chosen, named, |text| {
+        warnings.borrow_mut().push(Notice::warning(text));
+    });
+    greeting.extend(warnings.take());
     let folder = std::env::current_dir().context("there is no current folder")?;
     let screen = Options {
         is_coloured: Screen::of_stdout(color).is_coloured(),
@@ -59,16 +68,38 @@ pub(crate) fn run(
         editor: editor(),
         greeting,
     };
+    let (helper, resumed) = (aids.helper_apart(&chosen), found.as_ref().and_then(Found::id));
     let start = |speaker: &Voice| {
         voice.set(speaker.clone()).ok();
-        Desk::begin(options, settings, home, models, chosen, found).map_err(|error| told(&error))
+        Desk::begin(options, settings, home, models, (chosen, aids), found).map_err(|error| told(&error))
     };
-    Ok(match longhaul_terminal::run(start, &screen).context("the terminal cannot be used")? {
+    let over = CancellationToken::new();
+    let ended = std::thread::scope(|scope| {
+        scope.spawn(|| summarise_previous(settings, &helper, resumed.as_deref(), &over));
+        let ended = longhaul_terminal::run(start, &screen);
+        over.cancel();
+        ended
+    });
+    Ok(match ended.context("the terminal cannot be used")? {
         Ended::Left => ExitCode::SUCCESS,
         Ended::Failed => ExitCode::FAILURE,
         // As shells tell it.
         Ended::Signal(signal) => ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
     })
+}
+
+/// Says in a line what the session before was about, if nobody has yet. Nobody waits for it, and where it cannot be done
+/// it is left for the next time.
+fn summarise_previous(
+    settings: &Settings,
+    (model, name): &(HttpModel, String),
+    resumed: Option<&str>,
+    over: &CancellationToken,
+) {
+    let Ok(Some(project)) = Project::find() else { return };
+    let summaries = Summaries::new(settings, Attendance::Attended, &project, resumed.unwrap_or_default());
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+    runtime.block_on(summaries.beside(over.cancelled(), Helper { model, name }, over, |_| {}));
 }
 
 /// A screen, unless the terminal cannot be drawn on or the user wants lines.

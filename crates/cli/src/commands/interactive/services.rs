@@ -16,7 +16,7 @@ use crate::clock::{ago, now};
 use crate::commands::sessions::import::new_id;
 use crate::commands::talk::open::{self, Found};
 use crate::commands::talk::{TalkOptions, compose, system};
-use crate::equipment::{Attendance, Equipment};
+use crate::equipment::{Aids, Attendance, Equipment, SubagentModels};
 use crate::models::{Chosen, Models, Snapshots, explained};
 use crate::output::plural;
 use crate::project::Project;
@@ -30,8 +30,10 @@ pub(super) struct Desk<'s> {
     home: Home,
     models: Models<'s>,
     chosen: Chosen,
+    aids: Aids,
     snapshots: Snapshots,
     equipment: Equipment,
+    subagent_models: SubagentModels,
     running: Box<dyn Fn() -> Vec<HostJob> + Send + Sync>,
     active_skills: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     calibration: CalibrationFile,
@@ -52,7 +54,7 @@ impl<'s> Desk<'s> {
         settings: &'s Settings,
         home: Home,
         models: Models<'s>,
-        chosen: Chosen,
+        (chosen, aids): (Chosen, Aids),
         found: Option<Found>,
     ) -> anyhow::Result<(Self, Opened)> {
         let (equipment, memory) = Equipment::load(&options.work, settings, &home, Attendance::Attended)?;
@@ -80,8 +82,11 @@ impl<'s> Desk<'s> {
         });
         let active = equipment.active_skills.clone();
         let active_skills = Box::new(move || active.names());
+        let subagent_models = SubagentModels::choose(&models, &equipment.subagents);
         let mut desk = Self {
             options,
+            aids,
+            subagent_models,
             settings,
             calibration: CalibrationFile::at(home.root().join("longhaul").join("calibration.json")),
             telemetry: settings.telemetry_file(home.root()),
@@ -204,10 +209,11 @@ impl Services for Desk<'_> {
             calibration: self.is_recorded.then_some(&self.calibration),
             tools: &self.equipment.tools,
             subagents: &self.equipment.subagents,
+            models: Some(&self.subagent_models),
             hooks: Some(self.equipment.hook_points()),
             jobs: self.running.as_ref(),
             skills: self.active_skills.as_ref(),
-            ..Host::new(&self.chosen.http, &self.files, &now, &new_id)
+            ..self.aids.join(&self.chosen, Host::new(&self.chosen.http, &self.files, &now, &new_id))
         }
     }
 

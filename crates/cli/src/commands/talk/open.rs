@@ -63,6 +63,14 @@ pub(crate) fn find(given: &Path, is_forked: bool) -> anyhow::Result<Found> {
 }
 
 impl Found {
+    /// Its id.
+    pub(crate) fn id(&self) -> Option<String> {
+        match self {
+            Self::Ours(log) => log.replay().info().session_id.clone(),
+            Self::Forked(_, session) | Self::Theirs(session) => session.info.session_id.clone(),
+        }
+    }
+
     /// The model that answered last.
     pub(crate) fn model(&self) -> Option<String> {
         let messages = match self {
