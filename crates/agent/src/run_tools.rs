@@ -90,10 +90,10 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Result<Flow, AgentError> {
         let mut calls = calls.into_iter();
-        let mut looks = Vec::new();
+        let mut batch = Vec::new();
         while let Some(call) = calls.next() {
             if let Some(end) = self.ends_now(cancel) {
-                self.run_looks(&mut looks, host, cancel).await?;
+                self.run_batch(&mut batch, host, cancel).await?;
                 let rest: Vec<ToolCall> = std::iter::once(call).chain(calls).collect();
                 let reason = match end {
                     TurnEnd::Cancelled => "This call was not run, because the user stopped the turn.",
@@ -103,27 +103,26 @@ impl Agent {
                 return Ok(Flow::Ends(end));
             }
             match self.prepare_call(call, host, cancel).await {
-                Prepared::Ready(ready) if ready.runs_beside_others() => looks.push(ready),
+                Prepared::Ready(ready) if ready.runs_beside_others() => batch.push(ready),
                 Prepared::Ready(ready) => {
-                    self.run_looks(&mut looks, host, cancel).await?;
-                    let ran = self.run_call(ready, host, cancel).await;
-                    let result = self.finish_call(ran, host, cancel).await;
-                    self.record_results(vec![result], host)?;
+                    self.run_batch(&mut batch, host, cancel).await?;
+                    batch.push(ready);
+                    self.run_batch(&mut batch, host, cancel).await?;
                 }
                 Prepared::Answered { call, status, text } => {
-                    self.run_looks(&mut looks, host, cancel).await?;
+                    self.run_batch(&mut batch, host, cancel).await?;
                     let result = self.answer_call(&call, status, text, host);
                     self.record_results(vec![result], host)?;
                 }
                 Prepared::Ends { call, end } => {
-                    self.run_looks(&mut looks, host, cancel).await?;
+                    self.run_batch(&mut batch, host, cancel).await?;
                     let rest: Vec<ToolCall> = std::iter::once(call).chain(calls).collect();
                     self.refuse_calls(&rest, "This call was not run, because the turn was ended.", host)?;
                     return Ok(Flow::Ends(end));
                 }
             }
         }
-        self.run_looks(&mut looks, host, cancel).await?;
+        self.run_batch(&mut batch, host, cancel).await?;
         Ok(self.ends_now(cancel).map_or(Flow::GoesOn, Flow::Ends))
     }
 
@@ -294,8 +293,8 @@ impl Agent {
         }
         let own = OwnTool::named(name).map(Runs::Own);
         own.or_else(|| {
-            let tool = host.tools.iter().find(|tool| tool.declaration().name == name)?;
-            Some(Runs::Tool(tool.as_ref()))
+            let place = *self.declared.places.get(name)?;
+            Some(Runs::Tool(host.tools.get(place)?.as_ref()))
         })
     }
 
@@ -315,17 +314,18 @@ impl Agent {
         }
     }
 
-    async fn run_looks(
+    /// Runs calls beside each other and records what they answer.
+    async fn run_batch(
         &mut self,
-        looks: &mut Vec<Ready<'_>>,
+        batch: &mut Vec<Ready<'_>>,
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Result<(), AgentError> {
-        if looks.is_empty() {
+        if batch.is_empty() {
             return Ok(());
         }
         let mut running: Vec<BoxFuture<'_, Ran>> = Vec::new();
-        for ready in std::mem::take(looks) {
+        for ready in std::mem::take(batch) {
             running.push(match ready.runs {
                 Runs::Subagent(_) => match self.errand(&ready.call.id, &ready.args, host) {
                     Ok(errand) if errand.wait() == Wait::InBackground => {
@@ -338,7 +338,11 @@ impl Agent {
                     }
                     Err(text) => Box::pin(async { Ran::at_once(ready, Answer::failed(text)) }),
                 },
-                Runs::Tool(_) | Runs::Own(_) => Box::pin(run_tool(ready, host, cancel)),
+                Runs::Tool(tool) => Box::pin(run_tool(ready, tool, host, cancel)),
+                Runs::Own(own) => {
+                    let ran = self.run_own_call(ready, own, host, cancel).await;
+                    Box::pin(async { ran })
+                }
             });
         }
         if !self.errands.is_empty() {
@@ -367,8 +371,13 @@ impl Agent {
         ))
     }
 
-    async fn run_call(&mut self, ready: Ready<'_>, host: &Host<'_>, cancel: &CancellationToken) -> Ran {
-        let Runs::Own(own) = ready.runs else { return run_tool(ready, host, cancel).await };
+    async fn run_own_call(
+        &mut self,
+        ready: Ready<'_>,
+        own: OwnTool,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Ran {
         let Ready { call, args, preview, notes, .. } = ready;
         host.tell(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
         let started = Instant::now();
@@ -533,9 +542,8 @@ impl Agent {
     }
 }
 
-async fn run_tool(ready: Ready<'_>, host: &Host<'_>, cancel: &CancellationToken) -> Ran {
-    let Ready { call, args, runs, preview, notes } = ready;
-    let Runs::Tool(tool) = runs else { unreachable!("the agent's own tools run by themselves") };
+async fn run_tool(ready: Ready<'_>, tool: &dyn Tool, host: &Host<'_>, cancel: &CancellationToken) -> Ran {
+    let Ready { call, args, preview, notes, .. } = ready;
     host.tell(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
     let id = call.id.clone();
     let progress = |text: &str| host.tell(Event::ToolProgress { call: id.clone(), text: text.to_string() });

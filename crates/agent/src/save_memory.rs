@@ -1,6 +1,6 @@
 //! The tool `save_memory`: adds a fact to a memory file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use longhaul_conversation::{Timestamp, ToolDeclaration};
 use longhaul_memory::{
@@ -48,15 +48,14 @@ impl SaveMemory {
     }
 
     /// The change that a call would make.
-    fn propose(&self, args: &Value) -> Result<Proposal, String> {
-        let (path, fact) = self.parse(args)?;
-        Proposal::load(&path, &fact, (self.now)()).map_err(|error| save_failure(&error).to_string())
+    fn propose(&self, path: &Path, fact: &Fact) -> Result<Proposal, String> {
+        Proposal::load(path, fact, (self.now)()).map_err(|error| save_failure(&error).to_string())
     }
 
     fn save(&self, args: &Value) -> Result<Answer, String> {
         // Somebody else may have changed the file since the user was asked: the fact is added to what it holds now.
-        let diff = shown(&self.propose(args)?);
         let (path, fact) = self.parse(args)?;
+        let diff = shown(&self.propose(&path, &fact)?);
         let saved = save_fact(&path, &fact, (self.now)(), Patience::default())
             .map_err(|error| save_failure(&error).to_string())?;
         Ok(Answer::succeeded(saved.to_json().to_string()).shown(Shown::Diff { path, diff }))
@@ -83,8 +82,9 @@ impl Tool for SaveMemory {
     }
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
-        let proposal = self.propose(args)?;
-        Ok(Preview::Change { path: proposal.path().to_path_buf(), diff: shown(&proposal) })
+        let (path, fact) = self.parse(args)?;
+        let diff = shown(&self.propose(&path, &fact)?);
+        Ok(Preview::Change { path, diff })
     }
 
     fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {

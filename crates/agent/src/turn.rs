@@ -15,6 +15,7 @@ mod trial;
 #[cfg(test)]
 mod wit_tests;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use longhaul_context::{Loop, LoopDetector};
@@ -87,6 +88,8 @@ pub(crate) struct Lineage {
 pub(crate) struct Declared {
     pub(crate) tools: Vec<ToolDeclaration>,
     pub(crate) tokens: TokenCount,
+    /// Where each tool of the host's stands, by its name.
+    pub(crate) places: HashMap<String, usize>,
     /// The names of those that may be called in this step, where those are not all.
     pub(crate) offered: Option<Vec<String>>,
 }
@@ -497,11 +500,13 @@ impl Agent {
     pub(crate) fn declare(&mut self, host: &Host<'_>) {
         let own = OwnTool::ALL.into_iter().filter(|tool| self.offers(*tool, host)).map(OwnTool::declaration);
         let agents = self.may_delegate(host).then(|| host.subagents.declaration());
+        let hosts: Vec<ToolDeclaration> = host.tools.iter().map(|tool| tool.declaration()).collect();
+        let places = hosts.iter().enumerate().map(|(place, tool)| (tool.name.clone(), place)).collect();
         let tools: Vec<ToolDeclaration> = match host.tools {
             // Without tools to work with there is nothing to look after, either; only a sub-agent still has to finish.
             [] if !self.is_subagent() => Vec::new(),
-            tools => {
-                let all = tools.iter().map(|tool| tool.declaration()).chain(agents).chain(own);
+            _ => {
+                let all = hosts.into_iter().chain(agents).chain(own);
                 all.filter(|tool| self.settings.tools.includes(&tool.name)).collect()
             }
         };
@@ -511,7 +516,7 @@ impl Agent {
             estimator.text(&text).tokens()
         };
         let tokens = tools.iter().map(size).fold(TokenCount::ZERO, |sum, tokens| sum + tokens);
-        self.declared = Declared { tools, tokens, offered: None };
+        self.declared = Declared { tools, tokens, places, offered: None };
     }
 }
 

@@ -37,6 +37,7 @@ mod part;
 mod request;
 mod scripted;
 mod sequence;
+mod tags;
 mod time;
 mod tokens;
 mod tool_call;
@@ -56,6 +57,7 @@ pub use part::{Body, Extra, FileReference, Media, MediaData, Opaque, Part, Signa
 pub use request::{Request, Sampling, ToolChoice, ToolDeclaration};
 pub use scripted::{ScriptedModel, ScriptedReply};
 pub use sequence::Sequence;
+pub use tags::{replace_bytes, tag_places};
 pub use time::Timestamp;
 pub use tokens::{TokenCount, grouped};
 pub use tool_call::{Output, ToolCall, ToolResult, ToolStatus};

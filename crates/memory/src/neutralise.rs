@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use longhaul_conversation::{replace_bytes, tag_places};
+
 /// The tags that we put around memory.
 const TAGS: [&str; 7] = [
     "loaded_context",
@@ -28,20 +30,10 @@ const MARKS: [&str; 8] = [
 
 /// The same text, in which nothing looks like one of our tags or marks.
 pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
-    let places = places(text);
-    if places.is_empty() {
-        return Cow::Borrowed(text);
+    match places(text).as_slice() {
+        [] => Cow::Borrowed(text),
+        places => Cow::Owned(replace_bytes(text, places)),
     }
-    let mut safe = String::with_capacity(text.len() + places.len() * 4);
-    let mut from = 0;
-    for (at, replacement) in places {
-        safe.push_str(&text[from..at]);
-        safe.push_str(replacement);
-        // A bracket and a dash are one byte each.
-        from = at + 1;
-    }
-    safe.push_str(&text[from..]);
-    Cow::Owned(safe)
 }
 
 /// A path as a label: safe, and on one line.
@@ -56,8 +48,7 @@ pub(crate) fn label(path: &Path) -> String {
 
 /// The bytes to replace, in order, and by what.
 fn places(text: &str) -> Vec<(usize, &'static str)> {
-    let tags = text.match_indices('<').map(|(at, _)| at).filter(|at| is_tag(&text[at + 1..]));
-    let mut places: Vec<(usize, &'static str)> = tags.map(|at| (at, "&lt;")).collect();
+    let mut places: Vec<(usize, &'static str)> = tag_places(text, &TAGS).map(|at| (at, "&lt;")).collect();
     if text.contains("---") {
         let mut start = 0;
         for line in text.split_inclusive(['\n', '\r']) {
@@ -70,17 +61,6 @@ fn places(text: &str) -> Vec<(usize, &'static str)> {
         places.sort_unstable();
     }
     places
-}
-
-/// Whether one of our tags follows a bracket.
-fn is_tag(rest: &str) -> bool {
-    let name = rest.trim_start().trim_start_matches('/').trim_start();
-    TAGS.iter().any(|tag| {
-        let Some(head) = name.get(..tag.len()) else { return false };
-        head.eq_ignore_ascii_case(tag)
-            && !name[tag.len()..]
-                .starts_with(|letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-')
-    })
 }
 
 fn is_mark(line: &str) -> bool {

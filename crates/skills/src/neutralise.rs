@@ -2,26 +2,19 @@
 
 use std::borrow::Cow;
 
+use longhaul_conversation::{replace_bytes, tag_places};
+
 /// The tags that we put around skills and evidence.
 const TAGS: [&str; 5] =
     ["available_skills", "activated_skill", "instructions", "available_resources", "session_context"];
 
 /// The same text, in which nothing looks like one of our tags.
 pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
-    let places: Vec<usize> =
-        text.match_indices('<').map(|(at, _)| at).filter(|at| is_tag(&text[at + 1..])).collect();
-    if places.is_empty() {
-        return Cow::Borrowed(text);
+    let places: Vec<(usize, &str)> = tag_places(text, &TAGS).map(|at| (at, "&lt;")).collect();
+    match places.as_slice() {
+        [] => Cow::Borrowed(text),
+        places => Cow::Owned(replace_bytes(text, places)),
     }
-    let mut safe = String::with_capacity(text.len() + places.len() * 3);
-    let mut from = 0;
-    for at in places {
-        safe.push_str(&text[from..at]);
-        safe.push_str("&lt;");
-        from = at + 1;
-    }
-    safe.push_str(&text[from..]);
-    Cow::Owned(safe)
 }
 
 /// A text on one line, between tags.
@@ -38,16 +31,6 @@ pub(crate) fn escape(text: &str) -> String {
         }
     }
     safe
-}
-
-/// Whether one of our tags follows a bracket.
-fn is_tag(rest: &str) -> bool {
-    let name = rest.trim_start().trim_start_matches('/').trim_start();
-    TAGS.iter().any(|tag| {
-        name.get(..tag.len()).is_some_and(|head| head.eq_ignore_ascii_case(tag))
-            && !name[tag.len()..]
-                .starts_with(|letter: char| letter.is_alphanumeric() || letter == '_' || letter == '-')
-    })
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ mod numbers;
 mod page;
 mod progress;
 
-use std::io::{IsTerminal, Write};
+use std::io::{BufRead, IsTerminal, Write};
 use std::path::Path;
 
 use serde_json::Value;
@@ -29,6 +29,15 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// Writes text to standard error. If that is gone there is nobody left to tell.
 pub(crate) fn print_aside(text: &str) {
     std::io::stderr().lock().write_all(text.as_bytes()).ok();
+}
+
+/// Asks a person on the terminal; anything but a clear yes is a no.
+pub(crate) fn is_confirmed(question: &str) -> anyhow::Result<bool> {
+    print(&format!("{question} [y/N] "))?;
+    std::io::stdout().flush()?;
+    let mut answer = String::new();
+    std::io::stdin().lock().read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
 /// A path as JSON has it: names that are not Unicode are shown as well as can be.

@@ -1,6 +1,6 @@
 //! `longhaul skills install PATH`, `link PATH` and `uninstall NAME`.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::PathBuf;
 
 use anyhow::anyhow;
@@ -15,7 +15,7 @@ use super::{Desk, failure, unknown};
 use crate::args::Color;
 use crate::commands::sessions::report::print_all;
 use crate::failure::hinted;
-use crate::output::{Page, Screen, pad_left, path_json, plural, print, thousands, visible};
+use crate::output::{Page, Screen, is_confirmed, pad_left, path_json, plural, print, thousands, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallOptions {
@@ -71,7 +71,8 @@ pub(super) fn install(options: &InstallOptions, desk: &Desk, color: Color) -> an
     if asks && !std::io::stdin().is_terminal() {
         return Err(hinted(anyhow!("nobody is there to confirm this"), "--yes installs without asking"));
     }
-    let is_done = !options.dry_run && (!asks || is_confirmed()?);
+    let question = "Install this? Its instructions will be followed, and its scripts may be run.";
+    let is_done = !options.dry_run && (!asks || is_confirmed(question)?);
     let mut installed = 0;
     if is_done {
         for plan in &plans {
@@ -125,14 +126,6 @@ fn plan_json(plan: &InstallPlan) -> Value {
         "files": files.collect::<Vec<_>>(),
         "secrets": secrets.collect::<Vec<_>>(),
     })
-}
-
-fn is_confirmed() -> anyhow::Result<bool> {
-    print!("Install this? Its instructions will be followed, and its scripts may be run. [y/N] ");
-    std::io::stdout().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
 pub(super) fn link(options: &LinkOptions, desk: &Desk) -> anyhow::Result<()> {

@@ -1,6 +1,6 @@
 //! `longhaul trust add [FOLDER]`: trusts a folder, after showing what it would activate.
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
@@ -14,7 +14,7 @@ use crate::args::Color;
 use crate::commands::sessions::report::print_all;
 use crate::environment;
 use crate::failure::hinted;
-use crate::output::{Page, Screen, path_json, visible};
+use crate::output::{Page, Screen, is_confirmed, path_json, visible};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -58,7 +58,7 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
     }
     let asks = !options.yes && !options.json && !options.dry_run && level != TrustLevel::DoNotTrust;
     // A script that calls this has decided already.
-    let is_set = !options.dry_run && (!asks || !std::io::stdin().is_terminal() || is_confirmed()?);
+    let is_set = !options.dry_run && (!asks || !std::io::stdin().is_terminal() || is_confirmed("Trust it?")?);
     if is_set {
         rules.set(&folder, level, Patience::default())?;
     }
@@ -79,12 +79,4 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
         (true, TrustLevel::DoNotTrust) => format!("{name} is not to be trusted.\n"),
     };
     crate::output::print(&text)
-}
-
-fn is_confirmed() -> anyhow::Result<bool> {
-    print!("Trust it? [y/N] ");
-    std::io::stdout().flush()?;
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
