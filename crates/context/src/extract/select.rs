@@ -66,6 +66,10 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let mut round = 0;
     while let Some(best) = heap.pop() {
         let line = &candidates[best.place];
+        // The room only shrinks: what does not fit now need not be weighed again.
+        if terms[best.place].tokens + LINE_COST > choice.room {
+            continue;
+        }
         if best.round < round {
             // Something was chosen since this was weighed; if it is still the best, it comes up again at once.
             let alike = shapes.get(&shape_of(&line.text)).copied().unwrap_or(0);

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use longhaul_conversation::{CallId, Change, Message, MessageId, Sequence, Timestamp};
 
+use super::arrivals::{Arrivals, Moment};
 use super::entry::{CompactionReport, CompactionState, Mask, Masking};
 use super::view::Piece;
 
@@ -14,6 +15,7 @@ use super::view::Piece;
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Branch {
     messages: Sequence<Message>,
+    arrivals: Arrivals,
     left: Vec<Message>,
     rewrites: Vec<Rewrite>,
     state: Option<CompactionState>,
@@ -71,8 +73,8 @@ pub enum RewriteState {
 /// How a rewrite changes what is visible.
 #[derive(Clone, Debug)]
 enum ViewChange {
-    /// These messages stand for all that were there before.
-    Compaction { view: Vec<Piece>, before: HashSet<MessageId> },
+    /// These messages stand for all that came before this moment.
+    Compaction { view: Vec<Piece>, before: Moment },
     /// These messages stand for themselves as they were.
     Mask { changed: Vec<Message> },
 }
@@ -155,11 +157,13 @@ impl Branch {
         match change {
             Change::Put(message) => {
                 let effect = self.effect_of_put(&message.id, None);
+                self.arrivals.note(&message.id);
                 self.messages.put(message.id.clone(), message);
                 effect
             }
             Change::PutAfter { after, message } => {
                 let effect = self.effect_of_put(&message.id, Some(&after));
+                self.arrivals.note(&message.id);
                 self.messages.put_after(&after, message.id.clone(), message);
                 effect
             }
@@ -172,6 +176,7 @@ impl Branch {
             Change::RewindTo(id) => {
                 let is_rewritten = self.is_rewritten();
                 let dropped = self.messages.rewind_to(&id);
+                dropped.iter().for_each(|message| self.arrivals.forget(&message.id));
                 let ids: HashSet<&MessageId> = dropped.iter().map(|message| &message.id).collect();
                 self.rewrites.iter_mut().for_each(|rewrite| rewrite.rewind(&ids));
                 self.left.extend(dropped);
@@ -179,6 +184,7 @@ impl Branch {
             }
             Change::Restart => {
                 self.forget_wait();
+                self.arrivals.forget_all();
                 self.left.extend(self.messages.take_all());
                 for rewrite in &mut self.rewrites {
                     if rewrite.state == RewriteState::Active {
@@ -199,9 +205,8 @@ impl Branch {
         view: Vec<Piece>,
     ) {
         self.forget_wait();
-        let before = self.messages().iter().map(|message| message.id.clone()).collect();
         let kind = RewriteKind::Compaction(Box::new(compaction));
-        let change = ViewChange::Compaction { view, before };
+        let change = ViewChange::Compaction { view, before: self.arrivals.now() };
         self.rewrites.push(Rewrite { id, at, kind, state: RewriteState::Active, change });
     }
 
@@ -234,12 +239,12 @@ impl Branch {
     }
 
     /// The newest compaction that counts, with its place among the rewrites.
-    fn compaction(&self) -> Option<(usize, &[Piece], &HashSet<MessageId>)> {
+    fn compaction(&self) -> Option<(usize, &[Piece], Moment)> {
         let place = self.rewrites.iter().rposition(|rewrite| {
             rewrite.is_active() && matches!(rewrite.change, ViewChange::Compaction { .. })
         })?;
         match &self.rewrites[place].change {
-            ViewChange::Compaction { view, before } => Some((place, view, before)),
+            ViewChange::Compaction { view, before } => Some((place, view, *before)),
             ViewChange::Mask { .. } => None,
         }
     }
@@ -252,8 +257,9 @@ impl Branch {
         let is_plain = match self.compaction() {
             None => true,
             Some((_, view, before)) => {
-                !before.contains(id)
-                    && after.is_none_or(|after| !before.contains(after))
+                let is_old = |id: &MessageId| self.arrivals.is_before(id, before);
+                !is_old(id)
+                    && !after.is_some_and(is_old)
                     && !(is_new && view.iter().any(|piece| piece.id() == id))
             }
         };
@@ -277,9 +283,10 @@ impl Branch {
     }
 
     /// The messages of a view and what came later. What came to stand between older messages stays between them.
-    fn compacted(&self, view: &[Piece], before: &HashSet<MessageId>) -> Vec<Message> {
+    fn compacted(&self, view: &[Piece], before: Moment) -> Vec<Message> {
         let log = self.messages();
-        let old_end = log.iter().rposition(|message| before.contains(&message.id)).unwrap_or(0);
+        let is_old = |message: &Message| self.arrivals.is_before(&message.id, before);
+        let old_end = log.iter().rposition(is_old).unwrap_or(0);
         let mut visible = Vec::new();
         let mut shown: HashSet<&MessageId> = HashSet::new();
         for piece in view {
@@ -293,13 +300,15 @@ impl Branch {
                 }
             }
             let between = place.and_then(|place| log.get(place + 1..old_end)).unwrap_or_default();
-            for later in between.iter().take_while(|message| !before.contains(&message.id)) {
+            for later in between.iter().take_while(|message| !is_old(message)) {
                 shown.insert(&later.id);
                 visible.push(later.clone());
             }
         }
-        let is_later = |message: &&Message| !before.contains(&message.id) && !shown.contains(&message.id);
-        visible.extend(log.iter().filter(is_later).cloned());
+        let later = self.arrivals.since(before).filter(|id| !shown.contains(id));
+        let mut places: Vec<usize> = later.filter_map(|id| self.position(id)).collect();
+        places.sort_unstable();
+        visible.extend(places.into_iter().map(|place| log[place].clone()));
         visible
     }
 }
@@ -324,7 +333,7 @@ impl Rewrite {
     /// with what is left.
     fn rewind(&mut self, dropped: &HashSet<&MessageId>) {
         match (&self.kind, &mut self.change) {
-            (RewriteKind::Compaction(compaction), ViewChange::Compaction { view, before }) => {
+            (RewriteKind::Compaction(compaction), ViewChange::Compaction { view, .. }) => {
                 let is_void = compaction.last.as_ref().is_some_and(|last| dropped.contains(last));
                 if is_void && self.state == RewriteState::Active {
                     self.state = RewriteState::Inert;
@@ -332,7 +341,6 @@ impl Rewrite {
                 if let Some(place) = view.iter().position(|piece| dropped.contains(piece.id())) {
                     view.truncate(place);
                 }
-                before.retain(|id| !dropped.contains(id));
             }
             (RewriteKind::Mask(_), ViewChange::Mask { changed }) => {
                 changed.retain(|message| !dropped.contains(&message.id));

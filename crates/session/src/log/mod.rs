@@ -1,5 +1,6 @@
 //! The append-only log of a session: Gemini CLI's records, and beside them what Longhaul did with the conversation.
 
+mod arrivals;
 mod branch;
 mod entry;
 mod error;
