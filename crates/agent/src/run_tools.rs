@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use longhaul_conversation::{Message, Part, Role, ToolCall, ToolResult, ToolStatus};
+use longhaul_conversation::{
+    Message, OUTPUT_ENDS, Part, Role, ToolCall, ToolResult, ToolStatus, imitates_memory,
+};
 use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
 use longhaul_policy::{
     AGENT_TOOL, AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Rule, SHELL_TOOL, save_always_allow,
@@ -417,18 +419,22 @@ impl Agent {
         let whole = condensed.as_ref().map_or(answer.outcome.text(), |condensed| &condensed.text);
         let (mut text, saved_as) = self.shorten(&call, whole, host);
         let saved_as = condensed.map(|condensed| condensed.saved_as).or(saved_as);
+        for note in notes {
+            text.push_str("\n\n");
+            text.push_str(&note);
+        }
         if let Some(read) = self.rereads.judge(&call, &text, self.conversation.transcript().messages()) {
             self.statistics.reads += 1;
             self.statistics.rereads += u32::from(read == Read::Again);
+        }
+        // The text of a file stays as it is, and all the same nobody takes it for memory.
+        if imitates_memory(&text) {
+            text.push_str(OUTPUT_ENDS);
         }
         if status == ToolStatus::Succeeded
             && let Some(block) = self.bring_in_memory(&answer.touched, host)
         {
             text.push_str(&block);
-        }
-        for note in notes {
-            text.push_str("\n\n");
-            text.push_str(&note);
         }
         self.statistics.tool(&call.name, status, took);
         self.note(Activity::ToolCompleted, host);
