@@ -13,6 +13,28 @@ const MAX_LINKS: usize = 40;
 pub struct Roots {
     /// Without links.
     folders: Vec<PathBuf>,
+    /// What alone may be touched there, where that is not all.
+    only: Option<OnlyFiles>,
+}
+
+/// Files that alone may be touched. Where they are, no folder is made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OnlyFiles {
+    /// Their names.
+    pub names: Vec<String>,
+    /// Folders of which only the files count that are directly in them.
+    pub shallow: Vec<PathBuf>,
+}
+
+impl OnlyFiles {
+    /// Whether a place without links is one of them.
+    fn include(&self, place: &Path) -> bool {
+        let is_named =
+            place.file_name().is_some_and(|name| self.names.iter().any(|known| name == known.as_str()));
+        let around = self.shallow.iter().filter(|folder| place.starts_with(folder));
+        let innermost = around.max_by_key(|folder| folder.components().count());
+        is_named && innermost.is_none_or(|folder| place.parent() == Some(folder))
+    }
 }
 
 /// Why a path is not to be touched.
@@ -24,6 +46,16 @@ pub enum Refusal {
         /// The path, as it was given.
         path: String,
         /// The folders in which tools may work.
+        folders: Vec<PathBuf>,
+    },
+    /// It is inside, and none of the files that alone may be touched.
+    #[error("{path:?} is none of the files that may be touched here: only {} in {}", .names.join(" and "), list(.folders))]
+    NotMeant {
+        /// The path, as it was given.
+        path: String,
+        /// The names of those files.
+        names: Vec<String>,
+        /// The folders in which they are.
         folders: Vec<PathBuf>,
     },
     /// It is none.
@@ -61,7 +93,20 @@ impl Roots {
                 folders.push(folder);
             }
         }
-        Ok(Self { folders })
+        Ok(Self { folders, only: None })
+    }
+
+    /// The same folders, in which only these files may be touched: read, made or changed.
+    #[must_use]
+    pub fn only(self, OnlyFiles { names, shallow }: OnlyFiles) -> Self {
+        let real = |folder: PathBuf| fs::canonicalize(&folder).unwrap_or(folder);
+        let shallow = shallow.into_iter().map(real).collect();
+        Self { only: Some(OnlyFiles { names, shallow }), ..self }
+    }
+
+    /// Whether folders may be made for a file.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.only.is_none()
     }
 
     /// Where relative paths begin, without links.
@@ -88,9 +133,17 @@ impl Roots {
         }
         let place = follow(&self.first().join(path))
             .map_err(|error| Refusal::NotFollowed { path: path.to_string(), reason: error.to_string() })?;
-        match self.contain(&place) {
-            true => Ok(place),
-            false => Err(Refusal::Outside { path: path.to_string(), folders: self.folders.clone() }),
+        if !self.contain(&place) {
+            return Err(Refusal::Outside { path: path.to_string(), folders: self.folders.clone() });
+        }
+        match &self.only {
+            // The place is the one that will be opened: whatever becomes a link meanwhile, no other file is.
+            Some(only) if !only.include(&place) => Err(Refusal::NotMeant {
+                path: path.to_string(),
+                names: only.names.clone(),
+                folders: self.folders.clone(),
+            }),
+            _ => Ok(place),
         }
     }
 
@@ -217,5 +270,59 @@ mod tests {
         assert!(roots.resolve("../outside/secret").is_ok());
         assert!(roots.resolve(outside.join("secret").to_str().unwrap()).is_ok());
         assert!(Roots::new(&folder.path().join("missing"), &[]).is_err());
+    }
+
+    #[test]
+    fn only_some_files_may_be_touched() {
+        let (folder, _) = workspace();
+        let (work, home) = (folder.path().join("work"), folder.path().join("outside"));
+        for folder in ["deep/notes", "other"] {
+            fs::create_dir_all(home.join(folder)).unwrap();
+        }
+        let (names, notes) = (vec!["A.md".to_string(), "B.md".to_string()], home.join("deep/notes"));
+        let only = OnlyFiles { names, shallow: vec![home.clone(), notes] };
+        let roots = Roots::new(&work, std::slice::from_ref(&home)).unwrap().only(only);
+        for path in ["A.md", "src/B.md", "src/../src/A.md", "../outside/A.md", "../outside/deep/notes/B.md"] {
+            assert!(roots.resolve(path).is_ok(), "{path}");
+        }
+        for path in [
+            ".",
+            "src",
+            "src/lib.rs",
+            "a.md",
+            "A.MD",
+            "A.md/x",
+            "A.md.bak",
+            "xA.md",
+            "../outside/secret",
+            "../outside/other/A.md",
+            "../outside/deep/A.md",
+            "../outside/deep/notes/deeper/A.md",
+            "A%2emd",
+            "src/lib.rs#A.md",
+        ] {
+            assert!(matches!(roots.resolve(path), Err(Refusal::NotMeant { .. })), "{path}");
+        }
+        assert!(matches!(roots.resolve("../A.md"), Err(Refusal::Outside { .. })));
+        let told = roots.resolve("src/lib.rs").unwrap_err().to_string();
+        assert!(
+            told.starts_with(
+                "\"src/lib.rs\" is none of the files that may be touched here: only A.md and B.md in "
+            ),
+            "{told}"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_counts_for_what_it_leads_to() {
+        use std::os::unix::fs::symlink;
+        let (folder, roots) = workspace();
+        let work = folder.path().join("work");
+        symlink("src/lib.rs", work.join("A.md")).unwrap();
+        symlink("src/A.md", work.join("other")).unwrap();
+        let roots = roots.only(OnlyFiles { names: vec!["A.md".into()], shallow: Vec::new() });
+        assert!(matches!(roots.resolve("A.md"), Err(Refusal::NotMeant { .. })));
+        assert!(roots.resolve("other").is_ok_and(|place| place.ends_with("src/A.md")));
     }
 }
