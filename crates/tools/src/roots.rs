@@ -18,12 +18,14 @@ pub struct Roots {
 }
 
 /// Files that alone may be touched. Where they are, no folder is made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OnlyFiles {
-    /// Their names.
+    /// Files of these names, in any folder that is not closed.
     pub names: Vec<String>,
-    /// Folders of which only the files count that are directly in them.
-    pub shallow: Vec<PathBuf>,
+    /// Closed folders: neither in them nor below does a name count.
+    pub closed: Vec<PathBuf>,
+    /// These files, wherever they are.
+    pub files: Vec<PathBuf>,
 }
 
 impl OnlyFiles {
@@ -31,9 +33,28 @@ impl OnlyFiles {
     fn include(&self, place: &Path) -> bool {
         let is_named =
             place.file_name().is_some_and(|name| self.names.iter().any(|known| name == known.as_str()));
-        let around = self.shallow.iter().filter(|folder| place.starts_with(folder));
-        let innermost = around.max_by_key(|folder| folder.components().count());
-        is_named && innermost.is_none_or(|folder| place.parent() == Some(folder))
+        let is_closed = || self.closed.iter().any(|folder| place.starts_with(folder));
+        self.files.iter().any(|file| file == place) || is_named && !is_closed()
+    }
+
+    /// The same without links on the way to them. What a file itself leads to is found out when it is touched.
+    fn without_links(self) -> Self {
+        let real = |folder: PathBuf| fs::canonicalize(&folder).unwrap_or(folder);
+        let in_real = |file: PathBuf| match (file.parent(), file.file_name()) {
+            (Some(folder), Some(name)) => real(folder.to_path_buf()).join(name),
+            _ => file,
+        };
+        Self {
+            names: self.names,
+            closed: self.closed.into_iter().map(real).collect(),
+            files: self.files.into_iter().map(in_real).collect(),
+        }
+    }
+
+    /// What they are called.
+    fn told(&self) -> Vec<String> {
+        let files = self.files.iter().map(|file| file.display().to_string());
+        self.names.iter().cloned().chain(files).collect()
     }
 }
 
@@ -49,14 +70,12 @@ pub enum Refusal {
         folders: Vec<PathBuf>,
     },
     /// It is inside, and none of the files that alone may be touched.
-    #[error("{path:?} is none of the files that may be touched here: only {} in {}", .names.join(" and "), list(.folders))]
+    #[error("{path:?} is none of the files that may be touched here, which are {}", .files.join(", "))]
     NotMeant {
         /// The path, as it was given.
         path: String,
-        /// The names of those files.
-        names: Vec<String>,
-        /// The folders in which they are.
-        folders: Vec<PathBuf>,
+        /// The names and the places of those files.
+        files: Vec<String>,
     },
     /// It is none.
     #[error("{path:?} is not a path: {reason}")]
@@ -98,10 +117,8 @@ impl Roots {
 
     /// The same folders, in which only these files may be touched: read, made or changed.
     #[must_use]
-    pub fn only(self, OnlyFiles { names, shallow }: OnlyFiles) -> Self {
-        let real = |folder: PathBuf| fs::canonicalize(&folder).unwrap_or(folder);
-        let shallow = shallow.into_iter().map(real).collect();
-        Self { only: Some(OnlyFiles { names, shallow }), ..self }
+    pub fn only(self, only: OnlyFiles) -> Self {
+        Self { only: Some(only.without_links()), ..self }
     }
 
     /// Whether folders may be made for a file.
@@ -138,11 +155,9 @@ impl Roots {
         }
         match &self.only {
             // The place is the one that will be opened: whatever becomes a link meanwhile, no other file is.
-            Some(only) if !only.include(&place) => Err(Refusal::NotMeant {
-                path: path.to_string(),
-                names: only.names.clone(),
-                folders: self.folders.clone(),
-            }),
+            Some(only) if !only.include(&place) => {
+                Err(Refusal::NotMeant { path: path.to_string(), files: only.told() })
+            }
             _ => Ok(place),
         }
     }
@@ -276,13 +291,14 @@ mod tests {
     fn only_some_files_may_be_touched() {
         let (folder, _) = workspace();
         let (work, home) = (folder.path().join("work"), folder.path().join("outside"));
-        for folder in ["deep/notes", "other"] {
-            fs::create_dir_all(home.join(folder)).unwrap();
-        }
-        let (names, notes) = (vec!["A.md".to_string(), "B.md".to_string()], home.join("deep/notes"));
-        let only = OnlyFiles { names, shallow: vec![home.clone(), notes] };
+        fs::create_dir_all(home.join("notes")).unwrap();
+        let only = OnlyFiles {
+            names: vec!["A.md".into(), "B.md".into()],
+            closed: vec![home.clone()],
+            files: vec![home.join("A.md"), home.join("notes/C.md")],
+        };
         let roots = Roots::new(&work, std::slice::from_ref(&home)).unwrap().only(only);
-        for path in ["A.md", "src/B.md", "src/../src/A.md", "../outside/A.md", "../outside/deep/notes/B.md"] {
+        for path in ["A.md", "src/B.md", "src/../src/A.md", "../outside/A.md", "../outside/notes/C.md"] {
             assert!(roots.resolve(path).is_ok(), "{path}");
         }
         for path in [
@@ -294,10 +310,11 @@ mod tests {
             "A.md/x",
             "A.md.bak",
             "xA.md",
+            "C.md",
             "../outside/secret",
-            "../outside/other/A.md",
-            "../outside/deep/A.md",
-            "../outside/deep/notes/deeper/A.md",
+            "../outside/B.md",
+            "../outside/notes/A.md",
+            "../outside/notes/C.md/x",
             "A%2emd",
             "src/lib.rs#A.md",
         ] {
@@ -305,12 +322,8 @@ mod tests {
         }
         assert!(matches!(roots.resolve("../A.md"), Err(Refusal::Outside { .. })));
         let told = roots.resolve("src/lib.rs").unwrap_err().to_string();
-        assert!(
-            told.starts_with(
-                "\"src/lib.rs\" is none of the files that may be touched here: only A.md and B.md in "
-            ),
-            "{told}"
-        );
+        let start = "\"src/lib.rs\" is none of the files that may be touched here, which are A.md, B.md, /";
+        assert!(told.starts_with(start), "{told}");
     }
 
     #[cfg(unix)]
@@ -321,7 +334,7 @@ mod tests {
         let work = folder.path().join("work");
         symlink("src/lib.rs", work.join("A.md")).unwrap();
         symlink("src/A.md", work.join("other")).unwrap();
-        let roots = roots.only(OnlyFiles { names: vec!["A.md".into()], shallow: Vec::new() });
+        let roots = roots.only(OnlyFiles { names: vec!["A.md".into()], ..OnlyFiles::default() });
         assert!(matches!(roots.resolve("A.md"), Err(Refusal::NotMeant { .. })));
         assert!(roots.resolve("other").is_ok_and(|place| place.ends_with("src/A.md")));
     }
