@@ -195,7 +195,13 @@ impl SessionMemory {
         let is_changed = |file: &MemoryFile| {
             file.sources.iter().any(|source| touched.contains(&real(&source.path)) && source.has_changed())
         };
-        if !self.files().any(is_changed) {
+        // A new file of the user's own is in no folder in which one is looked for when it is touched.
+        let own = [&self.places.home, &self.places.private].map(|folder| folder.as_deref().map(real));
+        let is_new = |path: &PathBuf| {
+            own.iter().flatten().any(|folder| path.parent() == Some(folder))
+                && !self.files().any(|file| real(&file.path) == *path)
+        };
+        if !self.files().any(is_changed) && !touched.iter().any(is_new) {
             return None;
         }
         let before = self.memory.clone();
