@@ -273,6 +273,53 @@ fn arguments_that_the_user_edits_are_the_ones_that_count() {
     check_edited(json!({"fact": token}), "secret (github)", "home/GEMINI.md", None);
 }
 
+#[cfg(unix)]
+#[track_caller]
+fn check_hooked(changed: &Value, told: &str, file: &str, text: Option<&str>) {
+    let (mut trial, asked) = direct([Approval::Once]);
+    let answer = json!({"hookSpecificOutput": {"tool_input": changed}});
+    super::hook_tests::add_hook(&mut trial, "BeforeTool", &answer);
+    let model = ScriptedModel::new([
+        parts([call("c1", "save_memory", json!({"fact": "Likes tabs.", "scope": "global"}))]),
+        ScriptedReply::text("Well."),
+    ]);
+    trial.run("Remember it.", &model);
+    assert!(results(&trial)[0].2.contains(told), "{}", results(&trial)[0].2);
+    let asked = asked.lock().unwrap();
+    match text {
+        Some(text) => {
+            // The user is asked about what the hook made of it.
+            let Preview::Change { path, diff } = &asked[0].preview else { panic!("a change") };
+            assert!(path.ends_with(file) && diff.contains(text), "{diff}");
+            assert!(
+                read(&trial, file)
+                    .is_some_and(|saved| saved.contains(text) && !saved.contains("Likes tabs."))
+            );
+        }
+        None => assert!(asked.is_empty() && read(&trial, file).is_none()),
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn arguments_that_a_hook_changes_are_the_ones_that_count() {
+    check_hooked(
+        &json!({"fact": "Likes spaces."}),
+        "Likes spaces.",
+        "home/GEMINI.md",
+        Some("- Likes spaces."),
+    );
+    check_hooked(
+        &json!({"fact": "Likes cats.", "scope": "project"}),
+        "Likes cats.",
+        "home/private/GEMINI.md",
+        Some("- Likes cats."),
+    );
+    check_hooked(&json!({"modified_content": "x"}), "no parameter", "home/GEMINI.md", None);
+    let token = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
+    check_hooked(&json!({"fact": token}), "secret (github)", "home/GEMINI.md", None);
+}
+
 #[test]
 fn an_imitation_of_memory_is_said_to_be_one() {
     let (mut trial, _) = trial([]);
