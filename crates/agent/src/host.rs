@@ -8,7 +8,7 @@ use longhaul_engine::{CalibrationFile, Counter, Files, HostJob, Offline, Stamp, 
 use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_tools::Tool;
 
-use crate::{Approver, Event, Helper, Judges, ModelProfile, Nobody, Router, Subagents};
+use crate::{Approver, Event, Helper, Judges, MemoryManager, ModelProfile, Nobody, Router, Subagents};
 
 /// What a host brings so that turns can be carried out.
 #[derive(Clone, Copy)]
@@ -29,6 +29,8 @@ pub struct Host<'a> {
     pub tools: &'a [Box<dyn Tool>],
     /// The agents that the model may hand tasks to.
     pub subagents: &'a Subagents,
+    /// Keeps memory files, in the place of the tool that saves facts.
+    pub manager: Option<&'a MemoryManager>,
     /// Finds the models that sub-agents ask for, where there are others.
     pub models: Option<&'a dyn ModelSource>,
     /// Whoever can be asked.
@@ -102,6 +104,7 @@ impl<'a> Host<'a> {
             calibration: None,
             tools: &[],
             subagents: Subagents::NONE,
+            manager: None,
             models: None,
             approver: &Nobody,
             hooks: None,

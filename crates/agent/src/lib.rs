@@ -73,6 +73,7 @@ mod host;
 mod ide;
 mod loop_check;
 mod lru;
+mod manager;
 mod memory;
 mod model_hooks;
 mod outputs;
@@ -100,8 +101,9 @@ pub use event::{Event, InstructionSource, LimitOf, MemoryNews, Overflow, SourceS
 pub use helper::Helper;
 pub use host::{HookPoints, Host, ModelSource, NamedModel};
 pub use loop_check::Judges;
+pub use manager::MemoryManager;
 pub use memory::SessionMemory;
-pub use prompt::{PromptOptions, Section, render_prompt};
+pub use prompt::{PromptOptions, Saving, Section, render_prompt};
 pub use routing::{Route, Router};
 pub use save_memory::SaveMemory;
 pub use scratchpad::{SessionNotes, Validation};

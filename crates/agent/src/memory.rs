@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use longhaul_conversation::{Message, Origin, Part, Role, Timestamp, TokenCount};
+use longhaul_conversation::{Message, Origin, Part, Role, Timestamp, TokenCount, split_memory};
 use longhaul_memory::{
     Discovery, JustInTime, LeftOut, Memory, MemoryEvent, MemoryFile, MemorySettings, Places, RenderOptions,
     SkipReason, Tier, Told, ToldFiles, Update, load_memory, render_first_message, render_system,
@@ -17,9 +17,6 @@ use crate::{Event, Host, InstructionSource, MemoryNews, SourceState};
 
 /// How many of the paths that tools touched last are in work.
 const IN_WORK: usize = 16;
-
-/// What stands before the files that came in with the result of a tool, or changed with it.
-const BEHIND_RESULTS: [&str; 2] = ["\n\n--- Newly Discovered Project Context ---\n", "\n\n<memory_update>\n"];
 
 /// The instructions from memory files in a session.
 #[derive(Debug)]
@@ -198,7 +195,13 @@ impl SessionMemory {
         let is_changed = |file: &MemoryFile| {
             file.sources.iter().any(|source| touched.contains(&real(&source.path)) && source.has_changed())
         };
-        if !self.files().any(is_changed) {
+        // A new file of the user's own is in no folder in which one is looked for when it is touched.
+        let own = [&self.places.home, &self.places.private].map(|folder| folder.as_deref().map(real));
+        let is_new = |path: &PathBuf| {
+            own.iter().flatten().any(|folder| path.parent() == Some(folder))
+                && !self.files().any(|file| real(&file.path) == *path)
+        };
+        if !self.files().any(is_changed) && !touched.iter().any(is_new) {
             return None;
         }
         let before = self.memory.clone();
@@ -318,9 +321,7 @@ fn passages(messages: &[Message]) -> Vec<String> {
             passages.extend(part.as_text().map(str::to_string));
         }
         if let Some(result) = part.as_result() {
-            let text = result.readable();
-            let from = BEHIND_RESULTS.iter().filter_map(|mark| text.find(mark)).min();
-            passages.extend(from.map(|from| text[from..].to_string()));
+            passages.push(split_memory(&result.readable()).1.to_string());
         }
     }
     passages

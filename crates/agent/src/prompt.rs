@@ -3,6 +3,7 @@
 use longhaul_memory::{SAVE_GUIDANCE, SAVE_TOOL};
 
 use crate::Subagents;
+use crate::manager::MANAGER_GUIDANCE;
 
 /// A section of the built-in prompt, in the order in which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,6 +33,18 @@ pub struct PromptOptions {
     pub subagents: Subagents,
     /// What the model is told about skills; nothing where there are none.
     pub skills: String,
+    /// Who saves what is to be remembered.
+    pub saving: Saving,
+}
+
+/// Who saves what is to be remembered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Saving {
+    /// A tool, fact by fact.
+    #[default]
+    Direct,
+    /// A sub-agent that keeps the memory files in order.
+    Manager,
 }
 
 impl Section {
@@ -55,7 +68,7 @@ impl Section {
         }
     }
 
-    fn text(self, PromptOptions { tools, subagents, skills, .. }: &PromptOptions) -> String {
+    fn text(self, PromptOptions { tools, subagents, skills, saving, .. }: &PromptOptions) -> String {
         let own = match self {
             Self::Preamble => include_str!("prompts/preamble.md"),
             Self::CoreMandates => include_str!("prompts/core_mandates.md"),
@@ -71,7 +84,11 @@ impl Section {
             Self::OperationalGuidelines => {
                 let guidelines = include_str!("prompts/operational_guidelines.md");
                 let saves = tools.iter().any(|tool| tool == SAVE_TOOL);
-                return if saves { format!("{guidelines}\n{SAVE_GUIDANCE}") } else { guidelines.to_string() };
+                let guidance = match saving {
+                    Saving::Direct => SAVE_GUIDANCE,
+                    Saving::Manager => MANAGER_GUIDANCE,
+                };
+                return if saves { format!("{guidelines}\n{guidance}") } else { guidelines.to_string() };
             }
             Self::AgentSkills => skills,
         };
@@ -193,6 +210,10 @@ mod tests {
         let tools = vec![SAVE_TOOL.to_string()];
         let with = render_prompt(&PromptOptions { tools, ..PromptOptions::default() });
         assert!(with.contains(SAVE_GUIDANCE.trim()));
+        let tools = vec![SAVE_TOOL.to_string()];
+        let managed = PromptOptions { tools, saving: Saving::Manager, ..PromptOptions::default() };
+        let managed = render_prompt(&managed);
+        assert!(managed.contains(MANAGER_GUIDANCE.trim()) && !managed.contains(SAVE_GUIDANCE.trim()));
     }
 
     #[test]

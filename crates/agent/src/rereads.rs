@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use longhaul_conversation::{Message, MessageId, ToolCall};
+use longhaul_conversation::{Message, MessageId, ToolCall, split_memory};
 use serde_json::Value;
 
 use crate::lru::Lru;
@@ -83,8 +83,7 @@ impl Rereads {
 
 /// A hash of what was read, without the memory that came with it.
 fn hash(text: &str) -> blake3::Hash {
-    let end = text.find("\n\n--- Newly Discovered Project Context ---").unwrap_or(text.len());
-    blake3::hash(&text.as_bytes()[..end])
+    blake3::hash(split_memory(text).0.as_bytes())
 }
 
 /// The file and the lines that a call reads.

@@ -3,8 +3,11 @@
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
-use longhaul_conversation::{Message, Part, Role, ToolCall, ToolResult, ToolStatus};
+use longhaul_conversation::{
+    Message, OUTPUT_ENDS, Part, Role, ToolCall, ToolResult, ToolStatus, imitates_memory,
+};
 use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
+use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::{
     AGENT_TOOL, AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Rule, SHELL_TOOL, save_always_allow,
     suggest_prefixes,
@@ -19,7 +22,7 @@ use crate::own_tools::OwnTool;
 use crate::rereads::Read;
 use crate::subagents::{Aside, Errand, Wait};
 use crate::turn::Agent;
-use crate::{AgentError, Approval, ApprovalRequest, Event, Host, Subagents, ToolEnd, TurnEnd};
+use crate::{AgentError, Approval, ApprovalRequest, Event, Host, MemoryManager, Subagents, ToolEnd, TurnEnd};
 
 /// Whether the turn goes on after a step.
 #[derive(Debug)]
@@ -52,6 +55,7 @@ enum Runs<'h> {
     Tool(&'h dyn Tool),
     Own(OwnTool),
     Subagent(&'h Subagents),
+    Manager(&'h MemoryManager),
 }
 
 /// A call that was answered.
@@ -160,7 +164,7 @@ impl Agent {
         if let Err(text) = preview(runs, &call.args) {
             return failed(call, text);
         }
-        if let Decision::Deny { reason } = self.decide(&call.name, &call.args) {
+        if let Decision::Deny { reason } = self.decide(&call.name, &call.args, runs) {
             return refused(call, reason);
         }
         let mut args = call.args.clone();
@@ -188,11 +192,17 @@ impl Agent {
             Ok(preview) => preview,
             Err(text) => return failed(call, text),
         };
-        match self.decide(&call.name, &args) {
+        match self.decide(&call.name, &args, runs) {
             Decision::Deny { reason } => return refused(call, reason),
             Decision::Allow if question.is_none() => {}
             Decision::Allow | Decision::Ask => {
-                match self.ask_user_about(&call, &args, &shown, question, host, cancel).await {
+                let request = ApprovalRequest {
+                    call: call.clone().with_args(args.clone()),
+                    preview: shown.clone(),
+                    reason: question,
+                    always: always_for(judged(runs, &call.name), &args),
+                };
+                match self.ask_user(&request, host, cancel).await {
                     Approval::Once | Approval::Always => {}
                     Approval::Edited(edited) => {
                         notes.push("[The user changed the arguments before the call ran.]".to_string());
@@ -214,33 +224,25 @@ impl Agent {
     }
 
     /// Asks the user about a call, and keeps an "always".
-    async fn ask_user_about(
+    async fn ask_user(
         &mut self,
-        call: &ToolCall,
-        args: &Value,
-        preview: &Preview,
-        reason: Option<String>,
+        request: &ApprovalRequest,
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Approval {
         if !self.settings.permissions.situation.is_interactive {
             return Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) };
         }
+        let ToolCall { name, args, .. } = &request.call;
         let notification = HookEvent::Notification {
             notification_type: "ToolPermission".to_string(),
-            message: format!("{} needs permission to run", call.name),
-            details: json!({"tool_name": call.name, "tool_input": args}),
+            message: format!("{name} needs permission to run"),
+            details: json!({"tool_name": name, "tool_input": args}),
         };
         self.run_hooks(notification, host, cancel).await;
-        let request = ApprovalRequest {
-            call: call.clone().with_args(args.clone()),
-            preview: preview.clone(),
-            reason,
-            always: always_for(&call.name, args),
-        };
         let asked = async {
             let _turn = self.desk.lock().await;
-            host.approver.approve(&request).await
+            host.approver.approve(request).await
         };
         let asked = cancel.run_until_cancelled(asked).await;
         let approval = asked.unwrap_or(Approval::Stop);
@@ -272,15 +274,19 @@ impl Agent {
         self.granted.push(rule);
     }
 
-    fn decide(&self, tool: &str, args: &Value) -> Decision {
+    fn decide(&self, tool: &str, args: &Value, runs: Runs<'_>) -> Decision {
         // To hand over a result does nothing that a rule could be about.
         if OwnTool::named(tool) == Some(OwnTool::CompleteTask) {
             return Decision::Allow;
         }
         let permissions = &self.settings.permissions;
-        let call = PolicyCall::new(tool, args);
+        let call = PolicyCall::new(judged(runs, tool), args);
         let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
-        permissions.policy.decide(&call, permissions.situation).decision
+        match permissions.policy.decide(&call, permissions.situation).decision {
+            // Each change that it makes is asked for when it comes.
+            Decision::Ask if matches!(runs, Runs::Manager(_)) => Decision::Allow,
+            decision => decision,
+        }
     }
 
     fn find_tool<'h>(&self, name: &str, host: &Host<'h>) -> Option<Runs<'h>> {
@@ -290,6 +296,9 @@ impl Agent {
         }
         if name == AGENT_TOOL {
             return Some(Runs::Subagent(host.subagents));
+        }
+        if let Some(manager) = self.manager(host).filter(|_| name == SAVE_TOOL) {
+            return Some(Runs::Manager(manager));
         }
         let own = OwnTool::named(name).map(Runs::Own);
         own.or_else(|| {
@@ -338,6 +347,15 @@ impl Agent {
                     }
                     Err(text) => Box::pin(async { Ran::at_once(ready, Answer::failed(text)) }),
                 },
+                Runs::Manager(manager) => {
+                    match self.errand_of_manager(manager, &ready.call.id, &ready.args, host) {
+                        Ok(errand) => {
+                            self.errands.push(errand.job());
+                            Box::pin(run_errand(ready, errand, host, cancel))
+                        }
+                        Err(text) => Box::pin(async { Ran::at_once(ready, Answer::failed(text)) }),
+                    }
+                }
                 Runs::Tool(tool) => Box::pin(run_tool(ready, tool, host, cancel)),
                 Runs::Own(own) => {
                     let ran = self.run_own_call(ready, own, host, cancel).await;
@@ -390,6 +408,7 @@ impl Agent {
     /// Hears the hooks behind a call, shortens what it answered, and adds what belongs to it.
     async fn finish_call(&mut self, ran: Ran, host: &Host<'_>, cancel: &CancellationToken) -> ToolResult {
         let Ran { call, args, mut answer, mut notes, took, aside } = ran;
+        let is_errand = aside.is_some();
         aside.into_iter().for_each(|aside| self.take_over(aside));
         let mut hidden = None;
         if !cancel.is_cancelled() {
@@ -417,18 +436,23 @@ impl Agent {
         let whole = condensed.as_ref().map_or(answer.outcome.text(), |condensed| &condensed.text);
         let (mut text, saved_as) = self.shorten(&call, whole, host);
         let saved_as = condensed.map(|condensed| condensed.saved_as).or(saved_as);
+        for note in notes {
+            text.push_str("\n\n");
+            text.push_str(&note);
+        }
         if let Some(read) = self.rereads.judge(&call, &text, self.conversation.transcript().messages()) {
             self.statistics.reads += 1;
             self.statistics.rereads += u32::from(read == Read::Again);
         }
-        if status == ToolStatus::Succeeded
+        // The text of a file stays as it is, and all the same nobody takes it for memory.
+        if imitates_memory(&text) {
+            text.push_str(OUTPUT_ENDS);
+        }
+        // A sub-agent that failed may have changed files before.
+        if (status == ToolStatus::Succeeded || is_errand)
             && let Some(block) = self.bring_in_memory(&answer.touched, host)
         {
             text.push_str(&block);
-        }
-        for note in notes {
-            text.push_str("\n\n");
-            text.push_str(&note);
         }
         self.statistics.tool(&call.name, status, took);
         self.note(Activity::ToolCompleted, host);
@@ -459,13 +483,17 @@ impl Agent {
             Ok(preview) => preview,
             Err(text) => return Answer::failed(text),
         };
-        match self.decide(name, args) {
+        match self.decide(name, args, runs) {
             Decision::Allow => {}
             Decision::Deny { reason } => return Answer::failed(reason),
             Decision::Ask => {
-                let asked = ToolCall::new(original.id.clone(), name);
-                let reason = Some(format!("a hook wants it in place of {}", original.name));
-                match self.ask_user_about(&asked, args, &shown, reason, host, cancel).await {
+                let request = ApprovalRequest {
+                    call: ToolCall::new(original.id.clone(), name).with_args(args.clone()),
+                    preview: shown,
+                    reason: Some(format!("a hook wants it in place of {}", original.name)),
+                    always: always_for(judged(runs, name), args),
+                };
+                match self.ask_user(&request, host, cancel).await {
                     Approval::Once | Approval::Always => {}
                     _ => {
                         return Answer::failed(format!(
@@ -477,14 +505,20 @@ impl Agent {
         }
         match runs {
             Runs::Own(own) => self.run_own(own, args, host).await,
-            Runs::Subagent(_) => match self.errand(&original.id, args, host) {
-                Ok(errand) => {
-                    let returned = errand.run(host, cancel).await;
-                    self.take_over(returned.aside);
-                    returned.answer
+            Runs::Subagent(_) | Runs::Manager(_) => {
+                let errand = match runs {
+                    Runs::Manager(manager) => self.errand_of_manager(manager, &original.id, args, host),
+                    _ => self.errand(&original.id, args, host),
+                };
+                match errand {
+                    Ok(errand) => {
+                        let returned = errand.run(host, cancel).await;
+                        self.take_over(returned.aside);
+                        returned.answer
+                    }
+                    Err(text) => Answer::failed(text),
                 }
-                Err(text) => Answer::failed(text),
-            },
+            }
             Runs::Tool(tool) => {
                 let progress = |_: &str| {};
                 tool.run(Call { id: &original.id, args, progress: &progress, cancel }).await
@@ -565,6 +599,15 @@ fn preview(runs: Runs<'_>, args: &Value) -> Result<Preview, String> {
         Runs::Tool(tool) => tool.preview(args),
         Runs::Own(own) => own.preview(args),
         Runs::Subagent(subagents) => subagents.preview(args),
+        Runs::Manager(manager) => manager.preview(args),
+    }
+}
+
+/// The name under which rules decide about a call.
+fn judged<'n>(runs: Runs<'_>, name: &'n str) -> &'n str {
+    match runs {
+        Runs::Tool(tool) => tool.judged_as().unwrap_or(name),
+        Runs::Own(_) | Runs::Subagent(_) | Runs::Manager(_) => name,
     }
 }
 

@@ -1,11 +1,11 @@
 //! The tool `save_memory`: adds a fact to a memory file.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use longhaul_conversation::{Timestamp, ToolDeclaration};
 use longhaul_memory::{
-    Fact, MemorySettings, Places, Proposal, SAVE_TOOL, SaveCall, Scope, parse_save_call, save_fact,
-    save_failure, save_schema, save_target,
+    Fact, MemoryError, MemorySettings, Places, Proposal, ProposedScope, SAVE_TOOL, SaveCall, Scope,
+    parse_save_call, propose_scope, save_fact, save_failure, save_in_folder, save_schema, save_target,
 };
 use longhaul_tools::{Answer, BoxFuture, Call, Preview, Shown, Tool};
 use longhaul_workspace::Patience;
@@ -31,43 +31,87 @@ impl SaveMemory {
         Self { places, settings, private, now }
     }
 
-    /// The file and the fact that a call means.
-    fn parse(&self, args: &Value) -> Result<(PathBuf, Fact), String> {
-        let SaveCall { fact, scope } = parse_save_call(args)?;
-        if scope == Scope::Project && !self.places.workspace().is_some_and(|workspace| workspace.is_trusted) {
+    /// What a call means.
+    fn parse(&self, args: &Value) -> Result<Target, String> {
+        let SaveCall { fact, scope: stated } = parse_save_call(args)?;
+        let failed = |error: MemoryError| save_failure(&error).to_string();
+        let fact = Fact::parse(&fact).map_err(failed)?;
+        let proposed = propose_scope(fact.as_str(), &self.places);
+        let note = match &stated {
+            Some(_) => None,
+            None => Some(note_of(&proposed)),
+        };
+        let scope = stated.unwrap_or(proposed.scope);
+        let is_trusted = self.places.workspace().is_some_and(|workspace| workspace.is_trusted);
+        if scope != Scope::Global && !is_trusted {
             return Err("Nothing is saved for this project, because its folder is not trusted. \
                         Tell the user, who can run `longhaul trust add`."
                 .to_string());
         }
         let private = self.places.private.clone().or_else(self.private);
         let places = Places { private, ..self.places.clone() };
-        let fact = Fact::parse(&fact).map_err(|error| save_failure(&error).to_string())?;
-        let path =
-            save_target(scope, &places, &self.settings).map_err(|error| save_failure(&error).to_string())?;
-        Ok((path, fact))
+        let target = |scope| save_target(scope, &places, &self.settings).map_err(failed);
+        let lock = match &scope {
+            Scope::Folder(_) => Some(target(Scope::Global)?),
+            Scope::Global | Scope::Project => None,
+        };
+        Ok(Target { path: target(scope)?, fact, lock, note })
     }
 
     /// The change that a call would make.
-    fn propose(&self, path: &Path, fact: &Fact) -> Result<Proposal, String> {
+    fn propose(&self, Target { path, fact, .. }: &Target) -> Result<Proposal, String> {
         Proposal::load(path, fact, (self.now)()).map_err(|error| save_failure(&error).to_string())
     }
 
     fn save(&self, args: &Value) -> Result<Answer, String> {
         // Somebody else may have changed the file since the user was asked: the fact is added to what it holds now.
-        let (path, fact) = self.parse(args)?;
-        let diff = shown(&self.propose(&path, &fact)?);
-        let saved = save_fact(&path, &fact, (self.now)(), Patience::default())
-            .map_err(|error| save_failure(&error).to_string())?;
-        Ok(Answer::succeeded(saved.to_json().to_string()).shown(Shown::Diff { path, diff }))
+        let target = self.parse(args)?;
+        let diff = shown(&self.propose(&target)?, &target);
+        let Target { path, fact, lock, note } = target;
+        let saved = match &lock {
+            Some(lock) => save_in_folder(&path, lock, &fact, (self.now)(), Patience::default()),
+            None => save_fact(&path, &fact, (self.now)(), Patience::default()),
+        };
+        let saved = saved.map_err(|error| save_failure(&error).to_string())?;
+        let mut told = saved.to_json();
+        if let Some(note) = note {
+            told["message"] = Value::from(format!("{saved} {note}"));
+        }
+        let answer = Answer::succeeded(told.to_string()).shown(Shown::Diff { path: path.clone(), diff });
+        // What stands in a project is read again at once; the user's own memory with the next turn.
+        Ok(if lock.is_some() { answer.touching([path]) } else { answer })
+    }
+}
+
+/// What a call means.
+struct Target {
+    path: PathBuf,
+    fact: Fact,
+    /// The file beside which a lock is made, where that is another one.
+    lock: Option<PathBuf>,
+    /// Where it holds and why, if the call does not say.
+    note: Option<String>,
+}
+
+/// Where a fact is saved that does not say it.
+fn note_of(ProposedScope { scope, is_clear }: &ProposedScope) -> String {
+    let place = match scope {
+        Scope::Global => "It holds in every project".to_string(),
+        Scope::Project => "It holds in this project, for this user alone".to_string(),
+        Scope::Folder(folder) => format!("It holds in {}, for everybody", folder.display()),
+    };
+    match is_clear {
+        true => format!("{place}, as its words say."),
+        false => format!(
+            "{place}, though its words leave that open: if it matters, ask the user, and state the scope next time."
+        ),
     }
 }
 
 /// A change as a person reads it: the diff, and what the file says about it already.
-fn shown(proposal: &Proposal) -> String {
-    match proposal.remark() {
-        Some(remark) => format!("{}\\ {remark}\n", proposal.diff()),
-        None => proposal.diff(),
-    }
+fn shown(proposal: &Proposal, target: &Target) -> String {
+    let remarks = proposal.remark().into_iter().chain(target.note.clone());
+    remarks.fold(proposal.diff(), |diff, remark| format!("{diff}\\ {remark}\n"))
 }
 
 impl Tool for SaveMemory {
@@ -82,9 +126,9 @@ impl Tool for SaveMemory {
     }
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
-        let (path, fact) = self.parse(args)?;
-        let diff = shown(&self.propose(&path, &fact)?);
-        Ok(Preview::Change { path, diff })
+        let target = self.parse(args)?;
+        let diff = shown(&self.propose(&target)?, &target);
+        Ok(Preview::Change { path: target.path, diff })
     }
 
     fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
@@ -142,9 +186,8 @@ mod tests {
             ("Never use tabs", "Line 2 seems to say the opposite: \"Use tabs\"."),
             ("Please use tabs.", "Line 2 says so already: \"Use tabs\"."),
         ] {
-            let Ok(Preview::Change { diff, .. }) = tool.preview(&json!({"fact": fact})) else {
-                panic!("a change")
-            };
+            let args = json!({"fact": fact, "scope": "global"});
+            let Ok(Preview::Change { diff, .. }) = tool.preview(&args) else { panic!("a change") };
             assert_eq!(diff.lines().last(), Some(format!("\\ {remark}").as_str()));
         }
         let answer = run(&tool, json!({"fact": "Never use tabs"})).await;
@@ -165,5 +208,55 @@ mod tests {
         assert!(matches!(run(&tool(places(folder.path(), true)), args).await.outcome, Outcome::Succeeded(_)));
         let saved = std::fs::read_to_string(folder.path().join("private/GEMINI.md")).unwrap();
         assert!(saved.contains("- Tests run with pnpm"), "{saved}");
+    }
+
+    /// A home beside the project.
+    fn apart(folder: &std::path::Path) -> Places {
+        Places { home: Some(folder.join("home")), ..places(folder, true) }
+    }
+
+    #[track_caller]
+    fn check_proposed(fact: &str, file: &str, told: &str) {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("work/docs")).unwrap();
+        let tool = tool(apart(folder.path()));
+        let args = json!({"fact": fact});
+        let Ok(Preview::Change { path, diff }) = tool.preview(&args) else { panic!("a change") };
+        assert!(path.ends_with(file) && diff.trim_end().ends_with(told), "{diff}");
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let answer = runtime.block_on(run(&tool, args));
+        assert!(answer.outcome.text().contains(told), "{answer:?}");
+        assert!(std::fs::read_to_string(folder.path().join(file)).unwrap().contains(fact));
+        // No lock is left in a project.
+        assert_eq!(
+            std::fs::read_dir(folder.path().join("work/docs")).unwrap().count(),
+            usize::from(file.contains("docs"))
+        );
+    }
+
+    #[test]
+    fn words_say_where_a_fact_holds_that_has_no_scope() {
+        check_proposed("I prefer tabs", "home/GEMINI.md", "It holds in every project, as its words say.");
+        check_proposed(
+            "In this project use tabs",
+            "private/GEMINI.md",
+            "for this user alone, as its words say.",
+        );
+        check_proposed(
+            "In docs/ use tabs",
+            "work/docs/GEMINI.md",
+            "work/docs, for everybody, as its words say.",
+        );
+        check_proposed("The port is 8080", "home/GEMINI.md", "ask the user, and state the scope next time.");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_folder_whose_file_is_a_link_is_left_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(folder.path().join("work/docs")).unwrap();
+        std::os::unix::fs::symlink("../../.bashrc", folder.path().join("work/docs/GEMINI.md")).unwrap();
+        let refused = tool(apart(folder.path())).preview(&json!({"fact": "In docs/ use tabs"}));
+        assert!(refused.unwrap_err().contains("which is a link"));
     }
 }

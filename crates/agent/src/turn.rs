@@ -7,6 +7,8 @@ mod hook_tests;
 #[cfg(test)]
 mod long_tests;
 #[cfg(test)]
+mod memory_tests;
+#[cfg(test)]
 mod subagent_tests;
 #[cfg(test)]
 mod tests;
@@ -40,7 +42,7 @@ use crate::routing::Routed;
 use crate::run_tools::Flow;
 use crate::statistics::Statistics;
 use crate::subagents::{Crew, Desk};
-use crate::{AgentError, Event, Host, LimitOf, Settings, TurnEnd};
+use crate::{AgentError, Event, Host, LimitOf, MemoryManager, Settings, TurnEnd};
 
 /// An agent at work on one session. It alone holds the session's state.
 #[derive(Debug)]
@@ -502,13 +504,14 @@ impl Agent {
     pub(crate) fn declare(&mut self, host: &Host<'_>) {
         let own = OwnTool::ALL.into_iter().filter(|tool| self.offers(*tool, host)).map(OwnTool::declaration);
         let agents = self.may_delegate(host).then(|| host.subagents.declaration());
+        let manager = self.manager(host).map(MemoryManager::declaration);
         let hosts: Vec<ToolDeclaration> = host.tools.iter().map(|tool| tool.declaration()).collect();
         let places = hosts.iter().enumerate().map(|(place, tool)| (tool.name.clone(), place)).collect();
         let tools: Vec<ToolDeclaration> = match host.tools {
             // Without tools to work with there is nothing to look after, either; only a sub-agent still has to finish.
             [] if !self.is_subagent() => Vec::new(),
             _ => {
-                let all = hosts.into_iter().chain(agents).chain(own);
+                let all = hosts.into_iter().chain(manager).chain(agents).chain(own);
                 all.filter(|tool| self.settings.tools.includes(&tool.name)).collect()
             }
         };

@@ -25,6 +25,7 @@
 //! ```
 
 mod answer;
+mod behind_results;
 mod fingerprint;
 mod fragment;
 mod ids;
@@ -45,6 +46,7 @@ mod transcript;
 mod usage;
 
 pub use answer::Answer;
+pub use behind_results::{CAME_IN, CHANGED, OUTPUT_ENDS, imitates_memory, split_memory};
 pub use fingerprint::{Fingerprint, fingerprint_chain, fingerprint_message};
 pub use fragment::{Fragment, Place};
 pub use ids::{CallId, MessageId, Ordinal};

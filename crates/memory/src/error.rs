@@ -23,6 +23,12 @@ pub enum MemoryError {
         /// The scope that was asked for.
         scope: &'static str,
     },
+    /// The file is a link, which may lead anywhere. The user writes to where it leads.
+    #[error("could not add to {}, which is a link", path.display())]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
     /// The file is no text, and is left as it is. The user looks at it.
     #[error("could not add to {}, which is no text", path.display())]
     NotText {

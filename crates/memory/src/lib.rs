@@ -63,8 +63,8 @@ pub use render::{
     render_system, render_update,
 };
 pub use save::{
-    Change, Fact, Proposal, SAVE_TOOL, SaveCall, Saved, Scope, parse_save_call, save_fact, save_failure,
-    save_schema, save_target,
+    Change, Fact, Proposal, ProposedScope, SAVE_TOOL, SaveCall, Saved, Scope, parse_save_call, propose_scope,
+    save_fact, save_failure, save_in_folder, save_schema, save_target,
 };
 pub use settings::{
     Budgets, ContextNames, DEFAULT_NAME, Discovery, ImportFormat, ImportRules, Labels, MemorySettings,

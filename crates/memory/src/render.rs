@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use longhaul_conversation::{Timestamp, TokenCount};
+use longhaul_conversation::{CAME_IN, CHANGED as UPDATED, Timestamp, TokenCount};
 
 use crate::budget::{Fitted, fit};
 use crate::neutralise::{label, neutralise};
@@ -94,10 +94,8 @@ pub fn render_block(files: &[MemoryFile], workspace: Option<&Path>, settings: &M
     let Fitted { texts, left_out } = fit(&files.iter().collect::<Vec<_>>(), budget);
     let blocks: Vec<String> =
         files.iter().zip(&texts).map(|(file, text)| block(&file.path, text, workspace, settings)).collect();
-    let text = format!(
-        "\n\n--- Newly Discovered Project Context ---\n{}\n--- End Project Context ---",
-        blocks.join("\n\n")
-    );
+    let (before, behind) = CAME_IN;
+    let text = format!("{before}{}{behind}", blocks.join("\n\n"));
     Rendered { text, left_out }
 }
 
@@ -131,7 +129,8 @@ pub fn render_update(
         Update::Shortened => SHORTENED,
     };
     let body: Vec<String> = blocks.chain(gone).collect();
-    Some(format!("<memory_update>\n{}\n\n{}\n</memory_update>", lead.trim_end(), body.join("\n\n")))
+    let (before, behind) = UPDATED;
+    Some(format!("{}{}\n\n{}{behind}", before.trim_start(), lead.trim_end(), body.join("\n\n")))
 }
 
 /// In place of their texts, that files no longer count.

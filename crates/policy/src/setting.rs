@@ -1,5 +1,9 @@
 //! Makes rules of settings and arguments that name tools or MCP servers.
 
+use regex::Regex;
+use serde_json::Value;
+
+use crate::matching::AGENT_TOOL;
 use crate::rule::{CommandPrefix, Condition, Rule, SHELL_TOOL, ServerPattern, Source, ToolPattern, Verdict};
 use crate::{PolicyError, Priority, Tier};
 
@@ -70,6 +74,14 @@ pub fn rule_from_setting(standing: Standing, name: &str, origin: &str) -> Result
             "*" => ServerPattern::Any,
             server => ServerPattern::Named(server.to_owned()),
         });
+        return Ok(rule);
+    }
+    if standing == Standing::SubagentTool {
+        // By its own tool alone: a sub-agent that is called like a tool must not free that one.
+        let is_meant = format!("\0\"agent_name\":{}\0", regex::escape(&Value::from(name_only).to_string()));
+        let is_meant = Regex::new(&is_meant).map_err(|_| no_rule("it is too long"))?;
+        let mut rule = make(ToolPattern::Named(AGENT_TOOL.to_owned()));
+        rule.condition = Condition::Arguments(is_meant);
         return Ok(rule);
     }
     let Some((tool, command)) = name_only.strip_suffix(')').and_then(|name| name.split_once('(')) else {

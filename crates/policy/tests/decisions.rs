@@ -430,6 +430,18 @@ fn settings_become_rules_of_known_weight() {
 }
 
 #[test]
+fn a_sub_agent_frees_no_tool_of_its_name() {
+    let rule = |name| rule_from_setting(Standing::SubagentTool, name, "agents").expect("a rule");
+    let policy = Policy::new(default_rules()).with(rule("write_file")).with(rule("helper"));
+    let start = |name: &str| json!({"agent_name": name, "task": "\"agent_name\":\"helper\""});
+    check(&policy, &Call::new("write_file", &json!({"file_path": "x"})), Situation::default(), "ask");
+    check(&policy, &Call::new("invoke_agent", &start("write_file")), ALONE, "allow");
+    check(&policy, &Call::new("invoke_agent", &start("helper")), ALONE, "allow");
+    check(&policy, &Call::new("invoke_agent", &start("helper2")), ALONE, "deny");
+    check(&policy, &Call::new("helper", &json!({})), ALONE, "deny");
+}
+
+#[test]
 fn allowed_tools_allow_where_nobody_can_be_asked() {
     let with = |name: &str| {
         let rule = rule_from_setting(Standing::AllowedTool, name, "--allowed-tools").expect("a rule");

@@ -37,6 +37,9 @@ pub(crate) fn resolve_for_change(roots: &Roots, path: &str) -> Result<PathBuf, S
     if inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git")) {
         return Err(format!("{path:?} is in Git's own folder, which only commands of git change."));
     }
+    if !roots.may_grow() && !place.parent().is_some_and(Path::is_dir) {
+        return Err(format!("{path:?} is in no folder that exists."));
+    }
     Ok(place)
 }
 
@@ -105,7 +108,10 @@ impl Change {
                 Folder::open(roots, folder)?.write(name, &bytes, Over::Found(&existing.found))
             }
             None => {
-                let folder = Folder::open_or_create(roots, folder)?;
+                let folder = match roots.may_grow() {
+                    true => Folder::open_or_create(roots, folder)?,
+                    false => Folder::open(roots, folder)?,
+                };
                 folder.write(name, self.text.as_bytes(), Over::Nothing)
             }
         }

@@ -55,7 +55,7 @@ pub use read::{
 };
 pub use replace::Replace;
 pub use replacing::{Expected, Mismatch, Replaced, replace_text};
-pub use roots::{Refusal, Roots};
+pub use roots::{OnlyFiles, Refusal, Roots};
 pub use shell::{Jobs, ReadJobOutput, RunShellCommand, RunningJob, ShellSettings, StopJob};
 pub use text::{Decoded, Encoding, decode_text, encode_text};
 pub use todos::WriteTodos;

@@ -13,6 +13,49 @@ const MAX_LINKS: usize = 40;
 pub struct Roots {
     /// Without links.
     folders: Vec<PathBuf>,
+    /// What alone may be touched there, where that is not all.
+    only: Option<OnlyFiles>,
+}
+
+/// Files that alone may be touched. Where they are, no folder is made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OnlyFiles {
+    /// Files of these names, in any folder that is not closed.
+    pub names: Vec<String>,
+    /// Closed folders: neither in them nor below does a name count.
+    pub closed: Vec<PathBuf>,
+    /// These files, wherever they are.
+    pub files: Vec<PathBuf>,
+}
+
+impl OnlyFiles {
+    /// Whether a place without links is one of them.
+    fn include(&self, place: &Path) -> bool {
+        let is_named =
+            place.file_name().is_some_and(|name| self.names.iter().any(|known| name == known.as_str()));
+        let is_closed = || self.closed.iter().any(|folder| place.starts_with(folder));
+        self.files.iter().any(|file| file == place) || is_named && !is_closed()
+    }
+
+    /// The same without links on the way to them. What a file itself leads to is found out when it is touched.
+    fn without_links(self) -> Self {
+        let real = |folder: PathBuf| fs::canonicalize(&folder).unwrap_or(folder);
+        let in_real = |file: PathBuf| match (file.parent(), file.file_name()) {
+            (Some(folder), Some(name)) => real(folder.to_path_buf()).join(name),
+            _ => file,
+        };
+        Self {
+            names: self.names,
+            closed: self.closed.into_iter().map(real).collect(),
+            files: self.files.into_iter().map(in_real).collect(),
+        }
+    }
+
+    /// What they are called.
+    fn told(&self) -> Vec<String> {
+        let files = self.files.iter().map(|file| file.display().to_string());
+        self.names.iter().cloned().chain(files).collect()
+    }
 }
 
 /// Why a path is not to be touched.
@@ -25,6 +68,14 @@ pub enum Refusal {
         path: String,
         /// The folders in which tools may work.
         folders: Vec<PathBuf>,
+    },
+    /// It is inside, and none of the files that alone may be touched.
+    #[error("{path:?} is none of the files that may be touched here, which are {}", .files.join(", "))]
+    NotMeant {
+        /// The path, as it was given.
+        path: String,
+        /// The names and the places of those files.
+        files: Vec<String>,
     },
     /// It is none.
     #[error("{path:?} is not a path: {reason}")]
@@ -61,7 +112,18 @@ impl Roots {
                 folders.push(folder);
             }
         }
-        Ok(Self { folders })
+        Ok(Self { folders, only: None })
+    }
+
+    /// The same folders, in which only these files may be touched: read, made or changed.
+    #[must_use]
+    pub fn only(self, only: OnlyFiles) -> Self {
+        Self { only: Some(only.without_links()), ..self }
+    }
+
+    /// Whether folders may be made for a file.
+    pub(crate) fn may_grow(&self) -> bool {
+        self.only.is_none()
     }
 
     /// Where relative paths begin, without links.
@@ -88,9 +150,15 @@ impl Roots {
         }
         let place = follow(&self.first().join(path))
             .map_err(|error| Refusal::NotFollowed { path: path.to_string(), reason: error.to_string() })?;
-        match self.contain(&place) {
-            true => Ok(place),
-            false => Err(Refusal::Outside { path: path.to_string(), folders: self.folders.clone() }),
+        if !self.contain(&place) {
+            return Err(Refusal::Outside { path: path.to_string(), folders: self.folders.clone() });
+        }
+        match &self.only {
+            // The place is the one that will be opened: whatever becomes a link meanwhile, no other file is.
+            Some(only) if !only.include(&place) => {
+                Err(Refusal::NotMeant { path: path.to_string(), files: only.told() })
+            }
+            _ => Ok(place),
         }
     }
 
@@ -217,5 +285,57 @@ mod tests {
         assert!(roots.resolve("../outside/secret").is_ok());
         assert!(roots.resolve(outside.join("secret").to_str().unwrap()).is_ok());
         assert!(Roots::new(&folder.path().join("missing"), &[]).is_err());
+    }
+
+    #[test]
+    fn only_some_files_may_be_touched() {
+        let (folder, _) = workspace();
+        let (work, home) = (folder.path().join("work"), folder.path().join("outside"));
+        fs::create_dir_all(home.join("notes")).unwrap();
+        let only = OnlyFiles {
+            names: vec!["A.md".into(), "B.md".into()],
+            closed: vec![home.clone()],
+            files: vec![home.join("A.md"), home.join("notes/C.md")],
+        };
+        let roots = Roots::new(&work, std::slice::from_ref(&home)).unwrap().only(only);
+        for path in ["A.md", "src/B.md", "src/../src/A.md", "../outside/A.md", "../outside/notes/C.md"] {
+            assert!(roots.resolve(path).is_ok(), "{path}");
+        }
+        for path in [
+            ".",
+            "src",
+            "src/lib.rs",
+            "a.md",
+            "A.MD",
+            "A.md/x",
+            "A.md.bak",
+            "xA.md",
+            "C.md",
+            "../outside/secret",
+            "../outside/B.md",
+            "../outside/notes/A.md",
+            "../outside/notes/C.md/x",
+            "A%2emd",
+            "src/lib.rs#A.md",
+        ] {
+            assert!(matches!(roots.resolve(path), Err(Refusal::NotMeant { .. })), "{path}");
+        }
+        assert!(matches!(roots.resolve("../A.md"), Err(Refusal::Outside { .. })));
+        let told = roots.resolve("src/lib.rs").unwrap_err().to_string();
+        let start = "\"src/lib.rs\" is none of the files that may be touched here, which are A.md, B.md, /";
+        assert!(told.starts_with(start), "{told}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_counts_for_what_it_leads_to() {
+        use std::os::unix::fs::symlink;
+        let (folder, roots) = workspace();
+        let work = folder.path().join("work");
+        symlink("src/lib.rs", work.join("A.md")).unwrap();
+        symlink("src/A.md", work.join("other")).unwrap();
+        let roots = roots.only(OnlyFiles { names: vec!["A.md".into()], ..OnlyFiles::default() });
+        assert!(matches!(roots.resolve("A.md"), Err(Refusal::NotMeant { .. })));
+        assert!(roots.resolve("other").is_ok_and(|place| place.ends_with("src/A.md")));
     }
 }

@@ -15,6 +15,11 @@ pub trait Tool: Send + Sync {
     /// How the model sees it. The same tool always declares itself in the same way.
     fn declaration(&self) -> ToolDeclaration;
 
+    /// The name under which rules decide about its calls, where that is another than its own.
+    fn judged_as(&self) -> Option<&'static str> {
+        None
+    }
+
     /// What this call would do, for whoever has to allow it. Nothing is changed by asking.
     ///
     /// # Errors

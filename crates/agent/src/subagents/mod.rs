@@ -53,6 +53,12 @@ impl Subagents {
         self.0.iter().find(|definition| definition.name.as_str() == name)
     }
 
+    /// Takes the one of this name out, for a use of its own.
+    pub fn take(&mut self, name: &str) -> Option<Definition> {
+        let place = self.0.iter().position(|definition| definition.name.as_str() == name)?;
+        Some(self.0.remove(place))
+    }
+
     /// All of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = &Definition> {
         self.0.iter()

@@ -17,12 +17,14 @@ use tokio_util::sync::CancellationToken;
 use super::behalf::OnBehalf;
 use super::tool::Wait;
 use super::{AgentModel, AgentTools, Definition};
+use crate::manager::Store;
 use crate::memory::SessionMemory;
 use crate::own_tools::OwnTool;
 use crate::settings::ToolChoice;
 use crate::turn::{Agent, Lineage};
 use crate::{
-    AgentError, Event, Host, LimitOf, Limits, ModelProfile, Permissions, Settings, Statistics, TurnEnd,
+    AgentError, Event, Host, LimitOf, Limits, MemoryManager, ModelProfile, Permissions, Settings, Statistics,
+    Subagents, TurnEnd,
 };
 
 /// How long the last words may take.
@@ -30,6 +32,9 @@ const GRACE: Duration = Duration::from_secs(60);
 
 /// The most characters of the last words of a sub-agent that ended without a result.
 const LONGEST_LAST_WORDS: usize = 4_000;
+
+/// What a sub-agent is told first.
+const BEGIN: &str = "Work on your task now.";
 
 /// How deep sub-agents may start others: the main agent is at 0.
 const DEEPEST: u32 = 3;
@@ -44,6 +49,8 @@ pub(crate) struct Errand {
     wait: Wait,
     settings: Settings,
     memory: Option<SessionMemory>,
+    /// The keeper of memory files, if that is who is sent.
+    manager: Option<MemoryManager>,
     session: NewSession,
     /// Whether the session that starts it is recorded.
     health: LogHealth,
@@ -84,9 +91,45 @@ impl Agent {
         !host.subagents.is_empty() && self.lineage.depth < DEEPEST
     }
 
+    /// The keeper of memory files, where this agent may call it.
+    pub(crate) fn manager<'h>(&self, host: &Host<'h>) -> Option<&'h MemoryManager> {
+        host.manager.filter(|_| self.lineage.depth < DEEPEST)
+    }
+
     /// Makes a sub-agent ready for the task in these arguments.
     pub(crate) fn errand(&self, call: &CallId, args: &Value, host: &Host<'_>) -> Result<Errand, String> {
         let (definition, task, wait) = host.subagents.find(args)?;
+        let all = host.tools.iter().map(|tool| tool.declaration().name).collect();
+        let errand = self.errand_of(definition, all, task, call, host);
+        let memory = self.memory.as_ref().map(|memory| {
+            SessionMemory::load(memory.places().clone(), memory.settings().clone(), (host.now)())
+        });
+        Ok(Errand { wait, memory, ..errand })
+    }
+
+    /// Makes the keeper of memory files ready for the request in these arguments. To it they are material, no
+    /// instructions.
+    pub(crate) fn errand_of_manager(
+        &self,
+        manager: &MemoryManager,
+        call: &CallId,
+        args: &Value,
+        host: &Host<'_>,
+    ) -> Result<Errand, String> {
+        let all = MemoryManager::TOOLS.map(str::to_string).into();
+        let errand = self.errand_of(manager.definition(), all, manager.request(args)?, call, host);
+        Ok(Errand { manager: Some(manager.clone()), ..errand })
+    }
+
+    /// Makes a sub-agent ready; `all` are the tools of one that may call every tool.
+    fn errand_of(
+        &self,
+        definition: &Definition,
+        all: Vec<String>,
+        task: String,
+        call: &CallId,
+        host: &Host<'_>,
+    ) -> Errand {
         let profile = self.model_for(definition, host);
         let log = self.conversation.log().replay().info();
         let at = (host.now)();
@@ -105,26 +148,24 @@ impl Agent {
                 ..self.settings.permissions.clone()
             },
             limits: Limits { session: None, turn: definition.most_turns },
-            tools: tools_for(definition, host),
+            tools: tools_for(definition, all),
             model: profile.clone().unwrap_or_else(|| self.settings.model.clone()),
             ..self.settings.clone()
         };
-        Ok(Errand {
+        Errand {
             definition: definition.clone(),
             task,
             call: call.clone(),
             has_own_model: profile.is_some(),
-            wait,
+            wait: Wait::ForResult,
             settings,
-            memory: self
-                .memory
-                .as_ref()
-                .map(|memory| SessionMemory::load(memory.places().clone(), memory.settings().clone(), at)),
+            memory: None,
+            manager: None,
             session,
             health: self.conversation.log().health().clone(),
             lineage: Lineage { chats: self.lineage.chats.clone(), depth: self.lineage.depth + 1 },
             desk: self.desk.clone(),
-        })
+        }
     }
 
     /// What must be known of the model that a sub-agent asks, if it is another than that of this agent.
@@ -211,6 +252,11 @@ impl Errand {
                     return Returned::failed(format!("The sub-agent {name} could not be started: {error}"));
                 }
             };
+            let store = match self.manager.as_ref().map(|manager| manager.open((host.now)())).transpose() {
+                Ok(store) => store,
+                Err(reason) => return Returned::failed(reason),
+            };
+            let tools = store.as_ref().map(Store::tools);
             let approver = OnBehalf::new(name, host.approver, self.desk);
             let events = |event| {
                 let event = Box::new(event);
@@ -227,6 +273,10 @@ impl Errand {
                 // What counts for one model does not for another.
                 counter: host.counter.filter(|_| !self.has_own_model),
                 approver: &approver,
+                tools: tools.as_deref().unwrap_or(host.tools),
+                // Who keeps memory works alone.
+                subagents: if store.is_some() { Subagents::NONE } else { host.subagents },
+                manager: host.manager.filter(|_| store.is_none()),
                 // Its model was chosen with it, and the editor is open for somebody else.
                 router: None,
                 ide: None,
@@ -237,10 +287,15 @@ impl Errand {
             let mut agent = Agent::on(log, self.settings);
             agent.memory = self.memory;
             agent.lineage = self.lineage;
-            let ended = work_to_the_end(&mut agent, &self.definition, &approver, &own, cancel).await;
+            let begin = store.as_ref().map_or_else(|| BEGIN.to_string(), Store::opening);
+            let ended = work_to_the_end(&mut agent, &begin, &self.definition, &approver, &own, cancel).await;
             let answer = match &ended {
                 Ok(ended) => answer_of(&mut agent, name, ended, cancel),
                 Err(error) => Answer::failed(format!("The sub-agent {name} had to stop: {error}.")),
+            };
+            let answer = match &store {
+                Some(store) => store.conclude(answer),
+                None => answer,
             };
             let is_stopped = matches!(ended, Ok(Ended::Turn(TurnEnd::Cancelled))) && !cancel.is_cancelled();
             let aside = Aside { statistics: agent.statistics, granted: agent.granted, is_stopped };
@@ -258,12 +313,12 @@ impl Returned {
 /// Lets a sub-agent work, and asks it once more for its result if it stops without one.
 async fn work_to_the_end(
     agent: &mut Agent,
+    begin: &str,
     definition: &Definition,
     approver: &OnBehalf<'_>,
     host: &Host<'_>,
     cancel: &CancellationToken,
 ) -> Result<Ended, AgentError> {
-    let begin = "Work on your task now.";
     let ended = work(agent, begin, definition.most_time, approver, host, cancel).await?;
     if agent.result.is_some() || cancel.is_cancelled() {
         return Ok(ended);
@@ -368,12 +423,12 @@ fn last_words(agent: &Agent) -> Option<String> {
 }
 
 /// What a sub-agent may call: what its definition names, a way to look back, and the call that ends it.
-fn tools_for(definition: &Definition, host: &Host<'_>) -> ToolChoice {
+fn tools_for(definition: &Definition, all: Vec<String>) -> ToolChoice {
     let now = |name: &String| {
         ALIASES.iter().find(|(old, _)| old == name).map_or(name.clone(), |(_, new)| new.to_string())
     };
     let mut names: Vec<String> = match &definition.tools {
-        AgentTools::All => host.tools.iter().map(|tool| tool.declaration().name).collect(),
+        AgentTools::All => all,
         AgentTools::Only(names) => names.iter().map(now).collect(),
     };
     names.extend([OwnTool::RecallHistory, OwnTool::CompleteTask].map(|tool| tool.name().to_string()));

@@ -17,7 +17,7 @@ fn with_hook(event: &str, answer: &Value) -> Trial {
     trial
 }
 
-fn add_hook(trial: &mut Trial, event: &str, answer: &Value) {
+pub(super) fn add_hook(trial: &mut Trial, event: &str, answer: &Value) {
     let folder = trial.folder.path().to_path_buf();
     fs::write(folder.join("answer.json"), answer.to_string()).expect("written");
     let command = format!("cat > {0}/heard.json; cat {0}/answer.json", folder.display());

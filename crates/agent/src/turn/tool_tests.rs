@@ -73,6 +73,12 @@ pub(super) struct Script {
     asked: Arc<Mutex<Vec<ApprovalRequest>>>,
 }
 
+impl Script {
+    pub(super) fn new(answers: impl IntoIterator<Item = Approval>, asked: Asked) -> Self {
+        Self { answers: Mutex::new(answers.into_iter().collect()), asked }
+    }
+}
+
 impl Approver for Script {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Approval> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(request.clone());
@@ -108,8 +114,7 @@ pub(super) fn attended(answers: impl IntoIterator<Item = Approval>) -> (Trial, R
     settings.permissions.situation = Situation::default();
     let (mut trial, ran) = trial_with_tools(settings);
     let asked = Asked::default();
-    let answers = Mutex::new(answers.into_iter().collect());
-    trial.approver = Box::new(Script { answers, asked: asked.clone() });
+    trial.approver = Box::new(Script::new(answers, asked.clone()));
     (trial, ran, asked)
 }
 

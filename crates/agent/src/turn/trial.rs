@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::is_session_context;
 use crate::{
-    Agent, Approver, Event, Helper, HookPoints, Host, Judges, ModelProfile, ModelSource, Nobody, Route,
-    Router, Settings, Subagents, Surroundings, TurnEnd,
+    Agent, Approver, Event, Helper, HookPoints, Host, Judges, MemoryManager, ModelProfile, ModelSource,
+    Nobody, Route, Router, Settings, Subagents, Surroundings, TurnEnd,
 };
 
 /// A session in a folder of its own, and all that happened.
@@ -29,6 +29,7 @@ pub(super) struct Trial {
     pub(super) tools: Vec<Box<dyn Tool>>,
     pub(super) approver: Box<dyn Approver>,
     pub(super) subagents: Subagents,
+    pub(super) manager: Option<MemoryManager>,
     pub(super) models: Option<Box<dyn ModelSource>>,
     pub(super) aids: Aids,
 }
@@ -118,6 +119,7 @@ impl Trial {
             tools: Vec::new(),
             approver: Box::new(Nobody),
             subagents: Subagents::default(),
+            manager: None,
             models: None,
             aids: Aids::default(),
         }
@@ -134,7 +136,7 @@ impl Trial {
         model: &dyn Model,
         stops: impl Fn(&Event) -> bool + Send + Sync,
     ) -> TurnEnd {
-        let Self { folder, agent, events, ids, tools, approver, subagents, models, aids } = self;
+        let Self { folder, agent, events, ids, tools, approver, subagents, manager, models, aids } = self;
         let events = &*events;
         let (cancel, files) = (CancellationToken::new(), Folder::new(folder.path()));
         let hear = |event: Event| {
@@ -151,6 +153,7 @@ impl Trial {
             tools,
             approver: approver.as_ref(),
             subagents,
+            manager: manager.as_ref(),
             models: models.as_deref(),
             events: &hear,
             ..aids.join(Host::new(model, &files, &now, &new_id))

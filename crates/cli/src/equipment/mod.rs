@@ -12,9 +12,13 @@ mod tools;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use longhaul_agent::{ActiveSkills, HookPoints, Permissions, SessionMemory, Subagents};
+use longhaul_agent::{
+    ActiveSkills, Definition, HookPoints, MemoryManager, Permissions, PromptOptions, Saving, SessionMemory,
+    Subagents,
+};
 use longhaul_engine::HostJob;
 use longhaul_hooks::{HookEnvironment, Hooks};
+use longhaul_memory::SAVE_TOOL;
 use longhaul_skills::{Skills, render_catalog};
 use longhaul_tools::{Jobs, Tool};
 use longhaul_workspace::Home;
@@ -35,6 +39,8 @@ pub(crate) struct Equipment {
     pub(crate) tools: Vec<Box<dyn Tool>>,
     pub(crate) jobs: Jobs,
     pub(crate) subagents: Subagents,
+    /// Keeps memory, where the user wants an agent for that.
+    pub(crate) manager: Option<MemoryManager>,
     pub(crate) permissions: Permissions,
     skills: Skills,
     /// The skills that are being followed.
@@ -69,7 +75,15 @@ impl Equipment {
         let around = Surroundings::find(settings, options.include_directories())?;
         let is_trusted = around.trust.is_trusted();
         let folders: Vec<PathBuf> = around.places.folders.iter().map(|folder| folder.path.clone()).collect();
-        let found = load_subagents(home, &around.cwd, is_trusted);
+        let mut found = load_subagents(home, &around.cwd, is_trusted);
+        let manager = settings.has_memory_manager().then(|| {
+            let manager =
+                MemoryManager::new(around.places.clone(), around.settings.clone(), tools::private_memory);
+            match found.subagents.take(SAVE_TOOL) {
+                Some(own) => manager.defined_by(own),
+                None => manager,
+            }
+        });
         let (permissions, mut warnings) =
             load_permissions(options, settings, home, &around, &found.subagents, attendance)?;
         warnings.extend(found.problems);
@@ -81,7 +95,7 @@ impl Equipment {
         let active_skills = ActiveSkills::default();
         let (tools, jobs) = tools::load(settings, &folders, &around, &skills, &active_skills)
             .context("could not get the tools ready")?;
-        let names: Vec<String> = tools.iter().map(|tool| tool.declaration().name).collect();
+        let names = names_of(&tools, manager.as_ref());
         warnings.extend(found.subagents.unknown_tools(&names));
         warnings.extend(around.notes);
         let memory = SessionMemory::load(around.places, around.settings, now());
@@ -90,6 +104,7 @@ impl Equipment {
             tools,
             jobs,
             subagents: found.subagents,
+            manager,
             permissions,
             skills,
             active_skills,
@@ -107,14 +122,20 @@ impl Equipment {
         HookPoints { hooks: &self.hooks, environment: &self.hook_environment }
     }
 
-    /// The names of the tools, as a prompt lists them.
-    pub(crate) fn tool_names(&self) -> Vec<String> {
-        self.tools.iter().map(|tool| tool.declaration().name).collect()
+    /// What a prompt tells of all this.
+    pub(crate) fn prompt_options(&self) -> PromptOptions {
+        PromptOptions {
+            tools: names_of(&self.tools, self.manager.as_ref()),
+            subagents: self.subagents.clone(),
+            skills: render_catalog(self.skills.enabled()),
+            saving: if self.manager.is_some() { Saving::Manager } else { Saving::Direct },
+            ..PromptOptions::default()
+        }
     }
 
-    /// What a prompt says about skills.
-    pub(crate) fn skill_list(&self) -> String {
-        render_catalog(self.skills.enabled())
+    /// Every sub-agent that may ask a model of its own.
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        self.subagents.iter().chain(self.manager.as_ref().map(MemoryManager::definition))
     }
 
     /// What runs in the background.
@@ -122,4 +143,9 @@ impl Equipment {
         let jobs = self.jobs.running().into_iter();
         jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
     }
+}
+
+fn names_of(tools: &[Box<dyn Tool>], manager: Option<&MemoryManager>) -> Vec<String> {
+    let own = tools.iter().map(|tool| tool.declaration().name);
+    own.chain(manager.map(|_| SAVE_TOOL.to_string())).collect()
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use longhaul_agent::{
-    AgentModel, AgentPlaces, LoadedSubagents, ModelSource, NamedModel, Subagents, load_subagents,
+    AgentModel, AgentPlaces, Definition, LoadedSubagents, ModelSource, NamedModel, Subagents, load_subagents,
 };
 use longhaul_conversation::Usage;
 use longhaul_policy::{Rule, Standing, rule_from_setting};
@@ -39,8 +39,11 @@ pub(crate) struct SubagentModels {
 
 impl SubagentModels {
     /// Chooses every model that a definition names. Nothing is connected yet.
-    pub(crate) fn choose(models: &Models<'_>, subagents: &Subagents) -> Self {
-        let stated = subagents.iter().filter_map(|definition| match &definition.model {
+    pub(crate) fn choose<'d>(
+        models: &Models<'_>,
+        definitions: impl IntoIterator<Item = &'d Definition>,
+    ) -> Self {
+        let stated = definitions.into_iter().filter_map(|definition| match &definition.model {
             AgentModel::Named(model) => Some((definition.name.to_string(), model.clone())),
             AgentModel::Inherited => None,
         });

@@ -46,8 +46,11 @@ pub(super) fn load(
         Box::new(ReadJobOutput::new(jobs.clone())),
         Box::new(StopJob::new(jobs.clone())),
         Box::new(WriteTodos),
-        Box::new(SaveMemory::new(around.places.clone(), around.settings.clone(), private_memory, now)),
     ];
+    if !settings.has_memory_manager() {
+        let (places, settings) = (around.places.clone(), around.settings.clone());
+        tools.push(Box::new(SaveMemory::new(places, settings, private_memory, now)));
+    }
     if !offered.is_empty() {
         tools.push(Box::new(ActivateSkill::new(offered, active_skills.clone())));
     }
@@ -55,6 +58,6 @@ pub(super) fn load(
 }
 
 /// The folder of private memory, as soon as the project has one.
-fn private_memory() -> Option<PathBuf> {
+pub(super) fn private_memory() -> Option<PathBuf> {
     Project::find().ok().flatten().map(|project| project.home.memory())
 }

@@ -40,6 +40,29 @@ pub(crate) fn is_confirmed(question: &str) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
 }
 
+/// Lets a person on the terminal choose from these lines; nothing if the answer is none of their numbers. Who only presses
+/// Enter takes the `usual` one.
+pub(crate) fn choose(question: &str, lines: &[String], usual: usize) -> anyhow::Result<Option<usize>> {
+    let mut text = format!("{question}\n");
+    for (place, line) in lines.iter().enumerate() {
+        text.push_str(&format!("  {}  {line}\n", place + 1));
+    }
+    print(&format!("{text}Number [{}] ", usual + 1))?;
+    std::io::stdout().flush()?;
+    let mut answer = String::new();
+    if std::io::stdin().lock().read_line(&mut answer)? == 0 {
+        return Ok(None);
+    }
+    Ok(match answer.trim() {
+        "" => Some(usual),
+        answer => answer
+            .parse::<usize>()
+            .ok()
+            .filter(|number| (1..=lines.len()).contains(number))
+            .map(|number| number - 1),
+    })
+}
+
 /// A path as JSON has it: names that are not Unicode are shown as well as can be.
 pub(crate) fn path_json(path: &Path) -> Value {
     path.to_string_lossy().into()

@@ -10,6 +10,11 @@ use super::kind;
 use super::layers::Settings;
 
 impl Settings {
+    /// Whether memory is kept by an agent of its own.
+    pub(crate) fn has_memory_manager(&self) -> bool {
+        self.value(&["experimental", "memoryManager"]).and_then(Value::as_bool) == Some(true)
+    }
+
     /// The settings of memory, and what in them does not count, in words.
     pub(crate) fn memory(&self) -> (MemorySettings, Vec<String>) {
         let defaults = MemorySettings::default();

@@ -210,7 +210,7 @@ fn passed(result: &ToolResult) -> bool {
     if matches!(result.status, ToolStatus::Failed | ToolStatus::Cancelled) {
         return false;
     }
-    let output = result.readable();
+    let output = result.returned();
     let words = Words::of(&output[output.ceil_char_boundary(output.len().saturating_sub(VERDICT))..]);
     CLEAN.fit(&words) || !FAILED.fit(&words)
 }

@@ -168,7 +168,8 @@ impl Gathered {
                 prose_lines(&thought.text, &mut |line| self.add(Source::Thought, line));
             }
             (Body::Call(call), _) => self.add_call(call),
-            (Body::Result(result), _) => self.add_output(&result.readable()),
+            // What memory files said behind a result is told again by itself.
+            (Body::Result(result), _) => self.add_output(&result.returned()),
             (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => {}
         }
     }
@@ -232,7 +233,7 @@ pub(crate) fn quotable_parts(message: &Message) -> Vec<Part> {
     let quotable = |part: &Part| match (&part.body, part.origin) {
         (Body::Text(_), Origin::Memory | Origin::Hook) => None,
         (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => None,
-        (Body::Result(result), _) => Some(Part::text(Origin::Tool, result.readable())),
+        (Body::Result(result), _) => Some(Part::text(Origin::Tool, result.returned())),
         (Body::Text(_) | Body::Thought(_) | Body::Call(_), _) => Some(part.clone()),
     };
     message.parts.iter().filter_map(quotable).collect()
@@ -330,6 +331,16 @@ mod tests {
             &[Part::model_text(&long), call("read", json!({"path": "a.rs"}))],
             &[(Source::Model, long.trim()), (Source::Call, "read path a.rs")],
         );
+    }
+
+    #[test]
+    fn memory_behind_a_result_is_not_quoted() {
+        let (before, behind) = longhaul_conversation::CAME_IN;
+        let text = format!("error[E0308]: mismatched types{before}Run `make check` first.{behind}");
+        let result = Part::result(ToolResult::text("c", text));
+        check(std::slice::from_ref(&result), &[(Source::Output, "error[E0308]: mismatched types")]);
+        let message = Message::new("m1", longhaul_conversation::Role::User, vec![result]);
+        check(&quotable_parts(&message), &[(Source::Output, "error[E0308]: mismatched types")]);
     }
 
     #[test]

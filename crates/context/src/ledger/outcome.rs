@@ -114,7 +114,7 @@ fn text_of(result: &ToolResult) -> (Cow<'_, str>, Option<Cow<'_, Value>>) {
     match &result.output {
         Output::Structured(value) if !has_nested => (readable(value), Some(Cow::Borrowed(value))),
         _ => {
-            let text = result.readable();
+            let text = result.returned();
             match unwrapped(&text) {
                 Some(value) => (Cow::Owned(readable(&value).into_owned()), Some(Cow::Owned(value))),
                 None => (text, None),

@@ -126,7 +126,7 @@ fn describe(role: Role, part: &Part) -> (String, String) {
         Body::Call(call) => (format!("{speaker} calls {}", call.name), call.args.to_string()),
         Body::Result(result) => {
             let tool = result.name.as_deref().unwrap_or("tool");
-            (format!("{tool} answers"), result.readable().into_owned())
+            (format!("{tool} answers"), result.returned().into_owned())
         }
         Body::Media(media) => {
             let omitted = if matches!(media.data, MediaData::Omitted { .. }) { ", left out" } else { "" };

@@ -2,6 +2,7 @@
 
 mod fact;
 mod proposal;
+mod propose;
 mod section;
 mod tool;
 
@@ -21,27 +22,30 @@ use crate::tiers::Places;
 
 pub use fact::Fact;
 pub use proposal::Proposal;
+pub use propose::{ProposedScope, propose_scope};
 pub use tool::{SAVE_TOOL, SaveCall, parse_save_call, save_failure, save_schema};
 
 /// What a fact holds for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Every project of the user.
-    #[default]
     Global,
     /// This project, for this user.
     Project,
+    /// This folder of a project, for everybody.
+    Folder(PathBuf),
 }
 
 impl Scope {
-    /// Both scopes.
-    pub const ALL: [Self; 2] = [Self::Global, Self::Project];
+    /// Those that have no more to them than their names.
+    pub const NAMED: [Self; 2] = [Self::Global, Self::Project];
 
     /// The word for it.
-    pub fn name(self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::Global => "global",
             Self::Project => "project",
+            Self::Folder(_) => "folder",
         }
     }
 }
@@ -126,7 +130,8 @@ impl fmt::Display for Saved {
 /// # Errors
 /// [`MemoryError::NoPlace`] if nothing is known of the home, or of the project.
 pub fn save_target(scope: Scope, places: &Places, settings: &MemorySettings) -> Result<PathBuf, MemoryError> {
-    let no_place = || MemoryError::NoPlace { scope: scope.name() };
+    let name = scope.name();
+    let no_place = || MemoryError::NoPlace { scope: name };
     match scope {
         Scope::Global => Ok(places.home.as_ref().ok_or_else(no_place)?.join(settings.names.first())),
         Scope::Project => {
@@ -135,7 +140,40 @@ pub fn save_target(scope: Scope, places: &Places, settings: &MemorySettings) -> 
             let memory = folder.join("MEMORY.md");
             Ok(if memory.is_file() { memory } else { folder.join(settings.names.first()) })
         }
+        Scope::Folder(folder) => {
+            let mut files = settings.names.iter().map(|name| folder.join(name));
+            let first = folder.join(settings.names.first());
+            let file = files.find(|file| file.symlink_metadata().is_ok()).unwrap_or(first);
+            // Whoever made the link may have meant it for anything.
+            match file.is_symlink() {
+                true => Err(MemoryError::Link { path: file }),
+                false => Ok(file),
+            }
+        }
     }
+}
+
+/// Adds a fact to the file of a project's folder, as [`save_fact`] does. `lock` is the file beside which the lock is made:
+/// a project is left without one. A new file is as readable as others.
+///
+/// # Errors
+/// [`MemoryError`]; the file is then as it was.
+pub fn save_in_folder(
+    path: &Path,
+    lock_beside: &Path,
+    fact: &Fact,
+    now: Timestamp,
+    patience: Patience,
+) -> Result<Saved, MemoryError> {
+    let _lock = lock(lock_beside, patience)?;
+    let before = read_memory(path)?;
+    let made = fs::OpenOptions::new().write(true).create_new(true).open(path);
+    let saved = Proposal::new(path, &before, fact, now).write();
+    if made.is_ok() && saved.is_err() {
+        // Nobody misses an empty file.
+        let _ = fs::remove_file(path);
+    }
+    saved
 }
 
 /// Adds a fact to a file, which need not exist, with the day on which that happened.

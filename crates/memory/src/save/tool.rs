@@ -13,8 +13,8 @@ pub const SAVE_TOOL: &str = "save_memory";
 pub struct SaveCall {
     /// What to remember.
     pub fact: String,
-    /// What it holds for.
-    pub scope: Scope,
+    /// What it holds for, where that is said.
+    pub scope: Option<Scope>,
 }
 
 /// The parameters of the tool, as a JSON schema.
@@ -25,8 +25,9 @@ pub fn save_schema() -> Value {
             "fact": {"type": "string", "description": "The fact to remember: one short sentence that can be understood by itself."},
             "scope": {
                 "type": "string",
-                "enum": Scope::ALL.map(Scope::name),
-                "description": "Where it holds: \"global\" (the default) in every project, \"project\" only in this one.",
+                "enum": Scope::NAMED.each_ref().map(Scope::name),
+                "description": "Where it holds: \"global\" in every project, \"project\" only in this one and for this user alone. Left out, \
+                                the words of the fact decide, and the answer tells how.",
             },
         },
         "required": ["fact"],
@@ -46,10 +47,10 @@ pub fn parse_save_call(arguments: &Value) -> Result<SaveCall, String> {
     let fact = arguments.get("fact").and_then(Value::as_str).filter(|fact| !fact.trim().is_empty());
     let fact = fact.ok_or_else(|| MemoryError::BlankFact.to_string())?.to_owned();
     let scope = match arguments.get("scope") {
-        None => Scope::default(),
+        None => None,
         Some(stated) => {
-            let known = Scope::ALL.into_iter().find(|scope| stated == scope.name());
-            known.ok_or("Parameter \"scope\" must be \"global\" or \"project\".")?
+            let known = Scope::NAMED.into_iter().find(|scope| stated == scope.name());
+            Some(known.ok_or("Parameter \"scope\" must be \"global\" or \"project\".")?)
         }
     };
     Ok(SaveCall { fact, scope })
@@ -75,16 +76,16 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(arguments: &Value, expected: Result<(&str, Scope), &str>) {
+    fn check(arguments: &Value, expected: Result<(&str, Option<Scope>), &str>) {
         let call = parse_save_call(arguments);
-        let call = call.as_ref().map(|call| (call.fact.as_str(), call.scope)).map_err(String::as_str);
+        let call = call.as_ref().map(|call| (call.fact.as_str(), call.scope.clone())).map_err(String::as_str);
         assert_eq!(call, expected, "{arguments}");
     }
 
     #[test]
     fn calls_have_a_fact_and_perhaps_a_scope() {
-        check(&json!({"fact": "a"}), Ok(("a", Scope::Global)));
-        check(&json!({"fact": "a", "scope": "project"}), Ok(("a", Scope::Project)));
+        check(&json!({"fact": "a"}), Ok(("a", None)));
+        check(&json!({"fact": "a", "scope": "project"}), Ok(("a", Some(Scope::Project))));
         check(
             &json!({"fact": "a", "scope": "all"}),
             Err("Parameter \"scope\" must be \"global\" or \"project\"."),

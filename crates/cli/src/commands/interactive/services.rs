@@ -2,21 +2,24 @@
 
 use std::path::Path;
 
+use anyhow::anyhow;
 use longhaul_agent::{Agent, Host, SessionMemory};
 use longhaul_conversation::Usage;
 use longhaul_engine::{CalibrationFile, Folder, HostJob};
-use longhaul_memory::{Fact, MemorySettings, Places, Scope, save_fact, save_target};
+use longhaul_memory::{Fact, MemorySettings, Places, Scope, propose_scope};
 use longhaul_session::LogHealth;
 use longhaul_terminal::{Notice, Opened, Page, Services, SessionChoice};
 use longhaul_tools::BoxFuture;
-use longhaul_workspace::{Home, Patience, Trust};
+use longhaul_workspace::{Home, Trust};
 
 use super::{export, told};
 use crate::clock::{ago, now};
+use crate::commands::memory::placing;
 use crate::commands::sessions::import::new_id;
 use crate::commands::talk::open::{self, Found};
 use crate::commands::talk::{TalkOptions, compose, system};
 use crate::equipment::{Aids, Attendance, Equipment, SubagentModels};
+use crate::failure::hinted;
 use crate::models::{Chosen, Models, Snapshots, explained};
 use crate::output::plural;
 use crate::project::Project;
@@ -59,10 +62,8 @@ impl<'s> Desk<'s> {
     ) -> anyhow::Result<(Self, Opened)> {
         let (equipment, memory) = Equipment::load(&options.work, settings, &home, Attendance::Attended)?;
         let user_home = environment::of_process().user_home;
-        let tools = equipment.tool_names();
-        let (subagents, skills) = (&equipment.subagents, equipment.skill_list());
         let variable = |name: &str| std::env::var(name).ok();
-        let system = system::prompt(variable, user_home.as_deref(), tools, subagents, skills)?;
+        let system = system::prompt(variable, user_home.as_deref(), equipment.prompt_options())?;
         let mut notices: Vec<Notice> = Vec::new();
         let warnings = std::cell::RefCell::new(Vec::new());
         let snapshots = compose::snapshots(&models, settings, &chosen, |text| {
@@ -82,7 +83,7 @@ impl<'s> Desk<'s> {
         });
         let active = equipment.active_skills.clone();
         let active_skills = Box::new(move || active.names());
-        let subagent_models = SubagentModels::choose(&models, &equipment.subagents);
+        let subagent_models = SubagentModels::choose(&models, equipment.definitions());
         let mut desk = Self {
             options,
             aids,
@@ -151,10 +152,24 @@ impl<'s> Desk<'s> {
     }
 
     fn try_add_memory(&self, fact: &str) -> anyhow::Result<String> {
-        let fact = Fact::parse(fact)?;
         let (places, settings) = &self.memory;
-        let path = save_target(Scope::Global, places, settings)?;
-        Ok(save_fact(&path, &fact, now(), Patience::default())?.to_string())
+        let (stated, text) = split_scope(fact, places)?;
+        let fact = Fact::parse(text)?;
+        let scope = match stated {
+            Some(scope) => scope,
+            None => {
+                let proposed = propose_scope(fact.as_str(), places);
+                // Nothing is saved where nobody may look for it.
+                Some(proposed.scope).filter(|_| proposed.is_clear).ok_or_else(|| {
+                    let hint = "say it with /memory add --scope global TEXT, --scope project TEXT or --folder FOLDER TEXT";
+                    hinted(anyhow!("it is not clear where this holds, and nothing was saved"), hint)
+                })?
+            }
+        };
+        let private = Project::find()?.map(|project| project.home.memory());
+        let places = Places { private: private.or_else(|| places.private.clone()), ..places.clone() };
+        let saved = placing::save(&fact, scope, &places, settings)?;
+        Ok(format!("{saved} ({})", saved.path.display()))
     }
 
     fn try_sessions(&self) -> anyhow::Result<Vec<SessionChoice>> {
@@ -209,6 +224,7 @@ impl Services for Desk<'_> {
             calibration: self.is_recorded.then_some(&self.calibration),
             tools: &self.equipment.tools,
             subagents: &self.equipment.subagents,
+            manager: self.equipment.manager.as_ref(),
             models: Some(&self.subagent_models),
             hooks: Some(self.equipment.hook_points()),
             jobs: self.running.as_ref(),
@@ -266,5 +282,26 @@ impl Services for Desk<'_> {
                 std::fs::remove_file(agent.conversation().log().path()).ok();
             }
         })
+    }
+}
+
+/// What is to be remembered, and where it holds if that stands before it.
+fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<Scope>, &'t str)> {
+    let text = text.trim_start();
+    let argument = |name: &str| {
+        let rest =
+            text.strip_prefix(name)?.strip_prefix(|letter: char| letter == '=' || letter.is_whitespace())?;
+        Some(rest.trim_start().split_once(char::is_whitespace).unwrap_or((rest.trim(), "")))
+    };
+    if let Some((scope, rest)) = argument("--scope") {
+        return match scope {
+            "global" => Ok((Some(Scope::Global), rest)),
+            "project" => Ok((Some(Scope::Project), rest)),
+            other => Err(hinted(anyhow!("there is no scope {other:?}"), "--scope takes global or project")),
+        };
+    }
+    match argument("--folder") {
+        Some((folder, rest)) => Ok((Some(placing::folder(Path::new(folder), places)?), rest)),
+        None => Ok((None, text)),
     }
 }

@@ -1,14 +1,15 @@
 //! `longhaul memory add TEXT`: remembers a fact.
 
+use std::path::PathBuf;
+
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use longhaul_memory::{Change, Fact, MemoryError, Remembered, Saved, Scope, save_fact, save_target};
-use longhaul_workspace::Patience;
+use longhaul_memory::{Change, Fact, MemoryError, Remembered, Saved, Scope};
 use serde_json::{Value, json};
 
+use super::placing::{Placed, folder, save};
 use super::surroundings::Surroundings;
 use crate::args::Color;
-use crate::clock::now;
 use crate::commands::sessions::report::print_all;
 use crate::failure::hinted;
 use crate::output::{Screen, path_json, visible};
@@ -20,9 +21,12 @@ pub(crate) struct AddOptions {
     /// The fact.
     #[arg(required = true)]
     text: Vec<String>,
-    /// Where it holds.
-    #[arg(long, default_value = "global")]
-    scope: ScopeArgument,
+    /// Where it holds; without it, and without --folder, the words of the fact decide, or you are asked.
+    #[arg(long)]
+    scope: Option<ScopeArgument>,
+    /// Keeps it in the memory file of this folder of the workspace, for everybody who works there.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "scope")]
+    folder: Option<PathBuf>,
     /// Prints one JSON object instead, as docs/json.md describes it.
     #[arg(long)]
     json: bool,
@@ -40,26 +44,28 @@ enum ScopeArgument {
 pub(super) fn run(options: &AddOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let fact = Fact::parse(&options.text.join(" ")).map_err(told)?;
     let mut around = Surroundings::find(settings, &[])?;
-    let scope = match options.scope {
-        ScopeArgument::Global => Scope::Global,
-        ScopeArgument::Project => {
-            // The first thing that is remembered gives the project its place.
-            let (project, notes) = Project::find_or_begin()?;
-            around.places.private = Some(project.home.memory());
-            for note in notes {
-                eprintln!("{} {}", Screen::of_stderr(color).warning("warning:"), visible(&note));
-            }
-            Scope::Project
-        }
+    let placed = match (options.scope, &options.folder) {
+        (Some(ScopeArgument::Global), _) => Placed::stated(Scope::Global),
+        (Some(ScopeArgument::Project), _) => Placed::stated(Scope::Project),
+        (None, Some(named)) => Placed::stated(folder(named, &around.places)?),
+        (None, None) => Placed::find(&fact, &around.places)?,
     };
-    let path = save_target(scope, &around.places, &around.settings).map_err(told)?;
-    let saved = save_fact(&path, &fact, now(), Patience::default()).map_err(told)?;
+    if placed.scope == Scope::Project {
+        // The first thing that is remembered gives the project its place.
+        let (project, notes) = Project::find_or_begin()?;
+        around.places.private = Some(project.home.memory());
+        for note in notes {
+            eprintln!("{} {}", Screen::of_stderr(color).warning("warning:"), visible(&note));
+        }
+    }
+    let saved = save(&fact, placed.scope.clone(), &around.places, &around.settings).map_err(told)?;
     if options.json {
-        return print_all(&json(&saved, scope));
+        return print_all(&json(&saved, &placed));
     }
     let mut text = visible(&saved.to_string()) + "\n";
     if let Change::Added { line, .. } = saved.change {
         text.push_str(&format!("{}:{line}\n", visible(&saved.path.display().to_string())));
+        text.extend(placed.remark().map(|remark| remark + "\n"));
     }
     crate::output::print(&text)
 }
@@ -73,7 +79,7 @@ fn told(error: MemoryError) -> anyhow::Error {
     }
 }
 
-fn json(saved: &Saved, scope: Scope) -> Value {
+fn json(saved: &Saved, placed: &Placed) -> Value {
     let remembered = |known: &Option<Remembered>| match known {
         Some(Remembered { line, text }) => json!({"line": line, "text": text}),
         None => Value::Null,
@@ -88,7 +94,8 @@ fn json(saved: &Saved, scope: Scope) -> Value {
     json!({
         "schema": 1,
         "status": status,
-        "scope": scope.name(),
+        "scope": placed.scope.name(),
+        "decided_by": placed.by.name(),
         "path": path_json(&saved.path),
         "line": line,
         "fact": saved.fact.as_str(),

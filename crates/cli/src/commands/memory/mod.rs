@@ -4,6 +4,7 @@ mod add;
 mod imports;
 mod inbox;
 mod list;
+pub(crate) mod placing;
 mod reload;
 mod report;
 mod show;

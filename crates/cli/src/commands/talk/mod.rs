@@ -146,11 +146,9 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let snapshots = compose::snapshots(&models, settings, &chosen, |text| reporter.warn(text));
     let attendance = Attendance::Unattended;
     let (equipment, mut memory) = Equipment::load(&options.work, settings, &home, attendance)?;
-    let tools = equipment.tool_names();
     let variable = |name: &str| std::env::var(name).ok();
-    let (subagents, skills) = (&equipment.subagents, equipment.skill_list());
-    let system = system::prompt(variable, surroundings.user_home.as_deref(), tools, subagents, skills)?;
-    let subagent_models = SubagentModels::choose(&models, subagents);
+    let system = system::prompt(variable, surroundings.user_home.as_deref(), equipment.prompt_options())?;
+    let subagent_models = SubagentModels::choose(&models, equipment.definitions());
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
         Some(found) => found.open()?,
@@ -183,6 +181,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             calibration: is_recorded.then_some(&calibration),
             tools: &equipment.tools,
             subagents: &equipment.subagents,
+            manager: equipment.manager.as_ref(),
             models: Some(&subagent_models),
             hooks: Some(equipment.hook_points()),
             jobs: &|| equipment.running(),

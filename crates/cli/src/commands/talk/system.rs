@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use longhaul_agent::{PromptOptions, Section, Subagents, render_prompt};
+use longhaul_agent::{PromptOptions, Section, render_prompt};
 use longhaul_workspace::WorkspaceFolder;
 
 use crate::failure::hinted;
@@ -13,13 +13,11 @@ use crate::failure::hinted;
 const READ: &str = "GEMINI_SYSTEM_MD";
 const WRITE: &str = "GEMINI_WRITE_SYSTEM_MD";
 
-/// The system prompt for a model with these tools, which may hand tasks to these agents.
+/// The system prompt with these options, as far as the environment leaves them open.
 pub(crate) fn prompt(
     variable: impl Fn(&str) -> Option<String>,
     user_home: Option<&Path>,
-    tools: Vec<String>,
-    subagents: &Subagents,
-    skills: String,
+    options: PromptOptions,
 ) -> anyhow::Result<String> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let file = |name: &str| switched(&variable(name).unwrap_or_default(), &cwd, user_home);
@@ -29,8 +27,7 @@ pub(crate) fn prompt(
         is_off(switch.trim())
     };
     let hidden = Section::ALL.into_iter().filter(is_hidden).collect();
-    let subagents = subagents.clone();
-    let prompt = render_prompt(&PromptOptions { replacement, hidden, tools, subagents, skills });
+    let prompt = render_prompt(&PromptOptions { replacement, hidden, ..options });
     if let Some(file) = file(WRITE) {
         write(&file, &prompt)?;
     }
@@ -112,9 +109,7 @@ mod tests {
             prompt(
                 |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string()),
                 None,
-                Vec::new(),
-                Subagents::NONE,
-                String::new(),
+                PromptOptions::default(),
             )
         };
         let missing = ask(&[(READ, &own)]).expect_err("it is not there");
