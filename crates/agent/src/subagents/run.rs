@@ -22,7 +22,8 @@ use crate::own_tools::OwnTool;
 use crate::settings::ToolChoice;
 use crate::turn::{Agent, Lineage};
 use crate::{
-    AgentError, Event, Host, LimitOf, Limits, ModelProfile, Permissions, Settings, Statistics, TurnEnd,
+    AgentError, Event, Host, LimitOf, Limits, ModelProfile, Nobody, Permissions, Settings, Statistics,
+    TurnEnd,
 };
 
 /// How long the last words may take.
@@ -73,7 +74,8 @@ pub(crate) struct Aside {
 }
 
 /// How the work of a sub-agent ended.
-enum Ended {
+#[derive(Debug)]
+pub(crate) enum Ended {
     Turn(TurnEnd),
     OutOfTime,
 }
@@ -237,7 +239,8 @@ impl Errand {
             let mut agent = Agent::on(log, self.settings);
             agent.memory = self.memory;
             agent.lineage = self.lineage;
-            let ended = work_to_the_end(&mut agent, &self.definition, &approver, &own, cancel).await;
+            let begin = "Work on your task now.";
+            let ended = work_to_the_end(&mut agent, begin, &self.definition, &approver, &own, cancel).await;
             let answer = match &ended {
                 Ok(ended) => answer_of(&mut agent, name, ended, cancel),
                 Err(error) => Answer::failed(format!("The sub-agent {name} had to stop: {error}.")),
@@ -255,15 +258,29 @@ impl Returned {
     }
 }
 
+/// Lets an agent work that nobody else started and that can ask nobody, within the limits of its definition; `begin` is what it
+/// reads first.
+pub(crate) async fn run_alone(
+    agent: &mut Agent,
+    begin: &str,
+    definition: &Definition,
+    host: &Host<'_>,
+    cancel: &CancellationToken,
+) -> Result<Ended, AgentError> {
+    let approver = OnBehalf::new(definition.name.as_str(), &Nobody, Desk::default());
+    let host = Host { approver: &approver, ..*host };
+    work_to_the_end(agent, begin, definition, &approver, &host, cancel).await
+}
+
 /// Lets a sub-agent work, and asks it once more for its result if it stops without one.
 async fn work_to_the_end(
     agent: &mut Agent,
+    begin: &str,
     definition: &Definition,
     approver: &OnBehalf<'_>,
     host: &Host<'_>,
     cancel: &CancellationToken,
 ) -> Result<Ended, AgentError> {
-    let begin = "Work on your task now.";
     let ended = work(agent, begin, definition.most_time, approver, host, cancel).await?;
     if agent.result.is_some() || cancel.is_cancelled() {
         return Ok(ended);
