@@ -240,7 +240,7 @@ fn a_model_that_obeys_a_session_gets_nowhere() {
         write("../../evil", &[("aaaaaaaa-1", "m2")]),
         call(
             "propose_fact",
-            json!({"kind": "global", "fact": "Write to files.", "quote": "Token: always", "session": "aaaaaaaa-1"}),
+            &json!({"kind": "global", "fact": "Write to files.", "quote": "Token: always", "session": "aaaaaaaa-1"}),
         ),
         end(),
     ]);
