@@ -10,6 +10,7 @@ mod commands;
 mod destination;
 mod environment;
 mod equipment;
+mod extraction;
 mod failure;
 mod input;
 mod models;

@@ -3,20 +3,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use longhaul_redact::{has_secret, redact};
+use longhaul_redact::redact;
 
 use crate::commands::is_common;
+use crate::learned::{PARTS, check_learned};
 use crate::manifest::one_line;
 use crate::mining::{Candidate, FEWEST_SESSIONS, Finding, Remedy};
 use crate::neutralise::neutralise;
-use crate::{Manifest, SkillName, parse_manifest, render_manifest};
+use crate::{Manifest, SkillName, render_manifest};
 
 /// The line that says that nobody has looked at a skill yet.
 pub const DRAFT_MARK: &str =
     "Draft: put together from past sessions without a model. Read it before you rely on it.";
-
-/// The parts that every learned skill has, in order.
-const PARTS: [&str; 4] = ["When to Use", "Procedure", "Pitfalls and Fixes", "Verification"];
 
 /// So much of what a user asked is quoted.
 const LONGEST_QUOTE: usize = 160;
@@ -255,43 +253,6 @@ fn kebab(commands: &[String], topics: &[String]) -> String {
     words.join("-")
 }
 
-/// Checks that a learned skill has all that makes it worth having.
-///
-/// # Errors
-/// What is missing, in words.
-pub fn check_learned(text: &str) -> Result<(), String> {
-    let manifest = parse_manifest(text).map_err(|error| error.to_string())?;
-    if let Some(kind) = has_secret(text) {
-        return Err(format!("it holds a secret ({})", kind.name()));
-    }
-    let section = |title: &str| -> Option<String> {
-        let mut lines = manifest.body.lines().skip_while(|line| heading(line) != Some(title));
-        lines.next()?;
-        Some(lines.take_while(|line| heading(line).is_none()).collect::<Vec<_>>().join("\n"))
-    };
-    let has_item = |text: &str| text.lines().any(|line| is_item(line.trim_start()));
-    if !section(PARTS[0]).is_some_and(|text| has_item(&text)) {
-        return Err("it does not say when to use it".into());
-    }
-    if !section(PARTS[1]).is_some_and(|text| text.lines().any(|line| line.starts_with("1. "))) {
-        return Err("it has no numbered procedure".into());
-    }
-    if ![PARTS[2], PARTS[3]].iter().any(|title| section(title).is_some_and(|text| has_item(&text))) {
-        return Err("it names neither a pitfall nor a way to check the result".into());
-    }
-    Ok(())
-}
-
-fn heading(line: &str) -> Option<&str> {
-    Some(line.strip_prefix("## ")?.trim())
-}
-
-fn is_item(line: &str) -> bool {
-    line.starts_with("- ")
-        || line.starts_with("* ")
-        || line.starts_with(|letter: char| letter.is_ascii_digit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -365,23 +326,6 @@ mod tests {
         assert!(!drafts[0].text.contains(&secret) && drafts[0].text.contains("[REDACTED]"));
         assert!(!drafts[0].text.contains("</instructions>"));
         assert_eq!(drafts[0].name.as_str(), "deploy-etc-make-test");
-    }
-
-    #[track_caller]
-    fn check_refused(text: &str, reason: &str) {
-        assert!(check_learned(text).unwrap_err().contains(reason), "{text}");
-    }
-
-    #[test]
-    fn a_learned_skill_has_all_its_parts() {
-        let whole = "---\nname: a\ndescription: b\n---\n## When to Use\n- x\n## Procedure\n1. y\n## Verification\n- z\n";
-        assert_eq!(check_learned(whole), Ok(()));
-        check_refused(&whole.replace("- x", "x"), "does not say when");
-        check_refused(&whole.replace("1. y", "y"), "no numbered procedure");
-        check_refused(&whole.replace("- z", "z"), "neither a pitfall nor");
-        check_refused(&whole.replace("name: a", ""), "\"name\" is missing");
-        let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
-        check_refused(&whole.replace("1. y", &format!("1. y {secret}")), "it holds a secret");
     }
 
     #[test]

@@ -15,6 +15,9 @@ use crate::read::read_text;
 /// Whoever has not shown a sign of life for so long, in milliseconds, has ended: 35 minutes.
 const STALE_AFTER: i64 = 35 * 60 * 1000;
 
+/// Clocks and the counting of processes differ by so much, in milliseconds.
+const TOLERANCE: i64 = 5_000;
+
 /// Who wants to work.
 #[derive(Clone, Copy)]
 pub struct Claimant<'a> {
@@ -22,8 +25,22 @@ pub struct Claimant<'a> {
     pub process: u32,
     /// The name of its machine.
     pub host: &'a str,
-    /// Whether a process of this number runs on this machine.
-    pub is_alive: &'a dyn Fn(u32) -> bool,
+    /// Finds out what became of the process with this number on this machine.
+    pub look: &'a dyn Fn(u32) -> ProcessState,
+}
+
+/// What is known of the process that a number belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProcessState {
+    /// No process has it.
+    Gone,
+    /// One has it.
+    Runs {
+        /// Since when it runs, where the system tells. Numbers are given again: one that began later is another one.
+        since: Option<Timestamp>,
+    },
+    /// The system does not say.
+    Unknown,
 }
 
 /// The right to extract, until it is dropped.
@@ -120,8 +137,15 @@ fn is_stale(path: &Path, claimant: &Claimant<'_>, now: Timestamp) -> bool {
     let is_here = value.get("host").and_then(Value::as_str).is_none_or(|host| host == claimant.host);
     // One of us would hold the system's lock, which is ours now.
     let is_ours = value.get("program").and_then(Value::as_str) == Some("longhaul");
-    let is_alive = u32::try_from(process).is_ok_and(|process| (claimant.is_alive)(process));
-    is_here && (is_ours || !is_alive)
+    let started = time("startedAt").unwrap_or(seen);
+    let has_ended = match u32::try_from(process).map(|process| (claimant.look)(process)) {
+        Ok(ProcessState::Runs { since: Some(since) }) => {
+            since.as_millis().saturating_sub(started.as_millis()) > TOLERANCE
+        }
+        Ok(ProcessState::Runs { since: None } | ProcessState::Unknown) => false,
+        Ok(ProcessState::Gone) | Err(_) => true,
+    };
+    is_here && (is_ours || has_ended)
 }
 
 #[cfg(test)]
@@ -131,18 +155,25 @@ mod tests {
     const NOW: i64 = 1_767_323_045_000;
     const MINUTE: i64 = 60_000;
 
-    fn take_from(path: &Path, is_alive: bool) -> Option<ExtractionLock> {
-        let claimant = Claimant { process: 7, host: "here", is_alive: &|_| is_alive };
+    const ALIVE: ProcessState = ProcessState::Runs { since: None };
+
+    /// A process that runs for so many minutes.
+    fn since(minutes: i64) -> ProcessState {
+        ProcessState::Runs { since: Some(Timestamp::from_millis(NOW - minutes * MINUTE)) }
+    }
+
+    fn take_from(path: &Path, state: ProcessState) -> Option<ExtractionLock> {
+        let claimant = Claimant { process: 7, host: "here", look: &|_| state };
         ExtractionLock::take(path, &claimant, Timestamp::from_millis(NOW)).unwrap()
     }
 
     /// Whether the lock can be taken from whoever wrote this.
     #[track_caller]
-    fn check(written: &str, is_alive: bool, is_taken: bool) {
+    fn check(written: &str, state: ProcessState, is_taken: bool) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".extraction.lock");
         fs::write(&path, written).unwrap();
-        assert_eq!(take_from(&path, is_alive).is_some(), is_taken, "{written}");
+        assert_eq!(take_from(&path, state).is_some(), is_taken, "{written}");
         assert_eq!(path.exists(), !is_taken, "a lock that ends leaves nothing, and another's stays");
     }
 
@@ -153,33 +184,37 @@ mod tests {
 
     #[test]
     fn a_living_program_is_left_alone() {
-        check(&file(1, ""), true, false);
-        check(&file(34, ""), true, false);
-        check(&file(1, ", \"host\": \"elsewhere\""), false, false);
+        check(&file(1, ""), ALIVE, false);
+        check(&file(1, ""), ProcessState::Unknown, false);
+        check(&file(1, ""), since(9), false);
+        check(&file(34, ""), ALIVE, false);
+        check(&file(1, ", \"host\": \"elsewhere\""), ProcessState::Gone, false);
         let beating = Timestamp::from_millis(NOW - MINUTE);
-        check(&file(90, &format!(", \"heartbeat\": \"{beating}\"")), true, false);
+        check(&file(90, &format!(", \"heartbeat\": \"{beating}\"")), ALIVE, false);
     }
 
     #[test]
     fn what_a_crash_left_is_taken_over() {
-        check(&file(1, ""), false, true);
-        check(&file(36, ""), true, true);
-        check(&file(36, ", \"host\": \"elsewhere\""), true, true);
-        check("", true, true);
-        check("{\"pid\": \"x\"}", true, true);
+        check(&file(1, ""), ProcessState::Gone, true);
+        check(&file(36, ""), ALIVE, true);
+        check(&file(36, ", \"host\": \"elsewhere\""), ALIVE, true);
+        check("", ALIVE, true);
+        check("{\"pid\": \"x\"}", ALIVE, true);
+        // The number was given to another process, which began later.
+        check(&file(9, ""), since(1), true);
         // The number of one of us was given to another process.
-        check(&file(1, ", \"host\": \"here\", \"program\": \"longhaul\""), true, true);
+        check(&file(1, ", \"host\": \"here\", \"program\": \"longhaul\""), ALIVE, true);
     }
 
     #[test]
     fn of_two_one_works_and_the_other_leaves() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/.extraction.lock");
-        let mut lock = take_from(&path, true).expect("it is free");
-        assert!(take_from(&path, true).is_none());
+        let mut lock = take_from(&path, ALIVE).expect("it is free");
+        assert!(take_from(&path, ALIVE).is_none());
         lock.beat(Timestamp::from_millis(NOW + MINUTE)).unwrap();
         assert!(fs::read_to_string(&path).unwrap().contains("heartbeat"));
         drop(lock);
-        assert!(!path.exists() && take_from(&path, true).is_some());
+        assert!(!path.exists() && take_from(&path, ALIVE).is_some());
     }
 }

@@ -3,6 +3,7 @@
 //! Every act is a row of steps, each of which happens whole or not at all, in such an order that after any of them a second try
 //! ends what the first began.
 
+mod learned;
 mod memory;
 
 use std::fs;
@@ -20,7 +21,8 @@ use crate::read::{SkillFile, read_skill, read_text};
 use crate::staged::staged_folder;
 use crate::{Draft, Manifest, SkillError, SkillName};
 
-pub use memory::{AppliedPatches, MemoryKind, WaitingPatch};
+pub use learned::{InboxNews, InboxSnapshot};
+pub use memory::{AppliedPatches, MemoryKind, ProposedFact, WaitingPatch};
 
 /// The inbox of a project.
 #[derive(Clone, Debug)]

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use longhaul_conversation::Timestamp;
+use longhaul_redact::redact;
 
 use crate::ExtractionState;
 use crate::manifest::one_line;
@@ -22,6 +23,8 @@ pub struct PastSession {
     pub user_messages: usize,
     /// What it is about, in a line.
     pub headline: Option<String>,
+    /// How the work went, in a line.
+    pub workflow: Option<String>,
     /// Whether a sub-agent led it.
     pub is_subagent: bool,
 }
@@ -53,6 +56,9 @@ pub struct Indexed {
     /// Whether it has not been read since something was last added.
     pub is_new: bool,
 }
+
+/// So much of a text is told in a line, in characters.
+const LONGEST_TOLD: usize = 300;
 
 /// What the lines of an index mean.
 pub const INDEX_LEGEND: &str = include_str!("prompts/index_legend.md");
@@ -92,17 +98,30 @@ fn is_eligible(session: &PastSession, settings: &IndexSettings, now: Timestamp) 
 pub fn render_index(index: &[Indexed]) -> String {
     let line = |Indexed { session, is_new }: &Indexed| {
         let mark = if *is_new { "[NEW]" } else { "[old]" };
-        let headline = session.headline.as_deref().map(one_line).filter(|headline| !headline.is_empty());
-        let headline = headline.map_or("(no summary)".to_string(), |headline| escape(&headline));
+        let told = |text: &Option<String>| text.as_deref().map(told).filter(|text| !text.is_empty());
+        let headline = match (told(&session.headline), told(&session.workflow)) {
+            (Some(headline), Some(workflow)) => format!("{headline} | workflow: {workflow}"),
+            (one, other) => one.or(other).unwrap_or("(no summary)".to_string()),
+        };
         format!("{mark} {headline} ({} user msgs) — {}\n", session.user_messages, escape(&session.path))
     };
     let lines: String = index.iter().map(line).collect();
     format!("{}\n{lines}", INDEX_LEGEND.trim_end())
 }
 
+/// A text on one line, without secrets, not too long, in which nothing looks like a tag.
+pub(crate) fn told(text: &str) -> String {
+    let text = redact(&one_line(text)).text.into_owned();
+    match text.char_indices().nth(LONGEST_TOLD) {
+        Some((end, _)) => format!("{}…", escape(&text[..end])),
+        None => escape(&text),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ExtractionRun;
 
     const HOUR: i64 = 3_600_000;
 
@@ -113,6 +132,7 @@ mod tests {
             updated: Timestamp::from_millis(1_000 * HOUR - hours_ago * HOUR),
             user_messages,
             headline: None,
+            workflow: None,
             is_subagent: false,
         }
     }
@@ -156,10 +176,18 @@ mod tests {
         let mut state = ExtractionState::default();
         check(&sessions, &state, &["a new", "b new"]);
         // Both were tried, and only one was read.
-        let at = Timestamp::from_millis(999 * HOUR);
-        state.add_run(at, &sessions[..2], &sessions[..1], &[]);
+        let run = |tried, read| ExtractionRun {
+            at: Timestamp::from_millis(999 * HOUR),
+            tried,
+            read,
+            skills: &[],
+            memory: &[],
+            took: Duration::ZERO,
+            by_model: None,
+        };
+        state.add_run(&run(&sessions[..2], &sessions[..1]));
         check(&sessions, &state, &["c new", "d new", "a old"]);
-        state.add_run(at, &sessions[2..], &sessions[2..], &[]);
+        state.add_run(&run(&sessions[2..], &sessions[2..]));
         check(&sessions, &state, &["b new", "a old", "c old"]);
         let resumed = past("a", 3, 20);
         check(&[resumed, sessions[1].clone()], &state, &["a new", "b new"]);
@@ -167,13 +195,18 @@ mod tests {
 
     #[test]
     fn an_index_is_read_line_by_line() {
-        let titled = PastSession { headline: Some("Fix <b>\nthe build".into()), ..past("a", 5, 12) };
+        let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
+        let titled = PastSession {
+            headline: Some(format!("Fix <b>\nthe build with {secret}")),
+            workflow: Some("edit -> test".into()),
+            ..past("a", 5, 12)
+        };
         let index =
             [Indexed { session: titled, is_new: true }, Indexed { session: past("b", 5, 10), is_new: false }];
         let text = render_index(&index);
         assert!(text.starts_with(INDEX_LEGEND.trim_end()));
         assert!(text.ends_with(
-            "\n[NEW] Fix &lt;b&gt; the build (12 user msgs) — chats/a.jsonl\n[old] (no summary) (10 user msgs) — chats/b.jsonl\n"
+            "\n[NEW] Fix &lt;b&gt; the build with [REDACTED] | workflow: edit -&gt; test (12 user msgs) — chats/a.jsonl\n[old] (no summary) (10 user msgs) — chats/b.jsonl\n"
         ));
     }
 }

@@ -40,6 +40,8 @@ mod front_matter;
 mod inbox;
 mod index;
 mod install;
+mod known;
+mod learned;
 mod manifest;
 mod mining;
 mod neutralise;
@@ -55,16 +57,21 @@ pub use discover::{
     Location, OverriddenSkill, RefusedSkill, Skill, SkillFolder, SkillPlaces, SkillSettings, SkillTier,
     Skills, load_skills,
 };
-pub use draft::{DRAFT_MARK, Draft, check_learned, write_drafts};
+pub use draft::{DRAFT_MARK, Draft, write_drafts};
 pub use error::SkillError;
-pub use extraction_lock::{Claimant, ExtractionLock};
-pub use inbox::{Accepted, AppliedPatches, Inbox, MemoryKind, WaitingPatch, WaitingSkill, candidate_json};
+pub use extraction_lock::{Claimant, ExtractionLock, ProcessState};
+pub use inbox::{
+    Accepted, AppliedPatches, Inbox, InboxNews, InboxSnapshot, MemoryKind, ProposedFact, WaitingPatch,
+    WaitingSkill, candidate_json,
+};
 pub use index::{INDEX_LEGEND, IndexSettings, Indexed, PastSession, plan_index, render_index};
 pub use install::{
     InstallPlan, LinkPlan, PlannedFile, SecretInSkill, plan_install, plan_link, run_install, run_link,
     run_uninstall,
 };
+pub use known::{render_candidates, render_known_skills};
+pub use learned::{LearnedSkill, Script, check_learned};
 pub use manifest::{Manifest, ManifestError, SkillName, parse_manifest, render_manifest};
 pub use mining::{Candidate, Evidence, FEWEST_SESSIONS, Finding, Remedy, mine};
 pub use patch::{FilePatch, Patch, PatchTargets, PlannedWrite, parse_patch, plan_patch, run_patch};
-pub use state::ExtractionState;
+pub use state::{ExtractionRun, ExtractionState};

@@ -14,6 +14,9 @@ use crate::read::read_text;
 /// Stands for a file that does not exist.
 const NOTHING: &str = "/dev/null";
 
+/// So many lines around a change are shown with it.
+const CONTEXT: usize = 3;
+
 /// A proposed change to some files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Patch {
@@ -217,6 +220,31 @@ pub fn run_patch(writes: &[PlannedWrite]) -> Result<(), SkillError> {
         }
     }
     Ok(())
+}
+
+/// The patch that makes one text of another in this file: one hunk, with a few lines around it. None where both are the same.
+pub(crate) fn whole_file_patch(file: &Path, before: &str, after: &str) -> Option<String> {
+    let (old, new): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+    let same = old.iter().zip(&new).take_while(|(old, new)| old == new).count();
+    if same == old.len() && same == new.len() {
+        return None;
+    }
+    let rest = old[same..].iter().rev().zip(new[same..].iter().rev());
+    let tail = rest.take_while(|(old, new)| old == new).count();
+    let from = same.saturating_sub(CONTEXT);
+    let to = |lines: &[&str]| (lines.len() - tail + CONTEXT).min(lines.len());
+    let line = |sign: char| move |line: &&str| format!("{sign}{line}\n");
+    let hunk: String = old[from..same]
+        .iter()
+        .map(line(' '))
+        .chain(old[same..old.len() - tail].iter().map(line('-')))
+        .chain(new[same..new.len() - tail].iter().map(line('+')))
+        .chain(old[old.len() - tail..to(&old)].iter().map(line(' ')))
+        .collect();
+    let start = |count: usize| if count == 0 { 0 } else { from + 1 };
+    let (before, after) = (to(&old) - from, to(&new) - from);
+    let (name, first, second) = (file.display(), start(before), start(after));
+    Some(format!("--- {name}\n+++ {name}\n@@ -{first},{before} +{second},{after} @@\n{hunk}"))
 }
 
 /// The file without links, if the patch may write there.

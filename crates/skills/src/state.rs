@@ -2,6 +2,7 @@
 //! whatever it or a later version writes there stays.
 
 use std::path::Path;
+use std::time::Duration;
 
 use longhaul_conversation::Timestamp;
 use longhaul_workspace::write_private_atomically;
@@ -14,6 +15,25 @@ use crate::{PastSession, SkillError};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ExtractionState {
     root: Map<String, Value>,
+}
+
+/// A run of an extraction, as it is noted.
+#[derive(Clone, Copy, Debug)]
+pub struct ExtractionRun<'a> {
+    /// When it ended.
+    pub at: Timestamp,
+    /// The new sessions that it was offered.
+    pub tried: &'a [PastSession],
+    /// Those that were really read.
+    pub read: &'a [PastSession],
+    /// The skills that it made.
+    pub skills: &'a [String],
+    /// The patches to memory that it wrote.
+    pub memory: &'a [String],
+    /// How long it took.
+    pub took: Duration,
+    /// How often a model was asked and why it stopped, where one was.
+    pub by_model: Option<(u32, &'a str)>,
 }
 
 impl ExtractionState {
@@ -39,20 +59,27 @@ impl ExtractionState {
         Ok(write_private_atomically(path, text.as_bytes())?)
     }
 
-    /// Notes a run: the sessions that it was offered, those that it read to the end, and the skills that it made.
-    pub fn add_run(&mut self, at: Timestamp, tried: &[PastSession], read: &[PastSession], made: &[String]) {
+    /// Notes a run.
+    pub fn add_run(&mut self, run: &ExtractionRun<'_>) {
         let version = |session: &PastSession| json!({"sessionId": session.id, "lastUpdated": session.updated.to_string()});
-        let ids = read.iter().map(|session| session.id.as_str());
-        let run = json!({
-            "runAt": at.to_string(),
+        let ids = run.read.iter().map(|session| session.id.as_str());
+        let mut noted = json!({
+            "runAt": run.at.to_string(),
             "sessionIds": ids.collect::<Vec<_>>(),
-            "skillsCreated": made,
-            "candidateSessions": tried.iter().map(version).collect::<Vec<_>>(),
-            "processedSessions": read.iter().map(version).collect::<Vec<_>>(),
+            "skillsCreated": run.skills,
+            "candidateSessions": run.tried.iter().map(version).collect::<Vec<_>>(),
+            "processedSessions": run.read.iter().map(version).collect::<Vec<_>>(),
+            "memoryCandidatesCreated": run.memory,
+            "memoryFilesUpdated": [],
+            "durationMs": u64::try_from(run.took.as_millis()).unwrap_or(u64::MAX),
         });
+        if let Some((turns, end)) = run.by_model {
+            noted["turnCount"] = turns.into();
+            noted["terminateReason"] = end.into();
+        }
         match self.root.entry("runs").or_insert_with(|| json!([])) {
-            Value::Array(runs) => runs.push(run),
-            broken => *broken = json!([run]),
+            Value::Array(runs) => runs.push(noted),
+            broken => *broken = json!([noted]),
         }
     }
 
@@ -101,6 +128,11 @@ fn has_version(sessions: &Value, id: &str, updated: Timestamp) -> bool {
 mod tests {
     use super::*;
 
+    fn run(at: i64, skills: &[String]) -> ExtractionRun<'_> {
+        let (at, took) = (Timestamp::from_millis(at), Duration::ZERO);
+        ExtractionRun { at, tried: &[], read: &[], skills, memory: &[], took, by_model: None }
+    }
+
     fn state(text: &str) -> ExtractionState {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("state.json");
@@ -113,7 +145,7 @@ mod tests {
         for text in ["", "{", "[]", "{\"runs\": 3}", "{\"runs\": [1, {\"runAt\": 2, \"sessionIds\": [3]}]}"] {
             let mut state = state(text);
             assert!(!state.is_processed("a", Timestamp::from_millis(0)), "{text}");
-            state.add_run(Timestamp::from_millis(5_000), &[], &[], &[]);
+            state.add_run(&run(5_000, &[]));
             assert_eq!(state.last_run(), Some(Timestamp::from_millis(5_000)), "{text}");
         }
     }
@@ -134,7 +166,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("deep/state.json");
         let mut kept = state(r#"{"later": {"a": 1}, "runs": [{"turnCount": 3}]}"#);
-        kept.add_run(Timestamp::from_millis(0), &[], &[], &["x".into()]);
+        kept.add_run(&run(0, &["x".into()]));
         kept.save(&path).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(

@@ -13,7 +13,7 @@ pub use definition::{
     AgentModel, AgentName, AgentSource, AgentTools, Definition, DefinitionProblem, parse_definition,
 };
 pub use load::{AgentPlaces, LoadedSubagents, load_subagents};
-pub(crate) use run::{Aside, Desk, Errand};
+pub(crate) use run::{Aside, Desk, Ended, Errand, run_alone};
 pub(crate) use tool::Wait;
 
 use longhaul_policy::AGENT_TOOL;

@@ -23,8 +23,8 @@ use crate::own_tools::OwnTool;
 use crate::settings::ToolChoice;
 use crate::turn::{Agent, Lineage};
 use crate::{
-    AgentError, Event, Host, LimitOf, Limits, MemoryManager, ModelProfile, Permissions, Settings, Statistics,
-    Subagents, TurnEnd,
+    AgentError, Event, Host, LimitOf, Limits, MemoryManager, ModelProfile, Nobody, Permissions, Settings,
+    Statistics, Subagents, TurnEnd,
 };
 
 /// How long the last words may take.
@@ -80,7 +80,8 @@ pub(crate) struct Aside {
 }
 
 /// How the work of a sub-agent ended.
-enum Ended {
+#[derive(Debug)]
+pub(crate) enum Ended {
     Turn(TurnEnd),
     OutOfTime,
 }
@@ -308,6 +309,20 @@ impl Returned {
     fn failed(text: String) -> Self {
         Self { answer: Answer::failed(text), aside: Aside::default() }
     }
+}
+
+/// Lets an agent work that nobody else started and that can ask nobody, within the limits of its definition; `begin` is what it
+/// reads first.
+pub(crate) async fn run_alone(
+    agent: &mut Agent,
+    begin: &str,
+    definition: &Definition,
+    host: &Host<'_>,
+    cancel: &CancellationToken,
+) -> Result<Ended, AgentError> {
+    let approver = OnBehalf::new(definition.name.as_str(), &Nobody, Desk::default());
+    let host = Host { approver: &approver, ..*host };
+    work_to_the_end(agent, begin, definition, &approver, &host, cancel).await
 }
 
 /// Lets a sub-agent work, and asks it once more for its result if it stops without one.

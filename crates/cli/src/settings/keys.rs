@@ -384,7 +384,7 @@ pub(crate) const GEMINI: &[Key] = &[
         "experimental.autoMemory",
         Kind::Boolean,
         "false",
-        "Whether memory is extracted from sessions in the background.",
+        "Whether skills and facts are learned from past sessions in the background.",
     ),
     key(
         "experimental.contextManagement",

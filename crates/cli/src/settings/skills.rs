@@ -16,6 +16,13 @@ impl Settings {
         }
     }
 
+    /// Whether past sessions are learned from while a person works.
+    pub(crate) fn learns_in_background(&self) -> bool {
+        ["memoryManager", "autoMemory"]
+            .iter()
+            .any(|key| self.value(&["experimental", key]).and_then(Value::as_bool) == Some(true))
+    }
+
     /// The skills that any file switches off.
     pub(crate) fn disabled_skills(&self) -> Vec<String> {
         let lists = self.layers.iter().filter_map(|layer| layer.root.get("skills")?.get("disabled"));

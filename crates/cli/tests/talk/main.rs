@@ -5,6 +5,7 @@ mod aids;
 mod answers;
 mod failures;
 mod keeping;
+mod learning;
 #[cfg(unix)]
 mod memory;
 mod resuming;

@@ -18,7 +18,7 @@ use super::metadata::SessionMetadata;
 pub(super) const NAME: &str = ".longhaul-index.json";
 
 /// Changes whenever the same file would be understood otherwise.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A larger file is none of ours.
 const LARGEST: u64 = 1 << 28;

@@ -46,6 +46,9 @@ pub struct SessionMetadata {
     /// Whether there are notes on the session, and whether they are still true.
     #[serde(default)]
     pub scratchpad: Scratchpad,
+    /// How the work went, in a line of those notes.
+    #[serde(default)]
+    pub workflow: Option<String>,
 }
 
 /// Whose conversation a session is.
@@ -200,8 +203,9 @@ impl Fold {
             messages.into_iter().for_each(|message| self.put(message));
             self.outdate();
         }
-        if fields.has_scratchpad {
+        if fields.notes.is_filled {
             self.head.scratchpad = Scratchpad::Fresh;
+            self.head.workflow = text(fields.notes.workflow);
         }
     }
 
@@ -370,6 +374,13 @@ mod tests {
         check_scratchpad(&[notes, ASK], Scratchpad::Stale);
         check_scratchpad(&[ASK, notes, r#"{"$rewindTo":"1"}"#], Scratchpad::Stale);
         check_scratchpad(&[notes, ASK, notes], Scratchpad::Fresh);
+    }
+
+    #[test]
+    fn notes_say_how_the_work_went() {
+        let notes = r#"{"$set":{"memoryScratchpad":{"version":1,"workflowSummary":"edit -> test"}}}"#;
+        assert_eq!(with(&[ASK, notes]).workflow.as_deref(), Some("edit -> test"));
+        assert_eq!(with(&[ASK, &notes.replace("\"edit -> test\"", "[3]")]).workflow, None);
     }
 
     #[test]

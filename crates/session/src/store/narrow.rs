@@ -31,7 +31,7 @@ pub(super) struct Fields<'a> {
     pub(super) last_updated: Option<Cow<'a, str>>,
     pub(super) session_kind: Option<Cow<'a, str>>,
     pub(super) summary: Option<Cow<'a, str>>,
-    pub(super) has_scratchpad: bool,
+    pub(super) notes: Notes<'a>,
     pub(super) messages: Option<Vec<(Box<str>, Told)>>,
     id: Option<Cow<'a, str>>,
     kind: Option<Cow<'a, str>>,
@@ -107,7 +107,7 @@ impl<'a> Fields<'a> {
             b"lastUpdated" => self.last_updated = value.read()?,
             b"kind" => self.session_kind = value.read()?,
             b"summary" => self.summary = value.read()?,
-            b"memoryScratchpad" => self.has_scratchpad = value.read::<Filled>()?.0,
+            b"memoryScratchpad" => self.notes = value.read()?,
             b"messages" => self.messages = value.read::<Messages>()?.0,
             b"id" => self.id = value.read()?,
             b"type" => self.kind = value.read()?,
@@ -198,6 +198,15 @@ impl Content {
 /// Whether a list, an object or a text has anything in it.
 #[derive(Debug, Default)]
 struct Filled(bool);
+
+/// Notes on a session.
+#[derive(Debug, Default)]
+pub(super) struct Notes<'a> {
+    /// Whether there are any.
+    pub(super) is_filled: bool,
+    /// How the work went, in a line.
+    pub(super) workflow: Option<Cow<'a, str>>,
+}
 
 /// A value of which one or another type is of use, and all others mean nothing.
 trait Lenient<'de>: Default {
@@ -375,6 +384,32 @@ impl<'de> Lenient<'de> for Filled {
             filled = true;
         }
         Ok(Self(filled))
+    }
+}
+
+impl<'de> Lenient<'de> for Notes<'de> {
+    fn of_text(text: Cow<'de, str>) -> Self {
+        Self { is_filled: !text.is_empty(), workflow: None }
+    }
+
+    fn of_bool(value: bool) -> Self {
+        Self { is_filled: value, workflow: None }
+    }
+
+    fn of_list<A: SeqAccess<'de>>(items: A) -> Result<Self, A::Error> {
+        Ok(Self { is_filled: Filled::of_list(items)?.0, workflow: None })
+    }
+
+    fn of_object<A: MapAccess<'de>>(mut fields: A) -> Result<Self, A::Error> {
+        let mut notes = Self::default();
+        while let Some(Any(key)) = fields.next_key::<Any<Option<Cow<'de, str>>>>()? {
+            notes.is_filled = true;
+            match key.as_deref() {
+                Some("workflowSummary") => notes.workflow = next(&mut fields)?,
+                _ => fields.next_value::<IgnoredAny>().map(drop)?,
+            }
+        }
+        Ok(notes)
     }
 }
 

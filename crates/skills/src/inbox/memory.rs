@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use longhaul_conversation::Timestamp;
+use longhaul_conversation::{Ordinal, Timestamp};
 use longhaul_redact::redact;
 use longhaul_workspace::write_private_atomically;
 use serde_json::json;
@@ -134,14 +134,19 @@ impl Inbox {
         Ok(waiting.len())
     }
 
-    /// Proposes to remember what the user said again and again, in the user's own words, in this file of private memory. What
-    /// waits already is kept in the same patch. Returns how many facts are new.
+    /// Proposes to remember these facts, in this file of memory. What waits already is kept in the same patch. Returns how many of
+    /// them are new: what is remembered, waits or was dismissed is passed over.
     ///
     /// # Errors
     /// [`SkillError`] where the inbox or the file cannot be read or written.
-    pub fn propose_facts(&self, found: &[Candidate], memory: &Path) -> Result<usize, SkillError> {
+    pub fn propose_facts(
+        &self,
+        kind: MemoryKind,
+        facts: &[ProposedFact],
+        memory: &Path,
+    ) -> Result<usize, SkillError> {
         let _lock = self.lock()?;
-        let file = self.folder.join(MemoryKind::Private.name()).join(OWN);
+        let file = self.folder.join(kind.name()).join(OWN);
         let text = |path: &Path| match path.symlink_metadata() {
             Ok(_) => read_text(path).map(|text| Some(text.unwrap_or_default())),
             Err(_) => Ok(None),
@@ -158,31 +163,67 @@ impl Inbox {
             .filter(|entry| entry["act"] == "dismissed")
             .filter_map(|entry| entry["text"].as_str());
         let known: Vec<&str> = dismissed.chain(held.as_deref()).chain([waiting.as_str()]).collect();
-        let mut new = 0;
-        for candidate in found.iter().filter(|candidate| candidate.sessions() >= FEWEST_SESSIONS) {
-            let Finding::Correction { words } = &candidate.finding else { continue };
-            let words = redact(&one_line(words)).text.into_owned();
-            if !known.iter().any(|text| text.contains(&words)) {
-                lines.push(fact(&words, candidate));
-                new += 1;
-            }
-        }
-        if new > 0 {
+        let new: Vec<&ProposedFact> =
+            facts.iter().filter(|fact| !known.iter().any(|text| fact.is_told_by(text))).collect();
+        if !new.is_empty() {
+            lines.extend(new.iter().map(|fact| fact.line()));
             self.fuse.burn()?;
             write_private_atomically(&file, render(memory, held.as_deref(), &lines).as_bytes())?;
         }
-        Ok(new)
+        Ok(new.len())
     }
 }
 
-/// A fact with where it comes from.
-fn fact(words: &str, candidate: &Candidate) -> String {
-    let last = candidate.evidence.last();
-    let place = last.map(|seen| {
-        let mark = seen.marks.last().map(|mark| format!(" {mark}")).unwrap_or_default();
-        format!(", last in session {}{mark}", seen.session)
-    });
-    format!("- “{words}” (the user, in {} sessions{})", candidate.sessions(), place.unwrap_or_default())
+/// A fact to remember, with the user's words that it comes from and where they were said. It has no secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProposedFact {
+    /// What to remember, where that is more than the words themselves.
+    statement: Option<String>,
+    quote: String,
+    source: String,
+}
+
+impl ProposedFact {
+    /// A fact in somebody's words, from what the user said in this message of a session.
+    pub fn new(statement: &str, quote: &str, session: &str, mark: Ordinal) -> Self {
+        let source = format!("the user, session {} {mark}", clean(session));
+        Self { statement: Some(clean(statement)), quote: clean(quote), source }
+    }
+
+    /// The facts in what was found: what the user said in several sessions, in their own words.
+    pub fn of(found: &[Candidate]) -> Vec<Self> {
+        let repeated = found.iter().filter(|candidate| candidate.sessions() >= FEWEST_SESSIONS);
+        let fact = |candidate: &Candidate| {
+            let Finding::Correction { words } = &candidate.finding else { return None };
+            let place = candidate.evidence.last().map(|seen| {
+                let mark = seen.marks.last().map(|mark| format!(" {mark}")).unwrap_or_default();
+                format!(", last in session {}{mark}", seen.session)
+            });
+            let source =
+                format!("the user, in {} sessions{}", candidate.sessions(), place.unwrap_or_default());
+            Some(Self { statement: None, quote: clean(words), source: clean(&source) })
+        };
+        repeated.filter_map(fact).collect()
+    }
+
+    fn line(&self) -> String {
+        let Self { statement, quote, source } = self;
+        match statement {
+            Some(statement) => format!("- {statement} — “{quote}” ({source})"),
+            None => format!("- “{quote}” ({source})"),
+        }
+    }
+
+    /// Whether a text says it already.
+    fn is_told_by(&self, text: &str) -> bool {
+        let statement = self.statement.as_deref().is_some_and(|statement| text.contains(statement));
+        statement || text.contains(&self.quote)
+    }
+}
+
+/// A text on one line, without secrets.
+fn clean(text: &str) -> String {
+    redact(&one_line(text)).text.into_owned()
 }
 
 /// The patch that puts these lines at the end of a file.
@@ -233,7 +274,7 @@ mod tests {
             let lines = [format!("> {words}")];
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
             let found = mine(&[session("a", &lines), session("b", &lines)]);
-            self.inbox.propose_facts(&found, &self.memory).unwrap()
+            self.inbox.propose_facts(MemoryKind::Private, &ProposedFact::of(&found), &self.memory).unwrap()
         }
 
         fn accept(&self) -> AppliedPatches {
@@ -266,6 +307,23 @@ mod tests {
         desk.propose("Never run the migrations before the backup");
         desk.accept();
         assert!(desk.held().starts_with(&expected) && desk.held().contains("migrations before the backup"));
+    }
+
+    #[test]
+    fn a_fact_in_other_words_comes_with_those_of_the_user() {
+        let desk = Desk::new();
+        let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
+        let fact =
+            ProposedFact::new(&format!("Packages come from pnpm,\nwith {secret}."), PNPM, "abc", Ordinal(7));
+        let propose = || {
+            desk.inbox.propose_facts(MemoryKind::Global, std::slice::from_ref(&fact), &desk.memory).unwrap()
+        };
+        assert_eq!((propose(), propose()), (1, 0));
+        let waiting = desk.inbox.patches(MemoryKind::Global, &desk.targets());
+        let line =
+            format!("+- Packages come from pnpm, with [REDACTED]. — “{PNPM}” (the user, session abc m7)\n");
+        assert!(waiting[0].text.ends_with(&line), "{}", waiting[0].text);
+        assert!(waiting[0].plan.is_ok());
     }
 
     #[test]

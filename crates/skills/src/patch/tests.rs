@@ -172,3 +172,34 @@ proptest! {
         }
     }
 }
+
+#[track_caller]
+fn check_whole(before: &str, after: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().canonicalize().unwrap();
+    let file = root.join("note.md");
+    fs::write(&file, before).unwrap();
+    let patch = whole_file_patch(&file, before, after).expect("something changes");
+    let plan = plan_patch(&parse_patch(&patch).unwrap(), &PatchTargets::NotesIn(root)).unwrap();
+    assert_eq!(plan[0].after, after, "{patch}");
+}
+
+#[test]
+fn a_text_becomes_another_by_one_hunk() {
+    check_whole("a\nb\nc\nd\ne\nf\ng\nh\ni\n", "a\nb\nc\nd\nx\ny\nf\ng\nh\ni\n");
+    check_whole("a\n", "b\n");
+    check_whole("a\n", "a\nb\n");
+    check_whole("a\nb\n", "b\n");
+    check_whole("a\na\na\n", "a\na\n");
+    check_whole("", "a\n");
+    assert_eq!(whole_file_patch(Path::new("/x"), "a\n", "a\n"), None);
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_text_becomes_any_other(before in "([abc]{0,2}\n){0,9}", after in "([abc]{0,2}\n){1,9}") {
+        if before != after {
+            check_whole(&before, &after);
+        }
+    }
+}

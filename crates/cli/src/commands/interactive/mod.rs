@@ -20,6 +20,7 @@ use super::talk::open::{self, Found};
 use crate::args::Color;
 use crate::environment;
 use crate::equipment::{Aids, Attendance, Summaries};
+use crate::extraction::learn_in_background;
 use crate::failure;
 use crate::models::Models;
 use crate::output::{Screen, thousands};
@@ -69,6 +70,7 @@ pub(crate) fn run(
         greeting,
     };
     let (helper, resumed) = (aids.helper_apart(&chosen), found.as_ref().and_then(Found::id));
+    let (learner, own_home) = ((chosen.http.clone(), chosen.profile()), home.clone());
     let start = |speaker: &Voice| {
         voice.set(speaker.clone()).ok();
         Desk::begin(options, settings, home, models, (chosen, aids), found).map_err(|error| told(&error))
@@ -76,6 +78,11 @@ pub(crate) fn run(
     let over = CancellationToken::new();
     let ended = std::thread::scope(|scope| {
         scope.spawn(|| summarise_previous(settings, &helper, resumed.as_deref(), &over));
+        scope.spawn(|| {
+            let tell =
+                |text: String| voice.get().into_iter().for_each(|voice| voice.say(Notice::info(&text)));
+            learn_in_background(settings, &own_home, learner, &over, tell);
+        });
         let ended = longhaul_terminal::run(start, &screen);
         over.cancel();
         ended

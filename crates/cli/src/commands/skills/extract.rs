@@ -1,29 +1,28 @@
-//! `longhaul skills extract`: finds in past sessions what happens again and again, without a model.
+//! `longhaul skills extract`: learns from past sessions, with a model where there is one.
 
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
-use anyhow::Context;
+use anyhow::anyhow;
 use clap::Args;
-use longhaul_conversation::Timestamp;
-use longhaul_session::{ListedSession, SessionRole, StoreError};
-use longhaul_skills::{
-    Candidate, Claimant, Draft, ExtractionLock, ExtractionState, Inbox, IndexSettings, Indexed, PastSession,
-    SessionDigest, candidate_json, mine, plan_index, write_drafts,
-};
+use longhaul_agent::ExtractorEnd;
+use longhaul_memory::{Scope, save_target};
+use longhaul_session::StoreError;
+use longhaul_skills::{ExtractionLock, candidate_json};
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
-use super::digest::load_digest;
 use super::{Desk, failure};
 use crate::args::Color;
-use crate::clock::now;
 use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, path_json, plural, print, visible, with_progress, wrapped};
+use crate::extraction::{Breadth, ByModel, Extracted, Extraction, Outcome, claim};
+use crate::failure::hinted;
+use crate::models::{Chosen, Models};
+use crate::output::{
+    Page, Screen, path_json, plural, print, print_aside, visible, visible_text, with_progress, wrapped,
+};
 use crate::project::{self, Project};
-
-/// One run writes no more drafts than a user will look at.
-const MOST_DRAFTS: usize = 2;
+use crate::running::{Interrupted, until_interrupted};
 
 /// So many findings are printed.
 const MOST_SHOWN: usize = 20;
@@ -35,22 +34,28 @@ pub(crate) struct ExtractOptions {
     /// Reads also sessions that are short, that may still be going on, or that were read before.
     #[arg(long)]
     all: bool,
-    /// Only prints what is found; nothing is written.
-    #[arg(long)]
+    /// Asks no model: drafts are put together from what was found.
+    #[arg(long, conflicts_with_all = ["model", "ca_file"])]
+    offline: bool,
+    /// The model that learns, in place of that of the settings: a name, or provider/name.
+    #[arg(short, long, value_name = "MODEL")]
+    model: Option<String>,
+    /// A file of certificates to trust beside the system's.
+    #[arg(long, value_name = "FILE")]
+    ca_file: Option<PathBuf>,
+    /// Only prints what is found without a model; nothing is written.
+    #[arg(long, conflicts_with_all = ["model", "ca_file"])]
     dry_run: bool,
     /// Prints one JSON object instead, as docs/json.md describes it.
     #[arg(long)]
     json: bool,
 }
 
-/// What came of it.
-struct Extracted {
-    sessions: usize,
-    unread: Vec<String>,
-    found: Vec<Candidate>,
-    drafts: Vec<(String, Draft)>,
-    /// How many facts wait that did not before.
-    facts: usize,
+/// Who learns.
+enum Learner {
+    Model(Box<Chosen>),
+    /// Nobody, with the reason where it was not the user's wish.
+    Nobody(Option<String>),
 }
 
 pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow::Result<()> {
@@ -62,156 +67,81 @@ pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow
     if project.is_none() && options.files.is_empty() {
         return Err(project::failure(StoreError::NoSessions));
     }
-    let lock = match &project {
-        Some(project) if !options.dry_run => match take_lock(project)? {
+    let learner = learner(options, desk, color)?;
+    let mut lock = match &project {
+        Some(project) if !options.dry_run => match claim(project).map_err(failure)? {
             Some(lock) => Some(lock),
             None => return leave_quietly(options),
         },
         _ => None,
     };
-    let extracted = extract(options, desk, project.as_ref(), lock)?;
+    let doing = Mutex::new(String::new());
+    let say = |text: String| *doing.lock().unwrap_or_else(PoisonError::into_inner) = text;
+    let extraction = Extraction {
+        project: project.as_ref(),
+        files: &options.files,
+        breadth: if options.all { Breadth::All } else { Breadth::Worthwhile },
+        outcome: if options.dry_run { Outcome::Told } else { Outcome::Waits },
+        skills: desk.skills(),
+        global_memory: save_target(Scope::Global, &desk.around.places, &desk.around.settings)?,
+        progress: &say,
+    };
+    let line = || visible(&doing.lock().unwrap_or_else(PoisonError::into_inner));
+    let extracted = with_progress(line, || extract(&extraction, &learner, &mut lock))?;
+    if let Some(ByModel { name, end: ExtractorEnd::Failed(reason), .. }) = &extracted.by_model {
+        let hint = "try again later: what was read is offered again; --offline makes drafts without a model";
+        return Err(hinted(
+            anyhow!("{reason}").context(format!("{name} could not learn from the sessions")),
+            hint,
+        ));
+    }
+    let why_nobody = match &learner {
+        Learner::Nobody(reason) => reason.as_deref(),
+        Learner::Model(_) => None,
+    };
     if options.json {
-        return print_all(&to_json(&extracted, options));
+        return print_all(&to_json(&extracted, options, why_nobody));
     }
     let mut page = Page::new(Screen::of_stdout(color));
-    tell(&mut page, &extracted, options);
+    tell(&mut page, &extracted, options, why_nobody);
     print(&page.into_text())
 }
 
+/// The model that learns, if one can be asked.
+fn learner(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow::Result<Learner> {
+    if options.offline || options.dry_run {
+        return Ok(Learner::Nobody(None));
+    }
+    let warn = |text: &str| {
+        let label = Screen::of_stderr(color).warning("warning:");
+        print_aside(&format!("{label} {}\n", visible(text)));
+    };
+    let models = Models::load(&desk.settings, options.ca_file.as_deref(), color, warn)?;
+    match models.choose_for_talk(options.model.as_deref(), None) {
+        Ok(chosen) => Ok(Learner::Model(Box::new(chosen))),
+        // Whoever names a model wants that one.
+        Err(error) if options.model.is_some() => Err(error),
+        Err(error) => Ok(Learner::Nobody(Some(format!("{error:#}")))),
+    }
+}
+
 fn extract(
-    options: &ExtractOptions,
-    desk: &Desk,
-    project: Option<&Project>,
-    mut lock: Option<ExtractionLock>,
+    extraction: &Extraction<'_>,
+    learner: &Learner,
+    lock: &mut Option<ExtractionLock>,
 ) -> anyhow::Result<Extracted> {
-    let state_file = project.map(|project| project.home.extraction_state());
-    let mut state = match &state_file {
-        Some(file) => ExtractionState::load(file).map_err(failure)?,
-        None => ExtractionState::default(),
+    // Until a model is asked, Ctrl-C ends the program at once: whatever is written is whole.
+    let Some(material) = extraction.gather(lock, &CancellationToken::new())? else {
+        return Ok(Extracted::default());
     };
-    let index = match project.filter(|_| options.files.is_empty()) {
-        Some(project) => index(options, project, &state)?,
-        None => options.files.iter().map(|file| given(file)).collect(),
-    };
-    if !index.iter().any(|indexed| indexed.is_new) && !options.all {
-        return Ok(Extracted {
-            sessions: 0,
-            unread: Vec::new(),
-            found: Vec::new(),
-            drafts: Vec::new(),
-            facts: 0,
-        });
+    let Learner::Model(chosen) = learner else { return extraction.draft(material) };
+    let extracted = until_interrupted(async |cancel| {
+        extraction.learn(material, (&chosen.http, chosen.profile()), lock, cancel).await
+    })??;
+    match &extracted.by_model {
+        Some(ByModel { end: ExtractorEnd::Cancelled, .. }) => Err(Interrupted.into()),
+        _ => Ok(extracted),
     }
-    let folder = project.filter(|_| options.files.is_empty()).map(|project| project.folder.as_path());
-    let done = AtomicUsize::new(0);
-    let mut digests: Vec<SessionDigest> = Vec::new();
-    let mut read: Vec<PastSession> = Vec::new();
-    let mut unread: Vec<String> = Vec::new();
-    with_progress(
-        || format!("reading sessions: {} of {}", done.load(Ordering::Relaxed), index.len()),
-        || {
-            for Indexed { session, .. } in &index {
-                match load_digest(&session.id, Path::new(&session.path), folder) {
-                    Ok(digest) => {
-                        digests.push(SessionDigest { updated: Some(session.updated), ..digest });
-                        read.push(session.clone());
-                    }
-                    Err(error) => unread.push(format!("{}: {error:#}", session.path)),
-                }
-                if let Some(lock) = &mut lock {
-                    // Long work is no crash; that it cannot be told is no reason to stop.
-                    let _ = lock.beat(now());
-                }
-                done.fetch_add(1, Ordering::Relaxed);
-            }
-        },
-    );
-    let found = mine(&digests);
-    let inbox = project.map(|project| Inbox::of(&project.home));
-    let known: Vec<String> = desk
-        .skills()
-        .found
-        .iter()
-        .filter_map(|skill| skill.load().ok())
-        .map(|manifest| manifest.body)
-        .collect();
-    let covers = |commands: &[String]| {
-        known.iter().any(|text| commands.iter().all(|command| text.contains(command.as_str())))
-            || inbox.as_ref().is_some_and(|inbox| inbox.knows(commands))
-    };
-    let mut drafts = Vec::new();
-    for draft in write_drafts(&found, MOST_DRAFTS, covers) {
-        let name = match inbox.as_ref().filter(|_| !options.dry_run) {
-            Some(inbox) => inbox.add(&draft, now()).map_err(failure)?,
-            None => draft.name.to_string(),
-        };
-        drafts.push((name, draft));
-    }
-    let facts = match (&inbox, project) {
-        (Some(inbox), Some(project)) if !options.dry_run => {
-            inbox.propose_facts(&found, &project.home.private_memory()).map_err(failure)?
-        }
-        _ => 0,
-    };
-    if let Some(file) = state_file.filter(|_| !options.dry_run && options.files.is_empty()) {
-        let made: Vec<String> = drafts.iter().map(|(name, _)| name.clone()).collect();
-        let tried: Vec<PastSession> =
-            index.iter().filter(|indexed| indexed.is_new).map(|indexed| indexed.session.clone()).collect();
-        state.add_run(now(), &tried, &read, &made);
-        state.save(&file).map_err(failure)?;
-    }
-    Ok(Extracted { sessions: read.len(), unread, found, drafts, facts })
-}
-
-/// The sessions of the project that are worth reading now.
-fn index(
-    options: &ExtractOptions,
-    project: &Project,
-    state: &ExtractionState,
-) -> anyhow::Result<Vec<Indexed>> {
-    let listing = project.store().list().context("could not list the sessions")?;
-    let past = |session: ListedSession| PastSession {
-        id: session.id().to_string(),
-        path: session.path.display().to_string(),
-        updated: session.updated,
-        user_messages: session.metadata.user_message_count,
-        headline: session.metadata.summary.clone().or(session.metadata.first_user_message.clone()),
-        is_subagent: session.metadata.kind == SessionRole::Subagent,
-    };
-    let sessions: Vec<PastSession> = listing.sessions.into_iter().map(past).collect();
-    let settings = match options.all {
-        true => {
-            IndexSettings { fewest_messages: 0, idle: Duration::ZERO, most_new: usize::MAX, most: usize::MAX }
-        }
-        false => IndexSettings::default(),
-    };
-    Ok(plan_index(&sessions, state, &settings, now()))
-}
-
-/// A session that the user named.
-fn given(file: &Path) -> Indexed {
-    let name = file.display().to_string();
-    let session = PastSession {
-        id: file.file_stem().map_or(name.clone(), |stem| stem.to_string_lossy().into_owned()),
-        path: name,
-        updated: Timestamp::from_millis(0),
-        user_messages: 0,
-        headline: None,
-        is_subagent: false,
-    };
-    Indexed { session, is_new: true }
-}
-
-fn take_lock(project: &Project) -> anyhow::Result<Option<ExtractionLock>> {
-    let host = ["/proc/sys/kernel/hostname", "/etc/hostname"]
-        .iter()
-        .find_map(|file| std::fs::read_to_string(file).ok());
-    let host = host.unwrap_or_default();
-    // Where processes cannot be looked up, the time of the last sign of life decides.
-    let is_alive =
-        |process: u32| !Path::new("/proc/self").exists() || Path::new(&format!("/proc/{process}")).exists();
-    let claimant = Claimant { process: std::process::id(), host: host.trim(), is_alive: &is_alive };
-    ExtractionLock::take(&project.home.extraction_lock(), &claimant, now()).map_err(failure)
 }
 
 fn leave_quietly(options: &ExtractOptions) -> anyhow::Result<()> {
@@ -221,8 +151,8 @@ fn leave_quietly(options: &ExtractOptions) -> anyhow::Result<()> {
     print("Skills are being extracted already.\n")
 }
 
-fn tell(page: &mut Page, extracted: &Extracted, options: &ExtractOptions) {
-    let Extracted { sessions, unread, found, drafts, facts } = extracted;
+fn tell(page: &mut Page, extracted: &Extracted, options: &ExtractOptions, why_nobody: Option<&str>) {
+    let Extracted { sessions, unread, found, drafts, facts, news, by_model } = extracted;
     if *sessions == 0 && unread.is_empty() {
         page.line(
             "There are no new sessions to learn from; --all reads the short, recent and old ones, too.",
@@ -256,8 +186,18 @@ fn tell(page: &mut Page, extracted: &Extracted, options: &ExtractOptions) {
         page.line(&page.screen.faint(&format!("and {} more; --json has all", found.len() - MOST_SHOWN)));
     }
     page.gap();
+    match by_model {
+        Some(model) => tell_model(page, model),
+        None => {
+            if let Some(reason) = why_nobody {
+                page.line(&page.screen.faint(&visible(&format!("No model was asked: {reason}."))));
+            }
+        }
+    }
     match (drafts.is_empty(), options.dry_run) {
-        (true, _) => page.line("No new skill comes out of this."),
+        (true, _) if news.skills.is_empty() && news.updates.is_empty() => {
+            page.line("No new skill comes out of this.");
+        }
         (false, true) => {
             for (_, draft) in drafts {
                 draft.text.lines().for_each(|line| page.line(&visible(line)));
@@ -265,12 +205,16 @@ fn tell(page: &mut Page, extracted: &Extracted, options: &ExtractOptions) {
             }
             page.line("Nothing was written.");
         }
-        (false, false) => {
-            for (name, _) in drafts {
-                page.line(&format!("Draft: {}", page.screen.strong(&visible(name))));
+        (_, _) => {
+            let what = if by_model.is_some() { "Skill" } else { "Draft" };
+            for name in &news.skills {
+                page.line(&format!("{what}: {}", page.screen.strong(&visible(name))));
+            }
+            for name in &news.updates {
+                page.line(&format!("Change to the skill {}", page.screen.strong(&visible(name))));
             }
             page.line(
-                "`longhaul skills inbox show NAME` shows a draft; `accept NAME` and `dismiss NAME` decide.",
+                "`longhaul skills inbox show NAME` shows one; `accept NAME` and `dismiss NAME` decide.",
             );
         }
     }
@@ -280,11 +224,32 @@ fn tell(page: &mut Page, extracted: &Extracted, options: &ExtractOptions) {
     }
 }
 
+/// What a model read, and what it says of its work.
+fn tell_model(page: &mut Page, ByModel { name, turns, end, read }: &ByModel) {
+    let (steps, sessions) =
+        (plural(*turns as usize, "step", "steps"), plural(read.len(), "session", "sessions"));
+    let ended = match end {
+        ExtractorEnd::OutOfTurns => ", and had used up its steps",
+        ExtractorEnd::OutOfTime => ", and its time was up",
+        ExtractorEnd::Silent => ", and stopped without a word",
+        _ => "",
+    };
+    page.line(&visible(&format!("{name} read {sessions} in {steps}{ended}.")));
+    if let ExtractorEnd::Done(said) = end {
+        for line in visible_text(said.trim()).lines() {
+            wrapped(line, page.screen.width.saturating_sub(2))
+                .iter()
+                .for_each(|line| page.line(&page.screen.faint(&format!("  {line}"))));
+        }
+    }
+    page.gap();
+}
+
 fn times(number: usize) -> String {
     if number == 1 { "once".into() } else { format!("{number} times") }
 }
 
-fn to_json(extracted: &Extracted, options: &ExtractOptions) -> Value {
+fn to_json(extracted: &Extracted, options: &ExtractOptions, why_nobody: Option<&str>) -> Value {
     let drafts = extracted.drafts.iter().map(|(name, draft)| {
         json!({
             "name": name,
@@ -302,5 +267,18 @@ fn to_json(extracted: &Extracted, options: &ExtractOptions) -> Value {
         "found": extracted.found.iter().map(candidate_json).collect::<Vec<_>>(),
         "drafts": drafts.collect::<Vec<_>>(),
         "facts": extracted.facts,
+        "skills": extracted.news.skills,
+        "updates": extracted.news.updates,
+        "memory": extracted.news.memory,
+        "model": extracted.by_model.as_ref().map(model_json),
+        "no_model_because": why_nobody,
     })
+}
+
+fn model_json(ByModel { name, turns, end, read }: &ByModel) -> Value {
+    let said = match end {
+        ExtractorEnd::Done(said) => Some(said),
+        _ => None,
+    };
+    json!({"name": name, "requests": turns, "end": end.as_str(), "read": read, "said": said})
 }

@@ -1,6 +1,5 @@
 //! `longhaul skills`: the skills that count in the current folder, and where they come from.
 
-mod digest;
 mod extract;
 mod inbox;
 mod install;
@@ -44,7 +43,7 @@ enum SkillsCommand {
     Uninstall(install::UninstallOptions),
     /// Makes a link to a skill in a folder, so that it counts as it is there.
     Link(install::LinkOptions),
-    /// Finds in past sessions what happens again and again, and puts drafts of skills into the inbox; no model is asked.
+    /// Learns from past sessions what happens again and again, and puts skills and facts into the inbox.
     Extract(extract::ExtractOptions),
     /// Shows the skills that wait for you, accepts or dismisses them; alone it lists them.
     Inbox(inbox::InboxArgs),

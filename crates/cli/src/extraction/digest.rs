@@ -1,27 +1,25 @@
 //! Sums a recorded session up for mining: what the user said, what ran and how it ended, what was changed.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::path::Path;
 
 use longhaul_context::{CommandPurpose, Ledger, WorkOutcome};
 use longhaul_conversation::{Body, Message, Ordinal, Origin, Timestamp};
-use longhaul_session::{Event, read};
 use longhaul_skills::{Deed, Ending, Purpose, SessionDigest, Step};
+use tokio_util::sync::CancellationToken;
 
-use crate::told::Told;
+use super::read::{Links, read_messages};
 
-/// Reads a session of any known format. `directory` is the project's folder, where it is known.
-pub(super) fn load_digest(id: &str, path: &Path, directory: Option<&Path>) -> anyhow::Result<SessionDigest> {
-    let mut told = Told::default();
+/// Sums a session up. `directory` is the project's folder, where it is known.
+pub(super) fn load_digest(
+    id: &str,
+    path: &Path,
+    links: Links,
+    directory: Option<&Path>,
+    cancel: &CancellationToken,
+) -> anyhow::Result<SessionDigest> {
     let mut fold = Fold::new(directory);
-    read(File::open(path)?, &mut |event| {
-        if let Event::Change(change) = event
-            && let Some(message) = told.news(&change)
-        {
-            fold.observe(&message);
-        }
-    })?;
+    read_messages(path, links, cancel, &mut |message| fold.observe(message))?;
     Ok(SessionDigest { id: id.to_string(), updated: None, steps: fold.finish() })
 }
 
