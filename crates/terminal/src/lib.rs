@@ -34,6 +34,7 @@ mod page;
 mod plain;
 mod run;
 mod screen;
+mod script;
 mod services;
 mod signals;
 mod slash;
@@ -45,5 +46,6 @@ mod view;
 
 pub use command::{Level, Notice, SessionChoice};
 pub use page::{Page, Row};
-pub use run::run;
+pub use run::{play, run};
+pub use script::{Act, Pace, Script};
 pub use services::{Ended, Opened, Options, Services, Surface, Voice};

@@ -3,5 +3,6 @@
 
 mod commands;
 mod conversation;
+mod demo;
 mod endings;
 mod support;

@@ -23,8 +23,9 @@ pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
     let width = state.width();
     match message {
         Message::Happened(event) => happened(state, event),
-        Message::Asked(id, request) => {
+        Message::Asked(id, mut request) => {
             let mut effects = flush(state);
+            request.preview = state.named(request.preview);
             let lines = view::asked(&request, width);
             state.previewed.insert(request.call.id.clone());
             effects.push(print(state, lines));
@@ -150,7 +151,7 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
         Event::ToolBegan { call, preview } => {
             let effects = flush(state);
             state.doing("running tools");
-            let since = state.now;
+            let (since, preview) = (state.now, state.named(preview));
             let tool = RunningTool { id: call.id, name: call.name, preview, since, output: String::new() };
             state.tools.push(tool);
             effects
@@ -180,7 +181,7 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
             effects.push(print(state, ended.lines));
             effects
         }
-        Event::Compaction(event) => compaction(state, event),
+        Event::Compaction(event) => compaction(state, &event),
         Event::Instructions(sources) => {
             let lost: Vec<String> = sources
                 .iter()
@@ -255,19 +256,14 @@ fn ended(state: &mut State, end: &TurnEnd) -> Vec<Effect> {
     effects
 }
 
-fn compaction(state: &mut State, event: Compaction) -> Vec<Effect> {
+fn compaction(state: &mut State, event: &Compaction) -> Vec<Effect> {
     let now = state.now;
-    let stage = view::stage(&event);
+    let stage = view::stage(event);
     match event {
         Compaction::Started { before, .. } => {
             let effects = flush(state);
-            state.compaction = Some(Compacting {
-                since: now,
-                stage: "looking at the conversation".into(),
-                before,
-                coverage: None,
-                fell_back: None,
-            });
+            state.compaction =
+                Some(Compacting { since: now, stage: "looking at the conversation".into(), before: *before });
             return effects;
         }
         Compaction::Undone { .. } => return Vec::new(),
@@ -277,28 +273,10 @@ fn compaction(state: &mut State, event: Compaction) -> Vec<Effect> {
     if let Some(stage) = stage {
         compacting.stage = stage;
     }
-    match event {
-        Compaction::Verified { coverage, .. } => compacting.coverage = Some(coverage),
-        Compaction::FellBack { reason, .. } => compacting.fell_back = Some(reason),
-        Compaction::NotSaved { file, reason } => {
-            return say(state, &Notice::warning(format!("{file} could not be saved: {reason}")));
-        }
-        Compaction::Masked { .. }
-        | Compaction::Applied { .. }
-        | Compaction::Refused { .. }
-        | Compaction::Cancelled { .. } => {
-            let card = CompactionCard::of_event(&event, compacting, &state.standing);
-            state.compaction = None;
-            let width = state.width();
-            return match card {
-                // Who asked for it sees the card with everything, which comes next.
-                Some(card) if !state.wants_compaction => vec![print(state, card.lines(width))],
-                _ => Vec::new(),
-            };
-        }
-        _ => {}
-    }
-    Vec::new()
+    let Some(card) = CompactionCard::of_event(event, compacting) else { return Vec::new() };
+    state.compaction = None;
+    // Who asked for it sees the card with everything, which comes next.
+    if state.wants_compaction { Vec::new() } else { vec![print(state, card.lines(state.width()))] }
 }
 
 /// Shows for good what has arrived of an answer or a thought.

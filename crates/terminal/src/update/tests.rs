@@ -246,6 +246,7 @@ fn a_compaction_of_its_own_leaves_a_card() {
         messages: 4,
         duration: Duration::from_millis(40),
         spend: Spend::default(),
+        report: Box::new(crate::view::report()),
     };
     desk.enter("hi").happens(Event::Compaction(started)).check_block_has("looking at the conversation");
     desk.printed.clear();

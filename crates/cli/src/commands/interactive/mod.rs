@@ -80,12 +80,17 @@ pub(crate) fn run(
         over.cancel();
         ended
     });
-    Ok(match ended.context("the terminal cannot be used")? {
+    Ok(exit_code(ended.context("the terminal cannot be used")?))
+}
+
+/// The exit code for how it ended.
+pub(super) fn exit_code(ended: Ended) -> ExitCode {
+    match ended {
         Ended::Left => ExitCode::SUCCESS,
         Ended::Failed => ExitCode::FAILURE,
         // As shells tell it.
         Ended::Signal(signal) => ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
-    })
+    }
 }
 
 /// Says in a line what the session before was about, if nobody has yet. Nobody waits for it, and where it cannot be done
