@@ -5,7 +5,7 @@ use longhaul_conversation::{TokenCount, Usage};
 use longhaul_engine::Event as Compaction;
 
 use super::{Effect, print, print_more, submit};
-use crate::command::{Message, Notice};
+use crate::command::{Message, Notice, Segment};
 use crate::editor::Editor;
 use crate::services::Ended;
 use crate::state::{
@@ -173,6 +173,7 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
             let mut effects = flush(state);
             let running = state.tools.iter().position(|tool| tool.id == end.call.id);
             let running = running.map(|place| state.tools.remove(place));
+            state.standing.meter.grow(Segment::Tools, &end.text);
             let was_shown = state.previewed.contains(&end.call.id);
             let ended = view::ended(&end, running.as_ref(), was_shown, width);
             if let Some(folded) = ended.folded {
@@ -221,10 +222,6 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
                 state.doing(format!("{name}: {}", view::what(&preview)));
                 Vec::new()
             }
-            Event::Usage(usage) => {
-                count(state, &usage);
-                Vec::new()
-            }
             Event::Warning(text) => say(state, &Notice::warning(format!("{name}: {text}"))),
             _ => Vec::new(),
         },
@@ -243,9 +240,7 @@ fn say(state: &mut State, notice: &Notice) -> Vec<Effect> {
 /// What the provider counted moves the meter before the turn is over.
 fn count(state: &mut State, usage: &Usage) {
     let Some(input) = usage.input else { return };
-    let meter = &mut state.standing.meter;
-    meter.used = input + usage.output.unwrap_or(TokenCount::ZERO);
-    meter.is_counted = true;
+    state.standing.meter.count(input + usage.output.unwrap_or(TokenCount::ZERO));
 }
 
 fn ended(state: &mut State, end: &TurnEnd) -> Vec<Effect> {
@@ -275,6 +270,9 @@ fn compaction(state: &mut State, event: &Compaction) -> Vec<Effect> {
     }
     let Some(card) = CompactionCard::of_event(event, compacting) else { return Vec::new() };
     state.compaction = None;
+    if let Compaction::Applied { before, after, .. } | Compaction::Masked { before, after, .. } = event {
+        state.standing.meter.shrink(*before, *after);
+    }
     // Who asked for it sees the card with everything, which comes next.
     if state.wants_compaction { Vec::new() } else { vec![print(state, card.lines(state.width()))] }
 }

@@ -69,10 +69,10 @@ fn facts(state: &State, standing: &Standing) -> Vec<(String, Style)> {
     if standing.memory_files > 0 {
         facts.push((plural(standing.memory_files, "memory file", "memory files"), Style::FAINT));
     }
+    facts.extend(standing.cost.map(|cost| (money(cost), Style::FAINT)));
     if standing.pins > 0 {
         facts.push((plural(standing.pins, "pin", "pins"), Style::FAINT));
     }
-    facts.extend(standing.cost.map(|cost| (money(cost), Style::FAINT)));
     facts.retain(|(text, _)| !text.is_empty());
     facts
 }
