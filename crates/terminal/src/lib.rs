@@ -38,6 +38,7 @@ mod script;
 mod services;
 mod signals;
 mod slash;
+mod spoken;
 mod state;
 pub mod style;
 pub mod text;

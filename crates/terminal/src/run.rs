@@ -86,7 +86,7 @@ async fn show(
 ) -> io::Result<Ended> {
     match options.surface {
         Surface::Screen => Loop::enter(options, player, commands)?.run(messages).await,
-        Surface::Lines => plain::run(options, commands, messages).await,
+        Surface::Lines | Surface::Spoken => plain::run(options, commands, messages).await,
     }
 }
 
