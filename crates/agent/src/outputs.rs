@@ -9,7 +9,7 @@ use crate::turn::Agent;
 
 impl Agent {
     /// What the model reads of an output, and where the whole is if that is not all of it.
-    pub(crate) fn shorten(&self, call: &ToolCall, text: &str, host: &Host<'_>) -> (String, Option<String>) {
+    pub fn shorten(&self, call: &ToolCall, text: &str, host: &Host<'_>) -> (String, Option<String>) {
         let settings = self.settings.outputs;
         let Some(limit) = output_limit(settings.threshold, self.room(), self.used()) else {
             return (text.to_string(), None);

@@ -11,6 +11,7 @@ use longhaul_conversation::TokenCount;
 
 use crate::commands::agents::AgentsCommand;
 use crate::commands::compress::CompressOptions;
+use crate::commands::demo::DemoOptions;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
 use crate::commands::memory::MemoryArgs;
@@ -89,7 +90,7 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Sessions(SessionsCommand),
     /// Shows a scripted session that outgrows its window and is compacted; no key and no network are needed.
-    Demo,
+    Demo(DemoOptions),
     /// Shows which memory files hold here and why, and adds facts to them; alone it is `memory show`.
     Memory(MemoryArgs),
     /// Lists, shows, installs and switches skills; alone it is `skills list`.

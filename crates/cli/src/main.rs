@@ -61,7 +61,7 @@ fn main() -> ExitCode {
         Command::Agents(command) => commands::agents::run(command, || load_settings(color), color),
         Command::Policy(command) => commands::policy::run(command, || load_settings(color), color),
         Command::Recall(options) => commands::recall::run(options, &screen),
-        Command::Demo => commands::demo::run(&screen),
+        Command::Demo(options) => return exit(commands::demo::run(options, &screen), color),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
         Command::Completions { shell } => commands::completions::run(*shell),
     };
@@ -71,8 +71,7 @@ fn main() -> ExitCode {
 /// Talks to a model: with a person at a terminal, or once with what is said; prints the help where nothing is.
 fn talk(options: &TalkOptions, color: Color) -> ExitCode {
     if options.is_interactive() {
-        let ended = commands::interactive::run(options, || load_settings(color), color);
-        return ended.unwrap_or_else(|error| failure::report(&error, &Screen::of_stderr(color)));
+        return exit(commands::interactive::run(options, || load_settings(color), color), color);
     }
     let done = match options.words() {
         Ok(Some(words)) => commands::talk::run(options, &words, || load_settings(color), color),
@@ -88,6 +87,11 @@ fn ended(done: &anyhow::Result<()>, color: Color) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => failure::report(error, &Screen::of_stderr(color)),
     }
+}
+
+/// What was on the screen has its own end.
+fn exit(ended: anyhow::Result<ExitCode>, color: Color) -> ExitCode {
+    ended.unwrap_or_else(|error| failure::report(&error, &Screen::of_stderr(color)))
 }
 
 /// Puts the file of a session of this project in the place of its name.

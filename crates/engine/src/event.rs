@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_context::{Status, Trigger};
+use longhaul_context::{Report, Status, Trigger};
 use longhaul_conversation::TokenCount;
 
 use crate::{Spend, SummariserKind};
@@ -97,6 +97,8 @@ pub enum Event {
         duration: Duration,
         /// What it cost.
         spend: Spend,
+        /// What it kept.
+        report: Box<Report>,
     },
     /// The conversation stays as it is although it should have been shortened.
     Refused {

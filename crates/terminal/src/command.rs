@@ -1,6 +1,7 @@
 //! What goes to whoever holds the agent, and what comes back.
 
 use longhaul_agent::{Approval, ApprovalRequest, Event, Question};
+use longhaul_context::Estimator;
 use longhaul_conversation::{MessageId, TokenCount};
 use longhaul_engine::Outcome;
 use longhaul_policy::ApprovalMode;
@@ -230,6 +231,46 @@ pub(crate) struct Meter {
     pub(crate) parts: Vec<(Segment, TokenCount)>,
 }
 
+impl Meter {
+    /// Something was said or answered that the provider has not counted yet.
+    pub(crate) fn grow(&mut self, segment: Segment, text: &str) {
+        let tokens = Estimator::default().text(text).tokens();
+        match self.parts.iter_mut().find(|(known, _)| *known == segment) {
+            Some((_, part)) => *part += tokens,
+            None => self.parts.push((segment, tokens)),
+        }
+        self.used += tokens;
+        self.is_counted = false;
+    }
+
+    /// The provider has counted: the parts keep their shares.
+    pub(crate) fn count(&mut self, used: TokenCount) {
+        self.scale(used);
+        self.is_counted = true;
+    }
+
+    /// The conversation was shortened: until it is counted again, what is left is taken from what grows.
+    pub(crate) fn shrink(&mut self, before: TokenCount, after: TokenCount) {
+        let mut gone = before - after;
+        for segment in [Segment::Tools, Segment::History] {
+            for (_, part) in self.parts.iter_mut().filter(|(known, _)| *known == segment) {
+                let taken = gone.min(*part);
+                (*part, gone) = (*part - taken, gone - taken);
+            }
+        }
+        self.used = self.used - (before - after);
+        self.is_counted = false;
+    }
+
+    fn scale(&mut self, used: TokenCount) {
+        let sum: u64 = self.parts.iter().map(|(_, tokens)| tokens.0).sum();
+        for (_, tokens) in &mut self.parts {
+            *tokens = TokenCount((tokens.0 as f64 / sum.max(1) as f64 * used.0 as f64).round() as u64);
+        }
+        self.used = used;
+    }
+}
+
 /// What a part of the window is spent on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Segment {
@@ -258,5 +299,43 @@ impl Segment {
             Self::History => "history",
             Self::Tools => "tool output",
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn meter() -> Meter {
+        let parts = [(Segment::System, 100), (Segment::History, 100), (Segment::Tools, 200)];
+        let parts = parts.map(|(segment, tokens)| (segment, TokenCount(tokens)));
+        Meter { used: TokenCount(400), is_counted: true, parts: parts.into(), ..Meter::default() }
+    }
+
+    #[track_caller]
+    fn check(meter: &Meter, used: u64, parts: &[u64], is_counted: bool) {
+        let found: Vec<u64> = meter.parts.iter().map(|(_, tokens)| tokens.0).collect();
+        assert_eq!((meter.used.0, found.as_slice(), meter.is_counted), (used, parts, is_counted));
+    }
+
+    #[test]
+    fn the_meter_follows_a_turn() {
+        let mut meter = meter();
+        meter.grow(Segment::Tools, &"abcd".repeat(100));
+        check(&meter, 500, &[100, 100, 300], false);
+        meter.count(TokenCount(1_000));
+        check(&meter, 1_000, &[200, 200, 600], true);
+        meter.shrink(TokenCount(900), TokenCount(250));
+        check(&meter, 350, &[200, 150, 0], false);
+    }
+
+    #[test]
+    fn an_empty_meter_can_be_counted() {
+        let mut meter = Meter::default();
+        meter.count(TokenCount(7));
+        meter.shrink(TokenCount(70), TokenCount(7));
+        check(&meter, 0, &[], false);
+        meter.grow(Segment::History, "four");
+        check(&meter, 1, &[1], false);
     }
 }

@@ -10,12 +10,12 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use crate::command::{Command, Message, Notice};
 use crate::history::HistoryFile;
 use crate::run::first_state;
-use crate::services::{Ended, Options};
+use crate::services::{Ended, Options, Surface};
 use crate::signals::Signals;
 use crate::state::{ApprovalStage, Dialog, Size, State};
-use crate::style::Line;
+use crate::style::{Line, Style, paragraphs};
 use crate::update::{Effect, Input, update};
-use crate::{editor_program, files, view};
+use crate::{editor_program, files, spoken, view};
 
 /// Reads lines and prints lines until the user leaves or there are no more.
 pub(crate) async fn run(
@@ -24,12 +24,21 @@ pub(crate) async fn run(
     mut messages: UnboundedReceiver<Message>,
 ) -> io::Result<Ended> {
     let (mut state, history) = first_state(options);
-    state.size = Size { width: 100, height: 40 };
+    state.size = Size { width: width(options.surface), height: 40 };
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut signals = Signals::new()?;
     let mut interrupts = Interrupts::new()?;
-    let mut plain =
-        Plain { options, state, commands, history, started: Instant::now(), is_over: None, asked: 0 };
+    let mut plain = Plain {
+        options,
+        state,
+        commands,
+        history,
+        started: Instant::now(),
+        is_over: None,
+        asked: 0,
+        awaited: String::new(),
+        stood: String::new(),
+    };
     for notice in &options.greeting {
         plain.take(Input::Failed(notice.clone()))?;
     }
@@ -45,7 +54,9 @@ pub(crate) async fn run(
                 let Some(message) = message else { break };
                 plain.take(Input::Message(message))?;
                 plain.take(Input::Frame)?;
-                plain.ask()?;
+                if plain.ask()? {
+                    plain.prompt()?;
+                }
             }
             () = interrupts.next() => {
                 plain.take(Input::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)))?;
@@ -62,6 +73,14 @@ pub(crate) async fn run(
     Ok(plain.is_over.unwrap_or(Ended::Left))
 }
 
+/// How wide lines may be. Who hears them wants them whole.
+fn width(surface: Surface) -> usize {
+    match surface {
+        Surface::Spoken => 2_000,
+        _ => crossterm::terminal::size().map_or(100, |(width, _)| usize::from(width).max(20)),
+    }
+}
+
 struct Plain<'a> {
     options: &'a Options,
     state: State,
@@ -71,13 +90,23 @@ struct Plain<'a> {
     is_over: Option<Ended>,
     /// How many questions are open that were printed.
     asked: usize,
+    /// What the user was told to wait for.
+    awaited: String,
+    /// How things stood when it was told last.
+    stood: String,
 }
 
 impl Plain<'_> {
     /// A line was typed: an answer where something is asked, else a message.
     fn line(&mut self, line: &str) -> io::Result<()> {
         let key = |code| Input::Key(KeyEvent::new(code, KeyModifiers::NONE));
-        match self.state.dialogs.front() {
+        match self.state.dialogs.front_mut() {
+            // What is typed takes the place of what was there, as nobody can move in it.
+            Some(Dialog::Approval(approving)) if approving.stage == ApprovalStage::Editing => {
+                let is_changed = !line.trim().is_empty();
+                approving.field.set(if is_changed { line } else { "" });
+                self.take(key(if is_changed { KeyCode::Enter } else { KeyCode::Esc }))?;
+            }
             Some(Dialog::Approval(approving)) if approving.stage == ApprovalStage::Choosing => {
                 match line.trim().chars().next() {
                     Some(letter) => self.take(key(KeyCode::Char(letter)))?,
@@ -102,15 +131,56 @@ impl Plain<'_> {
         for effect in update(&mut self.state, input) {
             self.carry_out(effect)?;
         }
+        self.tell_awaited()?;
         if is_done {
+            self.tell_standing()?;
             self.prompt()?;
         }
         Ok(())
     }
 
+    /// Says what is awaited, once: nothing moves here that would show it.
+    fn tell_awaited(&mut self) -> io::Result<()> {
+        let state = &self.state;
+        let awaited = match (&state.compaction, state.tools.last(), &state.work) {
+            _ if !state.is_busy() || !state.dialogs.is_empty() => String::new(),
+            (Some(compacting), ..) => format!("making room: {}", compacting.stage),
+            (None, Some(tool), _) => format!("{} runs: {}", tool.name, view::what(&tool.preview)),
+            // What arrives is heard anyway.
+            (None, None, Some(work)) if work.what.starts_with("waiting") => work.what.clone(),
+            _ => return Ok(()),
+        };
+        if awaited != self.awaited && !awaited.is_empty() {
+            self.print(&[Line::new(format!("… {awaited}"), Style::FAINT).fit(self.state.width())])?;
+        }
+        self.awaited = awaited;
+        Ok(())
+    }
+
+    /// Says how things stand, where that has changed.
+    fn tell_standing(&mut self) -> io::Result<()> {
+        let standing = spoken::standing(&self.state.standing);
+        if self.state.is_busy() || standing == self.stood {
+            return Ok(());
+        }
+        self.print(&paragraphs(&format!("[{standing}]"), Style::FAINT, self.state.width()))?;
+        self.stood = standing;
+        Ok(())
+    }
+
+    fn print(&self, lines: &[Line]) -> io::Result<()> {
+        let text: String = match self.options.surface {
+            Surface::Spoken => lines.iter().filter_map(spoken::words).map(|line| line + "\n").collect(),
+            _ => lines.iter().map(|line| line.render(self.options.is_coloured) + "\n").collect(),
+        };
+        let mut out = io::stdout();
+        out.write_all(text.as_bytes())?;
+        out.flush()
+    }
+
     fn carry_out(&mut self, effect: Effect) -> io::Result<()> {
         match effect {
-            Effect::Print(lines) => print(&lines, self.options.is_coloured)?,
+            Effect::Print(lines) => self.print(&lines)?,
             Effect::Send(command) => {
                 if self.commands.send(command).is_err() {
                     self.is_over = Some(Ended::Left);
@@ -142,32 +212,36 @@ impl Plain<'_> {
         Ok(())
     }
 
-    /// Prints what is asked, once.
-    fn ask(&mut self) -> io::Result<()> {
+    /// Prints what is asked, once; tells whether it did.
+    fn ask(&mut self) -> io::Result<bool> {
         let open = self.state.dialogs.len();
-        if open > 0 && self.asked != open {
+        let is_new = open > 0 && self.asked != open;
+        if is_new {
             let frame = view::dialog_lines(&self.state);
-            print(&frame, self.options.is_coloured)?;
+            self.print(&frame)?;
         }
         self.asked = open;
-        Ok(())
+        Ok(is_new)
     }
 
     fn prompt(&self) -> io::Result<()> {
         if self.state.is_busy() && self.state.dialogs.is_empty() {
             return Ok(());
         }
+        let prompt = match (self.options.surface, self.state.dialogs.front()) {
+            (Surface::Spoken, None) => "Your message: ",
+            (Surface::Spoken, Some(Dialog::Approval(approving))) => match approving.stage {
+                ApprovalStage::Choosing => "Your answer, one letter: ",
+                ApprovalStage::Reason => "Your reason: ",
+                ApprovalStage::Editing => "Your change: ",
+            },
+            (Surface::Spoken, Some(_)) => "Your answer: ",
+            _ => "> ",
+        };
         let mut out = io::stdout();
-        out.write_all(b"> ")?;
+        out.write_all(prompt.as_bytes())?;
         out.flush()
     }
-}
-
-fn print(lines: &[Line], is_coloured: bool) -> io::Result<()> {
-    let text: String = lines.iter().map(|line| line.render(is_coloured) + "\n").collect();
-    let mut out = io::stdout();
-    out.write_all(text.as_bytes())?;
-    out.flush()
 }
 
 /// Each time that the user presses Ctrl-C.

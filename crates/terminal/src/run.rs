@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::pin::Pin;
 use std::time::{Duration, Instant};
 
-use crossterm::event::{Event as TerminalEvent, EventStream};
+use crossterm::event::{Event as TerminalEvent, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures_core::Stream;
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinHandle;
@@ -14,6 +14,7 @@ use crate::command::{Command, Message, Notice};
 use crate::driver::{Driver, Place};
 use crate::history::{History, HistoryFile};
 use crate::screen::{RawMode, Screen, restore_on_panic, unless_panicking};
+use crate::script::{Move, Player, Script};
 use crate::services::{Ended, Opened, Options, Services, Surface, Voice};
 use crate::signals::Signals;
 use crate::state::{Size, State};
@@ -36,6 +37,26 @@ pub fn run<S: Services>(
     start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice> + Send,
     options: &Options,
 ) -> io::Result<Ended> {
+    run_with(start, options, None)
+}
+
+/// Shows the interactive agent at work: the script is played at the keyboard. Any key hurries it on, Esc and Ctrl-C end it.
+///
+/// # Errors
+/// Where the terminal cannot be used.
+pub fn play<S: Services>(
+    start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice> + Send,
+    options: &Options,
+    script: Script,
+) -> io::Result<Ended> {
+    run_with(start, options, Some(Player::new(script)))
+}
+
+fn run_with<S: Services>(
+    start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice> + Send,
+    options: &Options,
+    player: Option<Player>,
+) -> io::Result<Ended> {
     let (commands, orders) = mpsc::unbounded_channel();
     let (reports, messages) = mpsc::unbounded_channel();
     let place = Place { folder: options.folder.clone(), name: options.folder_name.clone() };
@@ -45,7 +66,7 @@ pub fn run<S: Services>(
     std::thread::scope(|scope| {
         let driver = scope.spawn(move || drive(start, orders, reports, place));
         let shown = runtime().and_then(|runtime| {
-            let shown = runtime.block_on(show(options, commands, messages));
+            let shown = runtime.block_on(show(options, player, commands, messages));
             // A folder that is still being listed, or a line that nobody types, must not hold up the end.
             runtime.shutdown_background();
             shown
@@ -59,12 +80,13 @@ pub fn run<S: Services>(
 
 async fn show(
     options: &Options,
+    player: Option<Player>,
     commands: UnboundedSender<Command>,
     messages: UnboundedReceiver<Message>,
 ) -> io::Result<Ended> {
     match options.surface {
-        Surface::Screen => Loop::enter(options, commands)?.run(messages).await,
-        Surface::Lines => plain::run(options, commands, messages).await,
+        Surface::Screen => Loop::enter(options, player, commands)?.run(messages).await,
+        Surface::Lines | Surface::Spoken => plain::run(options, commands, messages).await,
     }
 }
 
@@ -97,7 +119,8 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 pub(crate) fn first_state(options: &Options) -> (State, Option<HistoryFile>) {
     let file = options.history.clone().map(HistoryFile::at);
     let history = History::new(file.as_ref().map(HistoryFile::load).unwrap_or_default());
-    let mut state = State { history, is_apart: true, pending: 1, ..State::default() };
+    let folder = options.folder.clone();
+    let mut state = State { history, folder, is_apart: true, pending: 1, ..State::default() };
     state.doing("getting ready");
     (state, file)
 }
@@ -109,6 +132,8 @@ struct Loop<'a> {
     screen: Screen<io::Stdout>,
     raw: Option<RawMode>,
     keys: Option<EventStream>,
+    /// Presses keys in the user's place.
+    player: Option<Player>,
     commands: UnboundedSender<Command>,
     history: Option<HistoryFile>,
     /// Lines that wait to be printed.
@@ -121,7 +146,11 @@ struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    fn enter(options: &'a Options, commands: UnboundedSender<Command>) -> io::Result<Self> {
+    fn enter(
+        options: &'a Options,
+        player: Option<Player>,
+        commands: UnboundedSender<Command>,
+    ) -> io::Result<Self> {
         let raw = RawMode::enter()?;
         let (mut state, history) = first_state(options);
         state.size = size()?;
@@ -132,6 +161,7 @@ impl<'a> Loop<'a> {
             screen: Screen::new(io::stdout(), options.is_coloured),
             raw: Some(raw),
             keys: Some(EventStream::new()),
+            player,
             commands,
             history,
             printed: Vec::new(),
@@ -152,6 +182,8 @@ impl<'a> Loop<'a> {
         let mut signals = Signals::with_interrupts()?;
         while self.is_over.is_none() {
             let wait = self.wait();
+            let now = self.started.elapsed();
+            let next_move = self.player.as_mut().and_then(|player| player.wait(&self.state, now));
             tokio::select! {
                 biased;
                 event = next(&mut self.keys) => match event {
@@ -178,6 +210,7 @@ impl<'a> Loop<'a> {
                     self.take(Input::Files(files))?;
                     self.is_dirty = true;
                 }
+                () = tokio::time::sleep(next_move.unwrap_or(TICK)), if next_move.is_some() => self.make_move()?,
                 () = tokio::time::sleep(wait.unwrap_or(TICK)), if wait.is_some() => self.draw()?,
             }
         }
@@ -197,7 +230,9 @@ impl<'a> Loop<'a> {
 
     fn take_event(&mut self, event: TerminalEvent) -> io::Result<()> {
         match event {
+            TerminalEvent::Key(key) if self.player.is_some() => self.interrupt(key)?,
             TerminalEvent::Key(key) => self.take(Input::Key(key))?,
+            TerminalEvent::Paste(_) if self.player.is_some() => {}
             TerminalEvent::Paste(text) => self.take(Input::Paste(text))?,
             TerminalEvent::Resize(width, height) => {
                 let size = Size { width: width.into(), height: height.into() };
@@ -210,6 +245,37 @@ impl<'a> Loop<'a> {
         }
         // What was typed is seen at once.
         self.draw()
+    }
+
+    /// A key while a script is played: who wants to leave leaves, and everybody else is in a hurry.
+    fn interrupt(&mut self, key: KeyEvent) -> io::Result<()> {
+        let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+        match key.code {
+            _ if key.kind == KeyEventKind::Release => Ok(()),
+            KeyCode::Esc => self.leave(),
+            KeyCode::Char('c' | 'd') if is_control => self.leave(),
+            _ => {
+                self.player.iter().for_each(Player::hasten);
+                Ok(())
+            }
+        }
+    }
+
+    /// Does what the script says.
+    fn make_move(&mut self) -> io::Result<()> {
+        let now = self.started.elapsed();
+        match self.player.as_mut().map(|player| player.make_move(now)) {
+            Some(Move::Press(key)) => self.take(Input::Key(key))?,
+            Some(Move::Leave) => self.leave()?,
+            Some(Move::GoOn) | None => {}
+        }
+        self.draw()
+    }
+
+    /// The script is over.
+    fn leave(&mut self) -> io::Result<()> {
+        self.player = None;
+        self.take(Input::Leave)
     }
 
     fn take(&mut self, input: Input) -> io::Result<()> {

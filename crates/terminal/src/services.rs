@@ -107,8 +107,10 @@ pub struct Options {
 pub enum Surface {
     /// A terminal that can be drawn on.
     Screen,
-    /// Lines, one after the other: for screen readers, and where nothing can be drawn.
+    /// Lines, one after the other, where nothing can be drawn.
     Lines,
+    /// Lines in words, without anything that is only for eyes: for screen readers.
+    Spoken,
 }
 
 /// How the program ended.

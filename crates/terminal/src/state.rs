@@ -1,6 +1,7 @@
 //! Everything that the screen shows, as one value that only [`crate::update::update`] changes.
 
 use std::collections::{HashSet, VecDeque};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use longhaul_agent::{ApprovalRequest, Question};
@@ -19,6 +20,8 @@ pub(crate) struct State {
     pub(crate) size: Size,
     /// The time since the program began.
     pub(crate) now: Duration,
+    /// The folder that is worked in.
+    pub(crate) folder: PathBuf,
     pub(crate) editor: Editor,
     pub(crate) history: History,
     pub(crate) files: Files,
@@ -134,8 +137,6 @@ pub(crate) struct Compacting {
     pub(crate) since: Duration,
     pub(crate) stage: String,
     pub(crate) before: TokenCount,
-    pub(crate) coverage: Option<f64>,
-    pub(crate) fell_back: Option<String>,
 }
 
 /// A text of which only the beginning was shown.
@@ -254,6 +255,17 @@ impl State {
         match &mut self.work {
             Some(work) if work.what == what || work.is_cancelled => {}
             work => *work = Some(Work { what, since: now, is_cancelled: false }),
+        }
+    }
+
+    /// A call with its file named from the folder on.
+    pub(crate) fn named(&self, preview: Preview) -> Preview {
+        match preview {
+            Preview::Change { path, diff } => {
+                let path = path.strip_prefix(&self.folder).map(PathBuf::from).unwrap_or(path);
+                Preview::Change { path, diff }
+            }
+            other => other,
         }
     }
 

@@ -221,26 +221,38 @@ impl Line {
     }
 }
 
-/// Where a line that begins at `start` is broken so that it takes at most `width` columns.
+/// Where a line that begins at `start` is broken so that it takes at most `width` columns: between words, unless that leaves a
+/// large gap where a long name, such as a path, can be broken.
 fn break_at(characters: &[(char, Style)], start: usize, width: usize) -> usize {
     let mut used = 0;
-    let mut between_words = None;
+    // The last space with its column, and the last place inside of the word behind it.
+    let (mut between_words, mut inside) = (None, None);
     for (place, (character, _)) in characters.iter().enumerate().skip(start) {
         if used + wide(*character) > width {
-            if *character == ' ' {
-                return place.max(start + 1);
-            }
+            let broken = match (*character, between_words, inside) {
+                (' ', ..) => place,
+                (_, Some((_, column)), Some(inside)) if (width - column) * 3 > width => inside,
+                (_, Some((space, _)), _) => space,
+                (_, None, inside) => inside.unwrap_or(place),
+            };
             // Not even one character fits: it is shown all the same, or nothing would ever move on.
-            return between_words.unwrap_or(place).max(start + 1);
+            return broken.max(start + 1);
         }
-        used += wide(*character);
         match character {
-            ' ' if place > start => between_words = Some(place),
-            '/' | '-' | '_' | ',' | ';' if used * 3 > width * 2 => between_words = Some(place + 1),
+            ' ' if place > start => (between_words, inside) = (Some((place, used)), None),
+            '/' | '-' | '_' | ',' | ';' if is_inside(characters, start, place) => inside = Some(place + 1),
             _ => {}
         }
+        used += wide(*character);
     }
     characters.len()
+}
+
+/// Whether a name can be broken behind this place: not behind its first character, and not in a number.
+fn is_inside(characters: &[(char, Style)], start: usize, place: usize) -> bool {
+    let before = place.checked_sub(1).filter(|before| *before >= start).map(|before| characters[before].0);
+    let behind = characters.get(place + 1).map(|(character, _)| *character);
+    before.is_some_and(|before| before != ' ') && !behind.is_some_and(|behind| behind.is_ascii_digit())
 }
 
 /// Text of several lines in one style, wrapped.
@@ -268,6 +280,10 @@ mod tests {
         check_wrap("abcdefghij", 4, 0, &["abcd", "efgh", "ij"]);
         check_wrap("日本語です", 4, 0, &["日本", "語で", "す"]);
         check_wrap("src/terminal/src/lib.rs", 14, 0, &["src/terminal/", "src/lib.rs"]);
+        check_wrap("see src/terminal/src/lib.rs", 18, 0, &["see src/terminal/", "src/lib.rs"]);
+        check_wrap("now it calls read_file", 18, 0, &["now it calls", "read_file"]);
+        check_wrap("it takes 15,000 tokens", 13, 0, &["it takes", "15,000 tokens"]);
+        check_wrap("use the /compress", 12, 0, &["use the", "/compress"]);
     }
 
     #[test]

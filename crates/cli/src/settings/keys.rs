@@ -282,6 +282,12 @@ pub(crate) const GEMINI: &[Key] = &[
         "How much you want to be asked before a tool runs, unless `--approval-mode` says.",
     ),
     key(
+        "ui.accessibility.screenReader",
+        Kind::Boolean,
+        "false",
+        "Whether you are talked to in plain lines and words, as with `--screen-reader`.",
+    ),
+    key(
         "tools.allowed",
         Kind::Texts,
         "none",

@@ -133,10 +133,10 @@ mod tests {
             check_known(path, |known| known == Known::Section);
         }
         check_known("longhaul.providers.ollama.key", |known| known == Known::No);
-        for path in ["ui", "mcpServers", "$schema", "tools.sandbox"] {
+        for path in ["privacy", "mcpServers", "$schema", "tools.sandbox"] {
             check_known(path, |known| known == Known::Unread);
         }
-        for path in ["security.auth", "experimental.plan"] {
+        for path in ["security.auth", "experimental.plan", "ui.theme"] {
             check_known(path, |known| known == Known::InOpenSection);
         }
         for path in ["longhaul.windows.gemini", "compaction", "keep", "tools.$schema", "longhaul.ui", ""] {

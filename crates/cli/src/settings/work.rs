@@ -76,6 +76,11 @@ impl Settings {
         self.text(&["longhaul", "ide", "file"]).map(Path::new)
     }
 
+    /// Whether the user hears the program rather than looks at it.
+    pub(crate) fn is_for_screen_readers(&self) -> bool {
+        self.is_on(&["ui", "accessibility", "screenReader"]) == Some(true)
+    }
+
     /// Whether the previous session gets a summary when the next one begins.
     pub(crate) fn summarises_at_start(&self, is_attended: bool) -> bool {
         self.is_on(&["longhaul", "summary", "atStart"]).unwrap_or(is_attended)

@@ -134,6 +134,18 @@ fn own_commands_are_run_and_read_with_the_next_message() {
 }
 
 #[test]
+fn a_flood_is_stopped_and_shortened() {
+    let desk = Desk::new([gemini::text("Much.")]);
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").enter("!yes flooding").wait_for("run_shell_command  yes").send("\x1b");
+    terminal.wait_for("$ yes flooding").wait_for("ask, or");
+    terminal.enter("!yes flooding | head -c 300000; echo at the end").wait_for("lines more");
+    terminal.wait_for("ask, or").enter("And?").wait_for("Much.");
+    let request = desk.last_request();
+    assert!(request.len() < 150_000 && request.contains("at the end"), "{} characters", request.len());
+}
+
+#[test]
 fn the_screen_follows_its_size() {
     let words: String = (0..60).map(|number| format!("word{number} ")).collect();
     let desk = Desk::new([gemini::text(&words), gemini::text("Still here.")]);

@@ -57,9 +57,40 @@ fn screen_readers_get_lines_and_answer_in_lines() {
         crate::support::call("write_file", &serde_json::json!({"file_path": "a.txt", "content": "x\n"})),
         gemini::text("Written."),
     ]);
-    let mut terminal = desk.start_with(80, 30, &["-m", "gemini-2.5-flash", "--screen-reader"]);
-    terminal.wait_for("> ").send("write it\n").wait_for("yes, once").send("y\n").wait_for("Written.");
+    let mut terminal = desk.start_with(200, 40, &["-m", "gemini-2.5-flash", "--screen-reader"]);
+    terminal.wait_for("compaction due at 50 %").wait_for("Your message:").send("write it\n");
+    terminal.wait_for("You: write it").wait_for("waiting for gemini-2.5-flash");
+    terminal.wait_for("Question: write_file wants to").wait_for("Your answer, one letter:").send("y\n");
+    terminal.wait_for("Done: allowed once").wait_for("Tool: write_file").wait_for("Written.");
     assert!(desk.path("work/a.txt").exists());
+    let written = terminal.written();
+    for drawn in ["\u{1b}", "❯", "●", "─", "█", "▸", "│"] {
+        assert!(!written.contains(drawn), "{drawn:?} in {written}");
+    }
+    terminal.send("\x04");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn screen_readers_can_be_a_setting() {
+    let desk = Desk::new([]);
+    desk.write("home/settings.json", r#"{"ui": {"accessibility": {"screenReader": true}}}"#);
+    let mut terminal = desk.start();
+    terminal.wait_for("Your message:").send("/compress\n").wait_for("Note: Nothing to compact").send("\x04");
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn a_command_is_changed_in_lines() {
+    let desk = Desk::new([
+        crate::support::call("run_shell_command", &serde_json::json!({"command": "echo one > out.txt"})),
+        gemini::text("Done so."),
+    ])
+    .set("TERM", "dumb");
+    let mut terminal = desk.start();
+    terminal.wait_for("> ").send("do it\n").wait_for("change it first").send("e\n").wait_for("Change it;");
+    terminal.send("echo two > out.txt\n").wait_for("Done so.");
+    assert_eq!(std::fs::read_to_string(desk.path("work/out.txt")).expect("written"), "two\n");
     terminal.send("\x04");
     assert_eq!(terminal.end(), 0);
 }

@@ -3,6 +3,7 @@
 
 mod commands;
 mod conversation;
+mod demo;
 mod endings;
 mod learning;
 mod support;

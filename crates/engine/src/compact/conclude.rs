@@ -64,10 +64,23 @@ fn last_event(outcome: &Outcome, has_started: bool) -> Option<Event> {
         return Some(Event::Masked { outputs, before, after, duration });
     }
     if let Some(messages) = &result.messages {
-        return Some(Event::Applied { status, before, after, messages: messages.len(), duration, spend });
+        let report = Box::new(result.report.clone());
+        return Some(Event::Applied {
+            status,
+            before,
+            after,
+            messages: messages.len(),
+            duration,
+            spend,
+            report,
+        });
     }
     let is_expected = has_started || status == Status::DoesNotFit || account.trigger == Trigger::Forced;
-    is_expected.then(|| Event::Refused { status, reason: result.reason.clone(), duration, spend })
+    let reason = match &result.plan.rung {
+        Rung::DoesNotFit(refusal) => format!("{}: {}", result.reason, refusal.part.remedy()),
+        _ => result.reason.clone(),
+    };
+    is_expected.then_some(Event::Refused { status, reason, duration, spend })
 }
 
 fn warnings(account: &Account) -> impl Iterator<Item = String> {

@@ -52,10 +52,10 @@ impl<S: Services> Driver<S> {
             return Err(Notice::error("There is no tool here that runs commands."));
         };
         let args = json!({"command": line});
-        let call = ToolCall::new("own-command", RUN).with_args(args.clone());
+        let call = ToolCall::new((host.new_id)().as_str(), RUN).with_args(args.clone());
         let preview = tool.preview(&args).unwrap_or_else(|_| Preview::Other(line.clone()));
         let id = call.id.clone();
-        self.tell(Message::Happened(Event::ToolBegan { call, preview }));
+        self.tell(Message::Happened(Event::ToolBegan { call: call.clone(), preview }));
         let messages = self.messages.clone();
         let progress = move |text: &str| {
             let event = Event::ToolProgress { call: id.clone(), text: text.to_string() };
@@ -63,7 +63,7 @@ impl<S: Services> Driver<S> {
         };
         let cancel = CancellationToken::new();
         let answer = self.ears.until_done(run(tool, &args, &progress, &cancel), &cancel, &self.desk).await;
-        let output = answer.outcome.text().to_string();
+        let (output, _) = self.agent.shorten(&call, answer.outcome.text(), &host);
         let note =
             format!("<user_command>\nThe user ran this themselves: {line}\n\n{output}\n</user_command>");
         self.notes.push(Part::text(Origin::Hook, note));

@@ -49,10 +49,11 @@ impl Ears {
         let mut work = std::pin::pin!(work);
         let mut is_open = true;
         loop {
+            // Commands come first: work that always has more to do, such as a flood of output, would use up the turn of both.
             let command = tokio::select! {
                 biased;
-                done = &mut work => return done,
                 command = self.commands.recv(), if is_open => command,
+                done = &mut work => return done,
             };
             match command {
                 Some(Command::Answer(id, reply)) => {

@@ -1,10 +1,14 @@
 //! Markdown on a terminal: blocks that are finished become lines for good, the open end is rendered again and again.
 
+mod highlight;
+mod languages;
 mod render;
 mod table;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
+use self::highlight::Open;
+use self::render::render_from;
 use crate::style::Line;
 
 pub(crate) use render::render;
@@ -23,6 +27,8 @@ pub(crate) struct Streaming {
     has_begun: bool,
     /// Whether the open end is the rest of a block of which lines were shown before.
     is_continued: bool,
+    /// What the lines of code that were shown have left open.
+    code: Open,
 }
 
 /// The last block of a text, as far as its lines can be shown before it ends.
@@ -46,10 +52,7 @@ impl Streaming {
 
     /// The lines that will not change any more whatever arrives.
     pub(crate) fn finished_lines(&mut self, width: usize) -> Vec<Line> {
-        if !self.open.contains('\n') {
-            return Vec::new();
-        }
-        let Some(last) = last_block(&self.open) else { return Vec::new() };
+        let Some(last) = last_block(settled(&self.open)) else { return Vec::new() };
         let mut lines = Vec::new();
         if last.start > 0 {
             let finished: String = self.open.drain(..last.start).collect();
@@ -99,7 +102,10 @@ impl Streaming {
     }
 
     fn show(&mut self, text: &str, width: usize, lines: &mut Vec<Line>) {
-        let rendered = render(text, width);
+        if !self.is_continued {
+            self.code = Open::default();
+        }
+        let rendered = render_from(text, width, &mut self.code);
         if rendered.is_empty() {
             return;
         }
@@ -109,6 +115,15 @@ impl Streaming {
         lines.extend(rendered);
         self.has_begun = true;
     }
+}
+
+/// As much of a text as is certain about its blocks: a line that is not whole may still become the row of a table, the item of
+/// a list or the end of a code block, unless it begins with a letter behind an empty line.
+fn settled(text: &str) -> &str {
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    let is_behind_gap = whole == 0 || text[..whole].ends_with("\n\n");
+    let is_paragraph = is_behind_gap && text[whole..].starts_with(char::is_alphabetic);
+    if is_paragraph { text } else { &text[..whole] }
 }
 
 /// The last block of a text: later text changes nothing before it.
@@ -137,13 +152,14 @@ fn last_block(text: &str) -> Option<LastBlock> {
             }
             Event::End(end) => {
                 depth -= 1;
-                // Once its closing fence is there, a code block is finished like any other.
+                // Once its closing fence is there, nothing can be added to a code block.
                 if end == TagEnd::CodeBlock
-                    && let Some(last) = &mut last
-                    && matches!(last.inner, Some(Inner::Code { .. }))
-                    && is_closed(&text[last.start..range.end])
+                    && let Some(LastBlock { start, inner: Some(Inner::Code { .. }) }) = last
+                    && is_closed(&text[start..range.end])
                 {
-                    last.inner = None;
+                    let before = range.end - usize::from(text[..range.end].ends_with('\n'));
+                    let rest = text[before..].find('\n').map_or(text.len(), |end| before + end + 1);
+                    last = Some(LastBlock { start: rest, inner: None });
                 }
             }
             _ if depth == 0 => last = Some(LastBlock { start: range.start, inner: None }),
@@ -171,12 +187,10 @@ mod tests {
     /// Every way to cut a text in three gives the same lines.
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let whole: Vec<String> = {
-            let mut streaming = Streaming::default();
-            streaming.push(text);
-            streaming.finish(60).iter().map(Line::text).collect()
-        };
-        assert_eq!(whole, expected);
+        let mut streaming = Streaming::default();
+        streaming.push(text);
+        let styled = streaming.finish(60);
+        assert_eq!(styled.iter().map(Line::text).collect::<Vec<_>>(), expected);
         let places: Vec<usize> = (0..=text.len()).filter(|place| text.is_char_boundary(*place)).collect();
         for step in [1, 3, 7] {
             let mut streaming = Streaming::default();
@@ -193,8 +207,7 @@ mod tests {
                 streaming.open_lines(60);
             }
             lines.extend(streaming.finish(60));
-            let lines: Vec<String> = lines.iter().map(Line::text).collect();
-            assert_eq!(lines, expected, "in steps of {step}");
+            assert_eq!(lines, styled, "in steps of {step}");
         }
     }
 
@@ -204,6 +217,16 @@ mod tests {
         check("# Title\n\nText.", &["Title", "", "Text."]);
         check("- a\n- b\n- c\n\nEnd.", &["• a", "• b", "• c", "", "End."]);
         check("1. a\n2. b\n   - c\n3. d\n", &["1. a", "2. b", "   • c", "3. d"]);
+        check("1. a\n\n2. b\n\n- c\n\n- d\n\nEnd", &["1. a", "2. b", "", "• c", "• d", "", "End"]);
+        check("> a\n>\n> b\n\nEnd", &["│ a", "│", "│ b", "", "End"]);
+    }
+
+    #[test]
+    fn tables_are_shown_in_whole() {
+        check(
+            "One\n\n| a | b |\n|---|---|\n| c | d |\n| e | f |\n\nEnd",
+            &["One", "", "a  b", "─  ─", "c  d", "e  f", "", "End"],
+        );
     }
 
     #[test]
@@ -211,6 +234,13 @@ mod tests {
         check("```rust\nfn a() {\n\n}\n```\nEnd.", &["  fn a() {", "", "  }", "", "End."]);
         check("```\nopen", &["  open"]);
         check("A\n\n```sh\nls\n```", &["A", "", "  ls"]);
+    }
+
+    #[test]
+    fn colours_of_code_go_on_from_line_to_line() {
+        let code = "```rust\n/* one\ntwo */ let x = \"a\nb\";\n```\n\n```rust\nlet y = 1;\n```";
+        check(code, &["  /* one", "  two */ let x = \"a", "  b\";", "", "  let y = 1;"]);
+        check("```c\n/* open\n```\n\n```c\nint x;\n```", &["  /* open", "", "  int x;"]);
     }
 
     #[test]

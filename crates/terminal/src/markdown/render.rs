@@ -2,6 +2,7 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
+use super::highlight::{self, Open};
 use super::options;
 use super::table::Table;
 use crate::diff;
@@ -9,11 +10,17 @@ use crate::style::{Line, Style};
 
 /// The lines of a text, blocks apart by an empty one.
 pub(crate) fn render(text: &str, width: usize) -> Vec<Line> {
-    let mut writer = Writer { width: width.max(10), ..Writer::default() };
+    render_from(text, width, &mut Open::default())
+}
+
+/// The same for a text that may begin inside of a code block; `open` is what that has left open, and what the last one does.
+pub(super) fn render_from(text: &str, width: usize, open: &mut Open) -> Vec<Line> {
+    let mut writer = Writer { width: width.max(10), open: *open, ..Writer::default() };
     for event in Parser::new_ext(text, options()) {
         writer.take(event);
     }
     writer.flush();
+    *open = writer.open;
     writer.lines
 }
 
@@ -30,6 +37,8 @@ struct Writer {
     /// The next number of each list; none for one with bullets.
     lists: Vec<Option<u64>>,
     code: Option<Code>,
+    /// What the next code block begins with, and what the last one has left open.
+    open: Open,
     table: Option<Table>,
     link: Option<String>,
     /// Whether the next block stands apart from the one before.
@@ -92,6 +101,9 @@ impl Writer {
                     CodeBlockKind::Fenced(language) => language.to_string(),
                     CodeBlockKind::Indented => String::new(),
                 };
+                if !self.lines.is_empty() {
+                    self.open = Open::default();
+                }
                 self.code = Some(Code { language, text: String::new() });
             }
             Tag::List(number) => {
@@ -210,7 +222,10 @@ impl Writer {
         let is_diff = matches!(language.trim(), "diff" | "patch");
         let room = self.room().saturating_sub(2).max(8);
         for line in text.lines() {
-            let line = if is_diff { diff::line(line) } else { Line::new(line, Style::GREEN) };
+            let line = match is_diff {
+                true => diff::line(line),
+                false => highlight::code_line(&language, line, &mut self.open),
+            };
             for piece in pieces(&line, room) {
                 let is_empty = piece.spans.is_empty();
                 self.emit(if is_empty { piece } else { piece.behind("  ", Style::PLAIN) });

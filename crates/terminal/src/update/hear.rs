@@ -5,7 +5,7 @@ use longhaul_conversation::{TokenCount, Usage};
 use longhaul_engine::Event as Compaction;
 
 use super::{Effect, print, print_more, submit};
-use crate::command::{Message, Notice};
+use crate::command::{Message, Notice, Segment};
 use crate::editor::Editor;
 use crate::services::Ended;
 use crate::state::{
@@ -23,8 +23,9 @@ pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
     let width = state.width();
     match message {
         Message::Happened(event) => happened(state, event),
-        Message::Asked(id, request) => {
+        Message::Asked(id, mut request) => {
             let mut effects = flush(state);
+            request.preview = state.named(request.preview);
             let lines = view::asked(&request, width);
             state.previewed.insert(request.call.id.clone());
             effects.push(print(state, lines));
@@ -150,7 +151,7 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
         Event::ToolBegan { call, preview } => {
             let effects = flush(state);
             state.doing("running tools");
-            let since = state.now;
+            let (since, preview) = (state.now, state.named(preview));
             let tool = RunningTool { id: call.id, name: call.name, preview, since, output: String::new() };
             state.tools.push(tool);
             effects
@@ -172,6 +173,7 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
             let mut effects = flush(state);
             let running = state.tools.iter().position(|tool| tool.id == end.call.id);
             let running = running.map(|place| state.tools.remove(place));
+            state.standing.meter.grow(Segment::Tools, &end.text);
             let was_shown = state.previewed.contains(&end.call.id);
             let ended = view::ended(&end, running.as_ref(), was_shown, width);
             if let Some(folded) = ended.folded {
@@ -180,7 +182,7 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
             effects.push(print(state, ended.lines));
             effects
         }
-        Event::Compaction(event) => compaction(state, event),
+        Event::Compaction(event) => compaction(state, &event),
         Event::Instructions(sources) => {
             let lost: Vec<String> = sources
                 .iter()
@@ -220,10 +222,6 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
                 state.doing(format!("{name}: {}", view::what(&preview)));
                 Vec::new()
             }
-            Event::Usage(usage) => {
-                count(state, &usage);
-                Vec::new()
-            }
             Event::Warning(text) => say(state, &Notice::warning(format!("{name}: {text}"))),
             _ => Vec::new(),
         },
@@ -242,9 +240,7 @@ fn say(state: &mut State, notice: &Notice) -> Vec<Effect> {
 /// What the provider counted moves the meter before the turn is over.
 fn count(state: &mut State, usage: &Usage) {
     let Some(input) = usage.input else { return };
-    let meter = &mut state.standing.meter;
-    meter.used = input + usage.output.unwrap_or(TokenCount::ZERO);
-    meter.is_counted = true;
+    state.standing.meter.count(input + usage.output.unwrap_or(TokenCount::ZERO));
 }
 
 fn ended(state: &mut State, end: &TurnEnd) -> Vec<Effect> {
@@ -255,19 +251,14 @@ fn ended(state: &mut State, end: &TurnEnd) -> Vec<Effect> {
     effects
 }
 
-fn compaction(state: &mut State, event: Compaction) -> Vec<Effect> {
+fn compaction(state: &mut State, event: &Compaction) -> Vec<Effect> {
     let now = state.now;
-    let stage = view::stage(&event);
+    let stage = view::stage(event);
     match event {
         Compaction::Started { before, .. } => {
             let effects = flush(state);
-            state.compaction = Some(Compacting {
-                since: now,
-                stage: "looking at the conversation".into(),
-                before,
-                coverage: None,
-                fell_back: None,
-            });
+            state.compaction =
+                Some(Compacting { since: now, stage: "looking at the conversation".into(), before: *before });
             return effects;
         }
         Compaction::Undone { .. } => return Vec::new(),
@@ -277,28 +268,13 @@ fn compaction(state: &mut State, event: Compaction) -> Vec<Effect> {
     if let Some(stage) = stage {
         compacting.stage = stage;
     }
-    match event {
-        Compaction::Verified { coverage, .. } => compacting.coverage = Some(coverage),
-        Compaction::FellBack { reason, .. } => compacting.fell_back = Some(reason),
-        Compaction::NotSaved { file, reason } => {
-            return say(state, &Notice::warning(format!("{file} could not be saved: {reason}")));
-        }
-        Compaction::Masked { .. }
-        | Compaction::Applied { .. }
-        | Compaction::Refused { .. }
-        | Compaction::Cancelled { .. } => {
-            let card = CompactionCard::of_event(&event, compacting, &state.standing);
-            state.compaction = None;
-            let width = state.width();
-            return match card {
-                // Who asked for it sees the card with everything, which comes next.
-                Some(card) if !state.wants_compaction => vec![print(state, card.lines(width))],
-                _ => Vec::new(),
-            };
-        }
-        _ => {}
+    let Some(card) = CompactionCard::of_event(event, compacting) else { return Vec::new() };
+    state.compaction = None;
+    if let Compaction::Applied { before, after, .. } | Compaction::Masked { before, after, .. } = event {
+        state.standing.meter.shrink(*before, *after);
     }
-    Vec::new()
+    // Who asked for it sees the card with everything, which comes next.
+    if state.wants_compaction { Vec::new() } else { vec![print(state, card.lines(state.width()))] }
 }
 
 /// Shows for good what has arrived of an answer or a thought.

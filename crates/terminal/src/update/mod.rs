@@ -38,6 +38,8 @@ pub(crate) enum Input {
     Failed(Notice),
     /// The screen is about to be drawn.
     Frame,
+    /// It is time to leave.
+    Leave,
 }
 
 /// Something to be done.
@@ -95,6 +97,7 @@ pub(crate) fn update(state: &mut State, input: Input) -> Vec<Effect> {
         }
         Input::Failed(notice) => vec![print(state, view::notice(&notice, state.width()))],
         Input::Frame => frame(state),
+        Input::Leave => leave(state),
     }
 }
 

@@ -3,7 +3,7 @@
 use longhaul_policy::ApprovalMode;
 
 use super::{Effect, leave, print};
-use crate::command::{Command, Notice};
+use crate::command::{Command, Notice, Segment};
 use crate::slash::{self, Meant};
 use crate::state::State;
 use crate::view;
@@ -93,6 +93,9 @@ pub(super) fn send(state: &mut State, command: Command) -> Effect {
         Command::Resume(_) => "opening the session".to_string(),
         _ => "working".to_string(),
     });
+    if let Command::Submit(text) = &command {
+        state.standing.meter.grow(Segment::History, text);
+    }
     state.wants_compaction = matches!(command, Command::Compact { .. });
     state.pending += 1;
     Effect::Send(command)

@@ -1,5 +1,7 @@
 //! What follows from keys and messages, without a terminal.
 
+mod screens;
+
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -246,6 +248,7 @@ fn a_compaction_of_its_own_leaves_a_card() {
         messages: 4,
         duration: Duration::from_millis(40),
         spend: Spend::default(),
+        report: Box::new(crate::view::report()),
     };
     desk.enter("hi").happens(Event::Compaction(started)).check_block_has("looking at the conversation");
     desk.printed.clear();
@@ -440,6 +443,17 @@ fn thoughts_are_shown_or_only_told() {
     desk.control('t').happens(Event::ThoughtDelta("Hm.".into()));
     desk.printed.clear();
     desk.happens(Event::StepBegan { step: 2 }).check_printed(&["", "│ Hm.", "", "Yes."]);
+}
+
+#[test]
+fn what_a_subagent_consumes_is_not_in_the_window() {
+    let usage = longhaul_conversation::Usage { input: Some(TokenCount(90_000)), ..Default::default() };
+    let mut desk = Desk::new();
+    desk.enter("hi")
+        .happens(Event::Usage(longhaul_conversation::Usage { input: Some(TokenCount(7_000)), ..usage }));
+    let (name, event) = ("reviewer".to_string(), Box::new(Event::Usage(usage)));
+    desk.happens(Event::Subagent { name, call: "c1".into(), event });
+    assert_eq!(desk.state.standing.meter.used, TokenCount(7_000));
 }
 
 #[test]

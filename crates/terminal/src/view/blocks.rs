@@ -156,7 +156,9 @@ pub(crate) fn turn_end(end: &TurnEnd, standing: &Standing) -> Option<Notice> {
             };
             Notice::error(text).with_hint(hint)
         }
-        TurnEnd::Failed(error) => Notice::error(sentence(&error.to_string())).with_hint(error.hint()),
+        TurnEnd::Failed(error) => {
+            Notice::error(sentence(&error.to_string())).with_hint(sentence(error.hint().as_ref()))
+        }
         TurnEnd::Cancelled => Notice::warning("Stopped. What had arrived is kept."),
         TurnEnd::Stopped { reason } => Notice::warning(format!("A hook stopped the turn: {reason}")),
         TurnEnd::Blocked { reason } => Notice::warning(format!("A hook did not let this pass: {reason}"))

@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use longhaul_context::{AskCounts, LedgerCounts, Rung, Status};
+use longhaul_context::{AskCounts, LedgerCounts, Report, Rung, Status};
 use longhaul_conversation::{TokenCount, grouped};
 use longhaul_engine::{Event, Outcome, Spend, SummariserKind};
 
 use super::{money, percent, plural, span};
-use crate::command::Standing;
 use crate::state::Compacting;
 use crate::style::{Line, Style, paragraphs};
 
@@ -41,7 +40,6 @@ pub(crate) struct CompactionCard {
     asks: Option<AskCounts>,
     /// Who wrote the snapshot.
     by: Option<String>,
-    fell_back: Option<String>,
     spend: Spend,
     took: Option<Duration>,
     /// The part of the request that is too large, and what to do about it.
@@ -60,66 +58,63 @@ impl CompactionCard {
             _ => None,
         };
         Self {
-            status: report.status,
-            before: report.before,
-            after: report.after,
             reason: report.reason.clone(),
-            outputs: None,
-            coverage: report.coverage,
-            pins: Some((report.pins_kept, report.pins)),
-            ledger: Some(report.ledger),
-            asks: Some(report.asks),
             by: outcome.account.model.clone().or_else(|| Some(report.summariser.to_string())),
-            fell_back: outcome.account.fell_back.clone(),
             spend: outcome.account.spend,
             took: report.duration,
             too_large,
+            ..Self::new(report.status, report.before, report.after).with_kept(report)
         }
     }
 
     /// The card of one that happened by itself; nothing for what is not the end of one.
-    pub(crate) fn of_event(event: &Event, running: &Compacting, standing: &Standing) -> Option<Self> {
-        let card = Self {
-            status: Status::Noop,
-            before: running.before,
-            after: running.before,
+    pub(crate) fn of_event(event: &Event, running: &Compacting) -> Option<Self> {
+        let unchanged = |status| Self::new(status, running.before, running.before);
+        Some(match event {
+            Event::Masked { outputs, before, after, duration } => Self {
+                outputs: Some(*outputs),
+                took: Some(*duration),
+                ..Self::new(Status::Masked, *before, *after)
+            },
+            Event::Applied { status, before, after, duration, spend, report, .. } => Self {
+                took: Some(*duration),
+                spend: *spend,
+                ..Self::new(*status, *before, *after).with_kept(report)
+            },
+            Event::Refused { status, reason, duration, spend } => {
+                Self { reason: reason.clone(), took: Some(*duration), spend: *spend, ..unchanged(*status) }
+            }
+            Event::Cancelled { duration } => Self { took: Some(*duration), ..unchanged(Status::Cancelled) },
+            _ => return None,
+        })
+    }
+
+    fn new(status: Status, before: TokenCount, after: TokenCount) -> Self {
+        Self {
+            status,
+            before,
+            after,
             reason: String::new(),
             outputs: None,
-            coverage: running.coverage,
-            pins: (standing.pins > 0).then_some((standing.pins, standing.pins)),
+            coverage: None,
+            pins: None,
             ledger: None,
             asks: None,
             by: None,
-            fell_back: running.fell_back.clone(),
             spend: Spend::default(),
             took: None,
             too_large: None,
-        };
-        Some(match event {
-            Event::Masked { outputs, before, after, duration } => Self {
-                status: Status::Masked,
-                before: *before,
-                after: *after,
-                outputs: Some(*outputs),
-                took: Some(*duration),
-                ..card
-            },
-            Event::Applied { status, before, after, duration, spend, .. } => Self {
-                status: *status,
-                before: *before,
-                after: *after,
-                took: Some(*duration),
-                spend: *spend,
-                ..card
-            },
-            Event::Refused { status, reason, duration, spend } => {
-                Self { status: *status, reason: reason.clone(), took: Some(*duration), spend: *spend, ..card }
-            }
-            Event::Cancelled { duration } => {
-                Self { status: Status::Cancelled, took: Some(*duration), ..card }
-            }
-            _ => return None,
-        })
+        }
+    }
+
+    fn with_kept(self, report: &Report) -> Self {
+        Self {
+            coverage: report.coverage,
+            pins: Some((report.pins_kept, report.pins)),
+            ledger: Some(report.ledger),
+            asks: Some(report.asks),
+            ..self
+        }
     }
 
     /// How it ended, in words.
@@ -180,7 +175,8 @@ impl CompactionCard {
             }
             Status::DoesNotFit => match &self.too_large {
                 Some((part, remedy)) => format!("Too large: {part}. {remedy}"),
-                None => "/context shows which part is too large.".to_string(),
+                // The reason says it all.
+                None => return None,
             },
             Status::Noop | Status::Cancelled => return None,
         })
@@ -201,10 +197,6 @@ impl CompactionCard {
         let is_told = self.status.is_change() || self.reason.is_empty();
         if !is_told {
             lines.extend(paragraphs(&self.reason, Style::FAINT, inner).into_iter().map(indented));
-        }
-        if let Some(reason) = &self.fell_back {
-            let text = format!("written without the model: {reason}");
-            lines.extend(paragraphs(&text, Style::YELLOW, inner).into_iter().map(indented));
         }
         if let Some(next) = self.next() {
             lines.extend(paragraphs(&next, Style::FAINT, inner).into_iter().map(indented));
@@ -244,24 +236,24 @@ impl CompactionCard {
     }
 }
 
+/// The report of a compaction that had nothing to do.
+#[cfg(test)]
+pub(crate) fn report() -> Report {
+    let options = longhaul_context::PlanOptions::new(TokenCount(60_000));
+    longhaul_context::compact_offline(&longhaul_context::Tracker::default(), &[], &options).report
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn running() -> Compacting {
-        Compacting {
-            since: Duration::ZERO,
-            stage: String::new(),
-            before: TokenCount(60_000),
-            coverage: Some(0.83),
-            fell_back: None,
-        }
+        Compacting { since: Duration::ZERO, stage: String::new(), before: TokenCount(60_000) }
     }
 
     #[track_caller]
     fn check(event: &Event, expected: &[&str]) {
-        let standing = Standing { pins: 2, ..Standing::default() };
-        let card = CompactionCard::of_event(event, &running(), &standing).expect("the end of one");
+        let card = CompactionCard::of_event(event, &running()).expect("the end of one");
         let lines: Vec<String> = card.lines(100).iter().map(Line::text).collect();
         assert_eq!(lines, expected);
         for width in [30, 40, 200] {
@@ -272,7 +264,9 @@ mod tests {
     fn applied(status: Status) -> Event {
         let (before, after) = (TokenCount(60_000), TokenCount(15_000));
         let spend = Spend { calls: 1, tokens: TokenCount(9), money: 0.02 };
-        Event::Applied { status, before, after, messages: 7, duration: Duration::from_millis(1_500), spend }
+        let report = Box::new(Report { coverage: Some(0.83), pins_kept: 2, pins: 2, ..report() });
+        let duration = Duration::from_millis(1_500);
+        Event::Applied { status, before, after, messages: 7, duration, spend, report }
     }
 
     fn refused(status: Status, reason: &str) -> Event {
@@ -311,7 +305,7 @@ mod tests {
             Status::Masked,
             Status::ContentTruncated,
         ] {
-            let card = CompactionCard::of_event(&refused(status, "why"), &running(), &Standing::default());
+            let card = CompactionCard::of_event(&refused(status, "why"), &running());
             assert!(card.expect("the end of one").lines(60).len() >= 2, "{status}");
         }
     }
@@ -322,7 +316,7 @@ mod tests {
         let large = Compacting { before: TokenCount(50_000), ..running() };
         let event = refused(Status::FailedInflated, "why");
         let told = |running: &Compacting| {
-            let card = CompactionCard::of_event(&event, running, &Standing::default());
+            let card = CompactionCard::of_event(&event, running);
             card.expect("the end of one").lines(300)[0].text()
         };
         assert!(told(&small).contains("this small"));

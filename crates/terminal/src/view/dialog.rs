@@ -56,7 +56,8 @@ fn choosing(approving: &Approving, width: usize) -> Frame {
             Choice::Edit => "e  change it first".to_string(),
             Choice::Deny => "n  no, and say why".to_string(),
         };
-        lines.push(choice_line(&text, number == approving.selected).fit(width));
+        // A rule is shown to its last word.
+        lines.extend(choice_line(&text, number == approving.selected).wrap(width, 5));
     }
     lines.push(Line::new("  Esc stops the turn", Style::FAINT).fit(width));
     Frame { lines, cursor: None }
@@ -72,7 +73,7 @@ fn choice_line(text: &str, is_selected: bool) -> Line {
 fn question(answering: &Answering, width: usize) -> Frame {
     let mut lines = paragraphs(&answering.question.text, Style::BOLD, width);
     for (number, option) in answering.question.options.iter().enumerate() {
-        lines.push(choice_line(option, number == answering.selected).fit(width));
+        lines.extend(choice_line(option, number == answering.selected).wrap(width, 2));
     }
     let mut frame = field(&answering.field, "❯ ", width, MOST_ROWS);
     frame.cursor = frame.cursor.map(|(row, column)| (row + lines.len(), column));

@@ -16,6 +16,8 @@ pub(crate) fn dialog_lines(state: &crate::state::State) -> Vec<crate::style::Lin
     state.dialogs.front().map(|dialog| dialog::frame(state, dialog).lines).unwrap_or_default()
 }
 
+#[cfg(test)]
+pub(crate) use card::report;
 pub(crate) use card::{CompactionCard, stage};
 pub(crate) use frame::{Frame, frame, input_width};
 pub(crate) use tool::{ended, ran, unfolded, what};

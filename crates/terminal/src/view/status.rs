@@ -22,11 +22,10 @@ pub(super) fn lines(state: &State) -> Vec<Line> {
     let room = width.saturating_sub(meter.columns() + 3);
     let is_one_line = width >= 100;
     let limit = if is_one_line { room } else { width };
-    for (text, style) in facts {
+    for (texts, style) in facts {
         let gap = if line.spans.is_empty() { 0 } else { 3 };
-        if line.columns() + gap + columns(&text) > limit {
-            continue;
-        }
+        let room = limit.saturating_sub(line.columns() + gap);
+        let Some(text) = texts.into_iter().find(|text| columns(text) <= room) else { continue };
         if gap > 0 {
             line.push(" · ", Style::FAINT);
         }
@@ -45,34 +44,38 @@ pub(super) fn lines(state: &State) -> Vec<Line> {
     }
 }
 
-/// What is shown, the most important first: what does not fit is left out.
-fn facts(state: &State, standing: &Standing) -> Vec<(String, Style)> {
-    let mut facts = vec![(standing.model.clone(), Style::BOLD)];
+/// What is shown, the most important first, each in words that get fewer: what does not fit at all is left out.
+fn facts(state: &State, standing: &Standing) -> Vec<(Vec<String>, Style)> {
+    let mut facts = vec![(vec![standing.model.clone()], Style::BOLD)];
     let mode = match standing.mode {
         ApprovalMode::Default => None,
         ApprovalMode::AutoEdit => Some(("edits are free", Style::YELLOW)),
         ApprovalMode::Yolo => Some(("everything is free", Style::RED)),
         ApprovalMode::Plan => Some(("only reading", Style::BLUE)),
     };
-    facts.extend(mode.map(|(text, style)| (text.to_string(), style)));
-    let place = match &standing.branch {
-        Some(branch) => format!("{} ({branch})", standing.folder),
-        None => standing.folder.clone(),
-    };
-    facts.push((place, Style::BLUE));
+    facts.extend(mode.map(|(text, style)| (vec![text.to_string()], style)));
     if !standing.is_trusted {
-        facts.push(("not trusted".to_string(), Style::YELLOW));
+        facts.push((vec!["not trusted".to_string()], Style::YELLOW));
     }
+    facts.push((places(standing), Style::BLUE));
     if state.tools.len() > 1 {
-        facts.push((plural(state.tools.len(), "tool runs", "tools run"), Style::FAINT));
+        facts.push((vec![plural(state.tools.len(), "tool runs", "tools run")], Style::FAINT));
     }
     if standing.memory_files > 0 {
-        facts.push((plural(standing.memory_files, "memory file", "memory files"), Style::FAINT));
+        facts.push((vec![plural(standing.memory_files, "memory file", "memory files")], Style::FAINT));
     }
+    facts.extend(standing.cost.map(|cost| (vec![money(cost)], Style::FAINT)));
     if standing.pins > 0 {
-        facts.push((plural(standing.pins, "pin", "pins"), Style::FAINT));
+        facts.push((vec![plural(standing.pins, "pin", "pins")], Style::FAINT));
     }
-    facts.extend(standing.cost.map(|cost| (money(cost), Style::FAINT)));
-    facts.retain(|(text, _)| !text.is_empty());
+    facts.iter_mut().for_each(|(texts, _)| texts.retain(|text| !text.is_empty()));
     facts
+}
+
+/// The folder and its branch, in fewer and fewer words.
+fn places(standing: &Standing) -> Vec<String> {
+    let last = standing.folder.rsplit(['/', '\\']).next().unwrap_or_default();
+    let branch = standing.branch.as_ref().map(|branch| format!(" ({branch})")).unwrap_or_default();
+    let folder = standing.folder.as_str();
+    vec![format!("{folder}{branch}"), format!("{last}{branch}"), last.to_string()]
 }

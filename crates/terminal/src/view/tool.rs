@@ -41,13 +41,13 @@ pub(crate) fn ended(end: &ToolEnd, running: Option<&RunningTool>, was_shown: boo
     let title = format!("{} {what}", end.call.name);
     let folded = match &end.shown {
         _ if end.status == ToolStatus::Failed || end.status == ToolStatus::Cancelled => {
-            push_output(&mut lines, &end.text, title, width, Style::RED)
+            push_output(&mut lines, &end.text, Telling::Last, title, width)
         }
         Shown::Line(line) => {
             lines.extend(indented(paragraphs(line, Style::FAINT, width.saturating_sub(4))));
             Some(Folded { title, text: end.text.clone(), is_diff: false })
         }
-        Shown::Text => push_output(&mut lines, &end.text, title, width, Style::FAINT),
+        Shown::Text => push_output(&mut lines, &end.text, Telling::First, title, width),
         Shown::Diff { diff, .. } if was_shown => Some(Folded { title, text: diff.clone(), is_diff: true }),
         Shown::Diff { diff, .. } => push_diff(&mut lines, diff, title, width),
         Shown::Todos(todos) => {
@@ -55,10 +55,17 @@ pub(crate) fn ended(end: &ToolEnd, running: Option<&RunningTool>, was_shown: boo
             None
         }
     };
+    if let Some(file) = &end.saved_as {
+        lines.extend(indented(paragraphs(
+            &format!("all of it is in {file}"),
+            Style::FAINT,
+            width.saturating_sub(4),
+        )));
+    }
     Ended { lines, folded }
 }
 
-/// How long it took, how much it says, where all of it is.
+/// How long it took, and how much it says.
 fn facts(end: &ToolEnd) -> String {
     let mut facts = vec![span(end.took)];
     match &end.shown {
@@ -67,9 +74,6 @@ fn facts(end: &ToolEnd) -> String {
             facts.push(plural(end.text.lines().count(), "line", "lines"));
         }
         _ => {}
-    }
-    if let Some(file) = &end.saved_as {
-        facts.push(format!("all of it in {file}"));
     }
     facts.join(" · ")
 }
@@ -89,24 +93,37 @@ fn indented(lines: Vec<Line>) -> impl Iterator<Item = Line> {
     lines.into_iter().map(|line| line.behind("  │ ", Style::FAINT))
 }
 
+/// Which lines of an output tell most.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    First,
+    /// What goes wrong says so at the end.
+    Last,
+}
+
 fn push_output(
     lines: &mut Vec<Line>,
     text: &str,
+    telling: Telling,
     title: String,
     width: usize,
-    style: Style,
 ) -> Option<Folded> {
     let text = text.trim_matches('\n');
     let all: Vec<&str> = text.lines().collect();
     let inner = width.saturating_sub(4);
-    for line in all.iter().take(MOST_OUTPUT) {
-        lines.extend(indented(vec![Line::new(*line, style).fit(inner)]));
-    }
     let more = all.len().saturating_sub(MOST_OUTPUT);
-    if more > 0 {
-        lines.push(fold_line(more, width));
+    let (shown, style) = match telling {
+        Telling::First => (&all[..all.len() - more], Style::FAINT),
+        Telling::Last => (&all[more..], Style::RED),
+    };
+    if more > 0 && telling == Telling::Last {
+        lines.push(fold_line('┌', more, width));
     }
-    let is_cut = more > 0 || all.iter().take(MOST_OUTPUT).any(|line| crate::text::columns(line) > inner);
+    lines.extend(indented(shown.iter().map(|line| Line::new(*line, style).fit(inner)).collect()));
+    if more > 0 && telling == Telling::First {
+        lines.push(fold_line('└', more, width));
+    }
+    let is_cut = more > 0 || shown.iter().any(|line| crate::text::columns(line) > inner);
     is_cut.then(|| Folded { title, text: text.to_string(), is_diff: false })
 }
 
@@ -115,13 +132,13 @@ fn push_diff(lines: &mut Vec<Line>, diff: &str, title: String, width: usize) -> 
     let more = all.len().saturating_sub(MOST_DIFF);
     lines.extend(indented(all.into_iter().take(MOST_DIFF).collect()));
     if more > 0 {
-        lines.push(fold_line(more, width));
+        lines.push(fold_line('└', more, width));
     }
     (more > 0).then(|| Folded { title, text: diff.to_string(), is_diff: true })
 }
 
-fn fold_line(more: usize, width: usize) -> Line {
-    Line::new(format!("  └ {} more (Ctrl-O)", plural(more, "line", "lines")), Style::FAINT).fit(width)
+fn fold_line(corner: char, more: usize, width: usize) -> Line {
+    Line::new(format!("  {corner} {} more (Ctrl-O)", plural(more, "line", "lines")), Style::FAINT).fit(width)
 }
 
 fn todo_lines(todo: &TodoItem, width: usize) -> Vec<Line> {
@@ -137,7 +154,7 @@ fn todo_lines(todo: &TodoItem, width: usize) -> Vec<Line> {
 /// What a command of the user's own wrote.
 pub(crate) fn ran(command: &str, output: &str, width: usize) -> Vec<Line> {
     let mut lines = vec![Line::new("$ ", Style::CYAN).with(command, Style::BOLD).fit(width)];
-    push_output(&mut lines, output, String::new(), width, Style::PLAIN);
+    push_output(&mut lines, output, Telling::First, String::new(), width);
     lines
 }
 

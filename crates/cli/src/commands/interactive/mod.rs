@@ -62,7 +62,7 @@ pub(crate) fn run(
     let folder = std::env::current_dir().context("there is no current folder")?;
     let screen = Options {
         is_coloured: Screen::of_stdout(color).is_coloured(),
-        surface: surface(options),
+        surface: surface(options, settings),
         folder_name: short_name(&folder, surroundings.user_home.as_deref()),
         folder,
         history: Some(home.root().join("longhaul").join("typed.jsonl")),
@@ -87,12 +87,17 @@ pub(crate) fn run(
         over.cancel();
         ended
     });
-    Ok(match ended.context("the terminal cannot be used")? {
+    Ok(exit_code(ended.context("the terminal cannot be used")?))
+}
+
+/// The exit code for how it ended.
+pub(super) fn exit_code(ended: Ended) -> ExitCode {
+    match ended {
         Ended::Left => ExitCode::SUCCESS,
         Ended::Failed => ExitCode::FAILURE,
         // As shells tell it.
         Ended::Signal(signal) => ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
-    })
+    }
 }
 
 /// Says in a line what the session before was about, if nobody has yet. Nobody waits for it, and where it cannot be done
@@ -109,10 +114,14 @@ fn summarise_previous(
     runtime.block_on(summaries.beside(over.cancelled(), Helper { model, name }, over, |_| {}));
 }
 
-/// A screen, unless the terminal cannot be drawn on or the user wants lines.
-fn surface(options: &TalkOptions) -> Surface {
+/// A screen, unless the terminal cannot be drawn on or the user does not look at it.
+fn surface(options: &TalkOptions, settings: &Settings) -> Surface {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
-    if options.is_for_screen_readers() || is_dumb { Surface::Lines } else { Surface::Screen }
+    match options.is_for_screen_readers() || settings.is_for_screen_readers() {
+        true => Surface::Spoken,
+        false if is_dumb => Surface::Lines,
+        false => Surface::Screen,
+    }
 }
 
 /// The user's editor.

@@ -131,7 +131,7 @@ pub(super) fn compaction(event: &Event) -> Value {
             "phase": "masked", "outputs": outputs, "before_tokens": before, "after_tokens": after,
             "milliseconds": ms(duration),
         }),
-        Event::Applied { status, before, after, messages, duration, spend } => json!({
+        Event::Applied { status, before, after, messages, duration, spend, report: _ } => json!({
             "phase": "applied", "status": status, "before_tokens": before, "after_tokens": after,
             "messages": messages, "milliseconds": ms(duration), "spend": spend,
         }),

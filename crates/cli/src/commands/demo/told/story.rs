@@ -5,7 +5,7 @@
 use longhaul_conversation::{Message, Part, Role, Timestamp, ToolCall, ToolResult, ToolStatus};
 use serde_json::{Value, json};
 
-use super::props::{build_log, failing_tests, listing, passing_tests, sandbox_probe, source, uses};
+use super::super::props::{build_log, failing_tests, listing, passing_tests, sandbox_probe, source, uses};
 
 /// The model that the story is told of.
 pub(super) const MODEL: &str = "gemini-2.5-flash";

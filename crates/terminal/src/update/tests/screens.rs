@@ -1,0 +1,299 @@
+//! The screen as people see it, in every state that it can be in: `screens.txt` holds them all, to be read and compared.
+//! `BLESS=1 cargo test -p longhaul-terminal screens` writes it anew.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use longhaul_agent::LimitOf;
+use longhaul_context::{Report, Status, Trigger};
+use longhaul_conversation::ModelError;
+use longhaul_engine::SummariserKind;
+use longhaul_tools::{TodoItem, TodoStatus};
+
+use super::*;
+use crate::command::{Meter, Said, Segment};
+
+const SEEN: &str = include_str!("screens.txt");
+
+/// Everything that was seen.
+#[derive(Default)]
+struct Album(String);
+
+impl Album {
+    /// Keeps what was printed since the last time, and the block below.
+    fn keep(&mut self, name: &str, desk: &mut Desk) -> &mut Self {
+        let width = desk.state.size.width;
+        let rows: Vec<String> = std::mem::take(&mut desk.printed).into_iter().chain(desk.block()).collect();
+        let widest = rows.iter().map(|row| crate::text::columns(row)).max().unwrap_or(0);
+        assert!(widest < width, "{name}: {widest} columns of {width}");
+        writeln!(self.0, "== {name} ({width} columns)").expect("a string grows");
+        for row in rows {
+            writeln!(self.0, "{}", row.trim_end()).expect("a string grows");
+        }
+        self
+    }
+}
+
+/// Somebody who has worked for a while.
+fn desk(width: usize) -> Desk {
+    let mut desk = Desk::new();
+    desk.state.size = Size { width, height: 30 };
+    let parts = [
+        (Segment::System, 9_000),
+        (Segment::Memory, 4_000),
+        (Segment::History, 8_000),
+        (Segment::Tools, 19_000),
+    ];
+    desk.state.standing = Standing {
+        model: "some-model".into(),
+        folder: "~/code/app".into(),
+        branch: Some("main".into()),
+        is_trusted: true,
+        memory_files: 2,
+        pins: 1,
+        cost: Some(0.0213),
+        meter: Meter {
+            used: TokenCount(40_000),
+            room: TokenCount(100_000),
+            threshold: Some(TokenCount(50_000)),
+            is_counted: true,
+            parts: parts.map(|(segment, tokens)| (segment, TokenCount(tokens))).into(),
+        },
+        ..Standing::default()
+    };
+    desk
+}
+
+fn change() -> ApprovalRequest {
+    let diff =
+        "--- a/src/lib.rs\n+++ b/src/lib.rs\n@@ -1,2 +1,2 @@\n fn a() {}\n-fn b() {}\n+fn b() { a() }\n";
+    ApprovalRequest {
+        call: ToolCall::new("c2", "replace").with_args(json!({"file_path": "src/lib.rs"})),
+        preview: Preview::Change { path: "src/lib.rs".into(), diff: diff.into() },
+        reason: Some("A rule of yours says to ask about src/.".into()),
+        always: None,
+    }
+}
+
+fn of_prompt(album: &mut Album, width: usize) {
+    album.keep("the prompt", &mut desk(width));
+    let mut typing = desk(width);
+    typing.type_text("first line").control('j').type_text("second line with 日本語 and 😀");
+    album.keep("several lines", &mut typing);
+    let mut completing = desk(width);
+    completing.type_text("/com");
+    album.keep("commands are completed", &mut completing);
+    let mut naming = desk(width);
+    naming.type_text("see @s");
+    naming.take(Input::Files(vec!["src/main.rs".into(), "docs/some notes.md".into()]));
+    album.keep("files are completed", &mut naming);
+    let mut pasting = desk(width);
+    pasting.take(Input::Paste("line\n".repeat(40)));
+    album.keep("a long paste", &mut pasting);
+    let mut searching = desk(width);
+    searching.state.history.add("cargo test");
+    searching.control('r').type_text("car");
+    album.keep("history is searched", &mut searching);
+    let mut leaving = desk(width);
+    leaving.control('c');
+    album.keep("about to leave", &mut leaving);
+    let mut free = desk(width);
+    (free.state.standing.mode, free.state.standing.meter.used) = (ApprovalMode::Yolo, TokenCount(97_000));
+    album.keep("everything is free, and the window full", &mut free);
+    let mut untrusted = desk(width);
+    (untrusted.state.standing.mode, untrusted.state.standing.is_trusted) = (ApprovalMode::Plan, false);
+    untrusted.state.standing.meter.is_counted = false;
+    album.keep("only reading, without trust, not counted", &mut untrusted);
+}
+
+fn of_turn(album: &mut Album, width: usize) {
+    let mut turn = desk(width);
+    turn.enter("Why does it fail?").happens(Event::ThoughtDelta("The parser may be at fault.".into()));
+    turn.wait(12);
+    album.keep("thinking", &mut turn);
+    turn.happens(Event::TextDelta("It **stops** at\n\n```rust\nlet x = 1; // here\n```\n\nand th".into()))
+        .wait(1);
+    turn.enter("And then?");
+    album.keep("answering, with something typed ahead", &mut turn);
+    for (id, command) in [("c1", "cargo test"), ("c3", "cargo clippy --all-targets")] {
+        let call = ToolCall::new(id, "run_shell_command");
+        let preview =
+            Preview::Command { command: command.into(), directory: "/app".into(), is_background: false };
+        turn.happens(Event::ToolBegan { call, preview });
+    }
+    turn.happens(Event::ToolProgress { call: "c1".into(), text: "running 3 tests\ntest a ... ok\n".into() });
+    turn.wait(70);
+    album.keep("tools run", &mut turn);
+    let failed = ToolEnd {
+        call: ToolCall::new("c1", "run_shell_command"),
+        status: ToolStatus::Failed,
+        text: (1..9).map(|number| format!("line {number}\n")).collect::<String>() + "Exit code: 1",
+        took: Duration::from_secs(70),
+        saved_as: Some("out/1.txt".into()),
+        ..end("", Shown::Text)
+    };
+    turn.happens(Event::ToolEnded(failed));
+    let todo = |text: &str, status| TodoItem { text: text.into(), status };
+    let todos = vec![
+        todo("look", TodoStatus::Completed),
+        todo("mend", TodoStatus::InProgress),
+        todo("test", TodoStatus::Pending),
+        todo("rewrite", TodoStatus::Cancelled),
+    ];
+    turn.happens(Event::ToolEnded(ToolEnd {
+        call: ToolCall::new("c3", "write_todos"),
+        ..end("", Shown::Todos(todos))
+    }));
+    album.keep("tools have answered", &mut turn);
+    turn.press(KeyCode::Esc);
+    album.keep("stopping", &mut turn);
+}
+
+fn of_questions(album: &mut Album, width: usize) {
+    let mut asked = desk(width);
+    asked.enter("Do it.").hear(Message::Asked(AskId(1), request(always())));
+    album.keep("a command is asked about", &mut asked);
+    asked.press(KeyCode::Char('n')).type_text("use make");
+    album.keep("why not", &mut asked);
+    let mut changed = desk(width);
+    changed.enter("Do it.").hear(Message::Asked(AskId(2), change()));
+    album.keep("a change is asked about", &mut changed);
+    changed.press(KeyCode::Char('e')).type_text(" {").press(KeyCode::Enter);
+    album.keep("arguments that are no JSON", &mut changed);
+    let mut questioned = desk(width);
+    let question =
+        Question { text: "Which database?".into(), options: vec!["SQLite".into(), "Postgres".into()] };
+    questioned.enter("Go.").hear(Message::Questioned(AskId(3), question)).press(KeyCode::Down);
+    album.keep("the model asks", &mut questioned);
+    let session = |id: &str, title: &str| SessionChoice {
+        id: id.into(),
+        title: title.into(),
+        detail: "3 h ago, 24 messages".into(),
+    };
+    let mut resuming = desk(width);
+    resuming.enter("/resume");
+    let sessions = vec![
+        session("1", "Mend the parser"),
+        session("2", "日本語 in the lexer"),
+        session("3", "Parse dates"),
+    ];
+    resuming.hear(Message::Sessions(sessions)).hear(Message::Done).type_text("pars");
+    album.keep("which session", &mut resuming);
+    let mut rewinding = desk(width);
+    let turn = TurnChoice {
+        id: MessageId::from("m9"),
+        text: "do it\nnow".into(),
+        detail: "2026-03-02 12:00".into(),
+    };
+    rewinding.enter("/rewind").hear(Message::Turns(vec![turn])).hear(Message::Done);
+    album.keep("which message", &mut rewinding);
+}
+
+fn of_compactions(album: &mut Album, width: usize) {
+    let started = || {
+        let mut desk = desk(width);
+        desk.state.standing.meter.count(TokenCount(60_000));
+        let (trigger, before) = (Trigger::Automatic, TokenCount(60_000));
+        desk.enter("Go on.").happens(Event::Compaction(Compaction::Started { trigger, before, messages: 9 }));
+        desk
+    };
+    let mut running = started();
+    running.happens(Event::Compaction(Compaction::Summarising { by: SummariserKind::Model })).wait(9);
+    album.keep("a compaction runs", &mut running);
+    running.enter("/compress");
+    album.keep("a second one is refused", &mut running);
+    let (before, after, duration) = (TokenCount(60_000), TokenCount(15_000), Duration::from_millis(1_500));
+    let spend = Spend { calls: 1, tokens: TokenCount(9_000), money: 0.02 };
+    for status in [Status::Compressed, Status::ContentTruncated, Status::LastResort] {
+        let mut report = Report { coverage: Some(0.83), pins_kept: 2, pins: 2, ..view::report() };
+        (report.ledger.files, report.asks.open) = (7, 1);
+        let report = Box::new(report);
+        let applied = Compaction::Applied { status, before, after, messages: 7, duration, spend, report };
+        album.keep(&format!("compacted: {status}"), started().happens(Event::Compaction(applied)));
+    }
+    let masked = Compaction::Masked { outputs: 3, before, after, duration };
+    album.keep("compacted: masked", started().happens(Event::Compaction(masked)));
+    for (status, reason) in [
+        (Status::FailedInflated, "the snapshot would take 70,000 tokens"),
+        (Status::FailedEmptySummary, "the model said nothing"),
+        (Status::FailedTokenCount, "the provider could not count"),
+        (Status::DoesNotFit, "memory takes 90,000 tokens: shorten the memory files"),
+        (Status::Noop, "there is nothing to gain"),
+    ] {
+        let refused =
+            Compaction::Refused { status, reason: reason.into(), duration, spend: Spend::default() };
+        album.keep(&format!("not compacted: {status}"), started().happens(Event::Compaction(refused)));
+    }
+    let cancelled = Compaction::Cancelled { duration };
+    album.keep("not compacted: cancelled", started().happens(Event::Compaction(cancelled)));
+}
+
+fn of_ends(album: &mut Album, width: usize) {
+    let overflow = |remaining| longhaul_agent::Overflow {
+        request: TokenCount(90_000),
+        remaining: TokenCount(remaining),
+        window: TokenCount(100_000),
+    };
+    let reason = "not on Fridays".to_string();
+    let unreachable =
+        ModelError::Unreachable { host: "localhost".into(), reason: "connection refused".into() };
+    for (name, turn_end) in [
+        ("cut off", TurnEnd::Finished(FinishReason::Length)),
+        ("withheld", TurnEnd::Finished(FinishReason::Filtered)),
+        ("too long, with much there already", TurnEnd::Overflow(overflow(40_000))),
+        ("too long by itself", TurnEnd::Overflow(overflow(80_000))),
+        ("unreachable", TurnEnd::Failed(unreachable)),
+        ("stopped", TurnEnd::Cancelled),
+        ("stopped by a hook", TurnEnd::Stopped { reason: reason.clone() }),
+        ("blocked by a hook", TurnEnd::Blocked { reason }),
+        (
+            "in circles",
+            TurnEnd::Looped { detail: "read_file was called 5 times with the same arguments".into() },
+        ),
+        ("at the limit", TurnEnd::LimitReached { limit: 100, of: LimitOf::Turn }),
+    ] {
+        let mut ended = desk(width);
+        ended.enter("Go.").happens(Event::Ended(turn_end)).hear(Message::Done);
+        album.keep(name, &mut ended);
+    }
+    let mut opened = desk(width);
+    let last = vec![
+        Said { is_users: true, text: "Look at it.".into() },
+        Said { is_users: false, text: "It is **fine**.".into() },
+    ];
+    opened.hear(Message::Opened { title: "Going on with this session: 4 turns".into(), last });
+    album.keep("a session goes on", &mut opened);
+    let mut noticed = desk(width);
+    for notice in [
+        Notice::info("an info"),
+        Notice::good("good news"),
+        Notice::warning("a warning"),
+        Notice::error("an error"),
+    ] {
+        noticed.hear(Message::Notice(notice.with_hint("what to do about it")));
+    }
+    album.keep("notices", &mut noticed);
+    album.keep("help", desk(width).enter("/help"));
+}
+
+#[test]
+fn screens_are_as_they_were_seen() {
+    let mut album = Album::default();
+    for width in [64, 40] {
+        of_prompt(&mut album, width);
+        of_turn(&mut album, width);
+        of_questions(&mut album, width);
+        of_compactions(&mut album, width);
+        of_ends(&mut album, width);
+    }
+    of_prompt(&mut album, 130);
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/update/tests/screens.txt");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(file, &album.0).expect("written");
+        return;
+    }
+    for (number, (now, seen)) in album.0.lines().zip(SEEN.lines()).enumerate() {
+        assert_eq!(now, seen, "line {} of screens.txt", number + 1);
+    }
+    assert_eq!(album.0.lines().count(), SEEN.lines().count());
+}
