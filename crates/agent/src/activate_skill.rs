@@ -18,6 +18,11 @@ impl ActiveSkills {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Begins anew, as with another conversation.
+    pub fn forget(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     fn add(&self, name: &str) {
         let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !names.iter().any(|known| known == name) {
