@@ -23,7 +23,7 @@ impl ActiveSkills {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    fn add(&self, name: &str) {
+    pub(crate) fn add(&self, name: &str) {
         let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !names.iter().any(|known| known == name) {
             names.push(name.to_string());
