@@ -18,7 +18,12 @@ impl ActiveSkills {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    fn add(&self, name: &str) {
+    /// Begins anew, as with another conversation.
+    pub fn forget(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    pub(crate) fn add(&self, name: &str) {
         let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !names.iter().any(|known| known == name) {
             names.push(name.to_string());

@@ -8,7 +8,9 @@ use longhaul_engine::{CalibrationFile, Counter, Files, HostJob, Offline, Stamp, 
 use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_tools::Tool;
 
-use crate::{Approver, Event, Helper, Judges, MemoryManager, ModelProfile, Nobody, Router, Subagents};
+use crate::{
+    ActiveSkills, Approver, Event, Helper, Judges, MemoryManager, ModelProfile, Nobody, Router, Subagents,
+};
 
 /// What a host brings so that turns can be carried out.
 #[derive(Clone, Copy)]
@@ -49,8 +51,8 @@ pub struct Host<'a> {
     pub memory_use: &'a (dyn Fn() -> Option<u64> + Send + Sync),
     /// Tells what runs in the background.
     pub jobs: &'a (dyn Fn() -> Vec<HostJob> + Send + Sync),
-    /// Tells which skills were activated.
-    pub skills: &'a (dyn Fn() -> Vec<String> + Send + Sync),
+    /// The skills that were activated.
+    pub skills: Option<&'a ActiveSkills>,
     /// Hears of what happens.
     pub events: &'a (dyn Fn(Event) + Send + Sync),
     /// Tells the time.
@@ -114,7 +116,7 @@ impl<'a> Host<'a> {
             ide: None,
             memory_use: &|| None,
             jobs: &Vec::new,
-            skills: &Vec::new,
+            skills: None,
             events: &|_| {},
             now,
             new_id,

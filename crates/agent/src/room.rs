@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use crate::hook_points::HookRunner;
 use crate::overflow::{find_overflow, within_margin};
 use crate::turn::{Agent, tells_surroundings};
-use crate::{AgentError, Event, Host, ModelProfile, Overflow, TurnEnd};
+use crate::{ActiveSkills, AgentError, Event, Host, ModelProfile, Overflow, TurnEnd};
 
 /// What the provider counted for the latest request that the transcript still begins with.
 #[derive(Clone, Copy, Debug)]
@@ -147,9 +147,8 @@ impl Agent {
     pub(crate) fn note_host(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
         // What was activated before the session was resumed stays active.
         let mut skills = self.conversation.host().skills.clone();
-        skills.extend(
-            (host.skills)().into_iter().filter(|name| !self.conversation.host().skills.contains(name)),
-        );
+        let activated = host.skills.map(ActiveSkills::names).unwrap_or_default();
+        skills.extend(activated.into_iter().filter(|name| !self.conversation.host().skills.contains(name)));
         let state = HostState {
             jobs: (host.jobs)()
                 .into_iter()
@@ -164,6 +163,16 @@ impl Agent {
             self.conversation.set_host(state, host.stamp())?;
         }
         Ok(())
+    }
+
+    /// Follows no skill any more, as its instructions are no longer said.
+    pub(crate) fn forget_skills(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
+        host.skills.into_iter().for_each(ActiveSkills::forget);
+        if self.conversation.host().skills.is_empty() {
+            return Ok(());
+        }
+        let state = HostState { skills: Vec::new(), ..self.conversation.host().clone() };
+        Ok(self.conversation.set_host(state, host.stamp())?)
     }
 
     /// The request that would not fit, if it is one.

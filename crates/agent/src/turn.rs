@@ -202,6 +202,9 @@ impl Agent {
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Result<(), AgentError> {
+        if source == SessionSource::Clear {
+            self.forget_skills(host)?;
+        }
         let outcome = self.run_hooks(HookEvent::SessionStart { source }, host, cancel).await;
         let Some(context) = outcome.and_then(|outcome| outcome.context()) else { return Ok(()) };
         self.introduce(host)?;
@@ -396,7 +399,7 @@ impl Agent {
         };
         let Some(outcome) = self.run_hooks(event, host, cancel).await else { return Reviewed::Accepted };
         if outcome.clears_context()
-            && let Err(error) = self.clear()
+            && let Err(error) = self.clear().and_then(|()| self.forget_skills(host))
         {
             host.warn(error.to_string());
         }

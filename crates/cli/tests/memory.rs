@@ -5,7 +5,7 @@ mod desk;
 use std::fs;
 
 use desk::{Desk, check_has, keys, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const TRUST: (&str, &str) = ("GEMINI_CLI_TRUST_WORKSPACE", "");
 
@@ -182,6 +182,41 @@ fn facts_are_added_once() {
     desk.check_refused(&["memory", "add", "--", " - "], 1, &["nothing to remember"]);
     let token = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
     desk.check_refused(&["memory", "add", &token], 1, &["holds a secret (github)"]);
+}
+
+#[test]
+fn the_words_of_a_fact_say_where_it_holds() {
+    let desk = desk();
+    let add = |text: &str, more: &[&str]| {
+        let args: Vec<&str> = ["memory", "add", text, "--json"].iter().chain(more).copied().collect();
+        let json = desk.json(&args);
+        let path = json["path"].as_str().expect("a path").to_string();
+        (json["scope"].clone(), json["decided_by"].clone(), path)
+    };
+    let check = |text: &str, more: &[&str], scope: &str, by: &str, end: &str| {
+        let found = add(text, more);
+        assert_eq!((&found.0, &found.1), (&json!(scope), &json!(by)), "{text}");
+        assert!(found.2.ends_with(end), "{text}: {}", found.2);
+    };
+    check("I like tabs", &[], "global", "words", "home/GEMINI.md");
+    check("In this project we deploy on Fridays", &[], "project", "words", "/memory/GEMINI.md");
+    check("The port is 8080", &[], "global", "nobody", "home/GEMINI.md");
+    check("In docs/ headings are short", &[], "folder", "words", "docs/GEMINI.md");
+    check("Everybody reads this", &["--folder", "."], "folder", "user", "GEMINI.md");
+    check("Only I read this in docs/", &["--scope", "project"], "project", "user", "/memory/GEMINI.md");
+    check_has(&desk.read("docs/GEMINI.md"), &["- In docs/ headings are short <!-- saved 20"]);
+    let told = desk.done(&["memory", "add", "The other port is 9090"]);
+    check_has(
+        &told,
+        &["It holds in every project, though its words leave that open; --scope or --folder says otherwise."],
+    );
+    desk.check_refused(&["memory", "add", "x", "--folder", ".."], 1, &["outside of the workspace"]);
+    desk.check_refused(&["memory", "add", "x", "--folder", "none"], 1, &["no such folder"]);
+    desk.check_refused(
+        &["memory", "add", "x", "--folder", ".", "--scope", "global"],
+        2,
+        &["cannot be used with"],
+    );
 }
 
 #[test]

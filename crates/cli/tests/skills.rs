@@ -35,8 +35,8 @@ fn listed(desk: &Desk) -> Vec<String> {
         format!("{} {}{off}", skill["name"].as_str().unwrap(), skill["tier"].as_str().unwrap())
     };
     let skills = json["skills"].as_array().expect("a list").iter();
-    // Whoever runs this may have skills of their own beside the home.
-    skills.filter(|skill| skill["tier"] != "user_shared").map(name).collect()
+    // Whoever runs this may have skills of their own beside the home; what comes with Longhaul is there in any case.
+    skills.filter(|skill| skill["tier"] != "user_shared" && skill["tier"] != "builtin").map(name).collect()
 }
 
 #[test]
@@ -53,6 +53,21 @@ fn skills_are_listed_with_what_is_wrong() {
         &all,
         &["broken/SKILL.md: it has no front matter", "winds: ", "by one of the workspace's shared skills"],
     );
+}
+
+#[test]
+fn what_comes_with_longhaul_is_listed_on_request_replaced_and_switched_off() {
+    let desk = desk();
+    assert!(!desk.done(&["skills"]).contains("skill-creator"));
+    check_has(&desk.done(&["skills", "list", "--all"]), &["skill-creator  built in\n"]);
+    let shown = desk.json(&["skills", "show", "Skill-Creator", "--json"]);
+    assert_eq!((&shown["tier"], &shown["path"]), (&json!("builtin"), &json!(null)));
+    check_has(shown["instructions"].as_str().expect("a text"), &["# Writing a skill", "## Verification"]);
+    desk.check_refused(&["skills", "uninstall", "skill-creator"], 1, &["skill-creator"]);
+    desk.done(&["skills", "disable", "skill-creator"]);
+    assert_eq!(desk.json(&["skills", "show", "skill-creator", "--json"])["enabled"], json!(false));
+    let desk = desk.with("home/skills/own/SKILL.md", &skill("skill-creator"));
+    assert_eq!(desk.json(&["skills", "show", "skill-creator", "--json"])["tier"], json!("user"));
 }
 
 #[test]

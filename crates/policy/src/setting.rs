@@ -26,6 +26,8 @@ pub enum Standing {
     AllowedServer,
     /// A sub-agent, as a tool.
     SubagentTool,
+    /// A skill that comes with the program.
+    BuiltinSkill,
 }
 
 impl Standing {
@@ -38,7 +40,7 @@ impl Standing {
             Self::CoreTool => Priority::new(Tier::User, 250),
             Self::TrustedServer => Priority::new(Tier::User, 200),
             Self::AllowedServer => Priority::new(Tier::User, 100),
-            Self::SubagentTool => Priority::new(Tier::Default, 30),
+            Self::SubagentTool | Self::BuiltinSkill => Priority::new(Tier::Default, 30),
         }
     }
 
@@ -47,6 +49,15 @@ impl Standing {
             Self::ExcludedServer | Self::ExcludedTool => Verdict::Deny,
             Self::ConfirmedTool => Verdict::Ask,
             _ => Verdict::Allow,
+        }
+    }
+
+    /// The tool, and its argument that has the name, where the name is no tool's.
+    fn argument(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::SubagentTool => Some((AGENT_TOOL, "agent_name")),
+            Self::BuiltinSkill => Some(("activate_skill", "name")),
+            _ => None,
         }
     }
 
@@ -76,11 +87,11 @@ pub fn rule_from_setting(standing: Standing, name: &str, origin: &str) -> Result
         });
         return Ok(rule);
     }
-    if standing == Standing::SubagentTool {
+    if let Some((tool, key)) = standing.argument() {
         // By its own tool alone: a sub-agent that is called like a tool must not free that one.
-        let is_meant = format!("\0\"agent_name\":{}\0", regex::escape(&Value::from(name_only).to_string()));
+        let is_meant = format!("\0{key:?}:{}\0", regex::escape(&Value::from(name_only).to_string()));
         let is_meant = Regex::new(&is_meant).map_err(|_| no_rule("it is too long"))?;
-        let mut rule = make(ToolPattern::Named(AGENT_TOOL.to_owned()));
+        let mut rule = make(ToolPattern::Named(tool.to_owned()));
         rule.condition = Condition::Arguments(is_meant);
         return Ok(rule);
     }

@@ -442,6 +442,19 @@ fn a_sub_agent_frees_no_tool_of_its_name() {
 }
 
 #[test]
+fn a_skill_of_the_program_needs_no_word() {
+    let rule = rule_from_setting(Standing::BuiltinSkill, "skill-creator", "skills").expect("a rule");
+    let policy = Policy::new(default_rules()).with(rule);
+    check(&policy, &Call::new("activate_skill", &json!({"name": "skill-creator"})), ALONE, "allow");
+    check(
+        &policy,
+        &Call::new("activate_skill", &json!({"name": "skill-creator2"})),
+        Situation::default(),
+        "ask",
+    );
+}
+
+#[test]
 fn allowed_tools_allow_where_nobody_can_be_asked() {
     let with = |name: &str| {
         let rule = rule_from_setting(Standing::AllowedTool, name, "--allowed-tools").expect("a rule");

@@ -64,6 +64,9 @@ impl SkillTier {
     }
 }
 
+/// The skills that come with the program, each as a whole SKILL.md.
+pub const BUILTIN: [&str; 1] = [include_str!("builtin/skill-creator.md")];
+
 /// A folder of skills.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillFolder {
@@ -313,6 +316,15 @@ impl SkillFile {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_with_the_program_is_as_good_as_what_is_learned() {
+        for text in BUILTIN {
+            let manifest = parse_manifest(text).unwrap();
+            assert_eq!(crate::check_learned(text), Ok(()), "{}", manifest.name);
+            assert!(manifest.description.starts_with("Use when"), "{}", manifest.description);
+        }
+    }
 
     struct Desk {
         root: tempfile::TempDir,

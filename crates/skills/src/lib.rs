@@ -54,8 +54,8 @@ pub use activate::{Activation, load_activation};
 pub use catalog::{ACTIVATE_TOOL, SKILL_GUIDANCE, render_catalog};
 pub use digest::{Deed, Ending, Purpose, SessionDigest, Step};
 pub use discover::{
-    Location, OverriddenSkill, RefusedSkill, Skill, SkillFolder, SkillPlaces, SkillSettings, SkillTier,
-    Skills, load_skills,
+    BUILTIN, Location, OverriddenSkill, RefusedSkill, Skill, SkillFolder, SkillPlaces, SkillSettings,
+    SkillTier, Skills, load_skills,
 };
 pub use draft::{DRAFT_MARK, Draft, write_drafts};
 pub use error::SkillError;

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::subagent_tests::{check_recording, complete, parts, recordings};
 use super::tool_tests::{Asked, Script, call, results};
-use super::trial::{Trial, settings};
+use super::trial::{Trial, replay, settings};
 use super::*;
 use crate::{Approval, MemoryManager, SaveMemory, SessionMemory};
 
@@ -348,4 +348,30 @@ fn an_imitation_of_memory_is_said_to_be_one() {
     memory.follow(trial.agent.conversation.transcript().messages());
     assert_eq!(memory.files().map(|file| file.text.as_str()).collect::<Vec<_>>(), ["Use tabs."]);
     trial.check_valid();
+}
+
+#[tokio::test]
+async fn active_skills_end_with_their_conversation() {
+    let (mut trial, _) = trial([]);
+    let (model, active) = (ScriptedModel::new([]), crate::ActiveSkills::default());
+    let files = longhaul_engine::Folder::new(trial.folder.path());
+    let ids = std::sync::atomic::AtomicU32::new(1);
+    let new_id = || format!("id-{}", ids.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+    let now = || Timestamp::from_millis(0);
+    let host = Host { skills: Some(&active), ..Host::new(&model, &files, &now, &new_id) };
+    active.add("tides");
+    trial.agent.note_host(&host).expect("noted");
+    // Whoever goes on with the session still follows it, and so does a model after a compaction.
+    assert_eq!(replay(trial.agent.conversation().log().path()).host().expect("a state").skills, ["tides"]);
+    active.forget();
+    trial.agent.note_host(&host).expect("noted");
+    assert_eq!(trial.agent.conversation().host().skills, ["tides"]);
+    let cancel = CancellationToken::new();
+    trial.agent.begin_session(SessionSource::Clear, &host, &cancel).await.expect("begun");
+    assert_eq!(trial.agent.conversation().host().skills, Vec::<String>::new());
+    trial.agent.note_host(&host).expect("noted");
+    assert_eq!(
+        replay(trial.agent.conversation().log().path()).host().expect("a state").skills,
+        Vec::<String>::new()
+    );
 }

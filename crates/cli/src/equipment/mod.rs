@@ -26,6 +26,7 @@ use longhaul_workspace::Home;
 pub(crate) use aids::Aids;
 pub(crate) use options::WorkOptions;
 pub(crate) use permissions::load_permissions;
+pub(crate) use skills::load as load_skills;
 pub(crate) use subagents::{SubagentModels, load as load_subagents};
 pub(crate) use summaries::Summaries;
 
@@ -84,13 +85,13 @@ impl Equipment {
                 None => manager,
             }
         });
+        let (skills, notices) = skills::load(settings, home, &around);
         let (permissions, mut warnings) =
-            load_permissions(options, settings, home, &around, &found.subagents, attendance)?;
+            load_permissions(options, settings, home, &around, &found.subagents, &skills, attendance)?;
         warnings.extend(found.problems);
         let project = Project::find()?;
         let hooks = hooks::load(settings, home, project.as_ref(), &around.cwd, is_trusted);
         warnings.extend(hooks.warnings);
-        let (skills, notices) = skills::load(settings, home, &around);
         warnings.extend(notices);
         let active_skills = ActiveSkills::default();
         let (tools, jobs) = tools::load(settings, &folders, &around, &skills, &active_skills)

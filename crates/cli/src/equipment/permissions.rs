@@ -2,8 +2,10 @@
 
 use longhaul_agent::{Permissions, Subagents};
 use longhaul_policy::{Policy, PolicyPlaces, Situation, Standing, load_policies, rule_from_setting};
+use longhaul_skills::Skills;
 use longhaul_workspace::{Home, WorkspaceFolder, system_folder};
 
+use super::skills::rules as rules_of_skills;
 use super::{Attendance, WorkOptions, subagents};
 use crate::commands::memory::surroundings::Surroundings;
 use crate::failure::hinted;
@@ -16,6 +18,7 @@ pub(crate) fn load_permissions(
     home: &Home,
     around: &Surroundings,
     subagents: &Subagents,
+    skills: &Skills,
     attendance: Attendance,
 ) -> anyhow::Result<(Permissions, Vec<String>)> {
     let is_trusted = around.trust.is_trusted();
@@ -40,6 +43,7 @@ pub(crate) fn load_permissions(
     let mut warnings: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
     let mut rules = loaded.rules;
     rules.extend(subagents::rules(subagents));
+    rules.extend(rules_of_skills(skills));
     let (set, problems) = settings.rules();
     rules.extend(set);
     warnings.extend(problems.iter().map(ToString::to_string));

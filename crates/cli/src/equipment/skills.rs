@@ -1,5 +1,6 @@
 //! The skills that count in the current folder.
 
+use longhaul_policy::{Rule, Standing, rule_from_setting};
 use longhaul_skills::{SkillTier, Skills, load_skills};
 use longhaul_workspace::Home;
 
@@ -8,7 +9,7 @@ use crate::commands::skills::places;
 use crate::settings::Settings;
 
 /// The skills, and what the user should know about those that do not count.
-pub(super) fn load(settings: &Settings, home: &Home, around: &Surroundings) -> (Skills, Vec<String>) {
+pub(crate) fn load(settings: &Settings, home: &Home, around: &Surroundings) -> (Skills, Vec<String>) {
     let skills = load_skills(&places(home, around), &settings.skills());
     let refused = skills
         .refused
@@ -23,4 +24,10 @@ pub(super) fn load(settings: &Settings, home: &Home, around: &Surroundings) -> (
     });
     let notices = skills.notices.iter().cloned().chain(refused).chain(overridden).collect();
     (skills, notices)
+}
+
+/// To take up one that comes with the program needs nobody's word.
+pub(crate) fn rules(skills: &Skills) -> impl Iterator<Item = Rule> {
+    let own = skills.enabled().filter(|skill| skill.tier == SkillTier::Builtin);
+    own.filter_map(|skill| rule_from_setting(Standing::BuiltinSkill, skill.name.as_str(), "skills").ok())
 }

@@ -384,7 +384,7 @@ pub(crate) const GEMINI: &[Key] = &[
         "experimental.memoryManager",
         Kind::Boolean,
         "false",
-        "Whether memory is kept by an agent of its own.",
+        "Whether an agent of its own keeps memory files, in the place of the tool `save_memory`.",
     ),
     key(
         "experimental.autoMemory",

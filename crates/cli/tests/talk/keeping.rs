@@ -15,7 +15,7 @@ fn desk(summary: &FakeProvider, compaction: &str) -> Desk {
     let mut desk = Desk::gemini(answers);
     desk.set("OPENAI_BASE_URL", &format!("{}/v1", summary.url()));
     desk.settings(&format!(
-        r#"{{"longhaul": {{"windows": {{"gemini-2.5-flash": 6000}}, "compaction": {{"model": "gpt-4o"{compaction}}}}}}}"#
+        r#"{{"skills": {{"enabled": false}}, "longhaul": {{"windows": {{"gemini-2.5-flash": 6000}}, "compaction": {{"model": "gpt-4o"{compaction}}}}}}}"#
     ));
     desk.answer(&["-p", "Recite."]);
     desk

@@ -350,3 +350,53 @@ fn a_full_scan_puts_everything_into_the_system_instruction() {
     );
     assert_eq!((count(&body, "Project rule"), count(&body, "Sub rule")), (1, 1));
 }
+
+#[test]
+fn a_memory_manager_keeps_memory() {
+    let facts = "- Deploys happen on Fridays.\n";
+    let replies = [
+        call("save_memory", json!({"request": "In this project deploys happen on Fridays."})),
+        calls(
+            Wire::Gemini,
+            &[
+                ("write_file", json!({"file_path": "GEMINI.md", "content": facts})),
+                ("write_file", json!({"file_path": "src/main.rs", "content": facts})),
+                ("read_file", json!({"file_path": "secret.txt"})),
+                ("run_shell_command", json!({"command": "cat secret.txt"})),
+            ],
+        ),
+        call("complete_task", json!({"result": "It stands in GEMINI.md."})),
+        gemini::text("Saved."),
+        gemini::text("On Fridays."),
+    ];
+    let desk = trusted(Wire::Gemini, replies);
+    desk.settings(r#"{"experimental": {"memoryManager": true}}"#);
+    desk.write("work/secret.txt", "nobody's business");
+    desk.write("work/src/lib.rs", "");
+    desk.answer(&["-p", "Remember when we deploy.", "--allowed-tools", "save_memory"]);
+    let requests = desk.server.requests();
+    let system = |request: usize| requests[request].body["systemInstruction"].to_string();
+    assert!(system(0).contains("an agent of its own decides where it belongs"), "{}", system(0));
+    assert!(system(1).contains("You keep memory files"), "{}", system(1));
+    assert!(
+        requests[1].body["contents"]
+            .to_string()
+            .contains("- Project root: GEMINI.md, which does not exist yet")
+    );
+    assert!(requests.iter().all(|request| !request.body.to_string().contains("nobody's business")));
+    let told = told(&desk);
+    assert!(told[0].contains("It stands in GEMINI.md.\\n[Changed: GEMINI.md.]"), "{told:?}");
+    assert!(told[0].contains("Deploys happen on Fridays."), "the file counts at once: {told:?}");
+    assert_eq!(fs::read_to_string(desk.path("work/GEMINI.md")).expect("written"), facts);
+    assert!(!desk.path("work/src/main.rs").exists());
+    // Nothing but memory is left in the project, no lock either.
+    let mut left: Vec<String> = fs::read_dir(desk.path("work"))
+        .expect("a folder")
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    left.sort();
+    assert_eq!(left, ["GEMINI.md", "secret.txt", "src"]);
+    desk.answer(&["-p", "When do we deploy?"]);
+    assert_eq!(files(&request(&desk), "- Deploys happen on Fridays."), 1);
+}

@@ -10,7 +10,7 @@ const OFFLINE: &str = r#""compaction": {"summariser": "offline"}"#;
 fn desk_with_window(window: u64, compaction: &str, replies: impl IntoIterator<Item = Reply>) -> Desk {
     let desk = Desk::gemini(replies);
     desk.settings(&format!(
-        r#"{{"longhaul": {{"windows": {{"gemini-2.5-flash": {window}}}, {compaction}}}}}"#
+        r#"{{"skills": {{"enabled": false}}, "longhaul": {{"windows": {{"gemini-2.5-flash": {window}}}, {compaction}}}}}"#
     ));
     desk
 }

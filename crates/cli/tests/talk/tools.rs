@@ -447,7 +447,7 @@ fn a_skill_is_offered_activated_and_kept_in_mind() {
     let answers = answered(&desk);
     assert!(answers[0].to_string().contains("Read references/table.txt."), "{answers:?}");
     assert!(
-        answers[1].to_string().contains("There is no skill \\\"waves\\\". There are: tides."),
+        answers[1].to_string().contains("There is no skill \\\"waves\\\". There are: skill-creator, tides."),
         "{answers:?}"
     );
     let recorded = desk.session();

@@ -38,7 +38,6 @@ pub(super) struct Desk<'s> {
     equipment: Equipment,
     subagent_models: SubagentModels,
     running: Box<dyn Fn() -> Vec<HostJob> + Send + Sync>,
-    active_skills: Box<dyn Fn() -> Vec<String> + Send + Sync>,
     calibration: CalibrationFile,
     telemetry: Option<std::path::PathBuf>,
     files: Folder,
@@ -81,8 +80,6 @@ impl<'s> Desk<'s> {
             let jobs = jobs.running().into_iter();
             jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
         });
-        let active = equipment.active_skills.clone();
-        let active_skills = Box::new(move || active.names());
         let subagent_models = SubagentModels::choose(&models, equipment.definitions());
         let mut desk = Self {
             options,
@@ -98,7 +95,6 @@ impl<'s> Desk<'s> {
             snapshots,
             equipment,
             running,
-            active_skills,
             system,
             memory: (memory.places().clone(), memory.settings().clone()),
             session: String::new(),
@@ -112,6 +108,8 @@ impl<'s> Desk<'s> {
     /// The agent for a session.
     fn agent(&mut self, opened: open::Opened, mut memory: SessionMemory) -> Opened {
         memory.keep_private_in(opened.project.home.memory());
+        // What another session follows is its own affair.
+        self.equipment.active_skills.forget();
         let place = open::surroundings(&opened.project, &self.equipment.folders, self.settings);
         let settings = compose::agent_settings(
             &self.options.work,
@@ -228,7 +226,7 @@ impl Services for Desk<'_> {
             models: Some(&self.subagent_models),
             hooks: Some(self.equipment.hook_points()),
             jobs: self.running.as_ref(),
-            skills: self.active_skills.as_ref(),
+            skills: Some(&self.equipment.active_skills),
             ..self.aids.join(&self.chosen, Host::new(&self.chosen.http, &self.files, &now, &new_id))
         }
     }

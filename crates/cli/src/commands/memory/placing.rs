@@ -56,7 +56,7 @@ impl Placed {
             return Ok(Self { scope, by: DecidedBy::Words });
         }
         if std::io::stdin().is_terminal() && std::io::stdout().is_terminal() {
-            return ask(scope, places).map(Self::stated);
+            return ask(&scope, places).map(Self::stated);
         }
         Ok(Self { scope, by: DecidedBy::Nobody })
     }
@@ -83,14 +83,14 @@ fn in_words(scope: &Scope) -> String {
     }
 }
 
-fn ask(proposed: Scope, places: &Places) -> anyhow::Result<Scope> {
+fn ask(proposed: &Scope, places: &Places) -> anyhow::Result<Scope> {
     let workspace = places.workspace().filter(|workspace| workspace.is_trusted);
     let shared = workspace.map(|workspace| Scope::Folder(workspace.path.clone()));
     let mut scopes: Vec<Scope> = [Scope::Global, Scope::Project].into_iter().chain(shared).collect();
-    if !scopes.contains(&proposed) {
+    if !scopes.contains(proposed) {
         scopes.push(proposed.clone());
     }
-    let usual = scopes.iter().position(|scope| *scope == proposed).unwrap_or_default();
+    let usual = scopes.iter().position(|scope| scope == proposed).unwrap_or_default();
     let lines: Vec<String> = scopes.iter().map(|scope| visible(&in_words(scope))).collect();
     let chosen = choose("Where does it hold?", &lines, usual)?;
     let chosen =

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::args::Color;
 use crate::commands::memory::surroundings::Surroundings;
 use crate::environment;
-use crate::equipment::{Attendance, WorkOptions, load_permissions, load_subagents};
+use crate::equipment::{Attendance, WorkOptions, load_permissions, load_skills, load_subagents};
 use crate::failure::hinted;
 use crate::output::{Screen, escape_json, print, print_aside, visible, visible_text};
 use crate::settings::Settings;
@@ -39,8 +39,9 @@ pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> 
     let around = Surroundings::find(settings, options.work.include_directories())?;
     let attendance = if options.headless { Attendance::Unattended } else { Attendance::Attended };
     let subagents = load_subagents(&home, &around.cwd, around.trust.is_trusted()).subagents;
+    let (skills, _) = load_skills(settings, &home, &around);
     let (permissions, warnings) =
-        load_permissions(&options.work, settings, &home, &around, &subagents, attendance)?;
+        load_permissions(&options.work, settings, &home, &around, &subagents, &skills, attendance)?;
     for warning in &warnings {
         let label = Screen::of_stderr(color).warning("warning:");
         print_aside(&format!("{label} {}\n", visible(warning)));

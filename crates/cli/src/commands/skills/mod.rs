@@ -9,7 +9,7 @@ mod show;
 mod switch;
 
 use clap::{Args, Subcommand};
-use longhaul_skills::{SkillError, SkillFolder, SkillPlaces, SkillTier, Skills, load_skills};
+use longhaul_skills::{BUILTIN, SkillError, SkillFolder, SkillPlaces, SkillTier, Skills, load_skills};
 use longhaul_workspace::{Home, WorkspaceFolder};
 
 use crate::args::Color;
@@ -105,7 +105,7 @@ pub(crate) fn places(home: &Home, around: &Surroundings) -> SkillPlaces {
         [(SkillTier::Workspace, workspace.skills()), (SkillTier::WorkspaceShared, workspace.shared_skills())];
     let folders = extensions.chain(user.into_iter().flatten()).chain(own);
     SkillPlaces {
-        builtin: Vec::new(),
+        builtin: BUILTIN.to_vec(),
         folders: folders.map(|(tier, path)| SkillFolder { tier, path }).collect(),
         is_trusted: around.trust.is_trusted(),
     }

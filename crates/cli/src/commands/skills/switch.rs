@@ -47,7 +47,7 @@ pub(super) fn disable(options: &SwitchOptions, desk: &Desk) -> anyhow::Result<()
 
 pub(super) fn enable(options: &SwitchOptions, desk: &Desk) -> anyhow::Result<()> {
     let skills = desk.skills();
-    let is_off = |name: &String| name.trim().eq_ignore_ascii_case(options.name.trim());
+    let is_off = |name: &String| name.trim().to_lowercase() == options.name.trim().to_lowercase();
     let listed = desk.settings.disabled_skills().into_iter().find(is_off);
     // A name that is only in the list can be taken out of it, too.
     let name = match (skills.get(&options.name), listed) {

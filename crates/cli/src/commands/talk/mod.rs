@@ -185,7 +185,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             models: Some(&subagent_models),
             hooks: Some(equipment.hook_points()),
             jobs: &|| equipment.running(),
-            skills: &|| equipment.active_skills.names(),
+            skills: Some(&equipment.active_skills),
             events: &|event| reporter.hear(event),
             ..aids.join(&chosen, Host::new(&chosen.http, &files, &now, &new_id))
         };
