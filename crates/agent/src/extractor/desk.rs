@@ -163,7 +163,7 @@ impl Desk {
         written.map_err(|error| format!("The skill could not be written: {}.", told(&error)))?;
         let mut work = self.work();
         work.skills.insert(skill.name().to_string());
-        let left = MOST_SKILLS - work.skills.len();
+        let left = MOST_SKILLS.saturating_sub(work.skills.len());
         Ok(format!("{} waits for the user now. So many more can be written: {left}.", skill.name()))
     }
 
