@@ -206,9 +206,17 @@ impl Desk {
             let marks: Vec<String> = marks.iter().map(ToString::to_string).collect();
             json!({"session": shelved.session().id, "marks": marks})
         });
+        // Whoever reviews it sees at once what the sessions do not show.
+        let title = match unseen.as_slice() {
+            [] => reason,
+            unseen => {
+                let shown: Vec<String> = unseen.iter().map(|code| format!("`{code}`")).collect();
+                format!("{reason} Not seen in these sessions: {}.", shown.join(", "))
+            }
+        };
         let mut evidence = json!({
             "kind": "learned",
-            "title": reason,
+            "title": title,
             "confidence": args.confidence.as_str(),
             "sessions": proven.len(),
             "seen": seen.collect::<Vec<_>>(),
