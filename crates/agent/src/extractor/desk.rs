@@ -163,7 +163,7 @@ impl Desk {
         written.map_err(|error| format!("The skill could not be written: {}.", told(&error)))?;
         let mut work = self.work();
         work.skills.insert(skill.name().to_string());
-        let left = MOST_SKILLS - work.skills.len();
+        let left = MOST_SKILLS.saturating_sub(work.skills.len());
         Ok(format!("{} waits for the user now. So many more can be written: {left}.", skill.name()))
     }
 
@@ -206,9 +206,17 @@ impl Desk {
             let marks: Vec<String> = marks.iter().map(ToString::to_string).collect();
             json!({"session": shelved.session().id, "marks": marks})
         });
+        // Whoever reviews it sees at once what the sessions do not show.
+        let title = match unseen.as_slice() {
+            [] => reason,
+            unseen => {
+                let shown: Vec<String> = unseen.iter().map(|code| format!("`{code}`")).collect();
+                format!("{reason} Not seen in these sessions: {}.", shown.join(", "))
+            }
+        };
         let mut evidence = json!({
             "kind": "learned",
-            "title": reason,
+            "title": title,
             "confidence": args.confidence.as_str(),
             "sessions": proven.len(),
             "seen": seen.collect::<Vec<_>>(),

@@ -27,6 +27,10 @@ const LONGEST_RESULT: usize = 900;
 const LONGEST_ADDED: usize = 200;
 /// All of one message.
 const LONGEST_ENTRY: usize = 8_000;
+/// All that is kept of one session, in bytes: far more than anybody reads of it.
+const LONGEST_SESSION: usize = 2 << 20;
+/// What a call was made with is compared with commands up to this length, in bytes.
+const LONGEST_COMPARED: usize = 2_000;
 /// One page.
 const LONGEST_PAGE: usize = 24_000;
 
@@ -52,10 +56,12 @@ pub(super) struct SessionText {
     /// Where the entry of each message is.
     places: HashMap<Ordinal, usize>,
     messages: u32,
+    /// How much was kept so far, in bytes.
+    kept: usize,
     /// What the user typed, each on one line.
     typed: Vec<(Ordinal, String)>,
-    /// What the user typed and what calls were made with, each on one line.
-    raw: Vec<String>,
+    /// What calls were made with, each on one line.
+    arguments: Vec<String>,
     times: HashMap<Ordinal, Timestamp>,
 }
 
@@ -136,6 +142,9 @@ impl SessionText {
     fn observe(&mut self, message: &Message) {
         self.messages = self.messages.saturating_add(1);
         let mark = message.ordinal.unwrap_or(Ordinal(self.messages));
+        if self.kept > LONGEST_SESSION {
+            return;
+        }
         self.times.extend(message.at.map(|at| (mark, at)));
         let mut lines = Vec::new();
         for part in &message.parts {
@@ -145,7 +154,8 @@ impl SessionText {
         if lines.is_empty() {
             return;
         }
-        let text = lines.join("\n");
+        let text = middle_out(&lines.join("\n"), LONGEST_ENTRY);
+        self.kept += text.len();
         match self.places.get(&mark) {
             Some(place) => {
                 let entry = &mut self.entries[*place];
@@ -153,7 +163,7 @@ impl SessionText {
             }
             None => {
                 self.places.insert(mark, self.entries.len());
-                self.entries.push(Entry { mark, text: middle_out(&text, LONGEST_ENTRY) });
+                self.entries.push(Entry { mark, text });
             }
         }
     }
@@ -163,10 +173,17 @@ impl SessionText {
         match &part.body {
             Body::Text(text) if part.origin == Origin::User => {
                 let text = one_line(&clean(text));
-                self.raw.push(text.clone());
+                self.kept += text.len();
                 self.typed.push((mark, text));
             }
-            Body::Call(call) => each_text(&call.args, &mut |text| self.raw.push(one_line(&clean(text)))),
+            Body::Call(call) => each_text(&call.args, &mut |text| {
+                // A file that was written is no step of a procedure.
+                if text.len() <= LONGEST_COMPARED {
+                    let text = one_line(&clean(text));
+                    self.kept += text.len();
+                    self.arguments.push(text);
+                }
+            }),
             _ => {}
         }
     }
@@ -213,7 +230,8 @@ impl SessionText {
 
     /// Whether the user typed this, or a call was made with it.
     pub(super) fn shows(&self, command: &str) -> bool {
-        self.raw.iter().any(|text| text.contains(command))
+        let typed = self.typed.iter().map(|(_, text)| text);
+        typed.chain(&self.arguments).any(|text| text.contains(command))
     }
 
     /// The messages that say this, in lower case, each with what stands around it.

@@ -292,6 +292,18 @@ async fn a_repeated_workflow_becomes_one_skill() {
 }
 
 #[tokio::test]
+async fn what_no_session_shows_is_pointed_out() {
+    let trial = released();
+    let text = skill_text("release-it").replace("docker compose up -d", "docker compose down");
+    let calls = vec![read("a"), read("b"), with(write("release-it", BOTH), "content", json!(text))];
+    trial.play(calls).await;
+    let evidence = &trial.inbox().get("release-it").unwrap().evidence[0];
+    assert_eq!(evidence["unseen"], json!(["docker compose down"]));
+    let title = "Released twice in the same way. Not seen in these sessions: `docker compose down`.";
+    assert_eq!(evidence["title"], title);
+}
+
+#[tokio::test]
 async fn it_is_told_its_contract_and_its_material() {
     let trial = released().skill("skills", "tides");
     let model = script([("complete_task", json!({"result": "Nothing."}))]);

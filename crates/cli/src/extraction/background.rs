@@ -78,7 +78,7 @@ async fn learn(
     };
     let mut lock = Some(lock);
     let Some(material) = extraction.gather(&mut lock, over)? else { return Ok(None) };
-    if over.is_cancelled() {
+    if over.is_cancelled() || material.is_empty() {
         return Ok(None);
     }
     let extracted = extraction.learn(material, (&model, profile), &mut lock, over).await?;

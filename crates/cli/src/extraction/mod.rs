@@ -11,6 +11,7 @@ mod read;
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -89,6 +90,18 @@ pub(crate) struct Material {
     found: Vec<Candidate>,
     state: ExtractionState,
     began: Instant,
+}
+
+impl Material {
+    /// Whether no session could be read.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.read.is_empty()
+    }
+
+    /// The sessions that could not be read, with the reason.
+    pub(crate) fn unread(&self) -> &[String] {
+        &self.unread
+    }
 }
 
 /// What came of it.
@@ -198,7 +211,7 @@ impl Extraction<'_> {
             _ => 0,
         };
         let news = written.map(|inbox| before.news(&inbox.snapshot())).unwrap_or_default();
-        self.note(&material, &material.read, &news, None)?;
+        self.note(&material, &new_ones(&material.index), &material.read, &news, None)?;
         let Material { read, unread, found, .. } = material;
         Ok(Extracted { sessions: read.len(), unread, found, drafts, facts, news, by_model: None })
     }
@@ -217,8 +230,10 @@ impl Extraction<'_> {
         let name = profile.recorded_as.clone();
         let facts =
             FactTargets { private: project.home.private_memory(), global: self.global_memory.clone() };
+        let index = described(&material);
+        let tried = new_ones(&index);
         let task = ExtractorTask {
-            index: described(&material),
+            index,
             found: material.found.clone(),
             digests: material.digests.clone(),
             skills: self.skills.clone(),
@@ -234,22 +249,11 @@ impl Extraction<'_> {
         // Nothing is saved beside the inbox; a host has to have a place all the same.
         let files = Folder::new(PathBuf::new());
         let host = Host { events: &events, ..Host::new(model, &files, &now, &new_id) };
-        let beating = async {
-            loop {
-                tokio::time::sleep(BEAT).await;
-                if let Some(lock) = lock {
-                    let _ = lock.beat(now());
-                }
-            }
-        };
-        let report = tokio::select! {
-            report = run_extractor(task, profile, &host, cancel) => report,
-            () = beating => unreachable!("a heart does not stop by itself"),
-        };
+        let report = beating(lock, run_extractor(task, profile, &host, cancel)).await;
         let news = before.news(&inbox.snapshot());
         let turns = report.turns;
         if !matches!(report.end, ExtractorEnd::Failed(_) | ExtractorEnd::Cancelled) {
-            self.note(&material, &report.read, &news, Some((turns, report.end.as_str())))?;
+            self.note(&material, &tried, &report.read, &news, Some((turns, report.end.as_str())))?;
         }
         let read = report.read.into_iter().map(|session| session.id).collect();
         let by_model = Some(ByModel { name, turns, end: report.end, read });
@@ -262,6 +266,7 @@ impl Extraction<'_> {
     fn note(
         &self,
         material: &Material,
+        tried: &[PastSession],
         read: &[PastSession],
         news: &InboxNews,
         by_model: Option<(u32, &str)>,
@@ -269,12 +274,10 @@ impl Extraction<'_> {
         let Some(project) = self.own_sessions().filter(|_| self.outcome == Outcome::Waits) else {
             return Ok(());
         };
-        let new = material.index.iter().filter(|indexed| indexed.is_new);
-        let tried: Vec<PastSession> = new.map(|indexed| indexed.session.clone()).collect();
         let mut state = material.state.clone();
         state.add_run(&ExtractionRun {
             at: now(),
-            tried: &tried,
+            tried,
             read,
             skills: &news.skills,
             memory: &news.memory,
@@ -319,6 +322,20 @@ impl Extraction<'_> {
     }
 }
 
+/// Waits for some work, and shows signs of life meanwhile.
+async fn beating<T>(lock: &mut Option<ExtractionLock>, work: impl Future<Output = T>) -> T {
+    let mut work = pin!(work);
+    loop {
+        if let Ok(done) = tokio::time::timeout(BEAT, &mut work).await {
+            return done;
+        }
+        if let Some(lock) = lock {
+            // That it cannot be told is no reason to stop.
+            let _ = lock.beat(now());
+        }
+    }
+}
+
 fn past(session: ListedSession) -> PastSession {
     PastSession {
         id: session.id().to_string(),
@@ -353,7 +370,11 @@ fn given(files: &[PathBuf]) -> Vec<Indexed> {
     files.iter().map(session).collect()
 }
 
-/// The index of what could be read, in which sessions that the user named are described, too.
+fn new_ones(index: &[Indexed]) -> Vec<PastSession> {
+    index.iter().filter(|indexed| indexed.is_new).map(|indexed| indexed.session.clone()).collect()
+}
+
+/// The index of what could be read, no longer than a model should read, in which sessions that the user named are described, too.
 fn described(material: &Material) -> Vec<Indexed> {
     let readable = material.index.iter().filter_map(|indexed| {
         let digest = material.digests.iter().find(|digest| digest.id == indexed.session.id)?;
@@ -370,5 +391,5 @@ fn described(material: &Material) -> Vec<Indexed> {
         indexed.session.headline = indexed.session.headline.or(first);
         Some(indexed)
     });
-    readable.collect()
+    readable.take(IndexSettings::default().most).collect()
 }

@@ -27,7 +27,7 @@ pub(super) fn read_messages(
     cancel: &CancellationToken,
     hear: &mut dyn FnMut(&Message),
 ) -> anyhow::Result<()> {
-    let file = open(path, links).with_context(|| format!("could not open {}", path.display()))?;
+    let file = open(path, links).context("could not open it")?;
     let mut told = Told::default();
     read(Watched { file, cancel }, &mut |event| {
         if let Event::Change(change) = event

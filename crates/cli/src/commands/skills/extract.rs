@@ -89,11 +89,12 @@ pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow
     let line = || visible(&doing.lock().unwrap_or_else(PoisonError::into_inner));
     let extracted = with_progress(line, || extract(&extraction, &learner, &mut lock))?;
     if let Some(ByModel { name, end: ExtractorEnd::Failed(reason), .. }) = &extracted.by_model {
-        let hint = "try again later: what was read is offered again; --offline makes drafts without a model";
-        return Err(hinted(
-            anyhow!("{reason}").context(format!("{name} could not learn from the sessions")),
-            hint,
-        ));
+        let hint = match extracted.news.is_empty() {
+            true => "try again later; --offline makes drafts without a model",
+            false => "what it wrote before waits in the inbox; try again later for the rest",
+        };
+        let error = anyhow!("{reason}").context(format!("{name} could not learn from the sessions"));
+        return Err(hinted(error, hint));
     }
     let why_nobody = match &learner {
         Learner::Nobody(reason) => reason.as_deref(),
@@ -134,7 +135,15 @@ fn extract(
     let Some(material) = extraction.gather(lock, &CancellationToken::new())? else {
         return Ok(Extracted::default());
     };
+    if material.is_empty() && !extraction.files.is_empty() {
+        let error = anyhow!("{}", material.unread().join("; ")).context("no session could be read");
+        return Err(hinted(error, "name recorded sessions; `longhaul inspect FILE` says what a file is"));
+    }
     let Learner::Model(chosen) = learner else { return extraction.draft(material) };
+    // Without anything to read there is nothing to ask for.
+    if material.is_empty() {
+        return extraction.draft(material);
+    }
     let extracted = until_interrupted(async |cancel| {
         extraction.learn(material, (&chosen.http, chosen.profile()), lock, cancel).await
     })??;
