@@ -5,7 +5,7 @@ use std::path::Path;
 use ignore::WalkBuilder;
 
 /// More files than this are not offered.
-const MOST_FILES: usize = 20_000;
+const MOST_FILES: usize = 100_000;
 
 /// The files below a folder that no ignore file hides, relative to it.
 pub(crate) fn list(folder: &Path) -> Vec<String> {
@@ -30,8 +30,16 @@ pub(crate) fn matching<'a>(names: &'a [String], wanted: &str, most: usize) -> Ve
     let wanted: Vec<char> = wanted.to_lowercase().chars().collect();
     let mut found: Vec<(i32, &str)> =
         names.iter().filter_map(|name| Some((score(name, &wanted)?, name.as_str()))).collect();
-    found.sort_by(|(a, left), (b, right)| b.cmp(a).then(left.len().cmp(&right.len())).then(left.cmp(right)));
-    found.into_iter().take(most).map(|(_, name)| name).collect()
+    let better = |(a, left): &(i32, &str), (b, right): &(i32, &str)| {
+        b.cmp(a).then(left.len().cmp(&right.len())).then(left.cmp(right))
+    };
+    // Of very many, only those that are shown are put in order.
+    if found.len() > most {
+        found.select_nth_unstable_by(most, better);
+        found.truncate(most);
+    }
+    found.sort_unstable_by(better);
+    found.into_iter().map(|(_, name)| name).collect()
 }
 
 /// How well a name fits; nothing if letters are missing.
@@ -41,7 +49,11 @@ fn score(name: &str, wanted: &[char]) -> Option<i32> {
     let (mut score, mut run, mut before) = (0, 0, '/');
     for (at, character) in name.char_indices() {
         let Some(next) = left.peek() else { break };
-        if character.to_lowercase().eq(std::iter::once(**next)) {
+        let is_same = match character.is_ascii() {
+            true => character.to_ascii_lowercase() == **next,
+            false => character.to_lowercase().eq(std::iter::once(**next)),
+        };
+        if is_same {
             left.next();
             run += 1;
             score += run;
@@ -77,6 +89,16 @@ mod tests {
         check("cargo", &["Cargo.toml"]);
         check("zzz", &[]);
         check("ma", &["src/main.rs", "docs/manual.md"]);
+        check("", &["Cargo.toml", "src/main.rs"]);
+    }
+
+    #[test]
+    fn the_best_of_many_come_first() {
+        let names: Vec<String> = (0..5_000).map(|number| format!("many/Fi\u{c4}le_{number}.txt")).collect();
+        assert_eq!(
+            matching(&names, "fi\u{e4}le_77", 3),
+            ["many/FiÄle_77.txt", "many/FiÄle_770.txt", "many/FiÄle_771.txt"]
+        );
     }
 
     #[test]

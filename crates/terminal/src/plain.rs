@@ -113,7 +113,9 @@ impl Plain<'_> {
                     None => self.take(key(KeyCode::Esc))?,
                 }
             }
-            Some(Dialog::Picker(_)) if line.trim().is_empty() => self.take(key(KeyCode::Esc))?,
+            Some(Dialog::Picker(_) | Dialog::Question(_)) if line.trim().is_empty() => {
+                self.take(key(KeyCode::Esc))?;
+            }
             _ => {
                 self.take(Input::Paste(line.to_string()))?;
                 self.state.completion = None;
@@ -217,8 +219,12 @@ impl Plain<'_> {
         let open = self.state.dialogs.len();
         let is_new = open > 0 && self.asked != open;
         if is_new {
-            let frame = view::dialog_lines(&self.state);
-            self.print(&frame)?;
+            let mut lines = view::dialog_lines(&self.state);
+            // There is no such key in a line: who says nothing means it.
+            for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
+                span.text = span.text.replace("Esc ", "an empty line ");
+            }
+            self.print(&lines)?;
         }
         self.asked = open;
         Ok(is_new)

@@ -88,7 +88,12 @@ fn a_command_is_changed_in_lines() {
     ])
     .set("TERM", "dumb");
     let mut terminal = desk.start();
-    terminal.wait_for("> ").send("do it\n").wait_for("change it first").send("e\n").wait_for("Change it;");
+    terminal
+        .wait_for("> ")
+        .send("do it\n")
+        .wait_for("an empty line stops the turn")
+        .send("e\n")
+        .wait_for("Change it;");
     terminal.send("echo two > out.txt\n").wait_for("Done so.");
     assert_eq!(std::fs::read_to_string(desk.path("work/out.txt")).expect("written"), "two\n");
     terminal.send("\x04");

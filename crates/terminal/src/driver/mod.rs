@@ -106,7 +106,11 @@ impl<S: Services> Driver<S> {
     async fn carry_out(&mut self, command: Command) -> Result<(), Notice> {
         match command {
             Command::Submit(text) => self.submit(text).await,
-            Command::Init => self.submit(INIT.trim().to_string()).await,
+            Command::Init => {
+                // Nobody has typed what it asks for, so no rule of the user's can be in it.
+                self.notes.push(Part::text(Origin::Hook, INIT.trim()));
+                self.submit("/init".to_string()).await
+            }
             Command::Run(line) => self.run_command(line).await,
             Command::Compact { focus } => self.compact(focus).await,
             Command::PreviewCompaction => self.preview(),

@@ -295,7 +295,8 @@ pub(super) fn tools(host: &Host<'_>) -> Page {
     });
     for tool in host.tools {
         let declaration = tool.declaration();
-        let first = declaration.description.split(['.', '\n']).next().unwrap_or_default().trim().to_string();
+        let first = declaration.description.split(". ").flat_map(str::lines).next().unwrap_or_default();
+        let first = first.trim().trim_end_matches('.').to_string();
         page.fact(declaration.name, first);
     }
     page

@@ -370,3 +370,13 @@ fn pins_turns_and_sessions_are_looked_after() {
         assert_eq!(notices(&heard), [(Level::Error, "There is no tool here that runs commands.")]);
     });
 }
+
+#[test]
+fn drafting_a_memory_file_makes_no_rules() {
+    command(32_000, [ScriptedReply::text("Done.")], async |desk, model| {
+        let heard = desk.quietly(Command::Init).await;
+        assert_eq!(standing(&heard).pins, 0);
+        let request = format!("{:?}", model.requests().last().expect("it was asked").messages);
+        assert!(request.contains("write a file named GEMINI.md"), "{request}");
+    });
+}

@@ -77,7 +77,7 @@ pub(crate) fn parse(line: &str) -> Meant {
 }
 
 fn unknown(name: &str) -> Meant {
-    let nearest = nearest(name).map(|near| format!("; did you mean /{near}?")).unwrap_or_default();
+    let nearest = nearest(name).map_or_else(|| ".".to_string(), |near| format!("; did you mean /{near}?"));
     Meant::Unknown(format!("There is no command /{name}{nearest} /help lists them all."))
 }
 
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_said() {
         check_unknown("/compres", "did you mean /compress?");
-        check_unknown("/xyzzy", "no command /xyzzy ");
+        check_unknown("/xyzzy", "no command /xyzzy. /help");
         check_unknown("/pins add", "/pins takes");
         check_unknown("/mode wild", "/mode takes");
         check_unknown("/memory forget", "/memory takes");

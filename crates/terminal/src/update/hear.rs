@@ -9,7 +9,7 @@ use crate::command::{Message, Notice, Segment};
 use crate::editor::Editor;
 use crate::services::Ended;
 use crate::state::{
-    Answer, Answering, ApprovalStage, Approving, Compacting, Dialog, Folded, Pick, PickItem, Picker,
+    Answer, Answering, ApprovalStage, Approving, Compacting, Dialog, Files, Folded, Pick, PickItem, Picker,
     RunningTool, State, Thoughts,
 };
 use crate::view::{self, CompactionCard};
@@ -120,6 +120,10 @@ fn done(state: &mut State) -> Vec<Effect> {
         state.compaction = None;
         state.wants_compaction = false;
         state.previewed.clear();
+        // Whoever worked may have made files, or taken some away.
+        if matches!(state.files, Files::Known(_)) {
+            state.files = Files::Unknown;
+        }
         effects.extend(submit::next_in_queue(state));
     }
     effects

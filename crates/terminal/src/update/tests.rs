@@ -521,6 +521,9 @@ fn files_are_completed() {
     assert_eq!(desk.state.editor.text(), "see @src/main.rs ");
     desk.type_text("@myf").press(KeyCode::Enter).check_sent(&[]);
     assert_eq!(desk.state.editor.text(), "see @src/main.rs @src/my\\ file.rs ");
+    // What was made in the meantime is found, too.
+    desk.press(KeyCode::Enter).hear(Message::Done).type_text("@n");
+    assert_eq!(desk.others.iter().filter(|effect| **effect == Effect::FindFiles).count(), 2);
 }
 
 #[test]

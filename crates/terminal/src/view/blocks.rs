@@ -7,7 +7,7 @@ use longhaul_conversation::{FinishReason, grouped};
 use longhaul_policy::{AllowedCalls, AlwaysAllow};
 use longhaul_tools::Preview;
 
-use super::span;
+use super::{plural, span};
 use crate::command::{Level, Notice, Said, Standing};
 use crate::page::Page;
 use crate::state::Approving;
@@ -25,7 +25,7 @@ pub(crate) fn typed(text: &str, width: usize) -> Vec<Line> {
     let more = lines.len().saturating_sub(MOST_LINES);
     if more > 0 {
         lines.truncate(MOST_LINES);
-        lines.push(Line::new(format!("… {more} more lines"), Style::FAINT));
+        lines.push(Line::new(format!("… {}", plural(more, "more line", "more lines")), Style::FAINT));
     }
     let mark = |number: usize| if number == 0 { "❯ " } else { "  " };
     lines.into_iter().enumerate().map(|(number, line)| line.behind(mark(number), Style::CYAN)).collect()
@@ -198,7 +198,7 @@ pub(crate) fn opened(title: &str, last: &[Said], width: usize) -> Vec<Line> {
         let more = block.len().saturating_sub(MOST_SAID);
         if more > 0 {
             block.truncate(MOST_SAID);
-            block.push(Line::new(format!("… {more} more lines"), Style::FAINT));
+            block.push(Line::new(format!("… {}", plural(more, "more line", "more lines")), Style::FAINT));
         }
         lines.push(Line::default());
         lines.extend(block);

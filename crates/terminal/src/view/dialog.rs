@@ -35,8 +35,9 @@ fn approval(approving: &Approving, width: usize) -> Frame {
 
 fn with_title(title: &str, approving: &Approving, width: usize) -> Frame {
     let mut frame = field(&approving.field, "❯ ", width, MOST_ROWS);
-    frame.lines.insert(0, Line::new(title, Style::BOLD).fit(width));
-    frame.cursor = frame.cursor.map(|(row, column)| (row + 1, column));
+    let title = Line::new(title, Style::BOLD).wrap(width, 0);
+    frame.cursor = frame.cursor.map(|(row, column)| (row + title.len(), column));
+    frame.lines.splice(..0, title);
     if let Some(fault) = &approving.fault {
         frame.lines.push(Line::new(fault.as_str(), Style::RED).fit(width));
     }
