@@ -16,6 +16,7 @@ mod models;
 mod output;
 mod project;
 mod redaction;
+mod review;
 mod running;
 mod settings;
 mod told;

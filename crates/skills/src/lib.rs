@@ -58,7 +58,10 @@ pub use discover::{
 pub use draft::{DRAFT_MARK, Draft, check_learned, write_drafts};
 pub use error::SkillError;
 pub use extraction_lock::{Claimant, ExtractionLock};
-pub use inbox::{Accepted, AppliedPatches, Inbox, MemoryKind, WaitingPatch, WaitingSkill, candidate_json};
+pub use inbox::{
+    Accepted, AppliedPatches, Inbox, MemoryKind, TakenBack, Undone, WaitingPatch, WaitingSkill,
+    WaitingUpdate, candidate_json,
+};
 pub use index::{INDEX_LEGEND, IndexSettings, Indexed, PastSession, plan_index, render_index};
 pub use install::{
     InstallPlan, LinkPlan, PlannedFile, SecretInSkill, plan_install, plan_link, run_install, run_link,
@@ -66,5 +69,5 @@ pub use install::{
 };
 pub use manifest::{Manifest, ManifestError, SkillName, parse_manifest, render_manifest};
 pub use mining::{Candidate, Evidence, FEWEST_SESSIONS, Finding, Remedy, mine};
-pub use patch::{FilePatch, Patch, PatchTargets, PlannedWrite, parse_patch, plan_patch, run_patch};
+pub use patch::{FilePatch, Patch, PatchTargets, PlannedWrite, parse_patch, plan_patch};
 pub use state::ExtractionState;

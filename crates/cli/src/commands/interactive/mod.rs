@@ -24,6 +24,7 @@ use crate::failure;
 use crate::models::Models;
 use crate::output::{Screen, thousands};
 use crate::project::Project;
+use crate::review::editor;
 use crate::settings::Settings;
 
 /// Talks with a person at a terminal until they leave.
@@ -65,7 +66,7 @@ pub(crate) fn run(
         folder_name: short_name(&folder, surroundings.user_home.as_deref()),
         folder,
         history: Some(home.root().join("longhaul").join("typed.jsonl")),
-        editor: editor(),
+        editor: editor().unwrap_or_else(|| "vi".to_string()),
         greeting,
     };
     let (helper, resumed) = (aids.helper_apart(&chosen), found.as_ref().and_then(Found::id));
@@ -106,12 +107,6 @@ fn summarise_previous(
 fn surface(options: &TalkOptions) -> Surface {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb" || term.is_empty());
     if options.is_for_screen_readers() || is_dumb { Surface::Lines } else { Surface::Screen }
-}
-
-/// The user's editor.
-fn editor() -> String {
-    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".to_string())
 }
 
 /// A folder as people call it: from their own folder on.
