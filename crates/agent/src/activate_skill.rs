@@ -18,6 +18,11 @@ impl ActiveSkills {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Forgets them: another conversation begins.
+    pub fn clear(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     fn add(&self, name: &str) {
         let mut names = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if !names.iter().any(|known| known == name) {
@@ -135,6 +140,8 @@ mod tests {
             assert!(text.starts_with("<activated_skill name=\"") && text.contains("<instructions>\n"));
         }
         assert_eq!(active.names(), ["winds", "Tides"]);
+        active.clear();
+        assert!(active.names().is_empty());
     }
 
     #[tokio::test]

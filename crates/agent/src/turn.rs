@@ -5,6 +5,8 @@ mod crew_tests;
 #[cfg(all(test, unix))]
 mod hook_tests;
 #[cfg(test)]
+mod instruction_tests;
+#[cfg(test)]
 mod subagent_tests;
 #[cfg(test)]
 mod tests;

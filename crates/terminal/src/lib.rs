@@ -32,6 +32,7 @@ mod history;
 mod markdown;
 mod page;
 mod plain;
+mod review;
 mod run;
 mod screen;
 mod services;
@@ -45,5 +46,6 @@ mod view;
 
 pub use command::{Level, Notice, SessionChoice};
 pub use page::{Page, Row};
+pub use review::{Inbox, InboxItem, Review, SkillChoice, Whose};
 pub use run::run;
 pub use services::{Ended, Opened, Options, Services, Surface, Voice};

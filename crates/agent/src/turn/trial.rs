@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::is_session_context;
 use crate::{
-    Agent, Approver, Event, Helper, HookPoints, Host, Judges, ModelProfile, ModelSource, Nobody, Route,
-    Router, Settings, Subagents, Surroundings, TurnEnd,
+    ActiveSkills, Agent, Approver, Event, Helper, HookPoints, Host, Judges, ModelProfile, ModelSource,
+    Nobody, Route, Router, Settings, Subagents, Surroundings, TurnEnd,
 };
 
 /// A session in a folder of its own, and all that happened.
@@ -31,6 +31,7 @@ pub(super) struct Trial {
     pub(super) subagents: Subagents,
     pub(super) models: Option<Box<dyn ModelSource>>,
     pub(super) aids: Aids,
+    pub(super) active_skills: ActiveSkills,
 }
 
 /// What a host may bring beside a model and tools.
@@ -120,6 +121,7 @@ impl Trial {
             subagents: Subagents::default(),
             models: None,
             aids: Aids::default(),
+            active_skills: ActiveSkills::default(),
         }
     }
 
@@ -134,7 +136,9 @@ impl Trial {
         model: &dyn Model,
         stops: impl Fn(&Event) -> bool + Send + Sync,
     ) -> TurnEnd {
-        let Self { folder, agent, events, ids, tools, approver, subagents, models, aids } = self;
+        let Self { folder, agent, events, ids, tools, approver, subagents, models, aids, active_skills } =
+            self;
+        let active = || active_skills.names();
         let events = &*events;
         let (cancel, files) = (CancellationToken::new(), Folder::new(folder.path()));
         let hear = |event: Event| {
@@ -153,6 +157,7 @@ impl Trial {
             subagents,
             models: models.as_deref(),
             events: &hear,
+            skills: &active,
             ..aids.join(Host::new(model, &files, &now, &new_id))
         };
         let mut runtime = tokio::runtime::Builder::new_current_thread();

@@ -4,4 +4,5 @@
 mod commands;
 mod conversation;
 mod endings;
+mod skills;
 mod support;

@@ -13,7 +13,7 @@ use longhaul_workspace::write_private_atomically;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Inbox;
+use super::{Inbox, nothing_accepted};
 use crate::patch::read_target;
 use crate::read::read_text;
 use crate::{PlannedWrite, SkillError};
@@ -130,21 +130,19 @@ impl Inbox {
         self.read_history().iter().any(acceptance_is_open)
     }
 
-    /// Where in the history the acceptance is that `undo` would take back.
+    /// Where in the history the acceptance is that `undo` would take back: the last one that changed something, if it is not
+    /// too long ago.
     pub(super) fn last_applied(history: &[Value], is_meant: impl Fn(Subject) -> bool) -> Option<usize> {
-        history.iter().rposition(|entry| {
-            acceptance(entry).is_some_and(|entry| entry.stage == Stage::Done && is_meant(entry.subject))
-        })
+        let is_it = |entry: Acceptance| {
+            entry.stage == Stage::Done && is_meant(entry.subject) && !entry.files.is_empty()
+        };
+        history.iter().rposition(|entry| acceptance(entry).is_some_and(is_it))
     }
 
     /// Takes an acceptance back: every file holds again what it held before, and the patches wait again.
     pub(super) fn take_back(&self, place: usize) -> Result<TakenBack, SkillError> {
         let mut history = self.read_history();
-        let nothing = || not_undone("it was too long ago");
-        let mut entry = history.get(place).and_then(acceptance).ok_or_else(nothing)?;
-        if entry.files.is_empty() {
-            return Err(nothing());
-        }
+        let mut entry = history.get(place).and_then(acceptance).ok_or_else(nothing_accepted)?;
         for file in &entry.files {
             if read_target(&file.path)? != file.after {
                 let shown = file.path.display();

@@ -2,6 +2,8 @@
 
 mod export;
 mod services;
+mod skills;
+mod waiting;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

@@ -7,7 +7,7 @@ mod install;
 mod list;
 pub(crate) mod scope;
 mod show;
-mod switch;
+pub(crate) mod switch;
 pub(crate) mod waiting;
 
 use clap::{Args, Subcommand};
