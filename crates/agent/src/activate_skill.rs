@@ -140,6 +140,8 @@ mod tests {
             assert!(text.starts_with("<activated_skill name=\"") && text.contains("<instructions>\n"));
         }
         assert_eq!(active.names(), ["winds", "Tides"]);
+        active.forget();
+        assert!(active.names().is_empty());
     }
 
     #[tokio::test]

@@ -1,5 +1,6 @@
 //! What happens during a turn, told as it happens, and how a turn ends.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ pub enum Event {
     ToolEnded(ToolEnd),
     /// The conversation is being shortened.
     Compaction(longhaul_engine::Event),
-    /// What became of the instructions from memory files when the conversation was shortened.
+    /// What became of memory files, skills and the plan when the conversation was shortened.
     Instructions(Vec<InstructionSource>),
     /// Memory files came in, or were read again because they changed.
     Memory {
@@ -97,23 +98,45 @@ pub struct ToolEnd {
     pub saved_as: Option<String>,
 }
 
-/// An instruction file, and what became of it in a compaction.
+/// Something that instructs the model, and whether it reads that now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstructionSource {
-    /// The file.
-    pub path: PathBuf,
-    /// What became of it.
+    /// What it is.
+    pub what: Instruction,
+    /// Whether the model reads it.
     pub state: SourceState,
 }
 
-/// What became of an instruction file.
+/// Something that instructs the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Instruction {
+    /// A memory file.
+    Memory(PathBuf),
+    /// A skill that is active.
+    Skill(String),
+    /// The file of the approved plan.
+    Plan(String),
+}
+
+impl fmt::Display for Instruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory(path) => write!(f, "{}", path.display()),
+            Self::Skill(name) => write!(f, "the skill {name}"),
+            Self::Plan(file) => write!(f, "the plan {file}"),
+        }
+    }
+}
+
+/// Whether the model reads something that instructs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceState {
-    /// The model still reads it.
+    /// The model reads it.
     Present,
-    /// It was put back.
+    /// A compaction left it out, and it was put back.
     Reinjected,
-    /// It is gone, and comes in again when a tool next touches its folder.
+    /// A compaction left it out. A memory file comes in again when a tool next touches its folder, a skill when it is next
+    /// activated.
     Lost,
 }
 

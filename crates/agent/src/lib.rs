@@ -72,6 +72,7 @@ mod hook_form;
 mod hook_points;
 mod host;
 mod ide;
+mod instructions;
 mod loop_check;
 mod lru;
 mod manager;
@@ -98,7 +99,9 @@ pub use activity::{Activity, ActivityEvent, ActivityLog, ActivityStatistics, Mem
 pub use approval::{Approval, ApprovalRequest, Approver, Nobody, Question};
 pub use environment::{Surroundings, folder_tree};
 pub use error::AgentError;
-pub use event::{Event, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, ToolEnd, TurnEnd};
+pub use event::{
+    Event, Instruction, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, ToolEnd, TurnEnd,
+};
 pub use extractor::{ExtractorEnd, ExtractorReport, ExtractorTask, FactTargets, ReadSession, run_extractor};
 pub use helper::Helper;
 pub use host::{HookPoints, Host, ModelSource, NamedModel};

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::{Message, Origin, Part, Role, Timestamp, TokenCount, split_memory};
 use longhaul_memory::{
     Discovery, JustInTime, LeftOut, Memory, MemoryEvent, MemoryFile, MemorySettings, Places, RenderOptions,
-    SkipReason, Tier, Told, ToldFiles, Update, load_memory, render_first_message, render_system,
+    SkipReason, Tier, Told, ToldFiles, Update, is_put_back, load_memory, render_first_message, render_system,
     render_update,
 };
 use longhaul_workspace::canonical_workspace;
 
+use crate::instructions::tells_skill;
 use crate::turn::{Agent, tells_surroundings};
-use crate::{Event, Host, InstructionSource, MemoryNews, SourceState};
+use crate::{Event, Host, Instruction, InstructionSource, MemoryNews, SourceState};
 
 /// How many of the paths that tools touched last are in work.
 const IN_WORK: usize = 16;
@@ -276,13 +277,42 @@ impl SessionMemory {
         };
         let sources: Vec<InstructionSource> = self
             .files()
-            .map(|file| InstructionSource { path: file.path.clone(), state: state(file) })
+            .map(|file| InstructionSource {
+                what: Instruction::Memory(file.path.clone()),
+                state: state(file),
+            })
             .collect();
         let is_lost = |file: &MemoryFile| {
-            sources.iter().any(|source| source.path == file.path && source.state == SourceState::Lost)
+            let what = Instruction::Memory(file.path.clone());
+            sources.iter().any(|source| source.what == what && source.state == SourceState::Lost)
         };
         self.jit.rearm(|file| !is_lost(file));
         (sources, text)
+    }
+
+    /// Every file that counts or was told in this conversation, and whether the model reads it now, where `said` is all that
+    /// was said and `messages` what is left of it.
+    pub(crate) fn standing(&self, messages: &[Message], said: &[Message]) -> Vec<InstructionSource> {
+        let (now, ever) = (passages(messages), passages(said));
+        let put_back = ToldFiles::read(now.iter().map(String::as_str).filter(|passage| is_put_back(passage)));
+        let ever = ToldFiles::read(ever.iter().map(String::as_str));
+        let now = ToldFiles::read(now.iter().map(String::as_str));
+        // Before the first words, everything is about to be told.
+        let is_begun = said.iter().any(tells_surroundings);
+        let state = |file: &MemoryFile| match self.told(&now, file) {
+            _ if self.is_in_system(file) || !is_begun => SourceState::Present,
+            Told::Now if self.told(&put_back, file) == Told::Now => SourceState::Reinjected,
+            Told::Now => SourceState::Present,
+            Told::Older | Told::Nothing => SourceState::Lost,
+        };
+        let known = self.files().map(|file| (file.path.clone(), state(file)));
+        // What came in with a tool and fell out again is forgotten until a tool next touches its folder.
+        let is_lost = |path: &PathBuf| path.is_file() && self.files().all(|file| file.path != *path);
+        let lost = ever.paths(self.workspace()).into_iter().filter(is_lost);
+        known
+            .chain(lost.map(|path| (path, SourceState::Lost)))
+            .map(|(path, state)| InstructionSource { what: Instruction::Memory(path), state })
+            .collect()
     }
 
     /// Whether the work still needs a file: what was loaded at the start always, the rest while its folder is in work.
@@ -318,7 +348,8 @@ fn passages(messages: &[Message]) -> Vec<String> {
     let mut passages = Vec::new();
     for part in messages.iter().flat_map(|message| &message.parts) {
         if matches!(part.origin, Origin::Hook | Origin::Memory) {
-            passages.extend(part.as_text().map(str::to_string));
+            // What a skill quotes tells nothing of memory.
+            passages.extend(part.as_text().filter(|text| !tells_skill(text)).map(str::to_string));
         }
         if let Some(result) = part.as_result() {
             passages.push(split_memory(&result.readable()).1.to_string());
@@ -355,10 +386,10 @@ impl Agent {
         (!told.is_empty()).then_some(told)
     }
 
-    /// Sees to the instructions after the conversation was shortened.
-    pub(crate) fn after_compaction(&mut self, host: &Host<'_>) {
-        let (estimator, spare) = (self.settings.estimator, self.spare_for_memory());
-        let Some(memory) = &mut self.memory else { return };
+    /// Sees to the memory files after the conversation was shortened; tells what became of each.
+    pub(crate) fn put_memory_back(&mut self, host: &Host<'_>) -> Vec<InstructionSource> {
+        let (estimator, spare) = (self.settings.estimator, self.spare_for_instructions());
+        let Some(memory) = &mut self.memory else { return Vec::new() };
         let fits = |text: &str| estimator.text(text).tokens() <= spare;
         let (mut sources, text) = memory.after_compaction(self.conversation.transcript().messages(), fits);
         if let Some(text) = text {
@@ -369,13 +400,11 @@ impl Agent {
                 lost.for_each(|source| source.state = SourceState::Lost);
             }
         }
-        if !sources.is_empty() {
-            host.tell(Event::Instructions(sources));
-        }
+        sources
     }
 
     /// How much may be put back: little of the window, and never so much that the next compaction is due.
-    fn spare_for_memory(&self) -> TokenCount {
+    pub(crate) fn spare_for_instructions(&self) -> TokenCount {
         let room = self.room();
         let budget = self.options(room, longhaul_context::Trigger::Automatic).budget;
         let limit = budget.threshold.tokens(budget.window).unwrap_or(room).min(room);

@@ -5,6 +5,8 @@ mod crew_tests;
 #[cfg(all(test, unix))]
 mod hook_tests;
 #[cfg(test)]
+mod instruction_tests;
+#[cfg(test)]
 mod long_tests;
 #[cfg(test)]
 mod memory_tests;

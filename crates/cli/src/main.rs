@@ -17,6 +17,7 @@ mod models;
 mod output;
 mod project;
 mod redaction;
+mod review;
 mod running;
 mod settings;
 mod told;

@@ -270,8 +270,123 @@ fn a_draft_is_accepted_taken_back_edited_and_dismissed() {
     desk.done(&["skills", "inbox", "undo", "--json"]);
     desk.done(&["skills", "inbox", "dismiss", NAME]);
     check_has(&desk.done(&["skills", "extract", "--all"]), &["No new skill comes out of this."]);
-    desk.check_refused(&["skills", "inbox", "accept", "../x"], 1, &["there is no skill"]);
+    desk.check_refused(
+        &["skills", "inbox", "accept", "../x"],
+        1,
+        &["nothing waits under the name", "hint: "],
+    );
     desk.check_refused(&["skills", "inbox", "undo"], 1, &["nothing was accepted"]);
+}
+
+/// The folder of the project in the home.
+fn project(desk: &Desk) -> String {
+    let chats = desk.names().into_iter().find(|name| name.contains("/chats/session-")).expect("a session");
+    chats.split("/chats/").next().expect("a folder").to_string()
+}
+
+/// The same with a change to the skill of this path that waits under this name.
+fn with_change(desk: Desk, name: &str, skill: &str) -> Desk {
+    let path = desk.path(&format!("{skill}/SKILL.md")).canonicalize().expect("it is there");
+    let path = path.display();
+    let patch =
+        format!("--- {path}\n+++ {path}\n@@ -5 +5,2 @@\n-Open the table.\n+Open the new table.\n+Read it.\n");
+    let file = format!("{}/memory/skills/{name}.patch", project(&desk));
+    desk.with(&file, &patch)
+}
+
+#[test]
+fn a_change_to_a_skill_is_shown_applied_and_taken_back() {
+    let desk = with_change(learned(), "tides", "home/skills/tides");
+    check_has(&desk.done(&["skills", "inbox"]), &["tides  change, ", "  changes "]);
+    let json = desk.json(&["skills", "inbox", "--json"]);
+    assert_eq!(
+        (&json["updates"][0]["name"], &json["updates"][0]["problem"]),
+        (&json!("tides"), &Value::Null)
+    );
+    check_has(
+        &desk.done(&["skills", "inbox", "show", "tides"]),
+        &["@@ -2,4 +2,5 @@", "-Open the table.\n+Open the new table.\n"],
+    );
+    check_has(
+        &desk.done(&["skills", "inbox", "accept", "tides"]),
+        &["tides counts now: ", "undo` takes it back"],
+    );
+    check_has(&desk.read("home/skills/tides/SKILL.md"), &["Open the new table.\nRead it.\n"]);
+    check_has(&desk.done(&["skills", "inbox", "undo"]), &["tides.patch waits again; ", " is as before."]);
+    assert_eq!(desk.read("home/skills/tides/SKILL.md"), TIDES);
+
+    let editor = [("VISUAL", "sed -i.bak /^+Read/d")];
+    let edited = desk.run_with(&editor, &["skills", "inbox", "accept", "tides.patch", "--edit", "--json"]);
+    assert!(edited.status.success(), "{}", text(&edited.stderr));
+    assert_eq!(desk.read("home/skills/tides/SKILL.md"), TIDES.replace("the table", "the new table"));
+    // Somebody works on it; then nothing is taken back.
+    let desk = desk.with("home/skills/tides/SKILL.md", TIDES);
+    desk.check_refused(&["skills", "inbox", "undo"], 1, &["SKILL.md was changed since"]);
+    let desk = with_change(desk, "tides", "home/skills/tides");
+    assert_eq!(desk.done(&["skills", "inbox", "dismiss", "tides"]), "tides is gone.\n");
+    assert_eq!(desk.read("home/skills/tides/SKILL.md"), TIDES);
+}
+
+#[test]
+fn a_change_that_does_not_fit_or_is_not_trusted_goes_on_waiting() {
+    let desk = with_change(learned(), "winds", ".gemini/skills/winds").with("home/settings.json", "{}");
+    let desk = with_change(desk, "tides", "home/skills/tides")
+        .with("home/skills/tides/SKILL.md", &skill("tides").replace("Open", "Close"));
+    desk.check_refused(&["skills", "inbox", "accept", "winds"], 1, &["a workspace that is not trusted"]);
+    desk.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["does not fit what", "dismiss NAME"]);
+    check_has(
+        &desk.done(&["skills", "inbox", "show", "tides"]),
+        &["+Open the new table.", "It cannot be accepted: "],
+    );
+    assert_eq!(desk.json(&["skills", "inbox", "--json"])["updates"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_new_skill_is_compared_with_the_one_of_its_name() {
+    let desk = learned();
+    let folder = format!("{}/memory/skills/tides", project(&desk));
+    let desk = desk
+        .with(&format!("{folder}/SKILL.md"), &TIDES.replace("Open", "Unfold"))
+        .with(&format!("{folder}/scripts/run.sh"), "echo\n");
+    let told = desk.done(&["skills", "inbox", "show", "tides"]);
+    check_has(
+        &told,
+        &[
+            "Files:\n",
+            "scripts/run.sh, 5 bytes",
+            "one of the user's skills. Compared with it:",
+            "+Unfold the table.",
+        ],
+    );
+    let json = desk.json(&["skills", "inbox", "show", "tides", "--json"]);
+    assert_eq!(json["files"].as_array().map(Vec::len), Some(2));
+    assert!(json["diff"].as_str().is_some_and(|diff| diff.contains("-Open the table.")), "{json}");
+    desk.check_refused(&["skills", "inbox", "accept", "tides"], 1, &["there is already a skill"]);
+    // Elsewhere there is room for it.
+    desk.done(&["skills", "inbox", "accept", "tides", "--scope", "project"]);
+    check_has(&desk.read(".gemini/skills/tides/scripts/run.sh"), &["echo"]);
+}
+
+#[test]
+fn a_change_that_was_cut_off_is_ended_by_the_next_try() {
+    let desk = with_change(learned(), "tides", "home/skills/tides");
+    desk.done(&["skills", "inbox", "accept", "tides"]);
+    // As a process leaves it that is killed after its note and before its first write.
+    let history = format!("{}/memory/.inbox/history.json", project(&desk));
+    let patch = format!("{}/memory/skills/tides.patch", project(&desk));
+    let note = desk.read(&history).replace("\"stage\": \"done\"", "\"stage\": \"begun\"");
+    let note: Value = serde_json::from_str(&note).expect("JSON");
+    let written = note["entries"][0]["patches"][0]["text"].as_str().expect("a patch").to_string();
+    let desk = desk
+        .with(&history, &note.to_string())
+        .with("home/skills/tides/SKILL.md", TIDES)
+        .with(&patch, &written);
+    let output = desk.run(&["doctor"]);
+    check_has(&String::from_utf8_lossy(&output.stdout), &["was cut off while it was written"]);
+    check_has(&desk.done(&["skills", "inbox", "accept", "tides"]), &["tides counts now"]);
+    check_has(&desk.read("home/skills/tides/SKILL.md"), &["Open the new table.\nRead it.\n"]);
+    assert!(!desk.path(&patch).exists());
+    assert!(!text(&desk.run(&["doctor"]).stdout).contains("was cut off"));
 }
 
 #[test]
@@ -327,6 +442,12 @@ fn nothing_is_drafted_from_the_corpus_without_two_sessions() {
     }
 }
 
+/// The folder of the project in the home, where nothing but memory is kept of it.
+fn project_of_memory(desk: &Desk) -> String {
+    let file = desk.names().into_iter().find(|name| name.contains("/memory/")).expect("memory");
+    file.split("/memory/").next().expect("a folder").to_string()
+}
+
 #[test]
 fn what_a_user_says_twice_is_proposed_to_memory() {
     let said = "No, use pnpm instead of npm in this repository";
@@ -345,6 +466,24 @@ fn what_a_user_says_twice_is_proposed_to_memory() {
     check_has(&desk.done(&["memory", "inbox", "accept", "private"]), &["MEMORY.md was changed."]);
     check_has(&desk.done(&["memory", "show"]), &[said]);
     assert_eq!(desk.done(&["memory", "inbox", "accept", "private"]), "Nothing was left to apply.\n");
+    let held = format!("{}/memory/MEMORY.md", project_of_memory(&desk));
+    let before = desk.read(&held);
+    check_has(
+        &desk.done(&["memory", "inbox", "undo"]),
+        &["extraction.patch waits again; ", "MEMORY.md is as before."],
+    );
+    assert!(!desk.path(&held).exists());
+    desk.check_refused(&["memory", "inbox", "undo"], 1, &["nothing was accepted"]);
+    let shown = desk.done(&["memory", "inbox", "show", "private"]);
+    check_has(&shown, &["  correction: ", "    session "]);
+    let editor = [("VISUAL", "sed -i.bak s/pnpm/yarn/")];
+    let edited = desk.run_with(&editor, &["memory", "inbox", "accept", "private", "--edit"]);
+    assert!(edited.status.success(), "{}", text(&edited.stderr));
+    assert_eq!(desk.read(&held), before.replace("pnpm", "yarn"));
+    // Somebody works on it; then nothing is taken back.
+    let desk = desk.with(&held, &before);
+    desk.check_refused(&["memory", "inbox", "undo"], 1, &["MEMORY.md was changed since", "hint: "]);
+    assert_eq!(desk.read(&held), before);
     // It is known now.
     let again = desk.json(&["skills", "extract", "one.json", "two.json", "--json"]);
     assert_eq!(again["facts"], json!(0));

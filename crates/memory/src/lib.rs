@@ -59,8 +59,8 @@ pub use jit::{Discovered, JustInTime};
 pub use load::load_memory;
 pub use read::Source;
 pub use render::{
-    LeftOut, RenderOptions, Rendered, SAVE_GUIDANCE, Update, flatten, render_block, render_first_message,
-    render_system, render_update,
+    LeftOut, RenderOptions, Rendered, SAVE_GUIDANCE, Update, flatten, is_put_back, render_block,
+    render_first_message, render_system, render_update,
 };
 pub use save::{
     Change, Fact, Proposal, ProposedScope, SAVE_TOOL, SaveCall, Saved, Scope, parse_save_call, propose_scope,

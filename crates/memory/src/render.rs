@@ -108,6 +108,14 @@ pub enum Update {
     Shortened,
 }
 
+/// Whether a passage of a conversation puts files back that a compaction left out.
+pub fn is_put_back(passage: &str) -> bool {
+    passage
+        .trim_start()
+        .strip_prefix("<memory_update>\n")
+        .is_some_and(|text| text.starts_with(SHORTENED.trim_end()))
+}
+
 /// What tells a model in the middle of a conversation what files say now, and which no longer count; nothing if there are
 /// neither.
 pub fn render_update(

@@ -49,6 +49,12 @@ pub enum SkillError {
         /// The name that was given.
         name: String,
     },
+    /// Nothing of this name waits. The caller looks at the list.
+    #[error("nothing waits under the name {name:?}")]
+    NothingWaits {
+        /// The name that was given.
+        name: String,
+    },
     /// The skill came in another way and leaves the same way.
     #[error("{name} is {tier}, and is not removed on its own")]
     NotOurs {
@@ -68,6 +74,12 @@ pub enum SkillError {
     NotAcceptable {
         /// What waits.
         name: String,
+        /// Why, in words.
+        reason: String,
+    },
+    /// The last acceptance stays. The user changes by hand what is to be changed.
+    #[error("the last acceptance cannot be undone: {reason}")]
+    NotUndone {
         /// Why, in words.
         reason: String,
     },

@@ -1,28 +1,34 @@
-//! The inbox: skills that wait for the user, who accepts them, dismisses them, or takes the last acceptance back.
+//! The inbox: skills, changes to skills and changes to memory that wait for the user, who accepts them, dismisses them, or takes
+//! the last acceptance back.
 //!
 //! Every act is a row of steps, each of which happens whole or not at all, in such an order that after any of them a second try
 //! ends what the first began.
 
+mod journal;
 mod learned;
 mod memory;
+mod updates;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use longhaul_conversation::Timestamp;
-use longhaul_redact::has_secret;
 use longhaul_workspace::{Lock, Patience, ProjectHome, create_private_folder, write_private_atomically};
 use serde_json::{Value, json};
 
 use crate::discover::{SKILL_FILE, is_passed_over};
-use crate::install::{copy_files, free_target, list_files};
+use crate::install::{copy_files, find_secrets_in, free_target, list_files};
 use crate::mining::Candidate;
 use crate::read::{SkillFile, read_skill, read_text};
 use crate::staged::staged_folder;
-use crate::{Draft, Manifest, SkillError, SkillName};
+use crate::{Draft, Manifest, PlannedFile, PlannedWrite, SkillError, SkillName};
 
+pub use journal::TakenBack;
 pub use learned::{InboxNews, InboxSnapshot};
 pub use memory::{AppliedPatches, MemoryKind, ProposedFact, WaitingPatch};
+pub use updates::WaitingUpdate;
+
+use journal::Subject;
 
 /// The inbox of a project.
 #[derive(Clone, Debug)]
@@ -49,6 +55,38 @@ pub struct WaitingSkill {
     pub evidence: Vec<Value>,
 }
 
+impl WaitingSkill {
+    /// Its files, in order.
+    ///
+    /// # Errors
+    /// [`SkillError`] where one of them must not be copied, or cannot be read.
+    pub fn files(&self) -> Result<Vec<PlannedFile>, SkillError> {
+        list_files(&self.folder.canonicalize().map_err(SkillError::files("read", &self.folder))?)
+    }
+
+    /// What would change in the folder of a skill that is there, if this one took its place: its texts alone.
+    ///
+    /// # Errors
+    /// [`SkillError`] where the files of the two cannot be listed.
+    pub fn changes_to(&self, existing: &Path) -> Result<Vec<PlannedWrite>, SkillError> {
+        let mut changes = Vec::new();
+        for file in self.files()? {
+            let (path, Ok(after)) = (existing.join(&file.path), read_text(&self.folder.join(&file.path))?)
+            else {
+                continue;
+            };
+            let before = match path.is_file() {
+                true => read_text(&path)?.ok(),
+                false => None,
+            };
+            if before.as_ref() != Some(&after) {
+                changes.push(PlannedWrite { path, before, after });
+            }
+        }
+        Ok(changes)
+    }
+}
+
 /// What became of a skill that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accepted {
@@ -56,6 +94,15 @@ pub struct Accepted {
     pub name: String,
     /// Where it is now.
     pub target: PathBuf,
+}
+
+/// What was taken back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Undone {
+    /// A skill, which waits again.
+    Skill(Accepted),
+    /// A change to skills, which waits again.
+    Update(TakenBack),
 }
 
 impl Inbox {
@@ -86,12 +133,11 @@ impl Inbox {
     /// What waits under this name.
     ///
     /// # Errors
-    /// [`SkillError::Unknown`] where nothing does, or where the name is none.
+    /// [`SkillError::NothingWaits`] where nothing does, or where the name is none.
     pub fn get(&self, name: &str) -> Result<WaitingSkill, SkillError> {
-        let unknown = || SkillError::Unknown { name: name.to_string() };
         let is_name = !name.contains(['/', '\\']) && !is_passed_over(name) && SkillName::parse(name).is_ok();
         if !is_name || self.skills.join(name).join(SKILL_FILE).symlink_metadata().is_err() {
-            return Err(unknown());
+            return Err(SkillError::NothingWaits { name: name.to_string() });
         }
         Ok(self.load(name.to_string()))
     }
@@ -160,14 +206,15 @@ impl Inbox {
     /// on waiting.
     pub fn accept(&self, name: &str, skills: &Path, at: Timestamp) -> Result<Accepted, SkillError> {
         let _lock = self.lock()?;
+        self.settle()?;
         let waiting = self.get(name)?;
         let manifest = waiting
             .manifest
             .map_err(|reason| SkillError::NotAcceptable { name: name.to_string(), reason })?;
-        if let Ok(text) = read_text(&waiting.folder.join(SKILL_FILE))?
-            && let Some(kind) = has_secret(&text)
-        {
-            let reason = format!("it holds a secret ({})", kind.name());
+        let source = waiting.folder.canonicalize().map_err(SkillError::files("read", &waiting.folder))?;
+        if let Some(secret) = find_secrets_in(&source, &list_files(&source)?).first() {
+            let (file, kind) = (secret.path.display(), secret.kind.name());
+            let reason = format!("{file} holds a secret ({kind})");
             return Err(SkillError::NotAcceptable { name: name.to_string(), reason });
         }
         let target = skills.join(manifest.name.as_str());
@@ -198,6 +245,7 @@ impl Inbox {
     /// [`SkillError`] where nothing waits under this name, or it cannot be removed.
     pub fn dismiss(&self, name: &str, at: Timestamp) -> Result<(), SkillError> {
         let _lock = self.lock()?;
+        self.settle()?;
         let waiting = self.get(name)?;
         let text = waiting.manifest.map(|manifest| manifest.body).unwrap_or_default();
         self.note(json!({"act": "dismissed", "name": name, "at": at.to_string(), "text": text}))?;
@@ -208,24 +256,28 @@ impl Inbox {
         Ok(())
     }
 
-    /// Puts the skill that was accepted last back into the inbox, with whatever was changed in it since.
+    /// Takes back what was accepted last of skills and of changes to them. A skill waits again with whatever was changed in it
+    /// since; a change is undone where nobody has changed its files since.
     ///
     /// # Errors
-    /// [`SkillError`] where nothing was accepted, or where something else waits under its name by now.
-    pub fn undo(&self) -> Result<Accepted, SkillError> {
+    /// [`SkillError::NotUndone`] where nothing was accepted, or where that was changed since; [`SkillError::Exists`] where
+    /// something else waits under its name by now.
+    pub fn undo(&self) -> Result<Undone, SkillError> {
         let _lock = self.lock()?;
-        let mut history = self.read_history();
-        let is_open = |entry: &Value| {
-            let target = entry["to"].as_str().map(Path::new);
-            entry["act"] == "accepted"
-                && entry["undone"] != true
-                && target.is_some_and(|target| target.is_dir())
-        };
-        let nothing = || SkillError::NotAcceptable {
-            name: "undo".into(),
-            reason: "nothing was accepted that is still there".into(),
-        };
-        let last = history.iter().rposition(is_open).ok_or_else(nothing)?;
+        self.settle()?;
+        let history = self.read_history();
+        let skill = history.iter().rposition(is_accepted_skill);
+        let update = Self::last_applied(&history, |subject| subject == Subject::Skill);
+        match (skill, update) {
+            (skill, Some(update)) if skill.is_none_or(|skill| skill < update) => {
+                Ok(Undone::Update(self.take_back(update)?))
+            }
+            (Some(skill), _) => Ok(Undone::Skill(self.undo_skill(history, skill)?)),
+            (None, _) => Err(nothing_accepted()),
+        }
+    }
+
+    fn undo_skill(&self, mut history: Vec<Value>, last: usize) -> Result<Accepted, SkillError> {
         let (name, target) = (text_of(&history[last], "name"), PathBuf::from(text_of(&history[last], "to")));
         SkillName::parse(&name).map_err(|cause| SkillError::NoSkill { path: self.history.clone(), cause })?;
         let place = self.skills.join(&name);
@@ -240,7 +292,7 @@ impl Inbox {
         self.fuse.burn()?;
         remove_folder(&target)?;
         history[last]["undone"] = true.into();
-        self.write(&self.history, &json!({"entries": history}))?;
+        self.write_history(&history)?;
         Ok(Accepted { name, target })
     }
 
@@ -255,7 +307,7 @@ impl Inbox {
     fn note(&self, entry: Value) -> Result<(), SkillError> {
         let mut entries = self.read_history();
         entries.push(entry);
-        self.write(&self.history, &json!({"entries": entries}))
+        self.write_history(&entries)
     }
 
     fn write(&self, path: &Path, value: &Value) -> Result<(), SkillError> {
@@ -283,6 +335,16 @@ pub fn candidate_json(candidate: &Candidate) -> Value {
         "times": candidate.times(),
         "seen": seen.collect::<Vec<_>>(),
     })
+}
+
+/// Whether an entry of the history is a skill that was accepted and is still there.
+fn is_accepted_skill(entry: &Value) -> bool {
+    let target = entry["to"].as_str().map(Path::new);
+    entry["act"] == "accepted" && entry["undone"] != true && target.is_some_and(Path::is_dir)
+}
+
+fn nothing_accepted() -> SkillError {
+    SkillError::NotUndone { reason: "nothing was accepted that is still there".into() }
 }
 
 fn text_of(entry: &Value, key: &str) -> String {

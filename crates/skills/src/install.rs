@@ -342,7 +342,7 @@ fn make_private(_file: &File, _is_executable: bool) -> io::Result<()> {
     Ok(())
 }
 
-fn find_secrets_in(folder: &Path, files: &[PlannedFile]) -> Vec<SecretInSkill> {
+pub(crate) fn find_secrets_in(folder: &Path, files: &[PlannedFile]) -> Vec<SecretInSkill> {
     let searched = files.iter().filter(|file| file.bytes <= SEARCHED_BYTES);
     searched
         .filter_map(|file| {

@@ -61,8 +61,8 @@ pub use draft::{DRAFT_MARK, Draft, write_drafts};
 pub use error::SkillError;
 pub use extraction_lock::{Claimant, ExtractionLock, ProcessState};
 pub use inbox::{
-    Accepted, AppliedPatches, Inbox, InboxNews, InboxSnapshot, MemoryKind, ProposedFact, WaitingPatch,
-    WaitingSkill, candidate_json,
+    Accepted, AppliedPatches, Inbox, InboxNews, InboxSnapshot, MemoryKind, ProposedFact, TakenBack, Undone,
+    WaitingPatch, WaitingSkill, WaitingUpdate, candidate_json,
 };
 pub use index::{INDEX_LEGEND, IndexSettings, Indexed, PastSession, plan_index, render_index};
 pub use install::{
@@ -73,5 +73,5 @@ pub use known::{render_candidates, render_known_skills};
 pub use learned::{LearnedSkill, Script, check_learned};
 pub use manifest::{Manifest, ManifestError, SkillName, parse_manifest, render_manifest};
 pub use mining::{Candidate, Evidence, FEWEST_SESSIONS, Finding, Remedy, mine};
-pub use patch::{FilePatch, Patch, PatchTargets, PlannedWrite, parse_patch, plan_patch, run_patch};
+pub use patch::{FilePatch, Patch, PatchTargets, PlannedWrite, parse_patch, plan_patch};
 pub use state::{ExtractionRun, ExtractionState};

@@ -1,14 +1,14 @@
-//! Unified diffs that propose changes to memory and skills: read, checked against where they may write, tried, and applied to all
-//! of their files or to none.
+//! Unified diffs that propose changes to memory and skills: read, checked against where they may write, and tried.
 
-use std::fs;
 use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use longhaul_redact::has_secret;
-use longhaul_workspace::write_private_atomically;
+use similar::TextDiff;
 
 use crate::SkillError;
+use crate::discover::SKILL_FILE;
+use crate::manifest::parse_manifest;
 use crate::read::read_text;
 
 /// Stands for a file that does not exist.
@@ -51,8 +51,13 @@ pub enum PatchTargets {
     NotesIn(PathBuf),
     /// This file alone.
     Only(PathBuf),
-    /// Files of skills in these folders.
-    SkillsIn(Vec<PathBuf>),
+    /// Files of skills that are there.
+    Skills {
+        /// The folders of skills that may be changed.
+        roots: Vec<PathBuf>,
+        /// Those that may not, as the workspace is not trusted.
+        untrusted: Vec<PathBuf>,
+    },
 }
 
 /// What a patch makes of a file.
@@ -64,6 +69,16 @@ pub struct PlannedWrite {
     pub before: Option<String>,
     /// What it would hold.
     pub after: String,
+}
+
+impl PlannedWrite {
+    /// The change as a unified diff.
+    pub fn diff(&self) -> String {
+        let name = self.path.display().to_string();
+        let old = if self.before.is_some() { name.as_str() } else { NOTHING };
+        let before = self.before.as_deref().unwrap_or_default();
+        TextDiff::from_lines(before, &self.after).unified_diff().header(old, &name).to_string()
+    }
 }
 
 fn refused(reason: impl Into<String>) -> SkillError {
@@ -93,7 +108,7 @@ pub fn parse_patch(text: &str) -> Result<Patch, SkillError> {
             patch.files.push(FilePatch { target: to, is_new, hunks: Vec::new() });
         } else if let Some(header) = line.strip_prefix("@@ ") {
             let file = patch.files.last_mut().ok_or_else(|| refused("a hunk stands before any file"))?;
-            let (start, old, new) =
+            let ((start, old), (_, new)) =
                 parse_header(header).ok_or_else(|| refused(format!("@@ {header} is no hunk")))?;
             let mut hunk = Hunk { start, old: Vec::new(), new: Vec::new() };
             while hunk.old.len() < old || hunk.new.len() < new {
@@ -115,7 +130,10 @@ pub fn parse_patch(text: &str) -> Result<Patch, SkillError> {
                     Some(_) => return Err(refused("a line of a hunk begins with none of space, + and -")),
                 }
             }
-            if hunk.old.len() != old || hunk.new.len() != new {
+            let goes_on = |line: &&str| {
+                line.starts_with(['+', ' ']) || (line.starts_with('-') && !line.starts_with("--"))
+            };
+            if hunk.old.len() != old || hunk.new.len() != new || lines.peek().is_some_and(goes_on) {
                 return Err(refused("a hunk has other lines than it says"));
             }
             file.hunks.push(hunk);
@@ -126,6 +144,36 @@ pub fn parse_patch(text: &str) -> Result<Patch, SkillError> {
         None if patch.files.is_empty() => Err(refused("it names no file")),
         None => Ok(patch),
     }
+}
+
+/// Puts the numbers of lines in the headers of a patch right, for somebody has changed its lines by hand.
+pub(crate) fn recount(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_header = |at: usize| {
+        lines[at].starts_with("@@ ")
+            || (lines[at].starts_with("--- ")
+                && lines.get(at + 1).is_some_and(|next| next.starts_with("+++ ")))
+    };
+    let mut made = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        let header = line.strip_prefix("@@ ").and_then(parse_header);
+        match header {
+            None => made.push_str(line),
+            Some((old_start, new_start)) => {
+                let end = (at + 1..lines.len()).find(|at| is_header(*at)).unwrap_or(lines.len());
+                // An empty line at the very end belongs to nobody.
+                let end = if end == lines.len() && lines[end - 1].is_empty() { end - 1 } else { end };
+                let count = |sign: char| {
+                    let counts = |line: &&&str| line.is_empty() || line.starts_with([' ', sign]);
+                    lines[at + 1..end.max(at + 1)].iter().filter(counts).count()
+                };
+                let (old, new) = (count('-'), count('+'));
+                made.push_str(&format!("@@ -{},{old} +{},{new} @@", old_start.0, new_start.0));
+            }
+        }
+        made.push('\n');
+    }
+    made
 }
 
 /// The path of a header, without the prefix that some programs put before it and without the time behind it.
@@ -140,8 +188,8 @@ fn path_of(written: &str, prefix: &str, warnings: &mut Vec<String>) -> PathBuf {
     }
 }
 
-/// Where a hunk applies, and how many lines it has before and after.
-fn parse_header(header: &str) -> Option<(usize, usize, usize)> {
+/// Where a hunk begins and how many lines it has, before and after.
+fn parse_header(header: &str) -> Option<((usize, usize), (usize, usize))> {
     let (ranges, _) = header.split_once(" @@").or_else(|| Some((header.strip_suffix("@@")?, "")))?;
     let (old, new) = ranges.trim().split_once(' ')?;
     let range = |text: &str, sign: char| -> Option<(usize, usize)> {
@@ -151,17 +199,25 @@ fn parse_header(header: &str) -> Option<(usize, usize, usize)> {
             None => Some((text.parse().ok()?, 1)),
         }
     };
-    let ((start, old), (_, new)) = (range(old, '-')?, range(new.trim(), '+')?);
-    Some((start, old, new))
+    Some((range(old, '-')?, range(new.trim(), '+')?))
 }
 
 /// Tries a patch: what each of its files would hold. Nothing is written. What was applied before, for instance by a process that
 /// was killed before it could say so, is passed over.
 ///
 /// # Errors
-/// [`SkillError::Patch`] where it may not write there, where it does not fit any more, or where it would write a secret.
+/// [`SkillError::Patch`] where it may not write there, where it does not fit any more, where it would write a secret, or where a
+/// skill would be none any more.
 pub fn plan_patch(patch: &Patch, targets: &PatchTargets) -> Result<Vec<PlannedWrite>, SkillError> {
-    let mut writes: Vec<PlannedWrite> = Vec::new();
+    plan_onto(Vec::new(), patch, targets)
+}
+
+/// Tries a patch on top of what is planned already.
+pub(crate) fn plan_onto(
+    mut writes: Vec<PlannedWrite>,
+    patch: &Patch,
+    targets: &PatchTargets,
+) -> Result<Vec<PlannedWrite>, SkillError> {
     for file in &patch.files {
         let path = check_target(&file.target, targets)?;
         let place = writes.iter().position(|write| write.path == path);
@@ -195,31 +251,26 @@ pub fn plan_patch(patch: &Patch, targets: &PatchTargets) -> Result<Vec<PlannedWr
             None => writes.push(PlannedWrite { path, before: now, after }),
         }
     }
+    if matches!(targets, PatchTargets::Skills { .. }) {
+        writes.iter().try_for_each(check_skill)?;
+    }
     Ok(writes)
 }
 
-/// Writes all files or none: when one cannot be written, those before it are put back.
-///
-/// # Errors
-/// [`SkillError`] where a file changed meanwhile or cannot be written.
-pub fn run_patch(writes: &[PlannedWrite]) -> Result<(), SkillError> {
-    for (number, write) in writes.iter().enumerate() {
-        let written = match read_target(&write.path)? == write.before {
-            true => write_private_atomically(&write.path, write.after.as_bytes()).map_err(SkillError::from),
-            false => Err(refused(format!("{} has changed meanwhile", write.path.display()))),
-        };
-        if let Err(error) = written {
-            for done in writes[..number].iter().rev() {
-                // What cannot be put back now could be written a moment ago; there is nothing more to try.
-                let _ = match &done.before {
-                    Some(before) => write_private_atomically(&done.path, before.as_bytes()).is_ok(),
-                    None => fs::remove_file(&done.path).is_ok(),
-                };
-            }
-            return Err(error);
-        }
+/// Whether a skill stays one, under its name.
+fn check_skill(write: &PlannedWrite) -> Result<(), SkillError> {
+    if write.path.file_name().is_none_or(|name| name != SKILL_FILE) {
+        return Ok(());
     }
-    Ok(())
+    let shown = write.path.display();
+    let after = parse_manifest(&write.after)
+        .map_err(|error| refused(format!("{shown} would be no skill any more: {error}")))?;
+    match write.before.as_deref().map(parse_manifest) {
+        Some(Ok(before)) if before.name != after.name => {
+            Err(refused(format!("{shown} would get another name, {}", after.name)))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The patch that makes one text of another in this file: one hunk, with a few lines around it. None where both are the same.
@@ -253,7 +304,8 @@ fn check_target(target: &Path, targets: &PatchTargets) -> Result<PathBuf, SkillE
     if target.components().any(|part| matches!(part, Component::ParentDir)) {
         return Err(outside());
     }
-    let real = real_path(target).ok_or_else(outside)?;
+    // Its name is noted before it is written, as text.
+    let real = real_path(target).filter(|real| real.to_str().is_some()).ok_or_else(outside)?;
     let is_allowed = match targets {
         PatchTargets::Only(file) => real_path(file).is_some_and(|file| file == real),
         PatchTargets::NotesIn(folder) => {
@@ -261,12 +313,24 @@ fn check_target(target: &Path, targets: &PatchTargets) -> Result<PathBuf, SkillE
                 && real.file_name().is_some_and(|name| !name.to_string_lossy().starts_with('.'));
             is_note && real_path(folder).is_some_and(|folder| real.parent() == Some(&folder))
         }
-        PatchTargets::SkillsIn(roots) => roots
-            .iter()
-            .filter_map(|root| real_path(root))
-            .any(|root| real.strip_prefix(&root).is_ok_and(|inside| inside.components().count() > 1)),
+        PatchTargets::Skills { roots, untrusted } => {
+            if untrusted.iter().any(|root| is_in_skill(&real, root)) {
+                let shown = target.display();
+                return Err(refused(format!("{shown} belongs to a workspace that is not trusted")));
+            }
+            roots.iter().any(|root| is_in_skill(&real, root))
+        }
     };
     if is_allowed { Ok(real) } else { Err(outside()) }
+}
+
+/// Whether a path is in the folder of a skill that is there, in this folder of skills.
+fn is_in_skill(path: &Path, root: &Path) -> bool {
+    let Some(root) = real_path(root) else { return false };
+    let Ok(inside) = path.strip_prefix(&root) else { return false };
+    let mut parts = inside.components();
+    let folder = parts.next().map(|folder| root.join(folder));
+    parts.next().is_some() && folder.is_some_and(|folder| folder.join(SKILL_FILE).is_file())
 }
 
 /// A path without links, of which only the end need not exist.
@@ -283,7 +347,8 @@ fn real_path(path: &Path) -> Option<PathBuf> {
     None
 }
 
-fn read_target(path: &Path) -> Result<Option<String>, SkillError> {
+/// What a file holds; nothing if it does not exist.
+pub(crate) fn read_target(path: &Path) -> Result<Option<String>, SkillError> {
     match read_text(path) {
         Ok(Ok(text)) => Ok(Some(text)),
         Ok(Err(reason)) => Err(refused(format!("{}: {reason}", path.display()))),

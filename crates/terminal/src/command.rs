@@ -1,5 +1,7 @@
 //! What goes to whoever holds the agent, and what comes back.
 
+use std::path::PathBuf;
+
 use longhaul_agent::{Approval, ApprovalRequest, Event, Question};
 use longhaul_context::Estimator;
 use longhaul_conversation::{MessageId, TokenCount};
@@ -7,6 +9,7 @@ use longhaul_engine::Outcome;
 use longhaul_policy::ApprovalMode;
 
 use crate::page::Page;
+use crate::review::{Inbox, InboxItem, Review, SkillChoice};
 
 /// Something to be done with the agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,6 +34,24 @@ pub(crate) enum Command {
     ReloadMemory,
     /// Adds a fact to memory.
     AddMemory(String),
+    /// Shows a skill.
+    ShowSkill(String),
+    /// Switches a skill on.
+    EnableSkill(String),
+    /// Switches a skill off.
+    DisableSkill(String),
+    /// Looks for skills again.
+    ReloadSkills,
+    /// Activates a skill and says something to the model.
+    UseSkill { skill: String, words: String },
+    /// Lists what waits.
+    OpenInbox(Inbox),
+    /// Shows something that waits.
+    ShowWaiting(Inbox, String),
+    /// Lets the user change something that waits, and accepts it then.
+    EditWaiting(Inbox, String),
+    /// Settles what waits.
+    Review(Inbox, Review),
     /// Lists sessions to go on with.
     ListSessions,
     /// Goes on with a session.
@@ -65,6 +86,8 @@ pub(crate) enum Topic {
     Statistics,
     Memory,
     MemoryFiles,
+    Skills,
+    AllSkills,
     Model,
     Tools,
     Policy,
@@ -114,6 +137,14 @@ pub(crate) enum Message {
     Opened { title: String, last: Vec<Said> },
     /// What was typed is to be typed again.
     Restore(String),
+    /// The skills that are there.
+    Skills(Vec<SkillChoice>),
+    /// What waits, for the user to settle.
+    Inbox(Inbox, Vec<InboxItem>),
+    /// What waits now, for whoever looks at it.
+    InboxChanged(Inbox, Vec<InboxItem>),
+    /// The user is to edit these files, and then to have this done.
+    Edit { files: Vec<PathBuf>, then: Command },
     /// What was asked for is done.
     Done,
     /// Nothing could begin.

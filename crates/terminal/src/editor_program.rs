@@ -1,27 +1,32 @@
 //! The user's own editor.
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
 
 use crate::command::Notice;
 
+fn failed(what: &str, reason: impl std::fmt::Display) -> Notice {
+    Notice::error(format!("{what}: {reason}")).with_hint("$VISUAL or $EDITOR names your editor.")
+}
+
 /// Lets the user change a text in their editor.
 pub(crate) fn edit(program: &str, text: &str) -> Result<String, Notice> {
-    let failed = |what: &str, reason: String| {
-        Notice::error(format!("{what}: {reason}")).with_hint("$VISUAL or $EDITOR names your editor.")
-    };
     let file = tempfile::Builder::new().prefix("longhaul-").suffix(".md").tempfile();
-    let file = file.map_err(|error| failed("There is no place for a file to edit", error.to_string()))?;
-    fs::write(file.path(), text)
-        .map_err(|error| failed("The file to edit could not be written", error.to_string()))?;
+    let file = file.map_err(|error| failed("There is no place for a file to edit", error))?;
+    fs::write(file.path(), text).map_err(|error| failed("The file to edit could not be written", error))?;
+    edit_files(program, &[file.path().to_path_buf()])?;
+    fs::read_to_string(file.path()).map_err(|error| failed("What was edited could not be read", error))
+}
+
+/// Lets the user change files in their editor.
+pub(crate) fn edit_files(program: &str, files: &[PathBuf]) -> Result<(), Notice> {
     let mut words = program.split_whitespace();
     let name = words.next().unwrap_or("vi");
-    let status = Command::new(name).args(words).arg(file.path()).status();
-    match status {
-        Ok(status) if status.success() => fs::read_to_string(file.path())
-            .map_err(|error| failed("What was edited could not be read", error.to_string())),
-        Ok(status) => Err(failed(&format!("{name} ended"), status.to_string())),
-        Err(error) => Err(failed(&format!("{name} could not be started"), error.to_string())),
+    match Command::new(name).args(words).args(files).status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(failed(&format!("{name} ended"), status)),
+        Err(error) => Err(failed(&format!("{name} could not be started"), error)),
     }
 }
 

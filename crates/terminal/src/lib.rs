@@ -32,6 +32,7 @@ mod history;
 mod markdown;
 mod page;
 mod plain;
+mod review;
 mod run;
 mod screen;
 mod script;
@@ -47,6 +48,7 @@ mod view;
 
 pub use command::{Level, Notice, SessionChoice};
 pub use page::{Page, Row};
+pub use review::{Inbox, InboxItem, Review, SkillChoice, Whose};
 pub use run::{play, run};
 pub use script::{Act, Pace, Script};
 pub use services::{Ended, Opened, Options, Services, Surface, Voice};

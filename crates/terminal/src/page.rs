@@ -43,6 +43,8 @@ pub enum Row {
     Item(String),
     /// Text in Markdown.
     Markdown(String),
+    /// A unified diff.
+    Diff(String),
 }
 
 /// The longest bar.
@@ -135,6 +137,7 @@ impl Row {
                 let line = Line::new("• ", Style::CYAN).with(text.as_str(), Style::PLAIN);
                 lines.extend(line.wrap(inner, 2).into_iter().map(indented));
             }
+            Self::Diff(text) => lines.extend(crate::diff::lines(text, inner).into_iter().map(indented)),
             Self::Markdown(text) => {
                 lines.extend(crate::markdown::render(text, inner).into_iter().map(indented));
             }

@@ -204,6 +204,10 @@ impl Plain<'_> {
                 }
                 Err(notice) => self.take(Input::Failed(notice))?,
             },
+            Effect::EditFiles(files, then) => {
+                let edited = editor_program::edit_files(&self.options.editor, &files);
+                self.take(edited.map_or_else(Input::Failed, |()| Input::EditedFiles(then)))?;
+            }
             Effect::Copy(_) => {
                 let notice = Notice::warning("There is no clipboard here.");
                 self.take(Input::Failed(notice))?;

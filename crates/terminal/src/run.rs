@@ -119,8 +119,8 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
 pub(crate) fn first_state(options: &Options) -> (State, Option<HistoryFile>) {
     let file = options.history.clone().map(HistoryFile::at);
     let history = History::new(file.as_ref().map(HistoryFile::load).unwrap_or_default());
-    let folder = options.folder.clone();
-    let mut state = State { history, folder, is_apart: true, pending: 1, ..State::default() };
+    let (folder, surface) = (options.folder.clone(), options.surface);
+    let mut state = State { history, folder, surface, is_apart: true, pending: 1, ..State::default() };
     state.doing("getting ready");
     (state, file)
 }
@@ -302,6 +302,12 @@ impl<'a> Loop<'a> {
                 self.listing = Some(tokio::task::spawn_blocking(move || files::list(&folder)));
             }
             Effect::Edit(text) => self.edit(&text)?,
+            Effect::EditFiles(files, then) => {
+                self.step_back()?;
+                let edited = editor_program::edit_files(&self.options.editor, &files);
+                self.step_forward()?;
+                self.take(edited.map_or_else(Input::Failed, |()| Input::EditedFiles(then)))?;
+            }
             Effect::Copy(text) => self.screen.copy(&text)?,
             Effect::ClearScreen => self.screen.clear_all()?,
             Effect::Suspend => self.suspend()?,

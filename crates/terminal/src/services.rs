@@ -10,6 +10,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::command::{Message, Notice, SessionChoice};
 use crate::page::Page;
+use crate::review::{Inbox, InboxItem, Review, SkillChoice};
 
 /// What the program around the terminal brings. It is asked from the thread that holds the agent, so it may take its time.
 pub trait Services: Send + Sync {
@@ -58,6 +59,59 @@ pub trait Services: Send + Sync {
     /// Whether this folder is trusted, and what follows.
     fn trust(&self) -> Page;
 
+    /// The skills that are there.
+    fn skills(&self) -> Vec<SkillChoice> {
+        Vec::new()
+    }
+
+    /// The skills that count, each with where it comes from; or all that were found, with what is wrong.
+    fn skill_list(&self, _all: bool) -> Page {
+        Page::new("There are no skills here.")
+    }
+
+    /// A skill, as the model reads it.
+    ///
+    /// # Errors
+    /// Why it cannot be shown.
+    fn skill(&self, name: &str) -> Result<Page, Notice> {
+        Err(Notice::error(format!("There is no skill {name}.")))
+    }
+
+    /// Switches a skill on or off, which counts at once; tells what changed.
+    ///
+    /// # Errors
+    /// Why that is not possible; then nothing has changed.
+    fn switch_skill(&mut self, _agent: &mut Agent, name: &str, _on: bool) -> Result<String, Notice> {
+        Err(Notice::error(format!("There is no skill {name}.")))
+    }
+
+    /// Looks for skills again; tells what is new and what is gone.
+    ///
+    /// # Errors
+    /// Why that is not possible; those from before count then.
+    fn reload_skills(&mut self, _agent: &mut Agent) -> Result<String, Notice> {
+        Ok("There are no skills here.".to_string())
+    }
+
+    /// Forgets which skills were activated: another conversation begins.
+    fn forget_active_skills(&mut self) {}
+
+    /// What waits for the user.
+    ///
+    /// # Errors
+    /// Why it cannot be listed.
+    fn inbox(&self, _inbox: Inbox) -> Result<Vec<InboxItem>, Notice> {
+        Ok(Vec::new())
+    }
+
+    /// Settles what waits, which counts at once; tells what became of it.
+    ///
+    /// # Errors
+    /// Why that is not possible; it goes on waiting then.
+    fn review(&mut self, _agent: &mut Agent, _inbox: Inbox, _review: &Review) -> Result<Notice, Notice> {
+        Err(Notice::error("Nothing waits here."))
+    }
+
     /// Ends whatever still runs in the background, and sees to what is left of the session.
     fn end<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, ()>;
 }
@@ -103,9 +157,10 @@ pub struct Options {
 }
 
 /// What there is to show things on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surface {
     /// A terminal that can be drawn on.
+    #[default]
     Screen,
     /// Lines, one after the other, where nothing can be drawn.
     Lines,

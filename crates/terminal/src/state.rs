@@ -12,12 +12,17 @@ use crate::command::{AskId, Standing};
 use crate::editor::Editor;
 use crate::history::History;
 use crate::markdown::Streaming;
+use crate::review::{Inbox, InboxItem, SkillChoice};
+use crate::services::Surface;
+use crate::slash::{SkillCommand, commands_of};
 use crate::style::Line;
 
 /// Everything that the screen shows.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) size: Size,
+    /// What there is to show things on.
+    pub(crate) surface: Surface,
     /// The time since the program began.
     pub(crate) now: Duration,
     /// The folder that is worked in.
@@ -25,6 +30,8 @@ pub(crate) struct State {
     pub(crate) editor: Editor,
     pub(crate) history: History,
     pub(crate) files: Files,
+    /// The skills that are there.
+    pub(crate) skills: Vec<SkillChoice>,
     pub(crate) completion: Option<Completion>,
     /// What the user is asked, the first one now.
     pub(crate) dialogs: VecDeque<Dialog>,
@@ -154,6 +161,19 @@ pub(crate) enum Dialog {
     Question(Box<Answering>),
     Picker(Picker),
     Search(Search),
+    Review(Reviewing),
+}
+
+/// What waits in an inbox, for the user to settle.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Reviewing {
+    pub(crate) inbox: Inbox,
+    pub(crate) items: Vec<InboxItem>,
+    pub(crate) selected: usize,
+    /// Whether the user is asked if the chosen item is to be dismissed.
+    pub(crate) is_dismissing: bool,
+    /// Whether something is being settled, before which nothing else is.
+    pub(crate) is_settling: bool,
 }
 
 /// A call that needs the user's word.
@@ -237,6 +257,11 @@ impl State {
     /// How wide lines may be. The last column stays empty: a character there makes some terminals begin a line.
     pub(crate) fn width(&self) -> usize {
         self.size.width.saturating_sub(1).max(10)
+    }
+
+    /// The skills as commands.
+    pub(crate) fn skill_commands(&self) -> Vec<SkillCommand> {
+        commands_of(&self.skills)
     }
 
     pub(crate) fn is_busy(&self) -> bool {

@@ -155,7 +155,7 @@ impl Desk {
         let written = match (self.inbox.get(skill.name().as_str()), self.skills.get(skill.name().as_str())) {
             (Err(_), Some(known)) => {
                 let file = known.path().ok_or("The skill has no file.")?;
-                let targets = PatchTargets::SkillsIn(roots_of(known));
+                let targets = PatchTargets::Skills { roots: roots_of(known), untrusted: Vec::new() };
                 self.inbox.propose_update(file, &skill, &evidence, &targets, self.at)
             }
             _ => self.inbox.put(&skill, &evidence, self.at),

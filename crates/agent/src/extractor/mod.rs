@@ -156,7 +156,7 @@ pub async fn run_extractor(
         router: None,
         ide: None,
         jobs: &Vec::new,
-        skills: &Vec::new,
+        skills: None,
         ..*host
     };
     let end = match begin_agent(&definition, profile, &host) {

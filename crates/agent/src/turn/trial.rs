@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::is_session_context;
 use crate::{
-    Agent, Approver, Event, Helper, HookPoints, Host, Judges, MemoryManager, ModelProfile, ModelSource,
-    Nobody, Route, Router, Settings, Subagents, Surroundings, TurnEnd,
+    ActiveSkills, Agent, Approver, Event, Helper, HookPoints, Host, Judges, MemoryManager, ModelProfile,
+    ModelSource, Nobody, Route, Router, Settings, Subagents, Surroundings, TurnEnd,
 };
 
 /// A session in a folder of its own, and all that happened.
@@ -32,6 +32,7 @@ pub(super) struct Trial {
     pub(super) manager: Option<MemoryManager>,
     pub(super) models: Option<Box<dyn ModelSource>>,
     pub(super) aids: Aids,
+    pub(super) active_skills: ActiveSkills,
 }
 
 /// What a host may bring beside a model and tools.
@@ -122,6 +123,7 @@ impl Trial {
             manager: None,
             models: None,
             aids: Aids::default(),
+            active_skills: ActiveSkills::default(),
         }
     }
 
@@ -136,7 +138,19 @@ impl Trial {
         model: &dyn Model,
         stops: impl Fn(&Event) -> bool + Send + Sync,
     ) -> TurnEnd {
-        let Self { folder, agent, events, ids, tools, approver, subagents, manager, models, aids } = self;
+        let Self {
+            folder,
+            agent,
+            events,
+            ids,
+            tools,
+            approver,
+            subagents,
+            manager,
+            models,
+            aids,
+            active_skills,
+        } = self;
         let events = &*events;
         let (cancel, files) = (CancellationToken::new(), Folder::new(folder.path()));
         let hear = |event: Event| {
@@ -156,6 +170,7 @@ impl Trial {
             manager: manager.as_ref(),
             models: models.as_deref(),
             events: &hear,
+            skills: Some(active_skills),
             ..aids.join(Host::new(model, &files, &now, &new_id))
         };
         let mut runtime = tokio::runtime::Builder::new_current_thread();

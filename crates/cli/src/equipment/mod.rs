@@ -94,7 +94,8 @@ impl Equipment {
         warnings.extend(hooks.warnings);
         warnings.extend(notices);
         let active_skills = ActiveSkills::default();
-        let (tools, jobs) = tools::load(settings, &folders, &around, &skills, &active_skills)
+        let jobs = Jobs::new();
+        let tools = tools::load(settings, &folders, &around, &skills, &active_skills, &jobs)
             .context("could not get the tools ready")?;
         let names = names_of(&tools, manager.as_ref());
         warnings.extend(found.subagents.unknown_tools(&names));
@@ -116,6 +117,26 @@ impl Equipment {
             notes: found.notes.into_iter().chain(hooks.notes).collect(),
         };
         Ok((equipment, memory))
+    }
+
+    /// Looks for skills again, under these settings; tells what the user should know about those that do not count.
+    pub(crate) fn reload_skills(
+        &mut self,
+        options: &WorkOptions,
+        settings: &Settings,
+        home: &Home,
+    ) -> anyhow::Result<Vec<String>> {
+        let around = Surroundings::find(settings, options.include_directories())?;
+        let (skills, notices) = skills::load(settings, home, &around);
+        self.tools = tools::load(settings, &self.folders, &around, &skills, &self.active_skills, &self.jobs)
+            .context("could not get the tools ready")?;
+        self.skills = skills;
+        Ok(notices)
+    }
+
+    /// The skills that were found.
+    pub(crate) fn skills(&self) -> &Skills {
+        &self.skills
     }
 
     /// The user's hooks.

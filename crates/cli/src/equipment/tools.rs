@@ -22,7 +22,8 @@ pub(super) fn load(
     around: &Surroundings,
     skills: &Skills,
     active_skills: &ActiveSkills,
-) -> anyhow::Result<(Vec<Box<dyn Tool>>, Jobs)> {
+    jobs: &Jobs,
+) -> anyhow::Result<Vec<Box<dyn Tool>>> {
     let roots = Roots::new(&around.cwd, &folders[1..])?;
     let offered: Vec<Skill> = skills.enabled().cloned().collect();
     // What a skill refers to can be read, and neither searched nor changed.
@@ -31,7 +32,6 @@ pub(super) fn load(
         folders[1..].iter().cloned().chain(of_skills.map(|folder| folder.to_path_buf())).collect();
     let readable = Roots::new(&around.cwd, &readable)?;
     let ignoring = settings.hidden_files();
-    let jobs = Jobs::new();
     let environment = without_secrets(std::env::vars_os(), &[]);
     let shell = ShellSettings { environment, ..ShellSettings::default() };
     let mut tools: Vec<Box<dyn Tool>> = vec![
@@ -54,7 +54,7 @@ pub(super) fn load(
     if !offered.is_empty() {
         tools.push(Box::new(ActivateSkill::new(offered, active_skills.clone())));
     }
-    Ok((tools, jobs))
+    Ok(tools)
 }
 
 /// The folder of private memory, as soon as the project has one.

@@ -93,7 +93,9 @@ impl Desk {
     /// A run that fails, changes nothing, and says why.
     #[track_caller]
     pub(crate) fn check_refused(&self, arguments: &[&str], code: i32, reasons: &[&str]) {
-        let before = self.names();
+        // Whoever looks closer may take a lock, whose file means nothing.
+        let names = || self.names().into_iter().filter(|name| !name.ends_with(".lock")).collect::<Vec<_>>();
+        let before = names();
         let output = self.run(arguments);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(code), "{said}");
@@ -101,7 +103,7 @@ impl Desk {
         for reason in reasons {
             assert!(said.contains(reason), "no {reason:?} in {said}");
         }
-        assert_eq!(self.names(), before);
+        assert_eq!(names(), before);
     }
 }
 

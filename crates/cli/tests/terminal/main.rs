@@ -6,4 +6,5 @@ mod conversation;
 mod demo;
 mod endings;
 mod learning;
+mod skills;
 mod support;

@@ -9,6 +9,7 @@ use longhaul_conversation::Timestamp;
 use longhaul_workspace::{create_private_folder, write_private_atomically};
 use serde_json::{Value, json};
 
+use super::journal::Subject;
 use super::{Inbox, MemoryKind};
 use crate::discover::SKILL_FILE;
 use crate::patch::whole_file_patch;
@@ -140,7 +141,8 @@ impl Inbox {
             .ok_or_else(|| refused("it changes nothing".to_string()))?;
         plan_patch(&parse_patch(&text)?, targets)?;
         let name = update_name(skill.name());
-        self.write(&self.evidence_of(&name), &json!({"at": at.to_string(), "evidence": evidence}))?;
+        let beside = self.evidence_beside(Subject::Skill, &name);
+        self.write(&beside, &json!({"at": at.to_string(), "evidence": evidence}))?;
         self.fuse.burn()?;
         Ok(write_private_atomically(&self.skills.join(name), text.as_bytes())?)
     }
@@ -278,16 +280,22 @@ mod tests {
         let file = root.path().join("skills").join("release/SKILL.md");
         fs::create_dir_all(file.parent().unwrap()).unwrap();
         fs::write(&file, "---\nname: release\ndescription: Old.\n---\nOld.\n").unwrap();
-        let targets = PatchTargets::SkillsIn(vec![root.path().join("skills")]);
+        let skills_in = |folder: &str| PatchTargets::Skills {
+            roots: vec![root.path().join(folder)],
+            untrusted: Vec::new(),
+        };
+        let targets = skills_in("skills");
         let before = inbox.snapshot();
-        inbox.propose_update(&file, &learned("release", None), &[], &targets, at).unwrap();
+        let seen = [json!({"session": "s1"})];
+        inbox.propose_update(&file, &learned("release", None), &seen, &targets, at).unwrap();
+        assert_eq!(inbox.update("release", &targets).unwrap().evidence, seen);
         let news = before.news(&inbox.snapshot());
         assert_eq!(
             (news.updates.as_slice(), news.skills.len(), inbox.list().len()),
             (&["release".to_string()][..], 0, 0)
         );
         assert!(fs::read_to_string(&file).unwrap().contains("Old."), "nothing is applied by itself");
-        let elsewhere = PatchTargets::SkillsIn(vec![root.path().join("work")]);
+        let elsewhere = skills_in("work");
         assert!(inbox.propose_update(&file, &learned("release", None), &[], &elsewhere, at).is_err());
     }
 

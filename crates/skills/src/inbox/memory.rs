@@ -6,13 +6,18 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::{Ordinal, Timestamp};
 use longhaul_redact::redact;
 use longhaul_workspace::write_private_atomically;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Inbox;
+use super::journal::{Applied, Subject};
+use super::{Inbox, TakenBack, candidate_json, nothing_accepted, read_json};
 use crate::manifest::one_line;
 use crate::mining::{Candidate, FEWEST_SESSIONS, Finding};
+use crate::patch::{plan_onto, read_target};
 use crate::read::read_text;
-use crate::{PatchTargets, PlannedWrite, SkillError, parse_patch, plan_patch, run_patch};
+use crate::{PatchTargets, PlannedWrite, SkillError, parse_patch, plan_patch};
+
+/// The note that is read at the start of each session, and says where the others are.
+const INDEX: &str = "MEMORY.md";
 
 /// The file that proposals of ours are kept in.
 const OWN: &str = "extraction.patch";
@@ -38,6 +43,8 @@ pub struct WaitingPatch {
     pub text: String,
     /// What it would make of which files, or why it cannot be applied.
     pub plan: Result<Vec<PlannedWrite>, String>,
+    /// Where what it says was seen, as it was noted; nothing if another program put the patch there.
+    pub evidence: Vec<Value>,
 }
 
 /// What became of changes to memory.
@@ -60,6 +67,13 @@ impl MemoryKind {
             Self::Global => "global",
         }
     }
+
+    fn subject(self) -> Subject {
+        match self {
+            Self::Private => Subject::Private,
+            Self::Global => Subject::Global,
+        }
+    }
 }
 
 impl Inbox {
@@ -73,46 +87,65 @@ impl Inbox {
             let text = read_text(&file).map_err(|error| error.to_string()).and_then(|text| text);
             let plan = text.clone().and_then(|text| {
                 let plan = parse_patch(&text).and_then(|patch| plan_patch(&patch, targets));
-                plan.map_err(|error| error.to_string())
+                plan.and_then(|plan| with_pointers(plan, targets)).map_err(|error| error.to_string())
             });
-            WaitingPatch { file, text: text.unwrap_or_default(), plan }
+            let noted = read_json(&self.evidence_beside(kind.subject(), &name_of(&file)));
+            let evidence = noted.get("evidence").and_then(Value::as_array).cloned().unwrap_or_default();
+            WaitingPatch { file, text: text.unwrap_or_default(), plan, evidence }
         };
         files.into_iter().map(load).collect()
     }
 
-    /// Applies what waits, each patch to all of its files or to none. Those that cannot be applied go on waiting.
+    /// Applies what waits: all that can be applied, together. What cannot goes on waiting.
     ///
     /// # Errors
-    /// [`SkillError::Workspace`] where the inbox cannot be locked.
+    /// [`SkillError`] where the inbox cannot be locked or a file cannot be written; then nothing is changed.
     pub fn accept_patches(
         &self,
         kind: MemoryKind,
         targets: &PatchTargets,
+        at: Timestamp,
     ) -> Result<AppliedPatches, SkillError> {
         let _lock = self.lock()?;
-        let mut applied = AppliedPatches::default();
-        let files: Vec<PathBuf> =
-            self.patches(kind, targets).into_iter().map(|waiting| waiting.file).collect();
-        for file in files {
-            // What the patches before it did counts, too.
-            let again = self.patches(kind, targets).into_iter().find(|waiting| waiting.file == file);
-            let Some(waiting) = again else { continue };
-            let done = waiting.plan.and_then(|plan| {
-                self.fuse.burn().and_then(|()| run_patch(&plan)).map_err(|error| error.to_string())?;
-                Ok(plan)
+        let mut applied = AppliedPatches { changed: self.settle()?, ..AppliedPatches::default() };
+        let (mut plan, mut patches) = (Vec::new(), Vec::new());
+        for waiting in self.patches(kind, targets) {
+            // What the patches before it do counts, too.
+            let together = waiting.plan.and_then(|_| {
+                let patch = parse_patch(&waiting.text);
+                let plan = patch.and_then(|patch| plan_onto(plan.clone(), &patch, targets));
+                plan.map_err(|error| error.to_string())
             });
-            match done {
-                Ok(plan) => {
-                    applied.changed.extend(plan.into_iter().map(|write| write.path));
-                    // One that stays is found to be applied already.
-                    self.fuse.burn()?;
-                    fs::remove_file(&file).map_err(SkillError::files("remove", &file))?;
+            match together {
+                Ok(together) => {
+                    plan = together;
+                    let name = name_of(&waiting.file);
+                    let evidence = read_json(&self.evidence_beside(kind.subject(), &name));
+                    patches.push(Applied { name, text: waiting.text, evidence });
                 }
-                Err(reason) => applied.failed.push((file, reason)),
+                Err(reason) => applied.failed.push((waiting.file, reason)),
             }
         }
+        if !patches.is_empty() {
+            let plan = with_pointers(plan, targets)?;
+            self.apply(kind.subject(), patches, &plan, at)?;
+            applied.changed.extend(plan.into_iter().map(|write| write.path));
+        }
+        applied.changed.sort();
         applied.changed.dedup();
         Ok(applied)
+    }
+
+    /// Takes back what was accepted last of changes to memory: every file holds exactly what it held before, and the patches
+    /// wait again.
+    ///
+    /// # Errors
+    /// [`SkillError::NotUndone`] where nothing was accepted, or where a file was changed since; then nothing has changed.
+    pub fn undo_patches(&self) -> Result<TakenBack, SkillError> {
+        let _lock = self.lock()?;
+        self.settle()?;
+        let last = Self::last_applied(&self.read_history(), |subject| subject != Subject::Skill);
+        self.take_back(last.ok_or_else(nothing_accepted)?)
     }
 
     /// Removes what waits; what it proposed is not proposed again. Returns how many patches are gone.
@@ -126,10 +159,13 @@ impl Inbox {
         at: Timestamp,
     ) -> Result<usize, SkillError> {
         let _lock = self.lock()?;
+        self.settle()?;
         let waiting = self.patches(kind, targets);
         for WaitingPatch { file, text, .. } in &waiting {
             self.note(json!({"act": "dismissed", "name": kind.name(), "at": at.to_string(), "text": text}))?;
+            self.fuse.burn()?;
             fs::remove_file(file).map_err(SkillError::files("remove", file))?;
+            let _ = fs::remove_file(self.evidence_beside(kind.subject(), &name_of(file)));
         }
         Ok(waiting.len())
     }
@@ -167,6 +203,10 @@ impl Inbox {
             facts.iter().filter(|fact| !known.iter().any(|text| fact.is_told_by(text))).collect();
         if !new.is_empty() {
             lines.extend(new.iter().map(|fact| fact.line()));
+            let evidence = self.evidence_beside(kind.subject(), OWN);
+            let mut seen = read_json(&evidence)["evidence"].as_array().cloned().unwrap_or_default();
+            seen.extend(new.iter().map(|fact| fact.evidence.clone()));
+            self.write(&evidence, &json!({"evidence": seen}))?;
             self.fuse.burn()?;
             write_private_atomically(&file, render(memory, held.as_deref(), &lines).as_bytes())?;
         }
@@ -181,13 +221,18 @@ pub struct ProposedFact {
     statement: Option<String>,
     quote: String,
     source: String,
+    /// Where it was seen, as the inbox keeps it.
+    evidence: Value,
 }
 
 impl ProposedFact {
     /// A fact in somebody's words, from what the user said in this message of a session.
     pub fn new(statement: &str, quote: &str, session: &str, mark: Ordinal) -> Self {
-        let source = format!("the user, session {} {mark}", clean(session));
-        Self { statement: Some(clean(statement)), quote: clean(quote), source }
+        let (statement, quote, session) = (clean(statement), clean(quote), clean(session));
+        let seen = json!([{"session": session, "marks": [mark.to_string()]}]);
+        let evidence = json!({"kind": "said", "title": quote, "sessions": 1, "times": 1, "seen": seen});
+        let source = format!("the user, session {session} {mark}");
+        Self { statement: Some(statement), quote, source, evidence }
     }
 
     /// The facts in what was found: what the user said in several sessions, in their own words.
@@ -201,13 +246,14 @@ impl ProposedFact {
             });
             let source =
                 format!("the user, in {} sessions{}", candidate.sessions(), place.unwrap_or_default());
-            Some(Self { statement: None, quote: clean(words), source: clean(&source) })
+            let evidence = candidate_json(candidate);
+            Some(Self { statement: None, quote: clean(words), source: clean(&source), evidence })
         };
         repeated.filter_map(fact).collect()
     }
 
     fn line(&self) -> String {
-        let Self { statement, quote, source } = self;
+        let Self { statement, quote, source, .. } = self;
         match statement {
             Some(statement) => format!("- {statement} — “{quote}” ({source})"),
             None => format!("- “{quote}” ({source})"),
@@ -224,6 +270,48 @@ impl ProposedFact {
 /// A text on one line, without secrets.
 fn clean(text: &str) -> String {
     redact(&one_line(text)).text.into_owned()
+}
+
+fn name_of(file: &Path) -> String {
+    file.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// A note that nothing refers to would never be read: the index gets a line for each that is made.
+fn with_pointers(
+    mut plan: Vec<PlannedWrite>,
+    targets: &PatchTargets,
+) -> Result<Vec<PlannedWrite>, SkillError> {
+    let PatchTargets::NotesIn(_) = targets else { return Ok(plan) };
+    let made: Vec<PathBuf> = plan
+        .iter()
+        .filter(|write| write.before.is_none() && name_of(&write.path) != INDEX)
+        .map(|write| write.path.clone())
+        .collect();
+    for note in made {
+        let index = note.with_file_name(INDEX);
+        let place = plan.iter().position(|write| write.path == index);
+        let (before, mut text) = match place {
+            Some(place) => (plan[place].before.clone(), plan[place].after.clone()),
+            None => {
+                let held = read_target(&index)?;
+                (held.clone(), held.unwrap_or_else(|| "# Memory\n\n".to_string()))
+            }
+        };
+        if text.contains(&name_of(&note)) {
+            continue;
+        }
+        let end = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push_str(end);
+        }
+        let topic = note.file_stem().unwrap_or_default().to_string_lossy().replace(['-', '_'], " ");
+        text.push_str(&format!("- More about {topic}: {}{end}", note.display()));
+        match place {
+            Some(place) => plan[place].after = text,
+            None => plan.push(PlannedWrite { path: index, before, after: text }),
+        }
+    }
+    Ok(plan)
 }
 
 /// The patch that puts these lines at the end of a file.
@@ -278,12 +366,16 @@ mod tests {
         }
 
         fn accept(&self) -> AppliedPatches {
-            self.inbox.accept_patches(MemoryKind::Private, &self.targets()).unwrap()
+            self.inbox.accept_patches(MemoryKind::Private, &self.targets(), at()).unwrap()
         }
 
         fn held(&self) -> String {
             fs::read_to_string(&self.memory).unwrap_or_default()
         }
+    }
+
+    fn at() -> Timestamp {
+        Timestamp::from_millis(1_767_323_045_000)
     }
 
     const PNPM: &str = "No, use pnpm instead of npm in this repository";
@@ -347,16 +439,97 @@ mod tests {
         assert_eq!(desk.inbox.patches(MemoryKind::Private, &desk.targets()).len(), 1);
     }
 
+    /// The patch that makes a note.
+    fn note(desk: &Desk, name: &str, text: &str) {
+        let file = desk.inbox.folder.join("private").join(format!("{name}.patch"));
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        let target = desk.memory.with_file_name(format!("{name}.md"));
+        fs::write(file, format!("--- /dev/null\n+++ {}\n@@ -0,0 +1 @@\n+{text}\n", target.display()))
+            .unwrap();
+    }
+
+    #[test]
+    fn a_note_that_nothing_refers_to_gets_a_line_in_the_index() {
+        let desk = Desk::new();
+        note(&desk, "test-db", "Port 5433.");
+        note(&desk, "other", "See test-db.md.");
+        assert_eq!(desk.accept().changed.len(), 3);
+        let folder = fs::canonicalize(desk.memory.parent().unwrap()).unwrap();
+        let folder = folder.display();
+        let expected = format!(
+            "# Memory\n\n- More about other: {folder}/other.md\n- More about test db: {folder}/test-db.md\n"
+        );
+        assert_eq!(desk.held(), expected);
+        // One act is taken back as one.
+        let undone = desk.inbox.undo_patches().unwrap();
+        assert_eq!((undone.patches.len(), undone.restored.len()), (2, 3));
+        assert!(!desk.memory.exists() && !desk.memory.with_file_name("other.md").exists());
+        assert_eq!(desk.inbox.patches(MemoryKind::Private, &desk.targets()).len(), 2);
+    }
+
+    #[test]
+    fn an_acceptance_is_taken_back_to_the_byte() {
+        let desk = Desk::new();
+        let before = "# Mine\r\n\r\n- a fact\r\n- no end of line";
+        fs::create_dir_all(desk.memory.parent().unwrap()).unwrap();
+        fs::write(&desk.memory, before).unwrap();
+        desk.propose(PNPM);
+        let evidence = desk.inbox.patches(MemoryKind::Private, &desk.targets())[0].evidence.clone();
+        assert_eq!(evidence[0]["sessions"], 2);
+        desk.accept();
+        assert!(desk.held().contains(PNPM));
+        desk.inbox.undo_patches().unwrap();
+        assert_eq!(desk.held(), before);
+        let waiting = desk.inbox.patches(MemoryKind::Private, &desk.targets());
+        assert_eq!((waiting.len(), &waiting[0].evidence), (1, &evidence));
+        assert!(matches!(desk.inbox.undo_patches(), Err(SkillError::NotUndone { .. })), "once is enough");
+        // Accepted again, and changed since.
+        desk.accept();
+        fs::write(&desk.memory, "mine\n").unwrap();
+        let error = desk.inbox.undo_patches().unwrap_err().to_string();
+        assert!(error.contains("was changed since"), "{error}");
+        assert_eq!(desk.held(), "mine\n");
+    }
+
+    #[test]
+    fn cut_off_at_any_step_everything_is_applied_or_taken_back_in_the_end() {
+        for step in 0.. {
+            let desk = Desk::new();
+            note(&desk, "one", "1");
+            note(&desk, "two", "2");
+            *desk.inbox.fuse.left.lock().unwrap() = Some(step);
+            let ended = desk.inbox.accept_patches(MemoryKind::Private, &desk.targets(), at());
+            *desk.inbox.fuse.left.lock().unwrap() = None;
+            desk.accept();
+            let files =
+                ["MEMORY.md", "one.md", "two.md"].map(|name| desk.memory.with_file_name(name).is_file());
+            assert_eq!(files, [true; 3], "step {step}");
+            assert!(desk.inbox.patches(MemoryKind::Private, &desk.targets()).is_empty());
+            *desk.inbox.fuse.left.lock().unwrap() = Some(step);
+            let undone = desk.inbox.undo_patches();
+            *desk.inbox.fuse.left.lock().unwrap() = None;
+            assert!(
+                undone.is_ok() || desk.inbox.undo_patches().is_ok() || !desk.memory.exists(),
+                "step {step}"
+            );
+            assert!(!desk.memory.exists() && !desk.inbox.is_cut_off(), "step {step}");
+            assert_eq!(desk.inbox.patches(MemoryKind::Private, &desk.targets()).len(), 2, "step {step}");
+            if ended.is_ok() && undone.is_ok() {
+                return;
+            }
+        }
+    }
+
     #[test]
     fn cut_off_between_writing_and_removing_it_is_only_removed() {
         let desk = Desk::new();
         desk.propose(PNPM);
-        *desk.inbox.fuse.left.lock().unwrap() = Some(1);
-        assert!(desk.inbox.accept_patches(MemoryKind::Private, &desk.targets()).is_err());
+        *desk.inbox.fuse.left.lock().unwrap() = Some(2);
+        assert!(desk.inbox.accept_patches(MemoryKind::Private, &desk.targets(), at()).is_err());
         let held = desk.held();
         assert!(held.contains(PNPM));
         *desk.inbox.fuse.left.lock().unwrap() = None;
-        assert_eq!(desk.accept(), AppliedPatches::default());
+        assert_eq!(desk.accept().changed.len(), 1, "it is told that it was");
         assert_eq!(desk.held(), held);
         assert!(desk.inbox.patches(MemoryKind::Private, &desk.targets()).is_empty());
     }

@@ -6,15 +6,15 @@ use super::*;
 use crate::mining::trial::session;
 use crate::{mine, write_drafts};
 
-struct Desk {
-    root: tempfile::TempDir,
-    inbox: Inbox,
+pub(in crate::inbox) struct Desk {
+    pub(in crate::inbox) root: tempfile::TempDir,
+    pub(in crate::inbox) inbox: Inbox,
 }
 
 const AT: i64 = 1_767_323_045_000;
 
 impl Desk {
-    fn new() -> Self {
+    pub(in crate::inbox) fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
         let environment =
             Environment { longhaul_home: Some(root.path().join("home")), ..Environment::default() };
@@ -45,7 +45,7 @@ impl Desk {
         self.inbox.accept("release-bump-make-test", &self.skills(), Timestamp::from_millis(AT))
     }
 
-    fn skills(&self) -> PathBuf {
+    pub(in crate::inbox) fn skills(&self) -> PathBuf {
         self.root.path().join("skills")
     }
 
@@ -58,7 +58,7 @@ impl Desk {
     }
 
     /// The next act is cut off before its step of this number.
-    fn cut_off(&self, step: Option<u32>) {
+    pub(in crate::inbox) fn cut_off(&self, step: Option<u32>) {
         *self.inbox.fuse.left.lock().unwrap() = step;
     }
 }
@@ -96,14 +96,14 @@ fn a_dismissed_skill_does_not_come_again() {
     let desk = Desk::with_draft();
     desk.inbox.dismiss("release-bump-make-test", Timestamp::from_millis(AT)).unwrap();
     assert!(desk.waiting().is_empty() && desk.inbox.knows(&["make test".to_string()]));
-    assert!(matches!(desk.accept(), Err(SkillError::Unknown { .. })));
+    assert!(matches!(desk.accept(), Err(SkillError::NothingWaits { .. })));
 }
 
 #[test]
 fn names_that_lead_elsewhere_are_unknown() {
     let desk = Desk::with_draft();
     for name in ["", ".", "..", "../skills/release-bump-make-test", "a/b", "a\\b", "none", ".longhaul-x"] {
-        assert!(matches!(desk.inbox.get(name), Err(SkillError::Unknown { .. })), "{name:?}");
+        assert!(matches!(desk.inbox.get(name), Err(SkillError::NothingWaits { .. })), "{name:?}");
         assert!(desk.inbox.dismiss(name, Timestamp::from_millis(AT)).is_err());
     }
 }
@@ -130,12 +130,12 @@ fn what_is_no_skill_is_not_accepted() {
     let secret = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
     let text = format!("---\nname: a\ndescription: b\n---\n{secret}");
     fs::write(desk.inbox.skills.join("release-bump-make-test/SKILL.md"), text).unwrap();
-    assert!(desk.accept().unwrap_err().to_string().contains("it holds a secret"));
+    assert!(desk.accept().unwrap_err().to_string().contains("SKILL.md holds a secret"));
 }
 
 /// Cuts an act off before each of its steps; whatever is there then holds `consistent`, and a second try ends well.
 #[track_caller]
-fn check_cut_off(
+pub(in crate::inbox) fn check_cut_off(
     prepare: impl Fn() -> Desk,
     act: impl Fn(&Desk) -> Result<(), SkillError>,
     consistent: impl Fn(&Desk) -> bool,
@@ -155,7 +155,7 @@ fn check_cut_off(
         let again = act(&desk);
         assert!(
             again.is_ok()
-                || matches!(again, Err(SkillError::Unknown { .. } | SkillError::NotAcceptable { .. })),
+                || matches!(again, Err(SkillError::NothingWaits { .. } | SkillError::NotUndone { .. })),
             "{again:?}"
         );
         assert!(done(&desk), "a second try after step {step}");

@@ -1,4 +1,6 @@
-//! Tests of patches: what they may change, and that they change all or nothing.
+//! Tests of patches: what they may change, and what becomes of it.
+
+use std::fs;
 
 use super::*;
 use proptest::prelude::*;
@@ -34,6 +36,8 @@ impl Desk {
 
 const NOTES: &str = "# Notes\n\n- one\n- two\n";
 
+const SKILL: &str = "---\nname: a\n- one\n- two\ndescription: b\n---\n";
+
 fn change(name: &str) -> String {
     format!("--- ROOT/{name}\n+++ ROOT/{name}\n@@ -3,2 +3,3 @@\n - one\n+- more\n - two\n")
 }
@@ -44,8 +48,7 @@ fn a_change_is_planned_and_written() {
     let writes = desk.plan(&change("memory/MEMORY.md")).unwrap();
     assert_eq!(writes[0].after, "# Notes\n\n- one\n- more\n- two\n");
     assert_eq!(fs::read_to_string(desk.path("memory/MEMORY.md")).unwrap(), NOTES, "a plan changes nothing");
-    run_patch(&writes).unwrap();
-    assert_eq!(fs::read_to_string(desk.path("memory/MEMORY.md")).unwrap(), writes[0].after);
+    fs::write(desk.path("memory/MEMORY.md"), &writes[0].after).unwrap();
     // A second time there is nothing left to do.
     assert_eq!(desk.plan(&change("memory/MEMORY.md")).unwrap(), []);
 }
@@ -62,8 +65,8 @@ fn a_note_is_made() {
     let desk = Desk::new(&[("memory/MEMORY.md", NOTES)]);
     let made = "--- /dev/null\n+++ ROOT/memory/db.md\n@@ -0,0 +1,2 @@\n+# Database\n+Port 5433.\n";
     let writes = desk.plan(made).unwrap();
-    run_patch(&writes).unwrap();
-    assert_eq!(fs::read_to_string(desk.path("memory/db.md")).unwrap(), "# Database\nPort 5433.\n");
+    assert_eq!((&writes[0].before, writes[0].after.as_str()), (&None, "# Database\nPort 5433.\n"));
+    fs::write(desk.path("memory/db.md"), &writes[0].after).unwrap();
     assert_eq!(desk.plan(made).unwrap(), [], "it is there as it should be");
     desk.check_refused(&made.replace("5433", "5434"), "exists already");
 }
@@ -103,12 +106,12 @@ fn only_notes_are_written() {
 #[test]
 fn each_kind_has_its_places() {
     let desk =
-        Desk::new(&[("skills/a/SKILL.md", NOTES), ("skills/SKILL.md", NOTES), ("home/GEMINI.md", NOTES)]);
+        Desk::new(&[("skills/a/SKILL.md", SKILL), ("skills/SKILL.md", NOTES), ("home/GEMINI.md", NOTES)]);
     let check = |name: &str, targets: &PatchTargets| {
         let patch = change(name).replace("ROOT", &desk.0.path().display().to_string());
         plan_patch(&parse_patch(&patch).unwrap(), targets).is_ok()
     };
-    let skills = PatchTargets::SkillsIn(vec![desk.path("skills")]);
+    let skills = PatchTargets::Skills { roots: vec![desk.path("skills")], untrusted: Vec::new() };
     assert!(
         check("skills/a/SKILL.md", &skills)
             && !check("skills/SKILL.md", &skills)
@@ -147,19 +150,19 @@ fn broken_patches_say_what_is_wrong() {
     check_broken("--- /a\n+++ /a\n@@ -1,2 +1 @@\n-a\n", "cut off");
     check_broken("--- /a\n+++ /a\n@@ -x +1 @@\n", "is no hunk");
     check_broken("--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n-b\n+c\n", "other lines than it says");
+    check_broken("--- /a\n+++ /a\n@@ -1 +1 @@\n-a\n+b\n+c\n", "other lines than it says");
     let prefixed = parse_patch("--- a/x/y.md\n+++ b/x/y.md\n@@ -1 +1 @@\n-a\n+b\n").unwrap();
     assert_eq!((prefixed.files[0].target.as_path(), prefixed.warnings.len()), (Path::new("/x/y.md"), 2));
 }
 
 #[test]
-fn a_failure_in_the_middle_puts_everything_back() {
-    let desk = Desk::new(&[("memory/a.md", NOTES), ("memory/c.md", NOTES)]);
-    let made = "--- /dev/null\n+++ ROOT/memory/b.md\n@@ -0,0 +1 @@\n+new\n";
-    let writes = desk.plan(&format!("{}{made}{}", change("memory/a.md"), change("memory/c.md"))).unwrap();
-    fs::write(desk.path("memory/c.md"), "changed meanwhile\n").unwrap();
-    assert!(run_patch(&writes).unwrap_err().to_string().contains("has changed meanwhile"));
-    assert_eq!(fs::read_to_string(desk.path("memory/a.md")).unwrap(), NOTES);
-    assert!(!desk.path("memory/b.md").exists());
+fn numbers_of_lines_are_put_right() {
+    let wrong =
+        "--- /a\n+++ /a\n@@ -3,9 +3 @@ fn x\n - one\n+- more\n+- and more\n\n--- two\n@@ -9 +9 @@\n-x\n+y\n";
+    let right =
+        "--- /a\n+++ /a\n@@ -3,3 +3,4 @@\n - one\n+- more\n+- and more\n\n--- two\n@@ -9,1 +9,1 @@\n-x\n+y\n";
+    assert_eq!(recount(wrong), right);
+    assert_eq!(recount(right), right);
 }
 
 proptest! {

@@ -72,7 +72,7 @@ impl<S: Services> Driver<S> {
     }
 }
 
-async fn run(
+pub(super) async fn run(
     tool: &dyn Tool,
     args: &Value,
     progress: &(dyn Fn(&str) + Send + Sync),
@@ -82,7 +82,7 @@ async fn run(
     tool.run(Call { id: &id, args, progress, cancel }).await
 }
 
-fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Option<&'a dyn Tool> {
+pub(super) fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Option<&'a dyn Tool> {
     tools.iter().map(AsRef::as_ref).find(|tool| tool.declaration().name == name)
 }
 

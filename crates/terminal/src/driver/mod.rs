@@ -4,6 +4,7 @@ mod asking;
 mod attach;
 mod ears;
 mod pages;
+mod skills;
 mod standing;
 #[cfg(test)]
 mod tests;
@@ -14,7 +15,7 @@ use std::sync::Mutex;
 use longhaul_agent::{Agent, AgentError, Event, Host, TurnEnd};
 use longhaul_context::compact_offline;
 use longhaul_conversation::{Message as Said, MessageId, Origin, Part, Role};
-use longhaul_engine::{EngineError, Stamp};
+use longhaul_engine::{EngineError, HostState, Stamp};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_policy::ApprovalMode;
 use longhaul_session::LogError;
@@ -85,6 +86,7 @@ impl<S: Services> Driver<S> {
             false => SessionSource::Startup,
         };
         self.begin_session(source).await;
+        self.tell_skills();
         self.stand();
         self.tell(Message::Done);
         while let Some(command) = self.ears.next().await {
@@ -120,6 +122,15 @@ impl<S: Services> Driver<S> {
             Command::Unpin(id) => self.unpin(&id),
             Command::ReloadMemory => self.reload_memory(),
             Command::AddMemory(fact) => self.add_memory(&fact),
+            Command::ShowSkill(name) => self.show_skill(&name),
+            Command::EnableSkill(name) => self.switch_skill(&name, true),
+            Command::DisableSkill(name) => self.switch_skill(&name, false),
+            Command::ReloadSkills => self.reload_skills(),
+            Command::UseSkill { skill, words } => self.use_skill(&skill, words).await,
+            Command::OpenInbox(inbox) => self.open_inbox(inbox),
+            Command::ShowWaiting(inbox, name) => self.show_waiting(inbox, &name),
+            Command::EditWaiting(inbox, name) => self.edit_waiting(inbox, name),
+            Command::Review(inbox, review) => self.review(inbox, &review),
             Command::ListSessions => self.list_sessions(),
             Command::Resume(session) => self.resume(&session).await,
             Command::ListTurns => self.list_turns(),
@@ -138,8 +149,14 @@ impl<S: Services> Driver<S> {
 
     /// Says something to the model and carries the turn out.
     async fn submit(&mut self, text: String) -> Result<(), Notice> {
-        let mut parts = self.attachments(&text).await;
-        parts.insert(0, Part::user_text(text.clone()));
+        self.submit_with(text, Vec::new()).await
+    }
+
+    /// Says something to the model together with these parts.
+    async fn submit_with(&mut self, text: String, more: Vec<Part>) -> Result<(), Notice> {
+        let mut parts = vec![Part::user_text(text.clone())];
+        parts.extend(more);
+        parts.extend(self.attachments(&text).await);
         parts.append(&mut self.notes);
         let end = {
             let cancel = CancellationToken::new();
@@ -221,6 +238,8 @@ impl<S: Services> Driver<S> {
             Topic::Statistics => pages::statistics(&self.agent, self.spent()),
             Topic::Memory => pages::memory(&self.agent),
             Topic::MemoryFiles => pages::memory_files(&self.agent),
+            Topic::Skills => self.services.skill_list(false),
+            Topic::AllSkills => self.services.skill_list(true),
             Topic::Model => pages::model(&self.agent, &self.services.model(), &self.services.models()),
             Topic::Tools => pages::tools(&host),
             Topic::Policy => pages::policy(&self.agent),
@@ -340,6 +359,10 @@ impl<S: Services> Driver<S> {
         let cancel = CancellationToken::new();
         self.agent.end_session(EndReason::Clear, &self.services.host(), &cancel).await;
         self.agent.clear().map_err(|AgentError::Session(error)| failure(&error))?;
+        self.services.forget_active_skills();
+        let (host, stamp) = (self.agent.conversation().host().clone(), self.stamp());
+        let host = HostState { skills: Vec::new(), plan: None, ..host };
+        self.agent.conversation_mut().set_host(host, stamp).map_err(|error| failure(&error))?;
         let now = (self.services.host().now)();
         self.agent.conversation_mut().reset(now).map_err(|error| failure(&error))?;
         self.notes.clear();

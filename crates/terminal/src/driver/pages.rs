@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_agent::{Agent, Host};
+use longhaul_agent::{Agent, Host, Instruction, SourceState};
 use longhaul_context::{LedgerCounts, Outcome, Retirement, Rung, Trigger, compact_offline};
 use longhaul_conversation::{TokenCount, grouped};
 
@@ -142,21 +142,36 @@ fn outcome_facts(page: &mut Page, outcome: &Outcome) {
     }
 }
 
-/// Each instruction file, and whether the model reads it now.
+/// Each memory file, skill and plan, and whether the model reads it now.
 fn instructions(page: &mut Page, agent: &Agent) {
-    let Some(memory) = agent.memory().filter(|memory| memory.files().next().is_some()) else { return };
-    page.heading("Instructions");
-    for file in memory.files() {
-        page.fact(file.tier.name(), format!("{} · {} tokens", file.path.display(), grouped(file.tokens().0)));
+    let sources = agent.instructions();
+    if sources.is_empty() {
+        return;
     }
-    for left_out in memory.left_out() {
+    page.heading("Instructions");
+    let files: Vec<_> = agent.memory().into_iter().flat_map(|memory| memory.files()).collect();
+    for source in &sources {
+        let text = match &source.what {
+            Instruction::Memory(path) => match files.iter().find(|file| file.path == *path) {
+                Some(file) => {
+                    let (tier, tokens) = (file.tier.name(), grouped(file.tokens().0));
+                    format!("{} · {tier} memory · {tokens} tokens", path.display())
+                }
+                None => format!("{} · comes in again when a tool touches its folder", path.display()),
+            },
+            Instruction::Skill(name) if source.state == SourceState::Lost => {
+                format!("{name} · skill · comes in again when it is activated")
+            }
+            Instruction::Skill(name) => format!("{name} · skill"),
+            Instruction::Plan(file) => format!("{file} · plan"),
+        };
+        page.fact(source.state.as_str(), text);
+    }
+    for left_out in agent.memory().into_iter().flat_map(|memory| memory.left_out()) {
         let text =
             format!("{} · {} of {} tokens are read", left_out.path.display(), left_out.kept, left_out.tokens);
         page.fact("too large", text);
     }
-    let host = agent.conversation().host();
-    host.skills.iter().for_each(|skill| page.fact("skill", skill.as_str()));
-    host.plan.iter().for_each(|plan| page.fact("plan", plan.as_str()));
 }
 
 /// What a compaction would do, with what it would write.

@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use super::{Driver, Place};
 use crate::command::{Command, Level, Message, Notice, Reply, SessionChoice, Standing, Topic};
 use crate::page::Page;
+use crate::review::{Inbox, InboxItem, Review, SkillChoice};
 use crate::services::{Opened, Services};
 
 /// A tool that changes something, so that it is asked for.
@@ -41,7 +42,36 @@ impl Tool for Paint {
     }
 }
 
+/// A tool that gives the instructions of the one skill that there is.
+struct Activate;
+
+impl Tool for Activate {
+    fn declaration(&self) -> longhaul_conversation::ToolDeclaration {
+        longhaul_conversation::ToolDeclaration {
+            name: "activate_skill".into(),
+            description: "Activates.".into(),
+            parameters: json!({"type": "object", "properties": {}}),
+        }
+    }
+
+    fn preview(&self, _: &Value) -> Result<Preview, String> {
+        Ok(Preview::Other("activate it".into()))
+    }
+
+    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+        Box::pin(async move {
+            match call.args["name"].as_str() {
+                Some("tides") => {
+                    Answer::succeeded("<activated_skill name=\"tides\">Open the table.</activated_skill>")
+                }
+                _ => Answer::failed("There is no such skill."),
+            }
+        })
+    }
+}
+
 struct Trial {
+    waiting: Vec<&'static str>,
     model: Arc<ScriptedModel>,
     files: Folder,
     tools: Vec<Box<dyn Tool>>,
@@ -128,6 +158,34 @@ impl Services for Trial {
         Page::new("trusted")
     }
 
+    fn skills(&self) -> Vec<SkillChoice> {
+        let (name, description) = ("tides".to_string(), String::new());
+        vec![SkillChoice { name, description, is_enabled: true, is_builtin: false }]
+    }
+
+    fn switch_skill(&mut self, _: &mut Agent, name: &str, on: bool) -> Result<String, Notice> {
+        Ok(format!("{name} is {}", if on { "on" } else { "off" }))
+    }
+
+    fn inbox(&self, _: Inbox) -> Result<Vec<InboxItem>, Notice> {
+        let item = |name: &&str| InboxItem {
+            name: name.to_string(),
+            kind: String::new(),
+            about: String::new(),
+            problem: None,
+            page: Page::new(format!("all of {name}")),
+            files: vec![format!("/inbox/{name}").into()],
+            has_scope: true,
+        };
+        Ok(self.waiting.iter().map(item).collect())
+    }
+
+    fn review(&mut self, _: &mut Agent, _: Inbox, review: &Review) -> Result<Notice, Notice> {
+        let Review::Dismiss { name } = review else { return Err(Notice::error("not that")) };
+        self.waiting.retain(|known| known != name);
+        Ok(Notice::good("gone"))
+    }
+
     fn end<'a>(&'a self, _: &'a Agent) -> BoxFuture<'a, ()> {
         Box::pin(async {})
     }
@@ -178,7 +236,8 @@ fn command(
     let trial = Trial {
         model: Arc::clone(&model),
         files,
-        tools: vec![Box::new(Paint)],
+        tools: vec![Box::new(Paint), Box::new(Activate)],
+        waiting: vec!["release", "tides"],
         chats,
         window: TokenCount(window),
     };
@@ -330,6 +389,7 @@ fn every_page_can_be_shown() {
             (Topic::Statistics, "requests"),
             (Topic::Memory, "no memory"),
             (Topic::MemoryFiles, "No memory files"),
+            (Topic::Skills, "There are no skills here."),
             (Topic::Model, "other-model"),
             (Topic::Tools, "paint"),
             (Topic::Policy, "Mode: default"),
@@ -378,5 +438,59 @@ fn drafting_a_memory_file_makes_no_rules() {
         assert_eq!(standing(&heard).pins, 0);
         let request = format!("{:?}", model.requests().last().expect("it was asked").messages);
         assert!(request.contains("write a file named GEMINI.md"), "{request}");
+    });
+}
+
+#[test]
+fn a_skill_is_used_without_asking() {
+    command(32_000, [ScriptedReply::text("High."), ScriptedReply::text("Low.")], async |desk, model| {
+        let used = |skill: &str, words: &str| Command::UseSkill { skill: skill.into(), words: words.into() };
+        let heard = desk.quietly(used("tides", "of today")).await;
+        assert_eq!(notices(&heard), [(Level::Info, "The skill tides is active.")]);
+        assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
+        let said = |model: &ScriptedModel| {
+            model.requests().last().map(|request| format!("{:?}", request.messages)).unwrap_or_default()
+        };
+        assert!(said(model).contains("of today") && said(model).contains("Open the table."));
+        desk.quietly(used("tides", "")).await;
+        assert!(said(model).contains("Use the skill tides."));
+        let heard = desk.quietly(used("waves", "")).await;
+        assert_eq!(notices(&heard), [(Level::Error, "There is no such skill.")]);
+        let heard = desk.quietly(Command::DisableSkill("tides".into())).await;
+        assert_eq!(notices(&heard), [(Level::Good, "tides is off")]);
+        assert!(heard.iter().any(|message| matches!(message, Message::Skills(skills) if skills.len() == 1)));
+    });
+}
+
+#[test]
+fn what_waits_is_shown_edited_and_settled() {
+    let waiting = |heard: &[Message]| -> Vec<String> {
+        let items = heard.iter().find_map(|message| match message {
+            Message::Inbox(_, items) | Message::InboxChanged(_, items) => Some(items),
+            _ => None,
+        });
+        items.expect("what waits").iter().map(|item| item.name.clone()).collect()
+    };
+    command(32_000, [], async |desk, _| {
+        let inbox = Inbox::Skills;
+        assert_eq!(waiting(&desk.quietly(Command::OpenInbox(inbox)).await), ["release", "tides"]);
+        let heard = desk.quietly(Command::ShowWaiting(inbox, "tides".into())).await;
+        assert!(page(&heard).contains("all of tides"));
+        let heard = desk.quietly(Command::EditWaiting(inbox, "tides".into())).await;
+        let accept = Command::Review(inbox, Review::AcceptEdited { name: "tides".into() });
+        assert!(heard.iter().any(|message| matches!(message, Message::Edit { then, .. } if *then == accept)));
+        let heard = desk.quietly(Command::EditWaiting(inbox, "nobody".into())).await;
+        assert_eq!(notices(&heard), [(Level::Error, "Nothing waits under the name nobody.")]);
+        // Whatever came of it, the list is told anew.
+        let heard = desk.quietly(accept).await;
+        assert_eq!(
+            (notices(&heard), waiting(&heard)),
+            (vec![(Level::Error, "not that")], vec!["release".into(), "tides".into()])
+        );
+        let heard = desk.quietly(Command::Review(inbox, Review::Dismiss { name: "release".into() })).await;
+        assert_eq!(
+            (notices(&heard), waiting(&heard)),
+            (vec![(Level::Good, "gone")], vec!["tides".to_string()])
+        );
     });
 }

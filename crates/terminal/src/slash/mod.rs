@@ -1,8 +1,12 @@
 //! The commands that begin with a slash: their names, what they take, and what is meant by one.
 
+mod complete;
 mod parse;
+mod skills;
 
+pub(crate) use complete::{complete, needs_more};
 pub(crate) use parse::{Meant, parse};
+pub(crate) use skills::{SkillCommand, commands_of};
 
 /// A command that begins with a slash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,37 +19,105 @@ pub(crate) struct Slash {
     pub(crate) takes: &'static str,
     /// What it does.
     pub(crate) does: &'static str,
-    /// Words that may stand first behind it.
-    pub(crate) words: &'static [&'static str],
+    /// What may stand first behind it.
+    pub(crate) subs: &'static [Sub],
+}
+
+/// Words that may stand first behind a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sub {
+    /// The words.
+    pub(crate) words: &'static str,
+    /// What must stand behind them.
+    pub(crate) needs: &'static str,
+    /// What that does.
+    pub(crate) does: &'static str,
 }
 
 const fn slash(name: &'static str, takes: &'static str, does: &'static str) -> Slash {
-    Slash { name, aliases: &[], takes, does, words: &[] }
+    Slash { name, aliases: &[], takes, does, subs: &[] }
 }
+
+const fn sub(words: &'static str, needs: &'static str, does: &'static str) -> Sub {
+    Sub { words, needs, does }
+}
+
+/// What can be done with the inbox of memory.
+const MEMORY: &[Sub] = &[
+    sub("show", "", "what the files say"),
+    sub("list", "", "which files are in use"),
+    sub("reload", "", "reads them again; also refresh"),
+    sub("add", "TEXT", "remembers a fact"),
+    sub("inbox", "", "changes that wait for you"),
+    sub("inbox show", "KIND", "what waits for private or global memory"),
+    sub("inbox accept", "KIND", "applies it"),
+    sub("inbox edit", "KIND", "opens it in your editor, then applies it"),
+    sub("inbox dismiss", "KIND", "removes it for good"),
+    sub("inbox undo", "", "takes back what was accepted last"),
+];
+
+const SKILLS: &[Sub] = &[
+    sub("list", "", "those that count here"),
+    sub("list all", "", "also those that do not, and why"),
+    sub("show", "NAME", "one, as the model reads it"),
+    sub("enable", "NAME", "switches one on again"),
+    sub("disable", "NAME", "switches one off"),
+    sub("reload", "", "looks for skills again; also refresh"),
+    sub("inbox", "", "skills and changes that wait for you"),
+    sub("inbox show", "NAME", "one of them with its evidence"),
+    sub("inbox accept", "NAME", "makes it yours; with project behind it, the project's"),
+    sub("inbox edit", "NAME", "opens it in your editor, then makes it yours"),
+    sub("inbox dismiss", "NAME", "removes it for good"),
+    sub("inbox undo", "", "takes back what was accepted last"),
+];
 
 /// Every command, in the order they are shown.
 pub(crate) const ALL: &[Slash] = &[
     slash("help", "", "lists commands and keys"),
     Slash {
         aliases: &["compact", "summarize"],
-        words: &["undo", "preview"],
+        subs: &[
+            sub("undo", "", "takes the last one back"),
+            sub("preview", "", "shows what it would do, and changes nothing"),
+        ],
         ..slash("compress", "[undo | preview | focus]", "makes the conversation smaller, or takes that back")
     },
     slash("context", "", "shows what fills the window, and what a compaction would do"),
     Slash {
-        words: &["add", "remove"],
+        subs: &[
+            sub("list", "", "every rule, also those taken back"),
+            sub("add", "TEXT", "pins a rule"),
+            sub("remove", "ID", "takes one back"),
+        ],
         ..slash("pins", "[add TEXT | remove ID]", "lists the rules that always stay, adds and removes them")
     },
     Slash {
-        words: &["show", "list", "reload", "add"],
-        ..slash("memory", "[show | list | reload | add TEXT]", "shows what memory files say, or changes it")
+        subs: MEMORY,
+        ..slash(
+            "memory",
+            "[show | list | reload | add TEXT | inbox]",
+            "shows what memory files say, or changes it",
+        )
+    },
+    Slash {
+        subs: SKILLS,
+        ..slash(
+            "skills",
+            "[list | show NAME | enable NAME | disable NAME | reload | inbox]",
+            "lists the skills, switches them, and shows those that wait",
+        )
     },
     slash("resume", "[session]", "goes on with an earlier session"),
     slash("rewind", "", "goes back to an earlier message and takes back what followed"),
     slash("clear", "", "starts over with an empty conversation; the log keeps everything"),
     slash("model", "[name]", "shows the model, or talks to another one"),
     Slash {
-        words: &["default", "auto-edit", "yolo", "plan"],
+        subs: &[
+            sub("default", "", "reading is free, changing and running are asked for"),
+            sub("auto-edit", "", "edits of files are free, too"),
+            sub("yolo", "", "everything is free that no rule of yours forbids"),
+            sub("plan", "", "only reading, for making a plan"),
+        ],
         ..slash("mode", "[default | auto-edit | yolo | plan]", "says how much you want to be asked")
     },
     slash("stats", "", "shows tokens, cost, time and tools so far"),
@@ -72,60 +144,31 @@ pub(crate) fn find(name: &str) -> Option<&'static Slash> {
     ALL.iter().find(|slash| slash.is_called(name))
 }
 
-/// The command whose name is nearest, if one is near at all.
-pub(crate) fn nearest(name: &str) -> Option<&'static str> {
-    let names = ALL.iter().flat_map(|slash| std::iter::once(slash.name).chain(slash.aliases.iter().copied()));
-    let near = names.map(|known| (strsim::jaro_winkler(known, name), known));
+/// The one of these that is nearest, if one is near at all.
+fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, name: &str) -> Option<&'a str> {
+    let near = known.into_iter().map(|known| (strsim::jaro_winkler(known, name), known));
     near.filter(|(near, _)| *near > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
 }
 
-/// The commands, or words behind one, that go on with what is typed; each with what it does.
-pub(crate) fn complete(typed: &str) -> Vec<(String, &'static str)> {
-    let Some(typed) = typed.strip_prefix('/') else { return Vec::new() };
-    match typed.split_once(' ') {
-        None => {
-            let fits = |slash: &&Slash| {
-                slash.name.starts_with(typed) || slash.aliases.iter().any(|alias| alias.starts_with(typed))
-            };
-            ALL.iter().filter(fits).map(|slash| (format!("/{}", slash.name), slash.does)).collect()
-        }
-        Some((name, rest)) if !rest.contains(' ') => {
-            let words = find(name).map_or(&[] as &[&str], |slash| slash.words);
-            let fitting = words.iter().filter(|word| word.starts_with(rest) && **word != rest);
-            fitting.map(|word| (format!("/{name} {word}"), "")).collect()
-        }
-        Some(_) => Vec::new(),
-    }
+/// The names of all commands, those of skills included.
+fn names(skills: &[SkillCommand]) -> impl Iterator<Item = &str> {
+    let own = ALL.iter().flat_map(|slash| std::iter::once(slash.name).chain(slash.aliases.iter().copied()));
+    own.chain(skills.iter().map(|skill| skill.name.as_str()))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[track_caller]
-    fn check(typed: &str, expected: &[&str]) {
-        let found: Vec<String> = complete(typed).into_iter().map(|(text, _)| text).collect();
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn names_are_completed() {
-        check("/co", &["/compress", "/context", "/copy"]);
-        check("/compact", &["/compress"]);
-        check("/compress u", &["/compress undo"]);
-        check("/compress undo", &[]);
-        check("/memory re", &["/memory reload"]);
-        check("/zz", &[]);
-        check("no", &[]);
-        assert_eq!(complete("/").len(), ALL.len());
-    }
-
     #[test]
     fn the_nearest_name_is_found() {
-        assert_eq!(nearest("compres"), Some("compress"));
-        assert_eq!(nearest("qit"), Some("quit"));
-        assert_eq!(nearest("memroy"), Some("memory"));
-        assert_eq!(nearest("xyzzy"), None);
+        let near = |name| nearest(names(&[]), name);
+        assert_eq!(near("compres"), Some("compress"));
+        assert_eq!(near("qit"), Some("quit"));
+        assert_eq!(near("memroy"), Some("memory"));
+        assert_eq!(near("xyzzy"), None);
+        let tides = SkillCommand { name: "tides".into(), skill: "tides".into(), does: String::new() };
+        assert_eq!(nearest(names(&[tides]), "tidse"), Some("tides"));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use longhaul_agent::Approval;
 use serde_json::Value;
 
 use super::prompt::type_into;
-use super::{Effect, cancel, print, submit};
+use super::{Effect, cancel, print, review, submit};
 use crate::command::{AskId, Command, Reply};
 use crate::editor::Editor;
 use crate::state::{Answering, ApprovalStage, Approving, Dialog, Pick, Picker, State};
@@ -59,6 +59,7 @@ pub(super) fn field(dialog: &mut Dialog) -> Option<&mut Editor> {
         Dialog::Question(answering) => Some(&mut answering.field),
         Dialog::Picker(picker) => Some(&mut picker.query),
         Dialog::Search(search) => Some(&mut search.query),
+        Dialog::Review(_) => None,
     }
 }
 
@@ -68,6 +69,7 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         Some(Dialog::Question(_)) => press_question(state, key),
         Some(Dialog::Picker(_)) => press_picker(state, key),
         Some(Dialog::Search(_)) => press_search(state, key),
+        Some(Dialog::Review(_)) => review::press(state, key),
         None => Vec::new(),
     }
 }
@@ -77,7 +79,7 @@ pub(super) fn close(state: &mut State) -> Vec<Effect> {
     match state.dialogs.pop_front() {
         Some(Dialog::Question(answering)) => vec![answer(answering.id, Reply::Answer(None))],
         Some(Dialog::Approval(approving)) => vec![answer(approving.id, Reply::Approval(Approval::Stop))],
-        Some(Dialog::Picker(_) | Dialog::Search(_)) | None => Vec::new(),
+        Some(Dialog::Picker(_) | Dialog::Search(_) | Dialog::Review(_)) | None => Vec::new(),
     }
 }
 

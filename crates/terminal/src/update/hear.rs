@@ -4,7 +4,7 @@ use longhaul_agent::{Event, MemoryNews, SourceState, TurnEnd};
 use longhaul_conversation::{TokenCount, Usage};
 use longhaul_engine::Event as Compaction;
 
-use super::{Effect, print, print_more, submit};
+use super::{Effect, print, print_more, prompt, review, submit};
 use crate::command::{Message, Notice, Segment};
 use crate::editor::Editor;
 use crate::services::Ended;
@@ -101,6 +101,17 @@ pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
             }
             Vec::new()
         }
+        Message::Skills(skills) => {
+            state.skills = skills;
+            // Who types a command sees those that there are now.
+            if state.completion.is_some() { prompt::complete(state) } else { Vec::new() }
+        }
+        Message::Inbox(inbox, items) => review::open(state, inbox, items),
+        Message::InboxChanged(inbox, items) => {
+            review::refresh(state, inbox, items);
+            Vec::new()
+        }
+        Message::Edit { files, then } => vec![Effect::EditFiles(files, then)],
         Message::Done => done(state),
         Message::Left => vec![Effect::Leave(Ended::Left)],
         Message::Failed(notice) => {
@@ -124,6 +135,7 @@ fn done(state: &mut State) -> Vec<Effect> {
         if matches!(state.files, Files::Known(_)) {
             state.files = Files::Unknown;
         }
+        review::settled(state);
         effects.extend(submit::next_in_queue(state));
     }
     effects
@@ -191,13 +203,15 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
             let lost: Vec<String> = sources
                 .iter()
                 .filter(|source| source.state == SourceState::Lost)
-                .map(|source| source.path.display().to_string())
+                .map(|source| source.what.to_string())
                 .collect();
             if lost.is_empty() {
                 return Vec::new();
             }
-            let text = format!("Out of sight until a tool touches their folders again: {}", lost.join(", "));
-            say(state, &Notice::info(text))
+            let text = format!("Out of sight after the compaction: {}", lost.join(", "));
+            let hint =
+                "Files come in again when a tool touches their folders, skills when they are activated.";
+            say(state, &Notice::info(text).with_hint(hint))
         }
         Event::Memory { files, why } => {
             let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();

@@ -3,8 +3,11 @@
 mod dialog;
 mod hear;
 mod prompt;
+mod review;
 mod submit;
 
+#[cfg(test)]
+mod review_tests;
 #[cfg(test)]
 mod tests;
 
@@ -34,6 +37,8 @@ pub(crate) enum Input {
     Files(Vec<String>),
     /// The user has left the editor with this text.
     Edited(String),
+    /// The user has left the editor, and wants this done.
+    EditedFiles(Command),
     /// Something could not be done.
     Failed(Notice),
     /// The screen is about to be drawn.
@@ -55,6 +60,8 @@ pub(crate) enum Effect {
     FindFiles,
     /// This is opened in the user's editor.
     Edit(String),
+    /// These files are opened in the user's editor, and this is done if that goes well.
+    EditFiles(Vec<std::path::PathBuf>, Command),
     /// This goes to the clipboard.
     Copy(String),
     /// The screen is cleared.
@@ -95,6 +102,7 @@ pub(crate) fn update(state: &mut State, input: Input) -> Vec<Effect> {
             state.editor.set(text.trim_end());
             Vec::new()
         }
+        Input::EditedFiles(then) => vec![submit::send(state, then)],
         Input::Failed(notice) => vec![print(state, view::notice(&notice, state.width()))],
         Input::Frame => frame(state),
         Input::Leave => leave(state),

@@ -151,8 +151,7 @@ pub(super) fn complete(state: &mut State) -> Vec<Effect> {
     state.completion = None;
     let (text, cursor) = (state.editor.text(), state.editor.cursor());
     if text.starts_with('/') && cursor == text.len() && !text.contains('\n') {
-        let items: Vec<(String, String)> =
-            slash::complete(text).into_iter().map(|(text, does)| (text, does.to_string())).collect();
+        let items = slash::complete(text, &state.skills);
         if !items.is_empty() {
             state.completion = Some(Completion { range: 0..text.len(), items, selected: 0 });
         }
@@ -210,8 +209,9 @@ fn accept(state: &mut State) -> Vec<Effect> {
 }
 
 fn takes_more(chosen: &str) -> bool {
-    let slash = chosen.strip_prefix('/').and_then(slash::find);
-    slash.is_some_and(|slash| !slash.takes.is_empty())
+    let Some(name) = chosen.strip_prefix('/') else { return false };
+    // Whatever a skill is used for may be said behind it.
+    slash::find(name).is_none_or(|slash| !slash.takes.is_empty())
 }
 
 /// A command is carried out as soon as it is chosen, unless more must stand behind it.
@@ -223,8 +223,7 @@ fn accept_and_submit(state: &mut State) -> Vec<Effect> {
         return enter(state);
     }
     let effects = accept(state);
-    let needs_more = matches!(chosen.as_str(), "/pins add" | "/pins remove" | "/memory add");
-    if chosen.starts_with('@') || needs_more { effects } else { enter(state) }
+    if chosen.starts_with('@') || slash::needs_more(&chosen) { effects } else { enter(state) }
 }
 
 #[cfg(test)]

@@ -25,9 +25,9 @@ fn is_command(typed: &str) -> bool {
 }
 
 fn command(state: &mut State, typed: &str) -> Vec<Effect> {
-    match slash::parse(typed) {
+    match slash::parse(typed, &state.skill_commands()) {
         Meant::Quit => leave(state),
-        Meant::Help => vec![print(state, view::help(state.width()))],
+        Meant::Help => vec![print(state, view::help(&state.skill_commands(), state.width()))],
         Meant::Thoughts => toggle_thoughts(state),
         Meant::Editor => vec![Effect::Edit(String::new())],
         Meant::Copy if state.last_answer.is_empty() => {
@@ -68,7 +68,9 @@ fn send_typed(state: &mut State, typed: &str) -> Vec<Effect> {
     let shown = view::typed(typed, state.width());
     let shown = print(state, shown);
     if is_command(typed) {
-        let Meant::Command(command) = slash::parse(typed) else { return command_again(state, typed) };
+        let Meant::Command(command) = slash::parse(typed, &state.skill_commands()) else {
+            return command_again(state, typed);
+        };
         return vec![shown, send(state, command)];
     }
     let command = match typed.trim().strip_prefix('!') {
@@ -86,7 +88,9 @@ fn command_again(state: &mut State, typed: &str) -> Vec<Effect> {
 pub(super) fn send(state: &mut State, command: Command) -> Effect {
     state.work = None;
     state.doing(match &command {
-        Command::Submit(_) | Command::Init => format!("waiting for {}", state.standing.model),
+        Command::Submit(_) | Command::UseSkill { .. } | Command::Init => {
+            format!("waiting for {}", state.standing.model)
+        }
         Command::Run(line) => format!("running {line}"),
         Command::Compact { .. } => "making room".to_string(),
         Command::ListSessions => "looking for sessions".to_string(),

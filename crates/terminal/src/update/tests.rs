@@ -20,21 +20,21 @@ use crate::style::Line;
 use crate::view;
 
 /// A screen with somebody at the keys.
-struct Desk {
-    state: State,
-    printed: Vec<String>,
-    sent: Vec<Command>,
-    others: Vec<Effect>,
+pub(super) struct Desk {
+    pub(super) state: State,
+    pub(super) printed: Vec<String>,
+    pub(super) sent: Vec<Command>,
+    pub(super) others: Vec<Effect>,
 }
 
 impl Desk {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let mut state = State { size: Size { width: 61, height: 24 }, is_apart: true, ..State::default() };
         state.standing = Standing { model: "some-model".into(), is_trusted: true, ..Standing::default() };
         Self { state, printed: Vec::new(), sent: Vec::new(), others: Vec::new() }
     }
 
-    fn take(&mut self, input: Input) {
+    pub(super) fn take(&mut self, input: Input) {
         for effect in update(&mut self.state, input) {
             match effect {
                 Effect::Print(lines) => self.printed.extend(lines.iter().map(Line::text)),
@@ -44,7 +44,7 @@ impl Desk {
         }
     }
 
-    fn press(&mut self, code: KeyCode) -> &mut Self {
+    pub(super) fn press(&mut self, code: KeyCode) -> &mut Self {
         self.take(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)));
         self
     }
@@ -54,18 +54,18 @@ impl Desk {
         self
     }
 
-    fn type_text(&mut self, text: &str) -> &mut Self {
+    pub(super) fn type_text(&mut self, text: &str) -> &mut Self {
         text.chars().for_each(|letter| {
             self.press(KeyCode::Char(letter));
         });
         self
     }
 
-    fn enter(&mut self, text: &str) -> &mut Self {
+    pub(super) fn enter(&mut self, text: &str) -> &mut Self {
         self.type_text(text).press(KeyCode::Enter)
     }
 
-    fn hear(&mut self, message: Message) -> &mut Self {
+    pub(super) fn hear(&mut self, message: Message) -> &mut Self {
         self.take(Input::Message(message));
         self
     }
@@ -81,24 +81,24 @@ impl Desk {
     }
 
     /// The rows of the block below, without those at its end that are always there.
-    fn block(&self) -> Vec<String> {
+    pub(super) fn block(&self) -> Vec<String> {
         view::frame(&self.state).lines.iter().map(Line::text).collect()
     }
 
     #[track_caller]
-    fn check_printed(&mut self, expected: &[&str]) -> &mut Self {
+    pub(super) fn check_printed(&mut self, expected: &[&str]) -> &mut Self {
         assert_eq!(std::mem::take(&mut self.printed), expected);
         self
     }
 
     #[track_caller]
-    fn check_sent(&mut self, expected: &[Command]) -> &mut Self {
+    pub(super) fn check_sent(&mut self, expected: &[Command]) -> &mut Self {
         assert_eq!(std::mem::take(&mut self.sent), expected);
         self
     }
 
     #[track_caller]
-    fn check_block_has(&mut self, text: &str) -> &mut Self {
+    pub(super) fn check_block_has(&mut self, text: &str) -> &mut Self {
         let block = self.block();
         assert!(block.iter().any(|row| row.contains(text)), "no {text:?} in {block:#?}");
         self

@@ -10,6 +10,7 @@ use longhaul_tools::Preview;
 use super::{plural, span};
 use crate::command::{Level, Notice, Said, Standing};
 use crate::page::Page;
+use crate::slash::SkillCommand;
 use crate::state::Approving;
 use crate::style::{Line, Style, paragraphs};
 use crate::{diff, markdown, slash};
@@ -222,12 +223,16 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 /// Commands and keys.
-pub(crate) fn help(width: usize) -> Vec<Line> {
+pub(crate) fn help(skills: &[SkillCommand], width: usize) -> Vec<Line> {
     let mut page = Page::new("Commands");
     for slash in slash::ALL {
         let takes = if slash.takes.is_empty() { String::new() } else { format!(" {}", slash.takes) };
         page.fact(format!("/{}{takes}", slash.name), slash.does);
     }
+    if !skills.is_empty() {
+        page.heading("Skills");
+    }
+    skills.iter().for_each(|skill| page.fact(format!("/{}", skill.name), skill.does.as_str()));
     page.heading("Keys");
     KEYS.iter().for_each(|(key, does)| page.fact(*key, *does));
     page.lines(width)

@@ -18,6 +18,7 @@ pub(super) fn frame(state: &State, dialog: &Dialog) -> Frame {
         Dialog::Question(answering) => question(answering, width),
         Dialog::Picker(picker) => list(picker, width),
         Dialog::Search(found) => search(found, width),
+        Dialog::Review(reviewing) => super::review::frame(reviewing, width),
     }
 }
 
@@ -64,7 +65,7 @@ fn choosing(approving: &Approving, width: usize) -> Frame {
     Frame { lines, cursor: None }
 }
 
-fn choice_line(text: &str, is_selected: bool) -> Line {
+pub(super) fn choice_line(text: &str, is_selected: bool) -> Line {
     match is_selected {
         true => Line::new(format!("▸ {text}"), Style::CYAN),
         false => Line::plain(format!("  {text}")),

@@ -5,6 +5,7 @@ mod card;
 mod dialog;
 mod frame;
 mod meter;
+mod review;
 mod status;
 mod tool;
 
@@ -20,6 +21,7 @@ pub(crate) fn dialog_lines(state: &crate::state::State) -> Vec<crate::style::Lin
 pub(crate) use card::report;
 pub(crate) use card::{CompactionCard, stage};
 pub(crate) use frame::{Frame, frame, input_width};
+pub(crate) use review::waiting_page;
 pub(crate) use tool::{ended, ran, unfolded, what};
 
 /// A stretch of time as people read it.

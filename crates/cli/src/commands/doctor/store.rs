@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use longhaul_session::{Event, ReadError, read};
+use longhaul_skills::Inbox;
 use longhaul_workspace::{HeldLock, Home, LockedBy, Projects, held_locks};
 
 use super::Diagnosis;
@@ -27,6 +28,11 @@ pub(super) fn project(diagnosis: &mut Diagnosis, home: &Home, cwd: &Path) {
                     let folder = home.project(&id);
                     diagnosis.ok(format!("{id}, kept in {}", folder.root().display()));
                     diagnosis.project = Some(id.to_string());
+                    if Inbox::of(&folder).is_cut_off() {
+                        let advice = "accept or undo it once more, with `longhaul memory inbox` or \
+                                      `longhaul skills inbox`: that ends it";
+                        diagnosis.problem("a change from the inbox was cut off while it was written", advice);
+                    }
                 }
                 None => diagnosis.ok("none yet: the folder gets an id when something is first stored"),
             }

@@ -2,6 +2,8 @@
 
 mod export;
 mod services;
+mod skills;
+mod waiting;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,6 +27,7 @@ use crate::failure;
 use crate::models::Models;
 use crate::output::{Screen, thousands};
 use crate::project::Project;
+use crate::review::editor;
 use crate::settings::Settings;
 
 /// Talks with a person at a terminal until they leave.
@@ -66,7 +69,7 @@ pub(crate) fn run(
         folder_name: short_name(&folder, surroundings.user_home.as_deref()),
         folder,
         history: Some(home.root().join("longhaul").join("typed.jsonl")),
-        editor: editor(),
+        editor: editor().unwrap_or_else(|| "vi".to_string()),
         greeting,
     };
     let (helper, resumed) = (aids.helper_apart(&chosen), found.as_ref().and_then(Found::id));
@@ -122,12 +125,6 @@ fn surface(options: &TalkOptions, settings: &Settings) -> Surface {
         false if is_dumb => Surface::Lines,
         false => Surface::Screen,
     }
-}
-
-/// The user's editor.
-fn editor() -> String {
-    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    named("VISUAL").or_else(|| named("EDITOR")).unwrap_or_else(|| "vi".to_string())
 }
 
 /// A folder as people call it: from their own folder on.

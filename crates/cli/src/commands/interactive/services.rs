@@ -8,12 +8,15 @@ use longhaul_conversation::Usage;
 use longhaul_engine::{CalibrationFile, Folder, HostJob};
 use longhaul_memory::{Fact, MemorySettings, Places, Scope, propose_scope};
 use longhaul_session::LogHealth;
-use longhaul_terminal::{Notice, Opened, Page, Services, SessionChoice};
+use longhaul_terminal::{
+    Inbox, InboxItem, Notice, Opened, Page, Review, Services, SessionChoice, SkillChoice,
+};
 use longhaul_tools::BoxFuture;
 use longhaul_workspace::{Home, Trust};
 
-use super::{export, told};
+use super::{export, skills, told, waiting};
 use crate::clock::{ago, now};
+use crate::commands;
 use crate::commands::memory::placing;
 use crate::commands::sessions::import::new_id;
 use crate::commands::talk::open::{self, Found};
@@ -60,9 +63,7 @@ impl<'s> Desk<'s> {
         found: Option<Found>,
     ) -> anyhow::Result<(Self, Opened)> {
         let (equipment, memory) = Equipment::load(&options.work, settings, &home, Attendance::Attended)?;
-        let user_home = environment::of_process().user_home;
-        let variable = |name: &str| std::env::var(name).ok();
-        let system = system::prompt(variable, user_home.as_deref(), equipment.prompt_options())?;
+        let system = system_prompt(&equipment)?;
         let mut notices: Vec<Notice> = Vec::new();
         let warnings = std::cell::RefCell::new(Vec::new());
         let snapshots = compose::snapshots(&models, settings, &chosen, |text| {
@@ -108,7 +109,7 @@ impl<'s> Desk<'s> {
     /// The agent for a session.
     fn agent(&mut self, opened: open::Opened, mut memory: SessionMemory) -> Opened {
         memory.keep_private_in(opened.project.home.memory());
-        // What another session follows is its own affair.
+        // What another session follows is its own affair, and stands in its log.
         self.equipment.active_skills.forget();
         let place = open::surroundings(&opened.project, &self.equipment.folders, self.settings);
         let settings = compose::agent_settings(
@@ -147,6 +148,23 @@ impl<'s> Desk<'s> {
         });
         self.chosen = chosen;
         warnings.into_inner()
+    }
+
+    /// Looks for skills again, and lets the model know of them; tells what is new and what is gone.
+    fn try_reload_skills(&mut self, agent: &mut Agent) -> anyhow::Result<String> {
+        let before = skills::names(&self.equipment);
+        let settings = waiting::current_settings(&self.home)?;
+        self.equipment.reload_skills(&self.options.work, &settings, &self.home)?;
+        self.system = system_prompt(&self.equipment)?;
+        agent.settings_mut().system = self.system.clone();
+        Ok(skills::difference(&before, &skills::names(&self.equipment)))
+    }
+
+    fn try_switch_skill(&mut self, agent: &mut Agent, name: &str, on: bool) -> anyhow::Result<String> {
+        let desk = commands::skills::Desk::find(waiting::current_settings(&self.home)?)?;
+        let switched = if on { desk.switch_on(name, None)? } else { desk.switch_off(name, None)? };
+        self.try_reload_skills(agent)?;
+        Ok(switched.in_words())
     }
 
     fn try_add_memory(&self, fact: &str) -> anyhow::Result<String> {
@@ -213,6 +231,13 @@ impl<'s> Desk<'s> {
     }
 }
 
+/// The system prompt for a model that works with this.
+fn system_prompt(equipment: &Equipment) -> anyhow::Result<String> {
+    let user_home = environment::of_process().user_home;
+    let variable = |name: &str| std::env::var(name).ok();
+    system::prompt(variable, user_home.as_deref(), equipment.prompt_options())
+}
+
 impl Services for Desk<'_> {
     fn host(&self) -> Host<'_> {
         Host {
@@ -266,6 +291,43 @@ impl Services for Desk<'_> {
 
     fn add_memory(&mut self, fact: &str) -> Result<String, Notice> {
         self.try_add_memory(fact).map_err(|error| told(&error))
+    }
+
+    fn skills(&self) -> Vec<SkillChoice> {
+        skills::choices(&self.equipment)
+    }
+
+    fn skill_list(&self, all: bool) -> Page {
+        skills::list(&self.equipment, all)
+    }
+
+    fn skill(&self, name: &str) -> Result<Page, Notice> {
+        skills::show(&self.equipment, name).map_err(|error| told(&error))
+    }
+
+    fn switch_skill(&mut self, agent: &mut Agent, name: &str, on: bool) -> Result<String, Notice> {
+        self.try_switch_skill(agent, name, on).map_err(|error| told(&error))
+    }
+
+    fn reload_skills(&mut self, agent: &mut Agent) -> Result<String, Notice> {
+        self.try_reload_skills(agent).map_err(|error| told(&error))
+    }
+
+    fn forget_active_skills(&mut self) {
+        self.equipment.active_skills.forget();
+    }
+
+    fn inbox(&self, inbox: Inbox) -> Result<Vec<InboxItem>, Notice> {
+        waiting::items(inbox, &self.home).map_err(|error| told(&error))
+    }
+
+    fn review(&mut self, agent: &mut Agent, inbox: Inbox, review: &Review) -> Result<Notice, Notice> {
+        let settled = waiting::settle(inbox, review, &self.home).map_err(|error| told(&error));
+        if inbox == Inbox::Skills {
+            // It counts at once, also where something else was ended than was asked for.
+            self.try_reload_skills(agent).map_err(|error| told(&error))?;
+        }
+        settled
     }
 
     fn trust(&self) -> Page {

@@ -1,18 +1,20 @@
 //! `longhaul memory inbox`: changes to memory that wait for the user.
 
+use std::path::PathBuf;
+
 use anyhow::anyhow;
 use clap::{Args, Subcommand, ValueEnum};
-use longhaul_memory::{Scope, save_target};
-use longhaul_skills::{Inbox, MemoryKind, PatchTargets, WaitingPatch};
+use longhaul_skills::{MemoryKind, SkillError, WaitingPatch};
 use serde_json::{Value, json};
 
 use super::surroundings::Surroundings;
+use super::waiting::{MemoryInbox, diff_of, failure};
 use crate::args::Color;
-use crate::clock::now;
 use crate::commands::sessions::report::print_all;
+use crate::commands::skills::inbox::taken_back_words;
 use crate::failure::hinted;
 use crate::output::{Page, Screen, path_json, plural, print, visible, visible_text};
-use crate::project::Project;
+use crate::review::{edit, evidence_lines};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -28,10 +30,14 @@ pub(crate) struct InboxArgs {
 enum InboxCommand {
     /// Shows every change that waits, as a diff.
     List(ListOptions),
+    /// Shows the changes of a kind that wait, each with where it comes from.
+    Show(KindOptions),
     /// Applies the changes of a kind. Those that no longer fit go on waiting.
-    Accept(KindOptions),
+    Accept(AcceptOptions),
     /// Removes the changes of a kind; what they propose is not proposed again.
     Dismiss(KindOptions),
+    /// Takes back what was accepted last: every file holds again what it held before.
+    Undo(ListOptions),
 }
 
 #[derive(Debug, Args)]
@@ -45,6 +51,17 @@ struct ListOptions {
 struct KindOptions {
     /// Whose memory.
     kind: Kind,
+    #[command(flatten)]
+    output: ListOptions,
+}
+
+#[derive(Debug, Args)]
+struct AcceptOptions {
+    /// Whose memory.
+    kind: Kind,
+    /// Opens the patches in $VISUAL or $EDITOR first; their numbers of lines need not be kept right.
+    #[arg(long)]
+    edit: bool,
     /// Prints one JSON object instead, as docs/json.md describes it.
     #[arg(long)]
     json: bool,
@@ -68,47 +85,29 @@ impl From<Kind> for MemoryKind {
     }
 }
 
-/// The inbox, with where its patches may write.
-struct Desk {
-    inbox: Inbox,
-    project: Project,
-    around: Surroundings,
-}
-
-impl Desk {
-    fn targets(&self, kind: MemoryKind) -> anyhow::Result<PatchTargets> {
-        Ok(match kind {
-            MemoryKind::Private => PatchTargets::NotesIn(self.project.home.memory()),
-            MemoryKind::Global => {
-                PatchTargets::Only(save_target(Scope::Global, &self.around.places, &self.around.settings)?)
-            }
-        })
-    }
-
-    fn waiting(&self) -> anyhow::Result<Vec<(MemoryKind, WaitingPatch)>> {
-        let mut waiting = Vec::new();
-        for kind in MemoryKind::ALL {
-            waiting.extend(
-                self.inbox.patches(kind, &self.targets(kind)?).into_iter().map(|patch| (kind, patch)),
-            );
-        }
-        Ok(waiting)
-    }
-}
-
 pub(super) fn run(args: &InboxArgs, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let around = Surroundings::find(settings, &[])?;
-    let desk = Project::find()?.map(|project| Desk { inbox: Inbox::of(&project.home), project, around });
+    let inbox = MemoryInbox::find(Surroundings::find(settings, &[])?)?;
+    let inbox = inbox.as_ref();
     match &args.command {
-        None => list(&args.list, desk.as_ref(), color),
-        Some(InboxCommand::List(options)) => list(options, desk.as_ref(), color),
-        Some(InboxCommand::Accept(options)) => accept(options, desk.as_ref()),
-        Some(InboxCommand::Dismiss(options)) => dismiss(options, desk.as_ref()),
+        None => list(&args.list, &MemoryKind::ALL, inbox, color),
+        Some(InboxCommand::List(options)) => list(options, &MemoryKind::ALL, inbox, color),
+        Some(InboxCommand::Show(options)) => list(&options.output, &[options.kind.into()], inbox, color),
+        Some(InboxCommand::Accept(options)) => accept(options, inbox),
+        Some(InboxCommand::Dismiss(options)) => dismiss(options, inbox),
+        Some(InboxCommand::Undo(options)) => undo(options, inbox),
     }
 }
 
-fn list(options: &ListOptions, desk: Option<&Desk>, color: Color) -> anyhow::Result<()> {
-    let waiting = desk.map(Desk::waiting).transpose()?.unwrap_or_default();
+fn list(
+    options: &ListOptions,
+    kinds: &[MemoryKind],
+    inbox: Option<&MemoryInbox>,
+    color: Color,
+) -> anyhow::Result<()> {
+    let mut waiting: Vec<(MemoryKind, WaitingPatch)> = Vec::new();
+    for (kind, inbox) in kinds.iter().filter_map(|kind| Some((*kind, inbox?))) {
+        waiting.extend(inbox.waiting(kind)?.into_iter().map(|patch| (kind, patch)));
+    }
     if options.json {
         let patches: Vec<Value> = waiting.iter().map(|(kind, patch)| patch_json(*kind, patch)).collect();
         return print_all(&json!({"schema": 1, "patches": patches}));
@@ -119,9 +118,12 @@ fn list(options: &ListOptions, desk: Option<&Desk>, color: Color) -> anyhow::Res
     }
     for (kind, patch) in &waiting {
         page.line(&page.screen.strong(&format!("{} memory", kind.name())));
-        visible_text(patch.text.trim_end()).lines().for_each(|line| page.line(line));
+        visible_text(diff_of(patch).trim_end()).lines().for_each(|line| page.line(line));
         if let Err(reason) = &patch.plan {
             page.line(&page.screen.warning(&visible(reason)));
+        }
+        for line in evidence_lines(&patch.evidence) {
+            page.line(&page.screen.faint(&format!("  {}", visible(&line))));
         }
         page.gap();
     }
@@ -138,17 +140,23 @@ fn patch_json(kind: MemoryKind, patch: &WaitingPatch) -> Value {
         "kind": kind.name(),
         "file": path_json(&patch.file),
         "text": patch.text,
+        "diff": diff_of(patch),
         "targets": targets,
         "problem": patch.plan.as_ref().err(),
+        "evidence": patch.evidence,
     })
 }
 
-fn accept(options: &KindOptions, desk: Option<&Desk>) -> anyhow::Result<()> {
+fn accept(options: &AcceptOptions, inbox: Option<&MemoryInbox>) -> anyhow::Result<()> {
     let kind = MemoryKind::from(options.kind);
-    let applied = match desk {
-        Some(desk) => desk.inbox.accept_patches(kind, &desk.targets(kind)?)?,
-        None => Default::default(),
-    };
+    if let Some(inbox) = inbox.filter(|_| options.edit) {
+        let files: Vec<PathBuf> = inbox.waiting(kind)?.into_iter().map(|patch| patch.file).collect();
+        if !files.is_empty() {
+            edit(&files)?;
+            inbox.recount(&files)?;
+        }
+    }
+    let applied = inbox.map(|inbox| inbox.accept(kind)).transpose()?.unwrap_or_default();
     if options.json {
         let failed =
             applied.failed.iter().map(|(file, reason)| json!({"file": path_json(file), "reason": reason}));
@@ -164,6 +172,9 @@ fn accept(options: &KindOptions, desk: Option<&Desk>) -> anyhow::Result<()> {
         for path in &applied.changed {
             print(&format!("{} was changed.\n", visible(&path.display().to_string())))?;
         }
+        if !applied.changed.is_empty() {
+            print("`longhaul memory inbox undo` takes it back.\n")?;
+        }
     }
     match applied.failed.first() {
         None => Ok(()),
@@ -174,14 +185,24 @@ fn accept(options: &KindOptions, desk: Option<&Desk>) -> anyhow::Result<()> {
     }
 }
 
-fn dismiss(options: &KindOptions, desk: Option<&Desk>) -> anyhow::Result<()> {
+fn dismiss(options: &KindOptions, inbox: Option<&MemoryInbox>) -> anyhow::Result<()> {
     let kind = MemoryKind::from(options.kind);
-    let gone = match desk {
-        Some(desk) => desk.inbox.dismiss_patches(kind, &desk.targets(kind)?, now())?,
-        None => 0,
-    };
-    if options.json {
+    let gone = inbox.map(|inbox| inbox.dismiss(kind)).transpose()?.unwrap_or_default();
+    if options.output.json {
         return print_all(&json!({"schema": 1, "kind": kind.name(), "dismissed": gone}));
     }
     print(&format!("{} removed.\n", plural(gone, "patch", "patches")))
+}
+
+fn undo(options: &ListOptions, inbox: Option<&MemoryInbox>) -> anyhow::Result<()> {
+    let nothing = || failure(SkillError::NotUndone { reason: "nothing was accepted here yet".into() });
+    let undone = inbox.ok_or_else(nothing)?.undo()?;
+    if options.json {
+        return print_all(&json!({
+            "schema": 1,
+            "patches": undone.patches,
+            "restored": undone.restored.iter().map(|path| path_json(path)).collect::<Vec<_>>(),
+        }));
+    }
+    print(&format!("{}\n", visible(&taken_back_words(&undone))))
 }

@@ -9,6 +9,7 @@ mod reload;
 mod report;
 mod show;
 pub(crate) mod surroundings;
+pub(crate) mod waiting;
 mod why;
 
 use clap::{Args, Subcommand};

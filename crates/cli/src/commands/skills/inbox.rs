@@ -1,21 +1,16 @@
-//! `longhaul skills inbox`: the skills that wait for the user.
+//! `longhaul skills inbox`: the skills, and changes to skills, that wait for the user.
 
-use std::path::Path;
-use std::process::Command;
-
-use anyhow::{Context, anyhow};
 use clap::{Args, Subcommand};
-use longhaul_skills::{Inbox, WaitingSkill};
+use longhaul_skills::{TakenBack, Undone};
 use serde_json::{Value, json};
 
+use super::Desk;
 use super::scope::Scope;
-use super::{Desk, failure};
+use super::waiting::{Shown, Waiting};
 use crate::args::Color;
-use crate::clock::now;
 use crate::commands::sessions::report::print_all;
-use crate::failure::hinted;
-use crate::output::{Page, Screen, path_json, print, visible, visible_text, wrapped};
-use crate::project::Project;
+use crate::output::{Page, Screen, path_json, plural, print, visible, visible_text, wrapped};
+use crate::review::{edit, evidence_lines};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -30,13 +25,13 @@ pub(crate) struct InboxArgs {
 enum InboxCommand {
     /// Lists what waits.
     List(ListOptions),
-    /// Shows a waiting skill, and where what it says was seen.
+    /// Shows what waits: a new skill with its files, a change as a diff, and where what it says was seen.
     Show(NameOptions),
-    /// Makes a waiting skill one of yours, or of the workspace.
+    /// Makes a waiting skill one of yours, or of the workspace; applies a waiting change.
     Accept(AcceptOptions),
-    /// Removes a waiting skill; one like it is not proposed again.
+    /// Removes what waits; something like it is not proposed again.
     Dismiss(NameOptions),
-    /// Puts the skill that was accepted last back into the inbox.
+    /// Takes back what was accepted last, which waits again.
     Undo(ListOptions),
 }
 
@@ -60,7 +55,7 @@ struct NameOptions {
 struct AcceptOptions {
     /// The name under which it waits.
     name: String,
-    /// Whose skill it becomes.
+    /// Whose skill it becomes; a change says itself which skills it is about.
     #[arg(long, default_value = "user")]
     scope: Scope,
     /// Opens it in $VISUAL or $EDITOR first.
@@ -72,141 +67,179 @@ struct AcceptOptions {
 }
 
 pub(super) fn run(args: &InboxArgs, desk: &Desk, color: Color) -> anyhow::Result<()> {
-    let inbox = Project::find()?.map(|project| Inbox::of(&project.home));
-    let named = |name: &str| {
-        let empty = || {
-            hinted(
-                anyhow!("nothing waits under the name {name:?}"),
-                "`longhaul skills inbox` lists what waits",
-            )
-        };
-        inbox.as_ref().ok_or_else(empty)
-    };
     match &args.command {
-        None => list(&args.list, inbox.as_ref(), color),
-        Some(InboxCommand::List(options)) => list(options, inbox.as_ref(), color),
-        Some(InboxCommand::Show(options)) => show(options, named(&options.name)?),
-        Some(InboxCommand::Accept(options)) => accept(options, named(&options.name)?, desk),
+        None => list(&args.list, desk, color),
+        Some(InboxCommand::List(options)) => list(options, desk, color),
+        Some(InboxCommand::Show(options)) => show(options, desk),
+        Some(InboxCommand::Accept(options)) => accept(options, desk),
         Some(InboxCommand::Dismiss(options)) => {
-            named(&options.name)?.dismiss(&options.name, now()).map_err(failure)?;
+            desk.dismiss_waiting(&options.name)?;
             if options.json {
                 return print_all(&json!({"schema": 1, "name": options.name, "dismissed": true}));
             }
             print(&format!("{} is gone.\n", visible(&options.name)))
         }
-        Some(InboxCommand::Undo(options)) => {
-            let undone = named("undo")?.undo().map_err(failure)?;
-            if options.json {
-                return print_all(
-                    &json!({"schema": 1, "name": undone.name, "removed": path_json(&undone.target)}),
-                );
-            }
-            let place = visible(&undone.target.display().to_string());
-            print(&format!("{} waits again; {place} is gone.\n", visible(&undone.name)))
-        }
+        Some(InboxCommand::Undo(options)) => undo(options, desk),
     }
 }
 
-fn list(options: &ListOptions, inbox: Option<&Inbox>, color: Color) -> anyhow::Result<()> {
-    let waiting = inbox.map(Inbox::list).unwrap_or_default();
+fn list(options: &ListOptions, desk: &Desk, color: Color) -> anyhow::Result<()> {
+    let waiting = desk.waiting()?;
     if options.json {
-        let skills: Vec<Value> = waiting.iter().map(waiting_json).collect();
-        return print_all(&json!({"schema": 1, "skills": skills}));
+        let of = |is_skill: bool| {
+            let meant = waiting.iter().filter(|waiting| matches!(waiting, Waiting::Skill(_)) == is_skill);
+            meant.map(waiting_json).collect::<Vec<Value>>()
+        };
+        return print_all(&json!({"schema": 1, "skills": of(true), "updates": of(false)}));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     if waiting.is_empty() {
         page.line("Nothing waits. `longhaul skills extract` looks for skills in past sessions.");
     }
-    for skill in &waiting {
-        let at = skill.at.map(|at| page.screen.faint(&format!("  {}", at.to_minute()))).unwrap_or_default();
-        page.line(&format!("{}{at}", page.screen.strong(&visible(&skill.name))));
-        let said = match &skill.manifest {
-            Ok(manifest) => visible(&manifest.description),
-            Err(reason) => page.screen.warning(&visible(&format!("no skill: {reason}"))),
+    for waiting in &waiting {
+        let name = page.screen.strong(&visible(waiting.name()));
+        page.line(&format!("{name}  {}", page.screen.faint(&waiting.kind())));
+        let said = match waiting.problem() {
+            None => visible(&waiting.about()),
+            Some(problem) => page.screen.warning(&visible(problem)),
         };
         wrapped(&said, page.screen.width.saturating_sub(2))
             .iter()
             .for_each(|line| page.line(&format!("  {line}")));
     }
+    if !waiting.is_empty() {
+        page.gap();
+        page.line("`longhaul skills inbox show NAME` shows one, `accept NAME` and `dismiss NAME` settle it.");
+    }
     print(&page.into_text())
 }
 
-fn waiting_json(skill: &WaitingSkill) -> Value {
-    let manifest = skill.manifest.as_ref();
-    json!({
-        "name": skill.name,
-        "folder": path_json(&skill.folder),
-        "skill": manifest.ok().map(|manifest| manifest.name.as_str()),
-        "description": manifest.ok().map(|manifest| manifest.description.as_str()),
-        "problem": manifest.err(),
-        "at": skill.at.map(|at| at.to_string()),
-        "evidence": skill.evidence,
-    })
-}
-
-fn show(options: &NameOptions, inbox: &Inbox) -> anyhow::Result<()> {
-    let skill = inbox.get(&options.name).map_err(failure)?;
-    let text = std::fs::read_to_string(skill.folder.join("SKILL.md")).context("could not read the skill")?;
-    if options.json {
-        let mut object = waiting_json(&skill);
-        object["schema"] = 1.into();
-        object["text"] = text.into();
-        return print_all(&object);
-    }
-    let mut shown = format!("{}\n", visible_text(text.trim_end()));
-    if !skill.evidence.is_empty() {
-        shown.push_str("\nSeen:\n");
-    }
-    for found in &skill.evidence {
-        let text = |key: &str| visible(found[key].as_str().unwrap_or_default());
-        shown.push_str(&format!("  {}: {}\n", text("kind"), text("title")));
-        for seen in found["seen"].as_array().into_iter().flatten() {
-            let marks =
-                seen["marks"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>();
-            let session = seen["session"].as_str().unwrap_or_default();
-            shown.push_str(&visible(&format!("    session {session}, {}", marks.join(", "))));
-            shown.push('\n');
+fn waiting_json(waiting: &Waiting) -> Value {
+    match waiting {
+        Waiting::Skill(skill) => {
+            let manifest = skill.manifest.as_ref();
+            json!({
+                "name": skill.name,
+                "folder": path_json(&skill.folder),
+                "skill": manifest.ok().map(|manifest| manifest.name.as_str()),
+                "description": manifest.ok().map(|manifest| manifest.description.as_str()),
+                "problem": waiting.problem(),
+                "at": skill.at.map(|at| at.to_string()),
+                "evidence": skill.evidence,
+            })
+        }
+        Waiting::Update(update) => {
+            let plan = update.plan.as_ref().ok();
+            json!({
+                "name": update.name,
+                "file": path_json(&update.file),
+                "targets": plan.map(|plan| plan.iter().map(|write| path_json(&write.path)).collect::<Vec<_>>()),
+                "problem": waiting.problem(),
+                "at": update.at.map(|at| at.to_string()),
+                "evidence": update.evidence,
+            })
         }
     }
+}
+
+fn show(options: &NameOptions, desk: &Desk) -> anyhow::Result<()> {
+    let waiting = desk.find_waiting(&options.name)?;
+    let Shown { text, files, twin, diff } = desk.look_into(&waiting)?;
+    if options.json {
+        let mut object = waiting_json(&waiting);
+        object["schema"] = 1.into();
+        object["text"] = text.into();
+        let files = files.iter().map(|file| json!({"path": path_json(&file.path), "bytes": file.bytes}));
+        object["files"] = files.collect();
+        object["diff"] = diff.into();
+        return print_all(&object);
+    }
+    let mut shown = String::new();
+    if let Waiting::Skill(_) = &waiting {
+        shown.push_str(&format!("{}\n", visible_text(text.trim_end())));
+    }
+    if files.len() > 1 {
+        shown.push_str("\nFiles:\n");
+    }
+    for file in files.iter().filter(|_| files.len() > 1) {
+        let size = plural(usize::try_from(file.bytes).unwrap_or(usize::MAX), "byte", "bytes");
+        shown.push_str(&format!("  {}, {size}\n", visible(&file.path.display().to_string())));
+    }
+    if let Some(twin) = twin {
+        shown.push_str(&format!("\nThere is a skill of this name already, {}.", twin.describe()));
+        shown.push_str(if diff.as_deref() == Some("") {
+            " Both say the same.\n"
+        } else {
+            " Compared with it:\n\n"
+        });
+    }
+    shown.push_str(&visible_text(diff.as_deref().unwrap_or_default()));
+    if let Some(problem) = waiting.problem() {
+        shown.push_str(&format!("\nIt cannot be accepted: {}\n", visible(problem)));
+    }
+    let seen = evidence_lines(waiting.evidence());
+    if !seen.is_empty() {
+        shown.push_str("\nSeen:\n");
+    }
+    shown.extend(seen.iter().map(|line| format!("  {}\n", visible(line))));
     print(&shown)
 }
 
-fn accept(options: &AcceptOptions, inbox: &Inbox, desk: &Desk) -> anyhow::Result<()> {
-    let into = desk.skill_folder(options.scope)?;
+fn accept(options: &AcceptOptions, desk: &Desk) -> anyhow::Result<()> {
     if options.edit {
-        let skill = inbox.get(&options.name).map_err(failure)?;
-        edit(&skill.folder.join("SKILL.md"))?;
+        let waiting = desk.find_waiting(&options.name)?;
+        if let Waiting::Skill(_) = waiting {
+            // Who may not write there need not edit first.
+            desk.skill_folder(options.scope)?;
+        }
+        edit(&[waiting.file()])?;
+        desk.recount_waiting(&waiting)?;
     }
-    let accepted = inbox.accept(&options.name, &into, now()).map_err(failure)?;
+    let written = desk.accept_waiting(&options.name, options.scope)?;
     if options.json {
         return print_all(&json!({
             "schema": 1,
-            "name": accepted.name,
+            "name": options.name,
             "scope": options.scope.name(),
-            "target": path_json(&accepted.target),
+            "target": written.first().map(|path| path_json(path)),
+            "changed": written.iter().map(|path| path_json(path)).collect::<Vec<_>>(),
         }));
     }
-    let (name, place) = (visible(&accepted.name), visible(&accepted.target.display().to_string()));
-    print(&format!("{name} counts now: {place}\n`longhaul skills inbox undo` takes it back.\n"))
+    let places: Vec<String> = written.iter().map(|path| visible(&path.display().to_string())).collect();
+    let name = visible(&options.name);
+    print(&format!("{name} counts now: {}\n`longhaul skills inbox undo` takes it back.\n", places.join(", ")))
 }
 
-/// Opens a file in the user's editor and waits until it is closed.
-fn edit(file: &Path) -> anyhow::Result<()> {
-    let editor = ["VISUAL", "EDITOR"]
-        .iter()
-        .find_map(|name| std::env::var(name).ok().filter(|editor| !editor.trim().is_empty()));
-    let editor =
-        editor.ok_or_else(|| hinted(anyhow!("no editor is known"), "set EDITOR, such as EDITOR=vi"))?;
-    // An editor may come with arguments.
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or_default();
-    let status = Command::new(program)
-        .args(words)
-        .arg(file)
-        .status()
-        .with_context(|| format!("could not run {editor:?}"))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(anyhow!("the editor ended with {status}, so that nothing was accepted")),
+fn undo(options: &ListOptions, desk: &Desk) -> anyhow::Result<()> {
+    let undone = desk.undo_waiting()?;
+    if options.json {
+        return print_all(&match &undone {
+            Undone::Skill(skill) => {
+                json!({"schema": 1, "name": skill.name, "removed": path_json(&skill.target), "restored": []})
+            }
+            Undone::Update(update) => json!({
+                "schema": 1,
+                "name": update.patches.first(),
+                "removed": null,
+                "restored": update.restored.iter().map(|path| path_json(path)).collect::<Vec<_>>(),
+            }),
+        });
     }
+    print(&format!("{}\n", visible(&undone_words(&undone))))
+}
+
+/// What was taken back, in a sentence.
+pub(crate) fn undone_words(undone: &Undone) -> String {
+    match undone {
+        Undone::Skill(skill) => format!("{} waits again; {} is gone.", skill.name, skill.target.display()),
+        Undone::Update(update) => taken_back_words(update),
+    }
+}
+
+/// Which patches were taken back, in a sentence.
+pub(crate) fn taken_back_words(undone: &TakenBack) -> String {
+    let files: Vec<String> = undone.restored.iter().map(|path| path.display().to_string()).collect();
+    let is = if files.len() == 1 { "is" } else { "are" };
+    let waits = if undone.patches.len() == 1 { "waits" } else { "wait" };
+    format!("{} {waits} again; {} {is} as before.", undone.patches.join(", "), files.join(", "))
 }

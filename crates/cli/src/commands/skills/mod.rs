@@ -1,12 +1,13 @@
 //! `longhaul skills`: the skills that count in the current folder, and where they come from.
 
 mod extract;
-mod inbox;
+pub(crate) mod inbox;
 mod install;
 mod list;
-mod scope;
+pub(crate) mod scope;
 mod show;
-mod switch;
+pub(crate) mod switch;
+pub(crate) mod waiting;
 
 use clap::{Args, Subcommand};
 use longhaul_skills::{BUILTIN, SkillError, SkillFolder, SkillPlaces, SkillTier, Skills, load_skills};
@@ -71,14 +72,15 @@ pub(crate) fn run(
 }
 
 /// What all of the commands work with.
-struct Desk {
+pub(crate) struct Desk {
     home: Home,
     around: Surroundings,
     settings: Settings,
 }
 
 impl Desk {
-    fn find(settings: Settings) -> anyhow::Result<Self> {
+    /// Finds out about the current folder.
+    pub(crate) fn find(settings: Settings) -> anyhow::Result<Self> {
         let home = Home::resolve(&environment::of_process())?;
         let around = Surroundings::find(&settings, &[])?;
         Ok(Self { home, around, settings })
@@ -88,7 +90,8 @@ impl Desk {
         places(&self.home, &self.around)
     }
 
-    fn skills(&self) -> Skills {
+    /// The skills that are found here.
+    pub(crate) fn skills(&self) -> Skills {
         load_skills(&self.places(), &self.settings.skills())
     }
 }
@@ -123,6 +126,7 @@ fn failure(error: SkillError) -> anyhow::Error {
             "`longhaul skills uninstall NAME` removes it; --scope chooses another place"
         }
         SkillError::Unknown { .. } => "`longhaul skills list --all` shows every skill",
+        SkillError::NothingWaits { .. } => "`longhaul skills inbox` lists what waits",
         SkillError::NotAcceptable { .. } => {
             "`longhaul skills inbox show NAME` shows it; `dismiss NAME` removes it"
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{
-    Event as AgentEvent, InstructionSource, MemoryNews, Overflow, Statistics, ToolEnd, TurnEnd,
+    Event as AgentEvent, Instruction, InstructionSource, MemoryNews, Overflow, Statistics, ToolEnd, TurnEnd,
 };
 use longhaul_conversation::{FinishReason, ToolCall, ToolStatus};
 use longhaul_engine::Event;
@@ -102,7 +102,15 @@ pub(super) fn memory(files: &[PathBuf], why: MemoryNews) -> Value {
 
 /// What became of instructions in a compaction.
 pub(super) fn instructions(sources: &[InstructionSource]) -> Value {
-    sources.iter().map(|source| json!({"file": source.path, "state": source.state.as_str()})).collect()
+    let source = |InstructionSource { what, state }: &InstructionSource| {
+        let state = state.as_str();
+        match what {
+            Instruction::Memory(file) => json!({"file": file, "state": state}),
+            Instruction::Skill(name) => json!({"skill": name, "state": state}),
+            Instruction::Plan(file) => json!({"plan": file, "state": state}),
+        }
+    };
+    sources.iter().map(source).collect()
 }
 
 /// One thing that happened during a compaction.

@@ -55,8 +55,8 @@ pub(super) fn memory(files: &[PathBuf], why: MemoryNews) -> String {
 /// What became of instructions in a compaction, unless the model still reads them all.
 pub(super) fn instructions(sources: &[InstructionSource]) -> Option<String> {
     let in_state = |state: SourceState| {
-        let files = sources.iter().filter(|source| source.state == state).map(|source| source.path.as_path());
-        let names = names(files);
+        let meant = sources.iter().filter(|source| source.state == state);
+        let names = meant.map(|source| source.what.to_string()).collect::<Vec<_>>().join(", ");
         (!names.is_empty()).then(|| format!("{}: {names}", state.as_str()))
     };
     let told: Vec<String> =
@@ -79,6 +79,7 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use longhaul_agent::Instruction;
     use longhaul_tools::Shown;
     use std::time::Duration;
 
@@ -108,7 +109,7 @@ mod tests {
 
     #[test]
     fn instructions_that_are_still_there_are_no_news() {
-        let source = |path: &str, state| InstructionSource { path: path.into(), state };
+        let source = |path: &str, state| InstructionSource { what: Instruction::Memory(path.into()), state };
         let present = source("/w/GEMINI.md", SourceState::Present);
         assert_eq!(instructions(std::slice::from_ref(&present)), None);
         let (back, lost) = (source("/w/a", SourceState::Reinjected), source("/w/b", SourceState::Lost));

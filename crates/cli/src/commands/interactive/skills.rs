@@ -1,0 +1,109 @@
+//! The skills of a session, as the terminal shows them.
+
+use anyhow::anyhow;
+use longhaul_skills::{OverriddenSkill, Skill, SkillTier, load_activation};
+use longhaul_terminal::{Page, Row, SkillChoice};
+
+use crate::equipment::Equipment;
+use crate::failure::hinted;
+use crate::output::plural;
+
+/// The skills that were found.
+pub(super) fn choices(equipment: &Equipment) -> Vec<SkillChoice> {
+    let choice = |skill: &Skill| SkillChoice {
+        name: skill.name.to_string(),
+        description: skill.description.clone(),
+        is_enabled: skill.is_enabled,
+        is_builtin: skill.tier == SkillTier::Builtin,
+    };
+    equipment.skills().found.iter().map(choice).collect()
+}
+
+/// The names of those that count.
+pub(super) fn names(equipment: &Equipment) -> Vec<String> {
+    equipment.skills().enabled().map(|skill| skill.name.to_string()).collect()
+}
+
+/// What a reload brought, in a sentence.
+pub(super) fn difference(before: &[String], after: &[String]) -> String {
+    let missing = |some: &[String], others: &[String]| {
+        some.iter().filter(|name| !others.contains(name)).cloned().collect::<Vec<_>>().join(", ")
+    };
+    let (new, gone) = (missing(after, before), missing(before, after));
+    let count = plural(after.len(), "skill counts", "skills count");
+    let mut text = format!("{count} now");
+    if !new.is_empty() {
+        text.push_str(&format!("; new: {new}"));
+    }
+    if !gone.is_empty() {
+        text.push_str(&format!("; gone: {gone}"));
+    }
+    text + "."
+}
+
+/// The skills that count; or all that were found, with what is wrong.
+pub(super) fn list(equipment: &Equipment, all: bool) -> Page {
+    let skills = equipment.skills();
+    let shown: Vec<&Skill> =
+        skills.found.iter().filter(|skill| all || skill.tier != SkillTier::Builtin).collect();
+    let mut page = match shown.len() {
+        0 => Page::new("There are no skills here."),
+        count => Page::new(plural(count, "skill", "skills")),
+    };
+    let active = equipment.active_skills.names();
+    for skill in shown {
+        let mut marks = vec![skill.tier.describe()];
+        marks.extend((!skill.is_enabled).then_some("off"));
+        marks.extend(active.iter().any(|name| skill.name.is_meant_by(name)).then_some("active"));
+        page.fact(skill.name.as_str(), format!("{} ({})", skill.description, marks.join(", ")));
+    }
+    if all && !(skills.overridden.is_empty() && skills.refused.is_empty()) {
+        page.heading("What does not count");
+        for OverriddenSkill { skill, by } in &skills.overridden {
+            let place = skill.path().map_or("built in".to_string(), |path| path.display().to_string());
+            page.fact(skill.name.as_str(), format!("{place}: there is another, {}", by.describe()));
+        }
+        for refused in &skills.refused {
+            page.item(format!("{}: {}", refused.path.display(), refused.reason));
+        }
+    }
+    for folder in &skills.untrusted {
+        page.aside(format!("{} does not count, as its folder is not trusted.", folder.display()));
+    }
+    skills.notices.iter().for_each(|notice| page.aside(notice.as_str()));
+    page.aside("/NAME uses one, /skills show NAME shows it, /skills inbox lists those that wait for you.");
+    page
+}
+
+/// A skill, as the model reads it.
+pub(super) fn show(equipment: &Equipment, name: &str) -> anyhow::Result<Page> {
+    let unknown = || hinted(anyhow!("there is no skill {name:?}"), "/skills lists them");
+    let skill = equipment.skills().get(name).ok_or_else(unknown)?;
+    let activation = load_activation(skill)?;
+    let mut page = Page::new(skill.name.as_str());
+    page.text(skill.description.as_str());
+    let place = skill.path().map_or("built in".to_string(), |path| path.display().to_string());
+    page.fact("from", format!("{place}, {}", skill.tier.describe()));
+    if !skill.is_enabled {
+        page.fact("off", "/skills enable switches it on");
+    }
+    page.heading("Instructions");
+    page.rows.push(Row::Markdown(activation.instructions));
+    if !activation.resources.is_empty() {
+        page.heading("Files");
+        activation.resources.into_iter().for_each(|file| page.item(file));
+    }
+    Ok(page)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reload_tells_what_is_new_and_gone() {
+        let names = |text: &str| text.split_whitespace().map(str::to_string).collect::<Vec<_>>();
+        assert_eq!(difference(&names("a b"), &names("b c d")), "3 skills count now; new: c, d; gone: a.");
+        assert_eq!(difference(&names("a"), &names("a")), "1 skill counts now.");
+    }
+}

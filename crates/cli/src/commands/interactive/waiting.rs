@@ -1,0 +1,208 @@
+//! What waits in the inboxes, as the terminal shows and settles it.
+
+use std::path::PathBuf;
+
+use anyhow::anyhow;
+use longhaul_skills::{MemoryKind, WaitingPatch};
+use longhaul_terminal::{Inbox, InboxItem, Notice, Page, Review, Row, Whose};
+use longhaul_workspace::Home;
+use serde_json::Value;
+
+use crate::commands::memory::surroundings::Surroundings;
+use crate::commands::memory::waiting::{MemoryInbox, diff_of};
+use crate::commands::skills::Desk;
+use crate::commands::skills::inbox::{taken_back_words, undone_words};
+use crate::commands::skills::scope::Scope;
+use crate::commands::skills::waiting::{Shown, Waiting};
+use crate::environment;
+use crate::failure::hinted;
+use crate::output::plural;
+use crate::review::evidence_lines;
+use crate::settings::Settings;
+
+/// The settings as they are now, which a command may have changed since the program began.
+pub(super) fn current_settings(home: &Home) -> anyhow::Result<Settings> {
+    let cwd = std::env::current_dir().unwrap_or_default();
+    Ok(Settings::load(Some(home), &cwd, &environment::of_process())?.settings)
+}
+
+/// What waits.
+pub(super) fn items(inbox: Inbox, home: &Home) -> anyhow::Result<Vec<InboxItem>> {
+    let settings = current_settings(home)?;
+    match inbox {
+        Inbox::Skills => {
+            let desk = Desk::find(settings)?;
+            desk.waiting()?.iter().map(|waiting| skill_item(&desk, waiting)).collect()
+        }
+        Inbox::Memory => {
+            let Some(memory) = MemoryInbox::find(Surroundings::find(&settings, &[])?)? else {
+                return Ok(Vec::new());
+            };
+            let mut items = Vec::new();
+            for kind in MemoryKind::ALL {
+                let patches = memory.waiting(kind)?;
+                if !patches.is_empty() {
+                    items.push(memory_item(kind, &patches));
+                }
+            }
+            Ok(items)
+        }
+    }
+}
+
+fn skill_item(desk: &Desk, waiting: &Waiting) -> anyhow::Result<InboxItem> {
+    let mut page = Page::new(format!("{} ({})", waiting.name(), waiting.kind()));
+    match desk.look_into(waiting) {
+        Ok(Shown { text, files, twin, diff }) => {
+            if let Waiting::Skill(skill) = waiting {
+                let body = skill.manifest.as_ref().map_or(text.as_str(), |manifest| manifest.body.as_str());
+                page.text(waiting.about());
+                page.heading("Instructions");
+                page.rows.push(Row::Markdown(body.to_string()));
+                page.heading("Files");
+                for file in &files {
+                    let size = plural(usize::try_from(file.bytes).unwrap_or(usize::MAX), "byte", "bytes");
+                    page.item(format!("{}, {size}", file.path.display()));
+                }
+            }
+            if let Some(twin) = twin {
+                page.heading(format!("Compared with the skill of this name, {}", twin.describe()));
+            }
+            push_diff(&mut page, diff.as_deref().unwrap_or_default());
+        }
+        Err(error) => page.text(format!("{error:#}")),
+    }
+    push_rest(&mut page, waiting.problem(), waiting.evidence());
+    Ok(InboxItem {
+        name: shown_name(waiting),
+        kind: waiting.kind(),
+        about: waiting.about(),
+        problem: waiting.problem().map(str::to_string),
+        page,
+        files: vec![waiting.file()],
+        has_scope: matches!(waiting, Waiting::Skill(_)),
+    })
+}
+
+/// A change goes by the name of its file: a new skill may have the other one.
+fn shown_name(waiting: &Waiting) -> String {
+    match waiting {
+        Waiting::Skill(skill) => skill.name.clone(),
+        Waiting::Update(update) => format!("{}.patch", update.name),
+    }
+}
+
+fn memory_item(kind: MemoryKind, patches: &[WaitingPatch]) -> InboxItem {
+    let mut page = Page::new(format!("Changes to {} memory", kind.name()));
+    for patch in patches {
+        push_diff(&mut page, &diff_of(patch));
+        push_rest(&mut page, patch.plan.as_ref().err().map(String::as_str), &patch.evidence);
+    }
+    let writes = patches.iter().filter_map(|patch| patch.plan.as_ref().ok()).flatten();
+    let mut targets: Vec<String> = writes.map(|write| write.path.display().to_string()).collect();
+    targets.dedup();
+    InboxItem {
+        name: kind.name().to_string(),
+        kind: match kind {
+            MemoryKind::Private => "for you, in this project".to_string(),
+            MemoryKind::Global => "for you, everywhere".to_string(),
+        },
+        about: format!("changes {}", targets.join(", ")),
+        problem: patches.iter().find_map(|patch| patch.plan.as_ref().err().cloned()),
+        page,
+        files: patches.iter().map(|patch| patch.file.clone()).collect(),
+        has_scope: false,
+    }
+}
+
+fn push_diff(page: &mut Page, diff: &str) {
+    if !diff.is_empty() {
+        page.rows.push(Row::Diff(diff.to_string()));
+    }
+}
+
+fn push_rest(page: &mut Page, problem: Option<&str>, evidence: &[Value]) {
+    if let Some(problem) = problem {
+        page.heading("It cannot be accepted");
+        page.text(problem);
+    }
+    let seen = evidence_lines(evidence);
+    if !seen.is_empty() {
+        page.heading("Seen");
+    }
+    seen.into_iter().for_each(|line| page.aside(line));
+}
+
+/// Settles what waits; tells what became of it.
+pub(super) fn settle(inbox: Inbox, review: &Review, home: &Home) -> anyhow::Result<Notice> {
+    let settings = current_settings(home)?;
+    match inbox {
+        Inbox::Skills => settle_skill(review, &Desk::find(settings)?),
+        Inbox::Memory => {
+            let memory = MemoryInbox::find(Surroundings::find(&settings, &[])?)?;
+            settle_memory(review, &memory.ok_or_else(|| anyhow!("nothing waits here"))?)
+        }
+    }
+}
+
+fn settle_skill(review: &Review, desk: &Desk) -> anyhow::Result<Notice> {
+    let counts = |name: &str, written: &[PathBuf]| {
+        let text = format!("{name} counts now: {}", shown(written));
+        Notice::good(text).with_hint("/skills inbox undo takes it back.")
+    };
+    Ok(match review {
+        Review::Accept { name, whose } => {
+            let scope = match whose {
+                Whose::Users => Scope::User,
+                Whose::Projects => Scope::Workspace,
+            };
+            counts(name, &desk.accept_waiting(name, scope)?)
+        }
+        Review::AcceptEdited { name } => {
+            desk.recount_waiting(&desk.find_waiting(name)?)?;
+            counts(name, &desk.accept_waiting(name, Scope::User)?)
+        }
+        Review::Dismiss { name } => {
+            desk.dismiss_waiting(name)?;
+            Notice::good(format!("{name} is gone, and is not proposed again."))
+        }
+        Review::Undo => Notice::good(undone_words(&desk.undo_waiting()?)),
+    })
+}
+
+fn settle_memory(review: &Review, memory: &MemoryInbox) -> anyhow::Result<Notice> {
+    let kind_of = |name: &str| {
+        let found = MemoryKind::ALL.into_iter().find(|kind| kind.name() == name);
+        found.ok_or_else(|| {
+            hinted(anyhow!("nothing waits under the name {name:?}"), "it is private or global")
+        })
+    };
+    let name = match review {
+        Review::Accept { name, .. } | Review::AcceptEdited { name } => name,
+        Review::Dismiss { name } => {
+            let gone = plural(memory.dismiss(kind_of(name)?)?, "patch is", "patches are");
+            return Ok(Notice::good(format!("{gone} gone; what they say is not proposed again.")));
+        }
+        Review::Undo => return Ok(Notice::good(taken_back_words(&memory.undo()?))),
+    };
+    let kind = kind_of(name)?;
+    if let Review::AcceptEdited { .. } = review {
+        let files: Vec<PathBuf> = memory.waiting(kind)?.into_iter().map(|patch| patch.file).collect();
+        memory.recount(&files)?;
+    }
+    let applied = memory.accept(kind)?;
+    Ok(match applied.failed.first() {
+        Some((_, reason)) if applied.changed.is_empty() => return Err(anyhow!("{reason}")),
+        Some((file, reason)) => {
+            let left = file.display();
+            Notice::warning(format!("{} changed. {left} waits on: {reason}", shown(&applied.changed)))
+        }
+        None if applied.changed.is_empty() => Notice::info("Nothing was left to apply."),
+        None => Notice::good(format!("Remembered: {} changed.", shown(&applied.changed)))
+            .with_hint("/memory inbox undo takes it back."),
+    })
+}
+
+fn shown(paths: &[PathBuf]) -> String {
+    paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
+}

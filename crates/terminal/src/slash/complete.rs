@@ -1,0 +1,146 @@
+//! What could go on with a command that is being typed.
+
+use super::{ALL, Slash, Sub, find};
+use crate::review::SkillChoice;
+use crate::slash::commands_of;
+
+/// The commands, or words behind one, that go on with what is typed; each with what it does.
+pub(crate) fn complete(typed: &str, skills: &[SkillChoice]) -> Vec<(String, String)> {
+    let Some(typed) = typed.strip_prefix('/') else { return Vec::new() };
+    match typed.split_once(' ') {
+        None => {
+            let fits = |slash: &&Slash| {
+                slash.name.starts_with(typed) || slash.aliases.iter().any(|alias| alias.starts_with(typed))
+            };
+            let own =
+                ALL.iter().filter(fits).map(|slash| (format!("/{}", slash.name), slash.does.to_string()));
+            let learned = commands_of(skills).into_iter().filter(|skill| skill.name.starts_with(typed));
+            own.chain(learned.map(|skill| (format!("/{}", skill.name), skill.does))).collect()
+        }
+        Some((name, rest)) => {
+            let Some(slash) = find(name) else { return Vec::new() };
+            let fits = |sub: &&Sub| {
+                sub.words.starts_with(rest) && sub.words != rest && depth(sub.words) == depth(rest)
+            };
+            let subs = slash.subs.iter().filter(fits);
+            let mut found: Vec<(String, String)> =
+                subs.map(|sub| (format!("/{name} {}", sub.words), described(sub))).collect();
+            found.extend(names(slash, name, rest, skills));
+            found
+        }
+    }
+}
+
+/// How many words there are, of which the last may only begin.
+fn depth(words: &str) -> usize {
+    words.split(' ').count()
+}
+
+fn described(sub: &Sub) -> String {
+    match sub.needs {
+        "" => sub.does.to_string(),
+        needs => format!("{needs}: {}", sub.does),
+    }
+}
+
+/// The skills whose names may stand there.
+fn names(slash: &Slash, name: &str, rest: &str, skills: &[SkillChoice]) -> Vec<(String, String)> {
+    let Some((word, begun)) = rest.split_once(' ').filter(|_| slash.name == "skills") else {
+        return Vec::new();
+    };
+    let is_meant = |skill: &&SkillChoice| match word {
+        "show" => true,
+        "enable" => !skill.is_enabled,
+        "disable" => skill.is_enabled,
+        _ => false,
+    };
+    let fits = |skill: &&SkillChoice| {
+        let (known, begun) = (skill.name.to_lowercase(), begun.to_lowercase());
+        known.starts_with(&begun) && known != begun
+    };
+    let meant = skills.iter().filter(is_meant).filter(fits);
+    meant.map(|skill| (format!("/{name} {word} {}", skill.name), skill.description.clone())).collect()
+}
+
+/// Whether a command that was chosen needs something behind it.
+pub(crate) fn needs_more(chosen: &str) -> bool {
+    let typed = chosen.strip_prefix('/').and_then(|typed| typed.split_once(' '));
+    let Some((name, words)) = typed else { return false };
+    find(name).is_some_and(|slash| slash.subs.iter().any(|sub| sub.words == words && !sub.needs.is_empty()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn skills() -> Vec<SkillChoice> {
+        let skill = |name: &str, is_enabled| SkillChoice {
+            name: name.into(),
+            description: format!("does {name}"),
+            is_enabled,
+            is_builtin: false,
+        };
+        vec![skill("Tide tables", true), skill("waves", false)]
+    }
+
+    #[track_caller]
+    fn check(typed: &str, expected: &[&str]) {
+        let found: Vec<String> = complete(typed, &skills()).into_iter().map(|(text, _)| text).collect();
+        assert_eq!(found, expected, "{typed}");
+    }
+
+    #[test]
+    fn names_are_completed() {
+        check("/co", &["/compress", "/context", "/copy"]);
+        check("/compact", &["/compress"]);
+        check("/compress u", &["/compress undo"]);
+        check("/compress undo", &[]);
+        check("/memory re", &["/memory reload"]);
+        check(
+            "/memory inbox ",
+            &["show", "accept", "edit", "dismiss", "undo"]
+                .map(|w| format!("/memory inbox {w}"))
+                .each_ref()
+                .map(String::as_str),
+        );
+        check("/zz", &[]);
+        check("no", &[]);
+        assert_eq!(complete("/", &[]).len(), ALL.len());
+    }
+
+    #[test]
+    fn skills_are_completed() {
+        check("/ti", &["/tide-tables"]);
+        check("/wav", &[]);
+        check("/skills l", &["/skills list"]);
+        check("/skills show ", &["/skills show Tide tables", "/skills show waves"]);
+        check("/skills show tide t", &["/skills show Tide tables"]);
+        check("/skills enable ", &["/skills enable waves"]);
+        check("/skills disable w", &[]);
+    }
+
+    #[test]
+    fn everything_that_is_offered_says_what_it_does() {
+        for slash in ALL {
+            assert!(!slash.does.is_empty(), "{}", slash.name);
+            for (text, does) in complete(&format!("/{} ", slash.name), &skills()) {
+                assert!(!does.is_empty(), "{text}");
+            }
+        }
+        assert_eq!(complete("/ti", &skills())[0].1, "does Tide tables");
+    }
+
+    #[test]
+    fn some_words_need_more_behind_them() {
+        for chosen in
+            ["/pins add", "/memory add", "/skills show", "/skills inbox accept", "/memory inbox edit"]
+        {
+            assert!(needs_more(chosen), "{chosen}");
+        }
+        for chosen in
+            ["/pins", "/memory list", "/skills inbox", "/skills inbox undo", "/model", "/skills show waves"]
+        {
+            assert!(!needs_more(chosen), "{chosen}");
+        }
+    }
+}

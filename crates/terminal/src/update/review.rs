@@ -1,0 +1,119 @@
+//! Keys while the user settles what waits in an inbox.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::{Effect, dialog, print, submit};
+use crate::command::{Command, Notice};
+use crate::review::{Inbox, InboxItem, Review, Whose};
+use crate::services::Surface;
+use crate::state::{Dialog, Reviewing, State};
+use crate::view;
+
+/// Shows what waits: as a list to go through, or as lines.
+pub(super) fn open(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) -> Vec<Effect> {
+    if items.is_empty() {
+        let hint = format!("{} undo takes back what was accepted last.", inbox.command());
+        let notice = Notice::info("Nothing waits.").with_hint(hint);
+        return vec![print(state, view::notice(&notice, state.width()))];
+    }
+    if state.surface == Surface::Lines {
+        let page = view::waiting_page(inbox, &items);
+        return vec![print(state, page.lines(state.width()))];
+    }
+    let reviewing = Reviewing { inbox, items, selected: 0, is_dismissing: false, is_settling: false };
+    state.dialogs.push_back(Dialog::Review(reviewing));
+    Vec::new()
+}
+
+/// Whoever looks at the list sees what waits now.
+pub(super) fn refresh(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) {
+    for dialog in &mut state.dialogs {
+        if let Dialog::Review(reviewing) = dialog
+            && reviewing.inbox == inbox
+        {
+            reviewing.selected = reviewing.selected.min(items.len().saturating_sub(1));
+            reviewing.is_dismissing = false;
+            reviewing.items = items;
+            return;
+        }
+    }
+}
+
+/// What was being settled is.
+pub(super) fn settled(state: &mut State) {
+    for dialog in &mut state.dialogs {
+        if let Dialog::Review(reviewing) = dialog {
+            reviewing.is_settling = false;
+        }
+    }
+}
+
+/// Sends what settles something; until that is done, nothing else is sent.
+fn settle(state: &mut State, command: Command) -> Vec<Effect> {
+    if let Some(Dialog::Review(reviewing)) = state.dialogs.front_mut() {
+        reviewing.is_settling = true;
+    }
+    vec![submit::send(state, command)]
+}
+
+pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    let width = state.width();
+    let Some(Dialog::Review(reviewing)) = state.dialogs.front_mut() else { return Vec::new() };
+    let inbox = reviewing.inbox;
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    if std::mem::take(&mut reviewing.is_dismissing) {
+        // Whoever presses anything else has thought better of it.
+        return match (key.code, reviewing.chosen()) {
+            (KeyCode::Char('d' | 'y' | 'D' | 'Y'), Some(item)) => {
+                let review = Review::Dismiss { name: item.name.clone() };
+                settle(state, Command::Review(inbox, review))
+            }
+            _ => Vec::new(),
+        };
+    }
+    match key.code {
+        KeyCode::Esc | KeyCode::Char('q') => return dialog::close(state),
+        KeyCode::Up | KeyCode::Char('k') => reviewing.go(-1),
+        KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => reviewing.go(1),
+        KeyCode::Char('p') if is_control => reviewing.go(-1),
+        KeyCode::Char('n') if is_control => reviewing.go(1),
+        // One thing after the other: what is being settled may not be there any more.
+        _ if reviewing.is_settling => {}
+        KeyCode::Char('u' | 'U') => return settle(state, Command::Review(inbox, Review::Undo)),
+        KeyCode::Char(letter) if !is_control => {
+            let Some(item) = reviewing.chosen() else { return Vec::new() };
+            let name = item.name.clone();
+            let command = match letter.to_ascii_lowercase() {
+                'a' => Command::Review(inbox, Review::Accept { name, whose: Whose::Users }),
+                'p' if item.has_scope => {
+                    Command::Review(inbox, Review::Accept { name, whose: Whose::Projects })
+                }
+                'e' => Command::EditWaiting(inbox, name),
+                'd' => {
+                    reviewing.is_dismissing = true;
+                    return Vec::new();
+                }
+                _ => return Vec::new(),
+            };
+            return settle(state, command);
+        }
+        KeyCode::Enter => {
+            let lines = reviewing.chosen().map(|item| item.page.lines(width)).unwrap_or_default();
+            return vec![print(state, lines)];
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
+impl Reviewing {
+    /// The item that is chosen.
+    pub(crate) fn chosen(&self) -> Option<&InboxItem> {
+        self.items.get(self.selected)
+    }
+
+    fn go(&mut self, by: isize) {
+        let last = self.items.len().saturating_sub(1);
+        self.selected = self.selected.saturating_add_signed(by).min(last);
+    }
+}
