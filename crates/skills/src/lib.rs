@@ -6,7 +6,8 @@
 //! - [`plan_install`] looks at a folder before anything is copied, and [`run_install`] copies it whole or not at all.
 //!
 //! Past sessions come in as [`SessionDigest`]s, chosen by [`plan_index`]: [`mine`] finds what happens again and again in them, and
-//! [`write_drafts`] makes skills of it that somebody is to look at.
+//! [`write_drafts`] makes skills of it that somebody is to look at. A model that learns gets the same sessions by [`render_index`],
+//! and what it writes is taken as a [`LearnedSkill`] or a [`ProposedFact`]; all of it waits in the [`Inbox`].
 //!
 //! Nothing here reads the environment, asks for the time or prints: [`SkillPlaces`] and [`SkillSettings`] say all.
 //!
