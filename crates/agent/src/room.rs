@@ -165,14 +165,14 @@ impl Agent {
         Ok(())
     }
 
-    /// Follows no skill any more, as its instructions are no longer said.
-    pub(crate) fn forget_skills(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
+    /// Follows no skill and no plan any more, as what they say is no longer said.
+    pub(crate) fn forget_instructions(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
         host.skills.into_iter().for_each(ActiveSkills::forget);
-        if self.conversation.host().skills.is_empty() {
-            return Ok(());
+        let state = HostState { skills: Vec::new(), plan: None, ..self.conversation.host().clone() };
+        if state != *self.conversation.host() {
+            self.conversation.set_host(state, host.stamp())?;
         }
-        let state = HostState { skills: Vec::new(), ..self.conversation.host().clone() };
-        Ok(self.conversation.set_host(state, host.stamp())?)
+        Ok(())
     }
 
     /// The request that would not fit, if it is one.

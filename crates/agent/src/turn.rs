@@ -204,9 +204,6 @@ impl Agent {
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Result<(), AgentError> {
-        if source == SessionSource::Clear {
-            self.forget_skills(host)?;
-        }
         let outcome = self.run_hooks(HookEvent::SessionStart { source }, host, cancel).await;
         let Some(context) = outcome.and_then(|outcome| outcome.context()) else { return Ok(()) };
         self.introduce(host)?;
@@ -401,7 +398,7 @@ impl Agent {
         };
         let Some(outcome) = self.run_hooks(event, host, cancel).await else { return Reviewed::Accepted };
         if outcome.clears_context()
-            && let Err(error) = self.clear().and_then(|()| self.forget_skills(host))
+            && let Err(error) = self.clear(host)
         {
             host.warn(error.to_string());
         }
@@ -414,18 +411,18 @@ impl Agent {
         }
     }
 
-    /// Takes everything back that was said. The log keeps it.
+    /// Takes everything back that was said, with the skills and the plan that were followed. The log keeps it.
     ///
     /// # Errors
     /// [`AgentError::Session`]; then nothing has changed.
-    pub fn clear(&mut self) -> Result<(), AgentError> {
+    pub fn clear(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
         if let Some(first) = self.conversation.log().replay().messages().first() {
             let id = first.id.clone();
             self.conversation.rewind_to(&id)?;
         }
         self.counted = None;
         self.ide.forget();
-        Ok(())
+        self.forget_instructions(host)
     }
 
     /// Records what was said, and before the first words of a session where it takes place.

@@ -93,9 +93,6 @@ pub trait Services: Send + Sync {
         Ok("There are no skills here.".to_string())
     }
 
-    /// Forgets which skills were activated: another conversation begins.
-    fn forget_active_skills(&mut self) {}
-
     /// What waits for the user.
     ///
     /// # Errors

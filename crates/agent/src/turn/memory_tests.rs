@@ -366,8 +366,7 @@ async fn active_skills_end_with_their_conversation() {
     active.forget();
     trial.agent.note_host(&host).expect("noted");
     assert_eq!(trial.agent.conversation().host().skills, ["tides"]);
-    let cancel = CancellationToken::new();
-    trial.agent.begin_session(SessionSource::Clear, &host, &cancel).await.expect("begun");
+    trial.agent.clear(&host).expect("cleared");
     assert_eq!(trial.agent.conversation().host().skills, Vec::<String>::new());
     trial.agent.note_host(&host).expect("noted");
     assert_eq!(

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use longhaul_conversation::{FinishReason, ModelError, ScriptedModel, ScriptedReply, TokenCount};
+use longhaul_conversation::{FinishReason, ModelError, ScriptedModel, ScriptedReply, Timestamp, TokenCount};
 use longhaul_policy::ApprovalMode;
 use serde_json::json;
 
@@ -183,7 +183,9 @@ fn the_editor_is_described_once_and_then_what_changed() {
     write_editor(&trial, 2);
     trial.run("And again.", &model);
     assert!(editor_news(&trial).is_some_and(|text| text.contains("cursorMoved")));
-    trial.agent.clear().expect("cleared");
+    let files = longhaul_engine::Folder::new(trial.folder.path());
+    let (now, new_id) = (|| Timestamp::from_millis(0), || "cleared".to_string());
+    trial.agent.clear(&Host::new(&model, &files, &now, &new_id)).expect("cleared");
     trial.run("Begin anew.", &model);
     assert!(editor_news(&trial).is_some_and(|text| text.contains("activeFile\"")));
     trial.check_valid();

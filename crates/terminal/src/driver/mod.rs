@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use longhaul_agent::{Agent, AgentError, Event, Host, TurnEnd};
 use longhaul_context::compact_offline;
 use longhaul_conversation::{Message as Said, MessageId, Origin, Part, Role};
-use longhaul_engine::{EngineError, HostState, Stamp};
+use longhaul_engine::{EngineError, Stamp};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_policy::ApprovalMode;
 use longhaul_session::LogError;
@@ -358,11 +358,7 @@ impl<S: Services> Driver<S> {
     async fn clear(&mut self) -> Result<(), Notice> {
         let cancel = CancellationToken::new();
         self.agent.end_session(EndReason::Clear, &self.services.host(), &cancel).await;
-        self.agent.clear().map_err(|AgentError::Session(error)| failure(&error))?;
-        self.services.forget_active_skills();
-        let (host, stamp) = (self.agent.conversation().host().clone(), self.stamp());
-        let host = HostState { skills: Vec::new(), plan: None, ..host };
-        self.agent.conversation_mut().set_host(host, stamp).map_err(|error| failure(&error))?;
+        self.agent.clear(&self.services.host()).map_err(|AgentError::Session(error)| failure(&error))?;
         let now = (self.services.host().now)();
         self.agent.conversation_mut().reset(now).map_err(|error| failure(&error))?;
         self.notes.clear();

@@ -313,10 +313,6 @@ impl Services for Desk<'_> {
         self.try_reload_skills(agent).map_err(|error| told(&error))
     }
 
-    fn forget_active_skills(&mut self) {
-        self.equipment.active_skills.forget();
-    }
-
     fn inbox(&self, inbox: Inbox) -> Result<Vec<InboxItem>, Notice> {
         waiting::items(inbox, &self.home).map_err(|error| told(&error))
     }
