@@ -14,7 +14,7 @@ use crate::discover::SKILL_FILE;
 use crate::patch::whole_file_patch;
 use crate::read::read_text;
 use crate::staged::staged_folder;
-use crate::{LearnedSkill, PatchTargets, SkillError, SkillName, parse_patch, plan_patch};
+use crate::{LearnedSkill, PatchTargets, SkillError, parse_patch, plan_patch};
 
 /// The folder of scripts.
 const SCRIPTS: &str = "scripts";
@@ -139,10 +139,11 @@ impl Inbox {
         let text = whole_file_patch(&file, &before, skill.text())
             .ok_or_else(|| refused("it changes nothing".to_string()))?;
         plan_patch(&parse_patch(&text)?, targets)?;
-        let name = update_name(skill.name());
-        self.write(&self.evidence_of(&name), &json!({"at": at.to_string(), "evidence": evidence}))?;
+        let name = skill.name();
+        let noted = self.evidence.join("updates").join(format!("{name}.json"));
+        self.write(&noted, &json!({"at": at.to_string(), "evidence": evidence}))?;
         self.fuse.burn()?;
-        Ok(write_private_atomically(&self.skills.join(name), text.as_bytes())?)
+        Ok(write_private_atomically(&self.skills.join(format!("{name}.patch")), text.as_bytes())?)
     }
 
     /// Whether the user was shown a skill of these commands before and did not want it.
@@ -176,11 +177,6 @@ impl Inbox {
         }
         snapshot
     }
-}
-
-/// The name of the patch for a skill.
-fn update_name(name: &SkillName) -> String {
-    format!("{name}.patch")
 }
 
 fn is_patch(file: &Path) -> bool {

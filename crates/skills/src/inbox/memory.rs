@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::{Ordinal, Timestamp};
 use longhaul_redact::redact;
 use longhaul_workspace::write_private_atomically;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::Inbox;
+use super::{Inbox, candidate_json, read_json};
 use crate::manifest::one_line;
 use crate::mining::{Candidate, FEWEST_SESSIONS, Finding};
 use crate::read::read_text;
@@ -166,6 +166,14 @@ impl Inbox {
         let new: Vec<&ProposedFact> =
             facts.iter().filter(|fact| !known.iter().any(|text| fact.is_told_by(text))).collect();
         if !new.is_empty() {
+            // Where each comes from is noted first: without its patch that means nothing.
+            let noted = self.evidence.join(kind.name()).join("extraction.json");
+            let mut evidence = match waiting.is_empty() {
+                true => Vec::new(),
+                false => read_json(&noted)["evidence"].as_array().cloned().unwrap_or_default(),
+            };
+            evidence.extend(new.iter().map(|fact| fact.evidence.clone()));
+            self.write(&noted, &json!({"evidence": evidence}))?;
             lines.extend(new.iter().map(|fact| fact.line()));
             self.fuse.burn()?;
             write_private_atomically(&file, render(memory, held.as_deref(), &lines).as_bytes())?;
@@ -175,19 +183,29 @@ impl Inbox {
 }
 
 /// A fact to remember, with the user's words that it comes from and where they were said. It has no secrets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ProposedFact {
     /// What to remember, where that is more than the words themselves.
     statement: Option<String>,
     quote: String,
     source: String,
+    /// Where the words were said, as it is noted.
+    evidence: Value,
 }
 
 impl ProposedFact {
     /// A fact in somebody's words, from what the user said in this message of a session.
     pub fn new(statement: &str, quote: &str, session: &str, mark: Ordinal) -> Self {
-        let source = format!("the user, session {} {mark}", clean(session));
-        Self { statement: Some(clean(statement)), quote: clean(quote), source }
+        let (session, quote) = (clean(session), clean(quote));
+        let evidence = json!({
+            "kind": "quote",
+            "title": quote,
+            "sessions": 1,
+            "times": 1,
+            "seen": [{"session": session, "marks": [mark.to_string()]}],
+        });
+        let source = format!("the user, session {session} {mark}");
+        Self { statement: Some(clean(statement)), quote, source, evidence }
     }
 
     /// The facts in what was found: what the user said in several sessions, in their own words.
@@ -201,13 +219,14 @@ impl ProposedFact {
             });
             let source =
                 format!("the user, in {} sessions{}", candidate.sessions(), place.unwrap_or_default());
-            Some(Self { statement: None, quote: clean(words), source: clean(&source) })
+            let evidence = candidate_json(candidate);
+            Some(Self { statement: None, quote: clean(words), source: clean(&source), evidence })
         };
         repeated.filter_map(fact).collect()
     }
 
     fn line(&self) -> String {
-        let Self { statement, quote, source } = self;
+        let Self { statement, quote, source, .. } = self;
         match statement {
             Some(statement) => format!("- {statement} — “{quote}” ({source})"),
             None => format!("- “{quote}” ({source})"),
@@ -324,6 +343,8 @@ mod tests {
             format!("+- Packages come from pnpm, with [REDACTED]. — “{PNPM}” (the user, session abc m7)\n");
         assert!(waiting[0].text.ends_with(&line), "{}", waiting[0].text);
         assert!(waiting[0].plan.is_ok());
+        let noted = read_json(&desk.inbox.evidence.join("global/extraction.json"));
+        assert_eq!(noted["evidence"][0]["seen"], json!([{"session": "abc", "marks": ["m7"]}]));
     }
 
     #[test]
