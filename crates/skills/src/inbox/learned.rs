@@ -15,7 +15,7 @@ use crate::discover::SKILL_FILE;
 use crate::patch::whole_file_patch;
 use crate::read::read_text;
 use crate::staged::staged_folder;
-use crate::{LearnedSkill, PatchTargets, SkillError, SkillName, parse_patch, plan_patch};
+use crate::{LearnedSkill, PatchTargets, SkillError, parse_patch, plan_patch};
 
 /// The folder of scripts.
 const SCRIPTS: &str = "scripts";
@@ -140,7 +140,7 @@ impl Inbox {
         let text = whole_file_patch(&file, &before, skill.text())
             .ok_or_else(|| refused("it changes nothing".to_string()))?;
         plan_patch(&parse_patch(&text)?, targets)?;
-        let name = update_name(skill.name());
+        let name = format!("{}.patch", skill.name());
         let beside = self.evidence_beside(Subject::Skill, &name);
         self.write(&beside, &json!({"at": at.to_string(), "evidence": evidence}))?;
         self.fuse.burn()?;
@@ -178,11 +178,6 @@ impl Inbox {
         }
         snapshot
     }
-}
-
-/// The name of the patch for a skill.
-fn update_name(name: &SkillName) -> String {
-    format!("{name}.patch")
 }
 
 fn is_patch(file: &Path) -> bool {

@@ -202,11 +202,15 @@ impl Inbox {
         let new: Vec<&ProposedFact> =
             facts.iter().filter(|fact| !known.iter().any(|text| fact.is_told_by(text))).collect();
         if !new.is_empty() {
+            // Where each comes from is noted first: without its patch that means nothing.
+            let noted = self.evidence_beside(kind.subject(), OWN);
+            let mut evidence = match waiting.is_empty() {
+                true => Vec::new(),
+                false => read_json(&noted)["evidence"].as_array().cloned().unwrap_or_default(),
+            };
+            evidence.extend(new.iter().map(|fact| fact.evidence.clone()));
+            self.write(&noted, &json!({"evidence": evidence}))?;
             lines.extend(new.iter().map(|fact| fact.line()));
-            let evidence = self.evidence_beside(kind.subject(), OWN);
-            let mut seen = read_json(&evidence)["evidence"].as_array().cloned().unwrap_or_default();
-            seen.extend(new.iter().map(|fact| fact.evidence.clone()));
-            self.write(&evidence, &json!({"evidence": seen}))?;
             self.fuse.burn()?;
             write_private_atomically(&file, render(memory, held.as_deref(), &lines).as_bytes())?;
         }
@@ -215,24 +219,29 @@ impl Inbox {
 }
 
 /// A fact to remember, with the user's words that it comes from and where they were said. It has no secrets.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ProposedFact {
     /// What to remember, where that is more than the words themselves.
     statement: Option<String>,
     quote: String,
     source: String,
-    /// Where it was seen, as the inbox keeps it.
+    /// Where the words were said, as it is noted.
     evidence: Value,
 }
 
 impl ProposedFact {
     /// A fact in somebody's words, from what the user said in this message of a session.
     pub fn new(statement: &str, quote: &str, session: &str, mark: Ordinal) -> Self {
-        let (statement, quote, session) = (clean(statement), clean(quote), clean(session));
-        let seen = json!([{"session": session, "marks": [mark.to_string()]}]);
-        let evidence = json!({"kind": "said", "title": quote, "sessions": 1, "times": 1, "seen": seen});
+        let (session, quote) = (clean(session), clean(quote));
+        let evidence = json!({
+            "kind": "quote",
+            "title": quote,
+            "sessions": 1,
+            "times": 1,
+            "seen": [{"session": session, "marks": [mark.to_string()]}],
+        });
         let source = format!("the user, session {session} {mark}");
-        Self { statement: Some(statement), quote, source, evidence }
+        Self { statement: Some(clean(statement)), quote, source, evidence }
     }
 
     /// The facts in what was found: what the user said in several sessions, in their own words.
@@ -416,6 +425,8 @@ mod tests {
             format!("+- Packages come from pnpm, with [REDACTED]. — “{PNPM}” (the user, session abc m7)\n");
         assert!(waiting[0].text.ends_with(&line), "{}", waiting[0].text);
         assert!(waiting[0].plan.is_ok());
+        let noted = read_json(&desk.inbox.evidence.join("global/extraction.json"));
+        assert_eq!(noted["evidence"][0]["seen"], json!([{"session": "abc", "marks": ["m7"]}]));
     }
 
     #[test]
