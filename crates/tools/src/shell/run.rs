@@ -157,6 +157,8 @@ impl Running {
                     hear(&self.output.lock());
                 }
                 () = take(&mut self.pipe, &mut self.buffer, &self.output) => {
+                    // Whoever waits beside this hears of a request to stop only when it rests.
+                    tokio::task::yield_now().await;
                     last_output = Instant::now();
                     next_progress.get_or_insert(last_output + PROGRESS_EVERY);
                 }
