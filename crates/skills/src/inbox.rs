@@ -219,7 +219,11 @@ impl Inbox {
         }
         let target = skills.join(manifest.name.as_str());
         // Somebody was interrupted between copying it and taking it out of the inbox.
-        let is_there = target.is_dir() && is_same(&waiting.folder, &target)?;
+        let is_noted = |entry: &Value| {
+            let to = entry["to"].as_str().map(Path::new);
+            is_accepted_skill(entry) && entry["name"] == name && to == Some(&target)
+        };
+        let is_there = self.read_history().iter().any(is_noted) && is_same(&waiting.folder, &target)?;
         if !is_there {
             free_target(&manifest.name, skills)?;
         }

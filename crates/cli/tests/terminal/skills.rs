@@ -118,6 +118,25 @@ fn a_waiting_skill_is_settled_by_keys() {
 }
 
 #[test]
+fn what_cannot_be_accepted_goes_on_waiting() {
+    let desk = Desk::new([]).without("GEMINI_CLI_TRUST_WORKSPACE").set("EDITOR", "false");
+    desk.write("home/skills/tides/SKILL.md", TIDES);
+    let mut terminal = desk.start_with(40, 24, &["-m", "gemini-2.5-flash"]);
+    terminal.wait_for("ask, or");
+    wait_with(&desk, "tides");
+    terminal
+        .enter("/skills inbox")
+        .wait_for("▸ tides")
+        .send("p")
+        .wait_for("is not trusted")
+        .wait_for("▸ tides");
+    terminal.send("a").wait_for("there is already").wait_for("▸ tides");
+    terminal.send("e").wait_for("false ended").wait_for("▸ tides").send("\x1b").wait_for("ask, or");
+    assert_eq!(std::fs::read_to_string(desk.path("home/skills/tides/SKILL.md")).expect("it stays"), TIDES);
+    assert!(!desk.path("work/.gemini/skills").exists());
+}
+
+#[test]
 fn a_waiting_skill_is_edited_first() {
     let desk = Desk::new([]).set("EDITOR", "sed -i s/Open/Unfold/");
     let mut terminal = begin(&desk);

@@ -119,6 +119,12 @@ fn what_is_there_already_is_not_replaced() {
     .unwrap();
     assert!(matches!(desk.accept(), Err(SkillError::Exists { .. })));
     assert_eq!(desk.waiting(), ["release-bump-make-test"]);
+    // Nor is a copy that the user made taken for one of ours, which `undo` would remove.
+    fs::remove_dir_all(desk.skills()).unwrap();
+    let source = desk.inbox.skills.join("release-bump-make-test");
+    copy_skill(&source, &desk.skills().join("release-bump-make-test")).unwrap();
+    assert!(matches!(desk.accept(), Err(SkillError::Exists { .. })));
+    assert!(matches!(desk.inbox.undo(), Err(SkillError::NotUndone { .. })));
 }
 
 #[test]

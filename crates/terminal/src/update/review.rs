@@ -32,7 +32,7 @@ pub(super) fn refresh(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) {
             && reviewing.inbox == inbox
         {
             reviewing.selected = reviewing.selected.min(items.len().saturating_sub(1));
-            reviewing.is_dismissing = false;
+            (reviewing.is_dismissing, reviewing.is_settling) = (false, false);
             reviewing.items = items;
             return;
         }
