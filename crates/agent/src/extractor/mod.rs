@@ -149,6 +149,7 @@ pub async fn run_extractor(
         telemetry: None,
         calibration: None,
         subagents: Subagents::NONE,
+        manager: None,
         models: None,
         hooks: None,
         helper: None,
