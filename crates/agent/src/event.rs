@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use longhaul_context::Fixed;
 use longhaul_conversation::{CallId, FinishReason, ModelError, TokenCount, ToolCall, ToolStatus, Usage};
 use longhaul_tools::{Preview, Shown};
 
@@ -190,4 +191,6 @@ pub struct Overflow {
     pub remaining: TokenCount,
     /// What a request may take in all: the model's window without what is kept for the answer.
     pub window: TokenCount,
+    /// What of that is taken before anything is said.
+    pub fixed: Fixed,
 }

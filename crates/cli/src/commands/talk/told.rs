@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use longhaul_agent::{InstructionSource, MemoryNews, SourceState, ToolEnd};
+use longhaul_agent::{InstructionSource, MemoryNews, Overflow, SourceState, ToolEnd};
+use longhaul_context::Fixed;
 use longhaul_conversation::{ToolCall, ToolStatus};
 use longhaul_tools::Preview;
 
-use crate::output::plural;
+use crate::output::{plural, thousands};
 
 /// The longest line, in characters.
 const LONGEST: usize = 160;
@@ -41,6 +42,26 @@ pub(super) fn ending(end: &ToolEnd) -> Option<String> {
     };
     let reason = end.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
     Some(one_line(&format!("{} {word}: {}", end.call.name, reason.trim())))
+}
+
+/// What to do about a request that does not fit: where it is full before anything is said, the message is not to blame.
+pub(super) fn overflow_hint(overflow: &Overflow) -> String {
+    let Fixed { system, tools, memory } = overflow.fixed;
+    if overflow.remaining.0 * 10 > overflow.window.0 || overflow.fixed.total().0 * 2 < overflow.window.0 {
+        return "shorten it, or use a model with a larger window".to_string();
+    }
+    let parts = [
+        (
+            tools,
+            "the tools",
+            "fewer of them are declared with \"tools.core\" or \"tools.exclude\" in settings.json",
+        ),
+        (system, "the system prompt", "GEMINI_SYSTEM_MD names a shorter one"),
+        (memory, "memory files", "`longhaul memory list` shows which they are"),
+    ];
+    let (size, part, remedy) = parts.into_iter().max_by_key(|(size, ..)| *size).expect("there are three");
+    let size = thousands(size.0);
+    format!("use a model with a larger window; most of it goes to {part}, {size} tokens: {remedy}")
 }
 
 /// Which memory files are news.
