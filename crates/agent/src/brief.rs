@@ -149,7 +149,7 @@ mod tests {
             [Detail::FirstSentences, Detail::Names].map(|detail| in_brief(tool(), detail));
         assert_eq!(told(enough(tool())), [tool()]);
         assert_eq!(told(enough(tool()) - 1), std::slice::from_ref(&sentences));
-        assert_eq!(told(enough(sentences.clone()) - 1), std::slice::from_ref(&names));
+        assert_eq!(told(enough(sentences) - 1), std::slice::from_ref(&names));
         assert_eq!(told(0), [names]);
     }
 }
