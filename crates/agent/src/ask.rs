@@ -4,8 +4,8 @@ use std::future::poll_fn;
 
 use longhaul_context::{CalibrationSettings, Loop, LoopDetector, Observation, Status, Trigger, prepare};
 use longhaul_conversation::{
-    Answer, FinishReason, Message, Model, ModelError, Origin, Part, Request, ResponseEvent, TokenCount,
-    ToolCall, ToolChoice,
+    Answer, FinishReason, Message, MessageId, Model, ModelError, Origin, Part, Request, ResponseEvent,
+    TokenCount, ToolCall, ToolChoice,
 };
 use longhaul_engine::{EngineError, observe_request};
 use longhaul_hooks::EventName;
@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use crate::activity::Activity;
 use crate::hook_form::{encode_request, text_of};
 use crate::model_hooks::{Asked, Heard};
-use crate::room::Counted;
+use crate::room::{Counted, Newest};
 use crate::turn::Agent;
 use crate::{AgentError, Event, Host, TurnEnd};
 
@@ -46,8 +46,31 @@ enum Voice {
 }
 
 impl Agent {
-    /// Asks the model; once more with less if it says that this was too much.
+    /// Asks the model; the usual one, once, where the one that was chosen for the prompt fails before it says anything.
     pub(crate) async fn ask(
+        &mut self,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Step, AgentError> {
+        let newest = self.newest();
+        let step = self.ask_for_less(host, cancel).await?;
+        let Step::Ended(TurnEnd::Failed(error)) = &step else { return Ok(step) };
+        if self.newest() != newest || !self.leave_route(error, host) {
+            return Ok(step);
+        }
+        // It may take less than the one that failed.
+        match self.make_room(Newest::Results, host, cancel).await? {
+            Some(end) => Ok(Step::Ended(end)),
+            None => self.ask_for_less(host, cancel).await,
+        }
+    }
+
+    fn newest(&self) -> Option<MessageId> {
+        self.conversation.transcript().messages().last().map(|message| message.id.clone())
+    }
+
+    /// Asks the model; once more with less if it says that this was too much.
+    async fn ask_for_less(
         &mut self,
         host: &Host<'_>,
         cancel: &CancellationToken,
@@ -98,7 +121,7 @@ impl Agent {
             host.tell(Event::Usage(usage));
         }
         if let Some(input) = usage.and_then(|usage| usage.input).filter(|_| !is_changed) {
-            self.counted = Some(Counted { tokens: input, messages });
+            self.counted = Some(Counted { model: self.model().name.clone(), tokens: input, messages });
             if let Some(seen) = seen {
                 self.learn(Observation { reported: input, ..seen }, host);
             }

@@ -4,7 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use longhaul_conversation::{CallId, FinishReason, ModelError, TokenCount, ToolCall, ToolStatus, Usage};
+use longhaul_context::Fixed;
+use longhaul_conversation::{
+    CallId, FinishReason, ModelError, TokenCount, ToolCall, ToolStatus, Usage, grouped,
+};
 use longhaul_tools::{Preview, Shown};
 
 /// One thing that happens during a turn.
@@ -213,4 +216,28 @@ pub struct Overflow {
     pub remaining: TokenCount,
     /// What a request may take in all: the model's window without what is kept for the answer.
     pub window: TokenCount,
+    /// What of that is taken before anything is said.
+    pub fixed: Fixed,
+}
+
+impl Overflow {
+    /// What to do where the request is full before anything is said, so that the message is not to blame; nothing otherwise.
+    pub fn remedy(&self) -> Option<String> {
+        if self.remaining.0 * 10 > self.window.0 || self.fixed.total().0 * 2 < self.window.0 {
+            return None;
+        }
+        let Fixed { system, tools, memory } = self.fixed;
+        let parts = [
+            (
+                tools,
+                "the tools",
+                "fewer of them are declared with \"tools.core\" or \"tools.exclude\" in settings.json",
+            ),
+            (system, "the system prompt", "GEMINI_SYSTEM_MD names a shorter one"),
+            (memory, "memory files", "`longhaul memory list` shows which they are"),
+        ];
+        let (size, part, remedy) = parts.into_iter().max_by_key(|(size, ..)| *size)?;
+        let size = grouped(size.0);
+        Some(format!("use a model with a larger window; most of it goes to {part}, {size} tokens: {remedy}"))
+    }
 }

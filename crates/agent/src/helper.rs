@@ -7,6 +7,8 @@ use longhaul_conversation::{
     FinishReason, Message, MessageId, Model, Origin, Part, Request, ResponseEvent, Role, Usage,
 };
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::turn::Agent;
@@ -81,7 +83,7 @@ impl Agent {
         cancel: &CancellationToken,
     ) -> Option<String> {
         let aside = helper.ask(task, question, cancel).await;
-        self.statistics.aside(aside.usage.as_ref());
+        self.statistics.asides.note(helper.name, aside.usage);
         aside.text
     }
 }
@@ -94,10 +96,16 @@ pub(crate) fn find_json<T: DeserializeOwned>(text: &str) -> Option<T> {
         .find_map(|rest| serde_json::Deserializer::from_str(rest).into_iter::<T>().next()?.ok())
 }
 
+/// A number, also where a model writes it as a text.
+pub(crate) fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    let value = Value::deserialize(deserializer)?;
+    let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+    number.ok_or_else(|| serde::de::Error::custom("no number"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde::Deserialize;
 
     #[derive(Deserialize)]
     struct Wanted {

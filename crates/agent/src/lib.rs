@@ -61,6 +61,7 @@ mod activate_skill;
 mod activity;
 mod approval;
 mod ask;
+mod brief;
 mod condense;
 mod environment;
 mod error;
@@ -113,7 +114,7 @@ pub use routing::{Route, Router};
 pub use save_memory::SaveMemory;
 pub use scratchpad::{SessionNotes, Validation};
 pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings, ToolChoice};
-pub use statistics::{Asides, Statistics, ToolStatistics};
+pub use statistics::{Asides, AskedAside, Statistics, ToolStatistics};
 pub use subagents::{
     AgentModel, AgentName, AgentPlaces, AgentSource, AgentTools, Definition, DefinitionProblem,
     LoadedSubagents, Subagents, load_subagents, parse_definition,

@@ -1,12 +1,11 @@
 //! Asks a model, now and then in a long turn, whether the work still gets anywhere.
 
 use longhaul_conversation::{Message, Role};
-use serde::{Deserialize, Deserializer};
-use serde_json::Value;
+use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::excerpt::{harmless, middle_out, render_excerpt};
-use crate::helper::find_json;
+use crate::helper::{find_json, number};
 use crate::turn::Agent;
 use crate::{Helper, Host};
 
@@ -76,13 +75,6 @@ struct Verdict {
     analysis: String,
     #[serde(deserialize_with = "number")]
     confidence: f64,
-}
-
-/// A number, also where a model writes it as a text.
-fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    let value = Value::deserialize(deserializer)?;
-    let number = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
-    number.ok_or_else(|| serde::de::Error::custom("no number"))
 }
 
 impl Verdict {

@@ -1,5 +1,6 @@
 //! The guard before a request: what is about to be sent must fit beside what is there already.
 
+use longhaul_context::Fixed;
 use longhaul_conversation::TokenCount;
 
 use crate::Overflow;
@@ -10,8 +11,9 @@ pub(crate) const MARGIN: f64 = 0.95;
 /// The overflow that a message of `request` tokens would be beside `used` others in this window, if it would be one.
 pub(crate) fn find_overflow(request: TokenCount, used: TokenCount, window: TokenCount) -> Option<Overflow> {
     let remaining = window - used;
-    let is_over = request.0 as f64 > remaining.0 as f64 * MARGIN;
-    is_over.then_some(Overflow { request, remaining, window })
+    // What is used may be too much by itself, however short the message.
+    let is_over = used > window || request.0 as f64 > remaining.0 as f64 * MARGIN;
+    is_over.then_some(Overflow { request, remaining, window, fixed: Fixed::default() })
 }
 
 /// The window that a request has to fit in so that the guard lets it pass, however it is divided.
@@ -35,6 +37,7 @@ mod tests {
         check(96, 900, 1_000, Some(100));
         check(101, 900, 1_000, Some(100));
         check(0, 1_000, 1_000, None);
+        check(0, 1_001, 1_000, Some(0));
         check(1, 1_200, 1_000, Some(0));
     }
 

@@ -16,8 +16,10 @@ use crate::turn::{Agent, tells_surroundings};
 use crate::{ActiveSkills, AgentError, Event, Host, ModelProfile, Overflow, TurnEnd};
 
 /// What the provider counted for the latest request that the transcript still begins with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Counted {
+    /// The model that it was counted for: another one counts otherwise.
+    pub(crate) model: String,
     pub(crate) tokens: TokenCount,
     /// How many messages of the transcript that was.
     pub(crate) messages: usize,
@@ -179,11 +181,16 @@ impl Agent {
     fn overflow(&self) -> Option<Overflow> {
         let (newest, earlier) = self.conversation.transcript().messages().split_last()?;
         let newest = self.size(std::slice::from_ref(newest));
-        let used = match self.counted.filter(|counted| counted.messages <= earlier.len()) {
+        let used = match self.counted_within(earlier.len()) {
             Some(counted) => counted.tokens + self.size(&earlier[counted.messages..]),
             None => self.estimate() - newest,
         };
-        find_overflow(newest, used, self.room())
+        self.find_overflow(newest, used)
+    }
+
+    fn find_overflow(&self, request: TokenCount, used: TokenCount) -> Option<Overflow> {
+        let overflow = find_overflow(request, used, self.room())?;
+        Some(Overflow { fixed: self.fixed(), ..overflow })
     }
 
     /// The newest message, if it would not fit even with nothing before it but where the session takes place.
@@ -193,13 +200,13 @@ impl Agent {
         let surroundings =
             surroundings.map_or(TokenCount::ZERO, |first| self.size(std::slice::from_ref(first)));
         let used = self.fixed().total() + surroundings;
-        find_overflow(self.size(std::slice::from_ref(newest)), used, self.room())
+        self.find_overflow(self.size(std::slice::from_ref(newest)), used)
     }
 
     /// What the next request takes: what the provider counted, and what came since by estimate.
     pub fn used(&self) -> TokenCount {
         let messages = self.conversation.transcript().messages();
-        match self.counted.filter(|counted| counted.messages <= messages.len()) {
+        match self.counted_within(messages.len()) {
             Some(counted) => counted.tokens + self.size(&messages[counted.messages..]),
             None => self.estimate(),
         }
@@ -207,7 +214,13 @@ impl Agent {
 
     /// Whether the provider has counted any of it.
     pub fn is_counted(&self) -> bool {
-        self.counted.is_some()
+        self.counted_within(self.conversation.transcript().messages().len()).is_some()
+    }
+
+    /// What was counted of so many messages, for the model that answers now.
+    fn counted_within(&self, messages: usize) -> Option<&Counted> {
+        let counts = |counted: &&Counted| counted.messages <= messages && counted.model == self.model().name;
+        self.counted.as_ref().filter(counts)
     }
 
     /// What the request takes by estimate.

@@ -1,13 +1,13 @@
 //! Lets a small model choose, for each prompt, which of two models answers it.
 
-use longhaul_context::{EmptyMessages, curate, routing_window};
-use longhaul_conversation::{Message, Model};
+use longhaul_context::{EmptyMessages, curate, routing_window, scoring_window};
+use longhaul_conversation::{Message, Model, ModelError};
 use longhaul_policy::ApprovalMode;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use crate::excerpt::{middle_out, render_excerpt};
-use crate::helper::find_json;
+use crate::helper::{find_json, number};
 use crate::turn::Agent;
 use crate::{Event, Helper, Host, ModelProfile};
 
@@ -20,6 +20,9 @@ const CURATED: usize = 60;
 /// Two models to choose from, and who chooses.
 #[derive(Clone, Copy)]
 pub struct Router<'a> {
+    /// The score, of 1 to 100 for how hard a request is, from which on it goes to the one for what is hard; where it is
+    /// not set, the classifier names the model instead.
+    pub pro_from: Option<u8>,
     /// Chooses.
     pub classifier: Helper<'a>,
     /// Answers what is simple.
@@ -60,6 +63,25 @@ struct Decision {
     model_choice: Tier,
 }
 
+/// How hard a classifier finds a request.
+#[derive(Debug, Deserialize)]
+struct Score {
+    #[serde(default)]
+    reasoning: String,
+    #[serde(deserialize_with = "number")]
+    score: f64,
+}
+
+impl Score {
+    /// The choice of a model; nothing where it is no score.
+    fn decide(self, pro_from: u8) -> Option<Decision> {
+        let is_hard = self.score >= f64::from(pro_from);
+        let model_choice = if is_hard { Tier::Pro } else { Tier::Flash };
+        let reasoning = format!("{:.0} of 100 for difficulty. {}", self.score, self.reasoning.trim());
+        (1.0..=100.0).contains(&self.score).then_some(Decision { reasoning, model_choice })
+    }
+}
+
 impl<'a> Router<'a> {
     fn route(&self, tier: Tier) -> Route<'a> {
         match tier {
@@ -83,18 +105,24 @@ impl Agent {
 
     /// Chooses the model for a prompt that was just said. Whatever goes wrong, the usual model answers.
     pub(crate) async fn choose_model(&mut self, host: &Host<'_>, cancel: &CancellationToken) {
-        let before = self.routed.take();
         if let Some((router, decision)) = self.classify(host, cancel).await {
             let profile = router.route(decision.model_choice).profile.clone();
             let reason = middle_out(decision.reasoning.trim(), LONGEST_REASON);
             host.tell(Event::Routed { model: profile.recorded_as.clone(), reason });
             self.routed = Some(Routed { tier: decision.model_choice, profile });
         }
-        let name = |routed: &Option<Routed>| routed.as_ref().map(|routed| routed.profile.name.clone());
-        if name(&before) != name(&self.routed) {
-            // Another model counts otherwise.
-            self.counted = None;
-        }
+    }
+
+    /// Goes back to the usual model for the rest of the prompt, where the one that was chosen for it is another one and
+    /// failed.
+    pub(crate) fn leave_route(&mut self, error: &ModelError, host: &Host<'_>) -> bool {
+        let usual = &self.settings.model.recorded_as;
+        let Some(left) = self.routed.take_if(|routed| routed.profile.recorded_as != *usual) else {
+            return false;
+        };
+        let reason = format!("{} failed: {error}", left.profile.recorded_as);
+        host.tell(Event::Routed { model: usual.clone(), reason });
+        true
     }
 
     async fn classify<'a>(
@@ -107,21 +135,28 @@ impl Agent {
             let reasoning = "a plan is being made".to_string();
             return Some((router, Decision { reasoning, model_choice: Tier::Pro }));
         }
-        let question = render_question(self.conversation.transcript().messages())?;
-        let task = include_str!("prompts/routing.md");
+        let messages = self.conversation.transcript().messages();
+        let (task, question) = match router.pro_from {
+            None => (include_str!("prompts/routing.md"), render_question(messages, routing_window)?),
+            Some(_) => (include_str!("prompts/routing_score.md"), render_question(messages, scoring_window)?),
+        };
         let answer = self.consult(router.classifier, task, &question, cancel).await?;
-        Some((router, find_json(&answer)?))
+        let decision = match router.pro_from {
+            None => find_json(&answer)?,
+            Some(least) => find_json::<Score>(&answer)?.decide(least)?,
+        };
+        Some((router, decision))
     }
 }
 
 /// What a classifier is asked about the newest message; nothing where that is no request but answers of tools.
-fn render_question(messages: &[Message]) -> Option<String> {
+fn render_question(messages: &[Message], window: fn(&[Message]) -> Vec<&Message>) -> Option<String> {
     let (request, history) = messages.split_last()?;
     if request.results().next().is_some() {
         return None;
     }
     let recent = history[history.len().saturating_sub(CURATED)..].to_vec();
-    let history = render_excerpt(routing_window(&curate(recent, EmptyMessages::Drop)));
+    let history = render_excerpt(window(&curate(recent, EmptyMessages::Drop)));
     let history = match history.as_str() {
         "" => String::new(),
         history => format!("<conversation>\n{history}\n</conversation>\n\n"),
@@ -148,6 +183,24 @@ mod tests {
         check_decision("pro", None);
     }
 
+    #[track_caller]
+    fn check_score(answer: &str, expected: Option<Tier>) {
+        let decided = find_json::<Score>(answer).and_then(|score| score.decide(90));
+        assert_eq!(decided.map(|decision| decision.model_choice), expected, "{answer}");
+    }
+
+    #[test]
+    fn a_score_decides_from_its_threshold_on() {
+        check_score(r#"{"reasoning": "Many files.", "score": 90}"#, Some(Tier::Pro));
+        check_score(r#"{"score": 89}"#, Some(Tier::Flash));
+        check_score(r#"{"score": "97"}"#, Some(Tier::Pro));
+        check_score(r#"{"score": 1}"#, Some(Tier::Flash));
+        check_score(r#"{"score": 0}"#, None);
+        check_score(r#"{"score": 101}"#, None);
+        check_score(r#"{"score": "hard"}"#, None);
+        check_score("95", None);
+    }
+
     fn say(text: &str) -> Message {
         Message::new(text, Role::User, vec![Part::user_text(text)])
     }
@@ -163,7 +216,7 @@ mod tests {
         let mut messages: Vec<Message> = (0..30).map(|number| say(&format!("said {number}"))).collect();
         messages.extend(tool_work());
         messages.push(say("Go."));
-        let question = render_question(&messages).expect("a question");
+        let question = render_question(&messages, routing_window).expect("a question");
         let expected = "<conversation>\nuser: said 26\n\nuser: said 27\n\nuser: said 28\n\nuser: said 29\n\
                         </conversation>\n\n<request>\nuser: Go.\n</request>";
         assert_eq!(question, expected);
@@ -172,6 +225,7 @@ mod tests {
     #[test]
     fn a_request_behind_mere_tool_work_is_asked_about_and_tool_work_is_not() {
         let [call, result] = tool_work();
+        let render_question = |messages: &[Message]| super::render_question(messages, routing_window);
         let question = render_question(&[call.clone(), result.clone(), say("Go.")]);
         assert_eq!(question.as_deref(), Some("<request>\nuser: Go.\n</request>"));
         assert_eq!(render_question(&[say("Go."), call, result]), None);

@@ -26,21 +26,55 @@ pub struct Statistics {
     pub reads: u32,
     /// How often it was read again although it is as it was, because a compaction had left it out.
     pub rereads: u32,
-    /// Small questions beside the conversation.
+    /// Small questions to models beside the conversation.
     pub asides: Asides,
     /// What happened lately.
     pub activity: ActivityLog,
 }
 
-/// Small questions to models beside the conversation.
+/// Small questions to models beside the conversation, by the names of the models.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Asides(BTreeMap<String, AskedAside>);
+
+/// The small questions to one model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Asides {
-    /// How many were asked.
+pub struct AskedAside {
+    /// How many were asked, answered or not.
     pub requests: u32,
-    /// What was sent with them.
-    pub input: TokenCount,
-    /// What was answered.
-    pub output: TokenCount,
+    /// What the answers consumed, as far as the provider told.
+    pub usage: Option<Usage>,
+}
+
+impl Asides {
+    /// The models that were asked, and what of each.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &AskedAside)> {
+        self.0.iter().map(|(model, asked)| (model.as_str(), asked))
+    }
+
+    /// How many were asked.
+    pub fn requests(&self) -> u32 {
+        self.0.values().map(|asked| asked.requests).sum()
+    }
+
+    /// What all answers consumed, as far as providers told.
+    pub fn usage(&self) -> Option<Usage> {
+        self.0.values().filter_map(|asked| asked.usage).reduce(|sum, usage| sum + usage)
+    }
+
+    /// Counts what others asked as well.
+    pub fn add(&mut self, others: &Self) {
+        others.0.iter().for_each(|(model, asked)| self.count(model, *asked));
+    }
+
+    pub(crate) fn note(&mut self, model: &str, usage: Option<Usage>) {
+        self.count(model, AskedAside { requests: 1, usage });
+    }
+
+    fn count(&mut self, model: &str, asked: AskedAside) {
+        let known = self.0.entry(model.to_string()).or_default();
+        known.requests += asked.requests;
+        known.usage = known.usage.into_iter().chain(asked.usage).reduce(|sum, usage| sum + usage);
+    }
 }
 
 /// How a tool was used.
@@ -81,15 +115,7 @@ impl Statistics {
             tool.refusals += more.refusals;
             tool.took += more.took;
         }
-        self.asides.requests += other.asides.requests;
-        self.asides.input += other.asides.input;
-        self.asides.output += other.asides.output;
-    }
-
-    pub(crate) fn aside(&mut self, usage: Option<&Usage>) {
-        self.asides.requests += 1;
-        self.asides.input += usage.and_then(|usage| usage.input).unwrap_or_default();
-        self.asides.output += usage.and_then(|usage| usage.output).unwrap_or_default();
+        self.asides.add(&other.asides);
     }
 
     pub(crate) fn tool(&mut self, name: &str, status: ToolStatus, took: Duration) {

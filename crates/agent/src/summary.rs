@@ -5,8 +5,8 @@ use std::time::Duration;
 use longhaul_conversation::{Message, Origin, Part, Role};
 use tokio_util::sync::CancellationToken;
 
-use crate::Helper;
 use crate::excerpt::harmless;
+use crate::{Asides, Helper};
 
 /// How long a summary may take.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -17,16 +17,20 @@ const LONGEST: usize = 500;
 /// The longest line that counts as one, in characters.
 const LONGEST_LINE: usize = 200;
 
-/// One line on what the user wanted in a session; nothing where there is nothing to say, or nobody says it in five seconds.
+/// One line on what the user wanted in a session; nothing where there is nothing to say, or nobody says it in five seconds. What
+/// that takes is added to `asides`.
 pub async fn summarise_session(
     messages: &[Message],
     model: Helper<'_>,
     cancel: &CancellationToken,
+    asides: &mut Asides,
 ) -> Option<String> {
     let excerpt = excerpt(messages)?;
     let question = format!("<conversation>\n{excerpt}\n</conversation>");
     let asked = model.ask(include_str!("prompts/session_summary.md"), &question, cancel);
-    clean(&tokio::time::timeout(LIMIT, asked).await.ok()?.text?)
+    let answer = tokio::time::timeout(LIMIT, asked).await.unwrap_or_default();
+    asides.note(model.name, answer.usage);
+    clean(&answer.text?)
 }
 
 /// What people and the model said, the beginning and the end of it.
@@ -119,9 +123,12 @@ mod tests {
         let helper = Helper { model: &model, name: "small" };
         let messages = [say(Role::User, "Call it oak."), say(Role::Model, "Done.")];
         let cancel = CancellationToken::new();
-        assert_eq!(summarise_session(&messages, helper, &cancel).await.as_deref(), Some("Rename the crate"));
-        assert_eq!(summarise_session(&messages, helper, &cancel).await, None);
-        assert_eq!(summarise_session(&[], helper, &cancel).await, None);
+        let mut asides = Asides::default();
+        let summary = summarise_session(&messages, helper, &cancel, &mut asides).await;
+        assert_eq!(summary.as_deref(), Some("Rename the crate"));
+        assert_eq!(summarise_session(&messages, helper, &cancel, &mut asides).await, None);
+        assert_eq!(summarise_session(&[], helper, &cancel, &mut asides).await, None);
+        assert_eq!(asides.requests(), 2);
         assert_eq!((model.requests().len(), model.requests()[0].model.as_str()), (2, "small"));
     }
 
@@ -136,7 +143,9 @@ mod tests {
         let helper = Helper { model: &Silent, name: "small" };
         let messages = [say(Role::User, "Hello.")];
         let started = tokio::time::Instant::now();
-        assert_eq!(summarise_session(&messages, helper, &CancellationToken::new()).await, None);
+        let mut asides = Asides::default();
+        let summary = summarise_session(&messages, helper, &CancellationToken::new(), &mut asides).await;
+        assert_eq!((summary, asides.requests()), (None, 1));
         assert_eq!(started.elapsed(), LIMIT);
     }
 }

@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::activity::Activity;
 use crate::ask::Step;
+use crate::brief::{size_of, within_share};
 use crate::ide::IdeContext;
 use crate::loop_check::LoopWatch;
 use crate::memory::SessionMemory;
@@ -268,8 +269,9 @@ impl Agent {
             }
             Prompted::Blocked(reason) => return Ok(TurnEnd::Blocked { reason }),
         }
+        // The choice for the prompt before holds no longer.
+        self.routed = None;
         self.begin(parts, host)?;
-        self.choose_model(host, cancel).await;
         let (mut steps, mut is_continued) = (0, false);
         loop {
             let end = self.take_steps(&prompt, &mut steps, host, cancel).await?;
@@ -309,12 +311,10 @@ impl Agent {
             }
             *steps += 1;
             self.asked += 1;
-            if let Some(detail) = self.find_standstill(prompt, host, cancel).await
-                && let Some(end) = self.strike(detail, host)?
-            {
+            if let Some(end) = self.make_room(newest, host, cancel).await? {
                 return Ok(end);
             }
-            if let Some(end) = self.make_room(newest, host, cancel).await? {
+            if let Some(end) = self.reconsider(prompt, *steps, newest, host, cancel).await? {
                 return Ok(end);
             }
             host.tell(Event::StepBegan { step: *steps });
@@ -332,6 +332,36 @@ impl Agent {
                     }
                 }
             }
+        }
+    }
+
+    /// Asks, now that there is room, whether the work gets anywhere and, for a new prompt, who is to answer it. Makes room
+    /// once more where that takes it.
+    async fn reconsider(
+        &mut self,
+        prompt: &str,
+        step: u32,
+        newest: Newest,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<TurnEnd>, AgentError> {
+        let room = self.room();
+        let standstill = self.find_standstill(prompt, host, cancel).await;
+        let is_told = standstill.is_some();
+        if let Some(detail) = standstill
+            && let Some(end) = self.strike(detail, host)?
+        {
+            return Ok(Some(end));
+        }
+        if step == 1 {
+            self.choose_model(host, cancel).await;
+        }
+        if cancel.is_cancelled() {
+            return Ok(Some(TurnEnd::Cancelled));
+        }
+        match is_told || self.room() < room {
+            true => self.make_room(newest, host, cancel).await,
+            false => Ok(None),
         }
     }
 
@@ -517,12 +547,8 @@ impl Agent {
                 all.filter(|tool| self.settings.tools.includes(&tool.name)).collect()
             }
         };
-        let estimator = &self.settings.estimator;
-        let size = |tool: &ToolDeclaration| {
-            let text = format!("{} {} {}", tool.name, tool.description, tool.parameters);
-            estimator.text(&text).tokens()
-        };
-        let tokens = tools.iter().map(size).fold(TokenCount::ZERO, |sum, tokens| sum + tokens);
+        let tools = within_share(tools, self.settings.model.window, &self.settings.estimator);
+        let tokens = size_of(&tools, &self.settings.estimator);
         self.declared = Declared { tools, tokens, places, offered: None };
     }
 }

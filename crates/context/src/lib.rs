@@ -95,7 +95,7 @@ pub use prepare::{Prepared, prepare};
 pub use replace::{Replacement, apply_replacements, output_file};
 pub use report::{AskCounts, LedgerCounts, Report};
 pub use reverse_budget::{ReverseBudget, plan_shrinking};
-pub use routing::routing_window;
+pub use routing::{routing_window, scoring_window};
 pub use sentences::{Unit, UnitKind, split_units};
 pub use shorten::Shortening;
 pub use snapshot::{Entry, OtherSection, Section, Snapshot, SnapshotLine, find_snapshot, parse_snapshot};

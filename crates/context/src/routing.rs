@@ -16,6 +16,18 @@ pub fn routing_window(history: &[Message]) -> Vec<&Message> {
     said.split_off(said.len().saturating_sub(SHOWN))
 }
 
+/// So many of the last messages are shown to whoever gives a score.
+const SCORED: usize = 8;
+
+/// The last few messages for whoever scores how hard the next request is: the work of tools, too, but not the end of work
+/// whose beginning is not shown.
+///
+/// `history` is what was said before the request, curated.
+pub fn scoring_window(history: &[Message]) -> Vec<&Message> {
+    let recent = history[history.len().saturating_sub(SCORED)..].iter();
+    recent.skip_while(|message| is_tool_work(message)).collect()
+}
+
 fn is_tool_work(message: &Message) -> bool {
     match message.role {
         Role::Model => !message.parts.is_empty() && message.parts.iter().all(|part| part.as_call().is_some()),
@@ -28,9 +40,25 @@ mod tests {
     use super::*;
     use longhaul_conversation::{Part, ToolCall, ToolResult};
 
-    /// Messages from letters: `u`ser, `m`odel, `c`all, `r`esult, `b`oth words and a call.
     #[track_caller]
     fn check(shape: &str, expected: &[usize]) {
+        check_window(shape, routing_window, expected);
+    }
+
+    #[test]
+    fn a_score_rests_on_the_last_eight_without_an_end_of_earlier_work() {
+        let check = |shape: &str, expected: &[usize]| check_window(shape, scoring_window, expected);
+        check("", &[]);
+        check("umcrm", &[0, 1, 2, 3, 4]);
+        check("crum", &[2, 3]);
+        check("ummmcrcrumcr", &[8, 9, 10, 11]);
+        check("uuuuuuuuuu", &[2, 3, 4, 5, 6, 7, 8, 9]);
+        check("crcrcrcr", &[]);
+    }
+
+    /// Messages from letters: `u`ser, `m`odel, `c`all, `r`esult, `b`oth words and a call.
+    #[track_caller]
+    fn check_window(shape: &str, window: fn(&[Message]) -> Vec<&Message>, expected: &[usize]) {
         let call = || Part::call(ToolCall::new("c", "ls"));
         let result = || Part::result(ToolResult::text("c", "r"));
         let messages: Vec<Message> = shape
@@ -47,10 +75,8 @@ mod tests {
                 Message::new(place.to_string(), role, parts)
             })
             .collect();
-        let places: Vec<usize> = routing_window(&messages)
-            .iter()
-            .map(|message| message.id.as_str().parse().expect("a place"))
-            .collect();
+        let places: Vec<usize> =
+            window(&messages).iter().map(|message| message.id.as_str().parse().expect("a place")).collect();
         assert_eq!(places, expected, "{shape}");
     }
 

@@ -93,16 +93,18 @@ fn truncate_lines<'a>(output: &'a str, max: usize, max_lines: usize, full: FullO
         whole.clone().into_owned()
     };
     // Few lines may still be long ones.
-    let shown = if utf16_len(&shown) > max {
+    let is_long = utf16_len(&shown) > max;
+    let shown = if is_long {
         let Ends { head, tail, omitted } = ends(&shown, max);
         format!("{head}\n[{} characters omitted]\n{tail}", grouped(omitted))
     } else {
         shown
     };
+    let how = if is_long { ", without the middle of them" } else { "" };
     let text = match full {
         FullOutput::SavedAs(file) => format!(
-            "Output too large: it was saved to {file}, where the read tool's offset and limit reach every line. \
-             The first {head} and the last {tail} lines follow.\n{shown}"
+            "Output too large: it was saved to {file}, which read_file reads from any start_line. \
+             The first {head} and the last {tail} lines follow{how}.\n{shown}"
         ),
         FullOutput::NotSaved => format!("{shown}\n[The full output could not be saved.]"),
     };

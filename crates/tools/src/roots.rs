@@ -126,6 +126,15 @@ impl Roots {
         self.only.is_none()
     }
 
+    /// These folders and another one.
+    ///
+    /// # Errors
+    /// Why it cannot be found.
+    pub fn and(&self, folder: &Path) -> io::Result<Self> {
+        let folders = self.folders.iter().cloned().chain([fs::canonicalize(folder)?]).collect();
+        Ok(Self { folders, only: self.only.clone() })
+    }
+
     /// Where relative paths begin, without links.
     pub fn first(&self) -> &Path {
         &self.folders[0]

@@ -265,7 +265,10 @@ fn what_the_provider_counted_counts() {
         ResponseEvent::Finished(FinishReason::Stop),
     ]);
     trial.run("Hello.", &ScriptedModel::new([counted]));
-    assert_eq!(trial.agent.counted.map(|counted| (counted.tokens.0, counted.messages)), Some((9_900, 2)));
+    assert_eq!(
+        trial.agent.counted.as_ref().map(|counted| (counted.tokens.0, counted.messages)),
+        Some((9_900, 2))
+    );
     let model = ScriptedModel::new([ScriptedReply::text("never")]);
     assert!(
         matches!(trial.run(&words(100), &model), TurnEnd::Overflow(Overflow { remaining, .. }) if remaining.0 <= 100)

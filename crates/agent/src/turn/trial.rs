@@ -49,6 +49,7 @@ pub(super) struct Aids {
 /// Who chooses between which models.
 pub(super) struct Routing {
     pub(super) classifier: ScriptedModel,
+    pub(super) pro_from: Option<u8>,
     pub(super) flash: (ScriptedModel, ModelProfile),
     pub(super) pro: (ScriptedModel, ModelProfile),
 }
@@ -60,7 +61,8 @@ impl Aids {
             .judge
             .as_ref()
             .map(|quick| Judges { quick: helper(quick), thorough: self.second_judge.as_ref().map(helper) });
-        let router = self.routing.as_ref().map(|Routing { classifier, flash, pro }| Router {
+        let router = self.routing.as_ref().map(|Routing { classifier, pro_from, flash, pro }| Router {
+            pro_from: *pro_from,
             classifier: helper(classifier),
             flash: Route { model: &flash.0, profile: &flash.1 },
             pro: Route { model: &pro.0, profile: &pro.1 },

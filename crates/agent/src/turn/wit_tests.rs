@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use longhaul_conversation::{FinishReason, ModelError, ScriptedModel, ScriptedReply, Timestamp, TokenCount};
+use longhaul_conversation::{
+    FinishReason, ModelError, ResponseEvent, ScriptedModel, ScriptedReply, Timestamp, TokenCount,
+};
 use longhaul_policy::ApprovalMode;
 use serde_json::json;
 
@@ -39,7 +41,7 @@ fn a_judge_is_asked_in_the_thirtieth_step() {
     assert_eq!(asked(&trial), Some(0));
     assert_eq!(trial.run("Read all.", &reader(43)), TurnEnd::Finished(FinishReason::Stop));
     assert_eq!(asked(&trial), Some(1));
-    assert_eq!(trial.agent.statistics().asides.requests, 1);
+    assert_eq!(trial.agent.statistics().asides.requests(), 1);
     let request = &trial.aids.judge.as_ref().expect("a judge").requests()[0];
     assert!(texts(request)[0].contains("<request>\nRead all.\n</request>"), "{request:?}");
     assert_eq!(advice(&trial), 0);
@@ -100,6 +102,7 @@ fn routing(answers: impl IntoIterator<Item = ScriptedReply>) -> Routing {
     let model = |name: &str| ScriptedModel::new((0..4).map(|_| ScriptedReply::text(format!("{name} here."))));
     Routing {
         classifier: ScriptedModel::new(answers),
+        pro_from: None,
         flash: (model("flash"), profile("flash", 16_000)),
         pro: (model("pro"), profile("pro", 64_000)),
     }
@@ -140,6 +143,76 @@ fn a_choice_holds_for_the_whole_turn() {
     assert_eq!(trial.run("Read.", &ScriptedModel::default()), TurnEnd::Finished(FinishReason::Stop));
     assert_eq!(trial.aids.routing.as_ref().expect("routing").classifier.requests().len(), 1);
     assert_eq!(trial.agent.room(), TokenCount(64_000));
+}
+
+#[test]
+fn a_score_chooses_where_it_is_to() {
+    let mut trial = Trial::new(32_000);
+    let score = |score: u8| ScriptedReply::text(json!({"reasoning": "Hm.", "score": score}).to_string());
+    let answers = [score(90), score(40), choice("pro")];
+    trial.aids.routing = Some(Routing { pro_from: Some(90), ..routing(answers) });
+    let usual = ScriptedModel::new([ScriptedReply::text("The usual one.")]);
+    for prompt in ["Design it.", "Say hello.", "And now?"] {
+        trial.run(prompt, &usual);
+    }
+    let messages = trial.agent.conversation().transcript().messages();
+    let models: Vec<_> = messages.iter().filter_map(|message| message.model.as_deref()).collect();
+    assert_eq!(models, ["p/pro", "p/flash", "p/m"]);
+}
+
+#[test]
+fn where_the_chosen_model_fails_the_usual_one_answers_once() {
+    let broken = || ModelError::Refused { reason: "no such model".into() };
+    let mut trial = Trial::new(32_000);
+    let mut routing = routing([choice("pro"), choice("pro")]);
+    routing.pro.0 = ScriptedModel::new([ScriptedReply::error(broken()), ScriptedReply::error(broken())]);
+    trial.aids.routing = Some(routing);
+    let usual = ScriptedModel::new([ScriptedReply::text("Here I am."), ScriptedReply::error(broken())]);
+    assert_eq!(trial.run("Design it.", &usual), TurnEnd::Finished(FinishReason::Stop));
+    let told = |event: &Event| matches!(event, Event::Routed { model, reason } if model == "p/m" && reason.contains("p/pro failed"));
+    assert!(trial.has(told));
+    let messages = trial.agent.conversation().transcript().messages();
+    assert_eq!(messages.last().and_then(|message| message.model.as_deref()), Some("p/m"));
+    assert_eq!(trial.run("Again.", &usual), TurnEnd::Failed(broken()));
+    assert_eq!(usual.requests().len(), 2);
+    trial.check_valid();
+}
+
+#[test]
+fn what_was_said_already_is_not_said_again_by_another_model() {
+    let mut trial = Trial::new(32_000);
+    let mut routing = routing([choice("pro")]);
+    let cut = ModelError::Refused { reason: "cut".into() };
+    let half = ScriptedReply::events([ResponseEvent::TextDelta("Half".into())]).then_error(cut.clone());
+    routing.pro.0 = ScriptedModel::new([half]);
+    trial.aids.routing = Some(routing);
+    let usual = ScriptedModel::default();
+    assert_eq!(trial.run("Design it.", &usual), TurnEnd::Failed(cut));
+    assert!(usual.requests().is_empty());
+}
+
+#[test]
+fn nobody_chooses_for_a_prompt_that_does_not_fit() {
+    let mut trial = Trial::new(4_000);
+    trial.aids.routing = Some(routing([choice("pro")]));
+    let end = trial.run(&words(4_000), &ScriptedModel::default());
+    assert!(matches!(end, TurnEnd::Overflow(_)), "{end:?}");
+    assert!(trial.aids.routing.as_ref().expect("routing").classifier.requests().is_empty());
+}
+
+#[test]
+fn a_chosen_model_gets_no_more_than_it_can_take() {
+    let mut trial = Trial::new(64_000);
+    let usual = ScriptedModel::new((0..3).map(|_| ScriptedReply::text(words(3_000))));
+    for prompt in ["One.", "Two.", "Three."] {
+        trial.run(prompt, &usual);
+    }
+    assert!(!trial.has(|event| matches!(event, Event::Compaction(_))));
+    trial.aids.routing = Some(routing([choice("flash")]));
+    assert_eq!(trial.run("Four.", &usual), TurnEnd::Finished(FinishReason::Stop));
+    let sent = trial.aids.routing.as_ref().expect("routing").flash.0.requests();
+    let tokens = trial.agent.settings.estimator.messages(&sent[0].messages);
+    assert!(tokens < TokenCount(16_000), "{tokens:?}");
 }
 
 #[test]

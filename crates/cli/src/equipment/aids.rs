@@ -16,6 +16,7 @@ pub(crate) struct Aids {
     /// The model for small questions, where it is another one than that of the conversation.
     helper: Option<Chosen>,
     routes: Option<Routes>,
+    pro_from: Option<u8>,
     judges_loops: bool,
     ide: Option<PathBuf>,
 }
@@ -48,7 +49,8 @@ impl Aids {
             }
         });
         let ide = settings.ide_file().and_then(|file| std::path::absolute(file).ok());
-        Self { helper, routes: routes.flatten(), judges_loops: settings.judges_loops(), ide }
+        let pro_from = settings.score_for_pro();
+        Self { helper, routes: routes.flatten(), pro_from, judges_loops: settings.judges_loops(), ide }
     }
 
     /// The host with all this.
@@ -63,6 +65,7 @@ impl Aids {
                 .then_some(Judges { quick: helper, thorough: self.helper.is_some().then_some(own) }),
             router: self.routes.as_ref().map(|Routes { flash, pro }| Router {
                 classifier: helper,
+                pro_from: self.pro_from,
                 flash: route(flash),
                 pro: route(pro),
             }),
@@ -82,6 +85,11 @@ impl Aids {
     pub(crate) fn helper_apart(&self, chosen: &Chosen) -> (HttpModel, String) {
         let helper = self.helper.as_ref().unwrap_or(chosen);
         (helper.http.clone(), helper.name.clone())
+    }
+
+    /// The model of this name that small questions went to in a conversation with this one.
+    pub(crate) fn asked<'a>(&'a self, name: &str, chosen: &'a Chosen) -> Option<&'a Chosen> {
+        self.helper.iter().chain([chosen]).find(|known| known.name == name)
     }
 
     /// The one of the models to choose from that sessions record under this name.

@@ -2,8 +2,9 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
-use longhaul_agent::{Helper, SessionNotes, summarise_session};
+use longhaul_agent::{Asides, Helper, SessionNotes, summarise_session};
 use longhaul_conversation::Message;
 use longhaul_engine::Conversation;
 use longhaul_session::{ListedSession, Listing, Log, LogError, Replay, Scratchpad, Store};
@@ -22,6 +23,7 @@ pub(crate) struct Summaries<'a> {
     root: PathBuf,
     /// The id of the session that is under way.
     current: String,
+    asides: Mutex<Asides>,
 }
 
 /// What is to be said of a session when nobody has it open any more.
@@ -39,7 +41,7 @@ impl<'a> Summaries<'a> {
         current: &str,
     ) -> Self {
         let (store, root) = (project.store(), project.folder.clone());
-        Self { settings, attendance, store, root, current: current.to_string() }
+        Self { settings, attendance, store, root, current: current.to_string(), asides: Mutex::default() }
     }
 
     /// Waits for a turn. Meanwhile the previous session gets its line, if it has none; the turn waits for nothing.
@@ -80,7 +82,7 @@ impl<'a> Summaries<'a> {
             Replay::read(File::open(&previous.path)?)?.said().into_iter().cloned().collect();
         let summary = match &previous.metadata.summary {
             Some(_) => None,
-            None => summarise_session(&messages, helper, cancel).await,
+            None => self.summarise(&messages, helper, cancel).await,
         };
         if cancel.is_cancelled() {
             return Ok(false);
@@ -94,6 +96,23 @@ impl<'a> Summaries<'a> {
         }
     }
 
+    async fn summarise(
+        &self,
+        messages: &[Message],
+        helper: Helper<'_>,
+        cancel: &CancellationToken,
+    ) -> Option<String> {
+        let mut asides = Asides::default();
+        let summary = summarise_session(messages, helper, cancel, &mut asides).await;
+        self.asides.lock().unwrap_or_else(PoisonError::into_inner).add(&asides);
+        summary
+    }
+
+    /// What models were asked for it.
+    pub(crate) fn asides(&self) -> Asides {
+        self.asides.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// What is to be said of the session under way, which is about to end.
     pub(crate) async fn last_words(
         &self,
@@ -105,7 +124,7 @@ impl<'a> Summaries<'a> {
             return None;
         }
         let said: Vec<Message> = conversation.said().into_iter().cloned().collect();
-        let summary = summarise_session(&said, helper, cancel).await;
+        let summary = self.summarise(&said, helper, cancel).await;
         Some(LastWords { summary, notes: SessionNotes::of(&said, &self.root) })
     }
 }

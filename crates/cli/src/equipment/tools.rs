@@ -35,7 +35,7 @@ pub(super) fn load(
     let environment = without_secrets(std::env::vars_os(), &[]);
     let shell = ShellSettings { environment, ..ShellSettings::default() };
     let mut tools: Vec<Box<dyn Tool>> = vec![
-        Box::new(ReadFile::new(readable.clone(), ignoring.clone())),
+        Box::new(ReadFile::new(readable.clone(), ignoring.clone()).with_outputs(tool_outputs)),
         Box::new(ReadManyFiles::new(roots.clone(), ignoring.clone())),
         Box::new(ListDirectory::new(readable, ignoring.clone())),
         Box::new(Glob::new(roots.clone(), ignoring.clone())),
@@ -54,7 +54,13 @@ pub(super) fn load(
     if !offered.is_empty() {
         tools.push(Box::new(ActivateSkill::new(offered, active_skills.clone())));
     }
+    tools.retain(|tool| settings.offers(&tool.declaration().name));
     Ok(tools)
+}
+
+/// The folder of whole outputs that were shortened, as soon as the project has one.
+fn tool_outputs() -> Option<PathBuf> {
+    Project::find().ok().flatten().map(|project| project.home.tool_outputs())
 }
 
 /// The folder of private memory, as soon as the project has one.

@@ -187,6 +187,18 @@ pub(crate) const OURS: &[Key] = &[
     key("longhaul.routing.flash", Kind::Text, "`\"flash\"`", "The one of the two for what is simple."),
     key("longhaul.routing.pro", Kind::Text, "`\"pro\"`", "The one of the two for what is hard."),
     key(
+        "longhaul.routing.byScore",
+        Kind::Boolean,
+        "false",
+        "Whether the choice rests on a score of 1 to 100 for how hard a prompt is. Without a valid one, the usual model answers.",
+    ),
+    key(
+        "longhaul.routing.scoreThreshold",
+        Kind::WholeNumber,
+        "90",
+        "The score from which on a prompt goes to the model for what is hard.",
+    ),
+    key(
         "longhaul.ide.file",
         Kind::Text,
         "none",
@@ -293,9 +305,19 @@ pub(crate) const GEMINI: &[Key] = &[
         "none",
         "Tools that run without asking, such as `run_shell_command(git log)`.",
     ),
-    key("tools.exclude", Kind::Texts, "none", "Tools that never run."),
+    key(
+        "tools.exclude",
+        Kind::Texts,
+        "none",
+        "Tools that never run; the model is not told of those named without a command in brackets.",
+    ),
     key("tools.confirmationRequired", Kind::Texts, "none", "Tools that you are always asked about."),
-    key("tools.core", Kind::Texts, "all of them", "The tools to choose from, which then run without asking."),
+    key(
+        "tools.core",
+        Kind::Texts,
+        "all of them",
+        "The tools to choose from, which then run without asking; the model is told of no others for files and commands.",
+    ),
     key(
         "tools.truncateToolOutputThreshold",
         Kind::WholeNumber,

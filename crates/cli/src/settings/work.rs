@@ -7,6 +7,7 @@ use longhaul_context::TruncateMode;
 use longhaul_conversation::TokenCount;
 use longhaul_hooks::{Hook, HookSettings, Scope, parse_hooks};
 use longhaul_policy::{ApprovalMode, PolicyError, Rule, Standing, rule_from_setting};
+use longhaul_tools::ALIASES;
 use longhaul_workspace::Ignoring;
 use serde_json::Value;
 
@@ -71,6 +72,14 @@ impl Settings {
         (name("flash").unwrap_or("flash"), name("pro").unwrap_or("pro"))
     }
 
+    /// The score from which on a prompt goes to the model for what is hard, where scores are given.
+    pub(crate) fn score_for_pro(&self) -> Option<u8> {
+        const USUAL: u8 = 90;
+        let threshold = self.value(&["longhaul", "routing", "scoreThreshold"]).and_then(Value::as_u64);
+        let threshold = threshold.map(|score| u8::try_from(score).unwrap_or(u8::MAX));
+        self.is_on(&["longhaul", "routing", "byScore"])?.then(|| threshold.unwrap_or(USUAL))
+    }
+
     /// The file in which an editor says what the user has open.
     pub(crate) fn ide_file(&self) -> Option<&Path> {
         self.text(&["longhaul", "ide", "file"]).map(Path::new)
@@ -98,6 +107,21 @@ impl Settings {
     /// How much the user wants to be asked, unless the command line says.
     pub(crate) fn approval_mode(&self) -> Option<ApprovalMode> {
         ApprovalMode::parse(self.text(&["general", "defaultApprovalMode"])?)
+    }
+
+    /// Whether the user wants the model to be told of a tool: one of `tools.core`, where that is set, and not excluded as a
+    /// whole.
+    pub(crate) fn offers(&self, tool: &str) -> bool {
+        let listed = |list: &str| self.value(&["tools", list]).and_then(Value::as_array);
+        let meant = |name: &str| {
+            let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+            alias.map_or(name, |(_, name)| name) == tool
+        };
+        let names = |list: &Vec<Value>| list.iter().filter_map(Value::as_str).map(str::trim).any(meant);
+        // What is narrowed, as in `run_shell_command(git)`, is still one to choose from, and not excluded as a whole.
+        let whole = |name: &str| name.split('(').next().is_some_and(|name| meant(name.trim()));
+        let wants = |list: &Vec<Value>| list.iter().filter_map(Value::as_str).any(whole);
+        listed("core").is_none_or(wants) && !listed("exclude").is_some_and(names)
     }
 
     /// Rules that settings make, and what is wrong with the others.
@@ -227,10 +251,11 @@ mod tests {
             "s.json",
             r#"{"longhaul": {
                 "helper": {"model": "small"}, "loops": {"judge": false}, "ide": {"file": "ide.json"},
-                "routing": {"perPrompt": false, "pro": "large"}, "summary": {"atStart": true, "atEnd": true}
+                "routing": {"perPrompt": false, "pro": "large", "byScore": true, "scoreThreshold": 70}, "summary": {"atStart": true, "atEnd": true}
             }}"#,
         )]);
         assert_eq!((set.helper_model(), set.ide_file()), (Some("small"), Some(Path::new("ide.json"))));
+        assert_eq!((usual.score_for_pro(), set.score_for_pro()), (None, Some(70)));
         assert_eq!((set.judges_loops(), set.routes(), set.route_names()), (false, false, ("flash", "large")));
         assert!(set.summarises_at_start(false) && set.summarises_at_end());
         let unwatched = settings(&[("s.json", r#"{"model": {"disableLoopDetection": true}}"#)]);

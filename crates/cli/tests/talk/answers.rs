@@ -45,6 +45,8 @@ fn an_answer_can_be_one_object() {
             "steps",
             "tool_calls",
             "statistics",
+            "asides",
+            "routing",
             "cost",
             "compactions",
             "overflow",

@@ -218,7 +218,10 @@ fn a_compaction_puts_back_what_the_work_still_needs() {
     assert!(!project.is_empty() && project.iter().all(|state| state == "present"), "{project:?}");
     assert!(sub.iter().any(|state| state == "re-injected"), "{sub:?}");
     assert!(sub.iter().all(|state| state != "lost"), "{sub:?}");
-    for (place, request) in desk.server.requests().iter().enumerate().skip(1) {
+    // Small questions beside the conversation come without tools.
+    let requests: Vec<_> =
+        desk.server.requests().into_iter().filter(|request| !request.body["tools"].is_null()).collect();
+    for (place, request) in requests.iter().enumerate().skip(1) {
         assert_eq!(files(&request.body, "Sub rule: no tests here."), 1, "request {place}");
         assert_eq!(files(&request.body, "Project rule: use tabs."), 1, "request {place}");
     }

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Command;
 
-use longhaul_testkit::fake_provider::{Reply, Step, anthropic, gemini, openai};
+use longhaul_testkit::fake_provider::{FakeProvider, Reply, Step, anthropic, gemini, openai};
 use serde_json::{Value, json};
 
 use crate::support::{Desk, Wire, lines, text, words};
@@ -182,7 +182,7 @@ fn nothing_outside_is_read_or_written() {
 
 #[test]
 fn a_flood_is_cut_short_for_the_model_and_kept_on_the_disk() {
-    let desk = trusted(Wire::Gemini, [shell("seq 1 200000"), gemini::text("Many.")]);
+    let mut desk = trusted(Wire::Gemini, [shell("seq 1 200000"), gemini::text("Many.")]);
     let answer = desk.answer(&["-p", "Count.", "--yolo", "--output-format", "json"]);
     let result: Value = serde_json::from_str(&answer).expect("one object");
     let call = &result["tool_calls"][0];
@@ -190,6 +190,58 @@ fn a_flood_is_cut_short_for_the_model_and_kept_on_the_disk() {
     assert!(fs::read_to_string(saved).expect("it is there").contains("\n123456\n"));
     let shown = call["output"].as_str().expect("an output");
     assert!(shown.len() < 60_000 && shown.contains("200000") && shown.contains(saved), "{}", shown.len());
+    // The model can read on where it was told that everything is.
+    let read = super::tools::call(
+        "read_file",
+        json!({"file_path": saved, "start_line": 123_456, "end_line": 123_456}),
+    );
+    desk.server = FakeProvider::start([read, gemini::text("That one.")]);
+    let url = desk.server.url();
+    desk.set("GOOGLE_GEMINI_BASE_URL", &url);
+    desk.answer(&["-p", "Read on.", "--resume"]);
+    let answers = answered(&desk);
+    assert!(answers.last().is_some_and(|answer| answer.to_string().contains("123456")), "{answers:?}");
+}
+
+#[test]
+fn a_tool_that_is_excluded_or_not_chosen_is_not_even_declared() {
+    let desk = Desk::gemini([gemini::text("Yes."), gemini::text("Yes.")]);
+    let declared = |settings: &str| {
+        desk.settings(settings);
+        desk.answer(&["-p", "Hello."]);
+        let requests = desk.server.requests();
+        let body = requests.last().expect("a request").body.to_string();
+        move |tool: &str| body.contains(&format!("\"name\":\"{tool}\""))
+    };
+    let declares = declared(
+        r#"{"tools": {"exclude": ["write_todos", "run_shell_command(rm)", "search_file_content"]}}"#,
+    );
+    assert!(!declares("write_todos") && !declares("grep_search"));
+    assert!(declares("run_shell_command") && declares("read_file"));
+    let declares = declared(r#"{"tools": {"core": ["read_file", "run_shell_command(git status)"]}}"#);
+    assert!(declares("read_file") && declares("run_shell_command") && declares("recall_history"));
+    assert!(!declares("write_file") && !declares("glob"));
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_named() {
+    let desk = Desk::gemini([gemini::text("Yes.")]);
+    desk.check_fails(&["-p", "Hello.", "--include-directories", "nowhere"], &["there is no folder nowhere"]);
+    desk.settings(r#"{"context": {"includeDirectories": ["gone"]}}"#);
+    let output = desk.say(&["-p", "Hello."]);
+    let said = text(&output.stderr);
+    assert!(
+        output.status.success() && said.contains("gone of context.includeDirectories does not count"),
+        "{said}"
+    );
+}
+
+#[test]
+fn what_is_full_before_anything_is_said_is_not_sent() {
+    let desk = Desk::gemini([gemini::text("Never.")]);
+    desk.settings(r#"{"longhaul": {"windows": {"gemini-2.5-flash": 1500}}}"#);
+    desk.check_fails(&["-p", "Go."], &["does not fit", "most of it goes to the system prompt"]);
+    assert!(desk.server.requests().is_empty());
 }
 
 #[test]

@@ -258,9 +258,8 @@ impl Branch {
             None => true,
             Some((_, view, before)) => {
                 let is_old = |id: &MessageId| self.arrivals.is_before(id, before);
-                !is_old(id)
-                    && !after.is_some_and(is_old)
-                    && !(is_new && view.iter().any(|piece| piece.id() == id))
+                let shows = |id: &MessageId| view.iter().any(|piece| piece.id() == id);
+                !(is_old(id) || after.is_some_and(is_old) || is_new && shows(id))
             }
         };
         let is_masked = self.rewrites.iter().any(|rewrite| rewrite.is_active() && rewrite.masks(id));

@@ -462,6 +462,7 @@ fn what_does_not_fit_is_typed_again() {
         request: TokenCount(9_000),
         remaining: TokenCount(4_000),
         window: TokenCount(32_000),
+        fixed: Default::default(),
     };
     let mut desk = Desk::new();
     desk.enter("too long").happens(Event::Ended(TurnEnd::Overflow(overflow)));

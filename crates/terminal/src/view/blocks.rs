@@ -149,12 +149,11 @@ pub(crate) fn turn_end(end: &TurnEnd, standing: &Standing) -> Option<Notice> {
                 grouped(overflow.window.0)
             );
             let is_used = overflow.remaining.0 * 4 < overflow.window.0 * 3;
-            let hint = match is_used {
-                true => "What you typed is in the input again: shorten it, or make room with /compress.",
-                false => {
-                    "What you typed is in the input again: shorten it, or use a model with a larger window."
-                }
-            };
+            let remedy = overflow.remedy().unwrap_or_else(|| match is_used {
+                true => "shorten it, or make room with /compress".to_string(),
+                false => "shorten it, or use a model with a larger window".to_string(),
+            });
+            let hint = format!("What you typed is in the input again: {remedy}.");
             Notice::error(text).with_hint(hint)
         }
         TurnEnd::Failed(error) => {

@@ -5,6 +5,9 @@ mod load;
 mod many;
 mod slice;
 
+use std::borrow::Cow;
+use std::path::PathBuf;
+
 use longhaul_conversation::{Body, Origin, Part, ToolDeclaration};
 use longhaul_workspace::Ignoring;
 use schemars::JsonSchema;
@@ -28,6 +31,8 @@ const NAME: &str = "read_file";
 pub struct ReadFile {
     roots: Roots,
     ignoring: Ignoring,
+    /// Where whole outputs are kept that were shortened.
+    outputs: fn() -> Option<PathBuf>,
 }
 
 /// What is asked for.
@@ -80,7 +85,23 @@ impl Arguments {
 impl ReadFile {
     /// Reads files below these folders that are not ignored.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
-        Self { roots, ignoring }
+        Self { roots, ignoring, outputs: || None }
+    }
+
+    /// Reads also what is in the folder of whole outputs, as soon as there is one: the model is told of files in it.
+    #[must_use]
+    pub fn with_outputs(self, outputs: fn() -> Option<PathBuf>) -> Self {
+        Self { outputs, ..self }
+    }
+
+    /// The folders in which this path may be read.
+    fn roots_for(&self, path: &str) -> Cow<'_, Roots> {
+        let reaches = |roots: &Roots| roots.resolve(path).is_ok();
+        let with_outputs = || self.roots.and(&(self.outputs)()?).ok().filter(reaches);
+        match reaches(&self.roots) {
+            true => Cow::Borrowed(&self.roots),
+            false => with_outputs().map_or(Cow::Borrowed(&self.roots), Cow::Owned),
+        }
     }
 
     fn answer(&self, args: &Value) -> Answer {
@@ -88,8 +109,9 @@ impl ReadFile {
             Ok(asked) => asked,
             Err(why) => return Answer::failed(why),
         };
-        let ignored = IgnoreFiles::load(&self.roots, &self.ignoring);
-        let Loaded { place, content } = match load_file(&self.roots, &ignored, &path, range) {
+        let roots = self.roots_for(&path);
+        let ignored = IgnoreFiles::load(&roots, &self.ignoring);
+        let Loaded { place, content } = match load_file(&roots, &ignored, &path, range) {
             Ok(loaded) => loaded,
             Err(error) => return Answer::failed(format!("{error}.")),
         };
@@ -129,7 +151,7 @@ impl Tool for ReadFile {
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
         let (path, range) = Arguments::parse(args)?;
-        let place = self.roots.resolve(&path).map_err(|refusal| format!("{refusal}."))?;
+        let place = self.roots_for(&path).resolve(&path).map_err(|refusal| format!("{refusal}."))?;
         let name = self.roots.shorten(&place).display();
         Ok(Preview::Look(match (range.start, range.end) {
             (None, None) => name.to_string(),

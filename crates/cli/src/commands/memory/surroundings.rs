@@ -2,11 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use longhaul_memory::{MemorySettings, Places, WorkFolder, find_extensions};
 use longhaul_workspace::{Environment, Home, Trust};
 
 use crate::environment;
+use crate::failure::hinted;
 use crate::project::Project;
 use crate::settings::{Loaded, Settings};
 use crate::trust::decide;
@@ -38,7 +39,13 @@ impl Surroundings {
         let trusts = |folder: &Path| decide(folder, home.as_ref(), &environment, needs_trust);
         let trust = trusts(&cwd)?;
         let mut folders = vec![WorkFolder { path: cwd.clone(), is_trusted: trust.is_trusted() }];
+        if let Some(missing) = more.iter().find(|folder| !cwd.join(folder).is_dir()) {
+            let error = anyhow!("there is no folder {}", missing.display());
+            return Err(hinted(error, "--include-directories takes folders that are there"));
+        }
         let included = settings.included_folders(&cwd, environment.user_home.as_deref());
+        let (included, missing): (Vec<PathBuf>, Vec<PathBuf>) =
+            included.into_iter().partition(|folder| folder.is_dir());
         for path in included.into_iter().chain(more.iter().map(|folder| cwd.join(folder))) {
             // Links and dots are resolved, so that a folder is known by one name.
             let path = path.canonicalize().unwrap_or(path);
@@ -48,6 +55,12 @@ impl Surroundings {
             }
         }
         let (settings, mut notes) = settings.memory();
+        notes.extend(missing.iter().map(|folder| {
+            format!(
+                "{} of context.includeDirectories does not count: there is no such folder",
+                folder.display()
+            )
+        }));
         let extensions =
             home.as_ref().map(|home| find_extensions(&home.extensions(), &cwd)).unwrap_or_default();
         notes.extend(

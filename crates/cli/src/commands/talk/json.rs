@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{
-    Event as AgentEvent, Instruction, InstructionSource, MemoryNews, Overflow, Statistics, ToolEnd, TurnEnd,
+    Asides, AskedAside, Event as AgentEvent, Instruction, InstructionSource, MemoryNews, Overflow,
+    Statistics, ToolEnd, TurnEnd,
 };
-use longhaul_conversation::{FinishReason, ToolCall, ToolStatus};
+use longhaul_conversation::{FinishReason, ToolCall, ToolStatus, Usage};
 use longhaul_engine::Event;
 use serde_json::{Value, json};
 
@@ -24,6 +25,11 @@ pub(super) fn overflow(overflow: &Overflow) -> Value {
         "request_tokens": overflow.request,
         "remaining_tokens": overflow.remaining,
         "window": overflow.window,
+        "fixed": {
+            "system": overflow.fixed.system,
+            "tools": overflow.fixed.tools,
+            "memory": overflow.fixed.memory,
+        },
     })
 }
 
@@ -77,6 +83,13 @@ pub(super) fn statistics(statistics: &Statistics) -> Value {
     });
     let tools: serde_json::Map<String, Value> = tools.collect();
     json!({"reads": statistics.reads, "rereads": statistics.rereads, "tools": tools})
+}
+
+/// Small questions to models beside the conversation, and what they cost, if every price is known.
+pub(super) fn asides(asides: &Asides, cost_of: impl Fn(&str, &Usage) -> Option<f64>) -> Value {
+    let cost = |(model, asked): (&str, &AskedAside)| cost_of(model, &asked.usage?);
+    let cost: Option<f64> = asides.iter().map(cost).sum();
+    json!({"requests": asides.requests(), "usage": asides.usage(), "cost": cost})
 }
 
 /// What is told of the work of a sub-agent: what it does and what it consumes, not what it says.

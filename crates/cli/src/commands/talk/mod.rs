@@ -200,7 +200,10 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         }
         end
     })?;
-    reporter.count(agent.statistics());
+    let mut asides = agent.statistics().asides.clone();
+    asides.add(&summaries.asides());
+    let price = |name: &str, usage: &Usage| aids.asked(name, &chosen)?.cost(usage);
+    reporter.count(agent.statistics(), json::asides(&asides, price));
     if let Some(last_words) = last_words {
         let file = agent.conversation().log().path().to_path_buf();
         drop(agent);
@@ -239,7 +242,8 @@ fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
                 thousands(overflow.window.0),
             );
             let kept = recorded.map(|session| format!("; it is kept in session {}", visible(&session)));
-            let hint = "shorten it, or use a model with a larger window";
+            let shorten = || "shorten it, or use a model with a larger window".to_string();
+            let hint = overflow.remedy().unwrap_or_else(shorten);
             Err(hinted(error, format!("{hint}{}", kept.unwrap_or_default())))
         }
         TurnEnd::Failed(error) => Err(hinted(error.clone(), reporter.hint(&error))),

@@ -46,6 +46,10 @@ struct Heard {
     steps: u32,
     tool_calls: Vec<Value>,
     statistics: Value,
+    /// Small questions beside the conversation.
+    asides: Value,
+    /// Which models were chosen, and why.
+    routing: Vec<Value>,
     compactions: Vec<Value>,
     /// What compactions cost, in dollars.
     compaction_cost: f64,
@@ -168,7 +172,9 @@ impl Reporter {
             }
             Event::Routed { model, reason } => {
                 self.note(&format!("{model} answers: {reason}"));
-                self.line(&mut heard, &json!({"type": "routed", "model": model, "reason": reason}));
+                let line = json!({"model": model, "reason": reason});
+                self.line(&mut heard, &json::typed("routed", line.clone()));
+                heard.routing.push(line);
                 heard.routed = Some(model);
             }
             Event::Looping { detail } => {
@@ -261,9 +267,10 @@ impl Reporter {
         self.line(&mut heard, &json::typed("compaction", told));
     }
 
-    /// What was done in the turn, counted.
-    pub(super) fn count(&self, statistics: &Statistics) {
-        self.heard().statistics = json::statistics(statistics);
+    /// What was done in the turn, counted, and what was asked beside it.
+    pub(super) fn count(&self, statistics: &Statistics, asides: Value) {
+        let mut heard = self.heard();
+        (heard.statistics, heard.asides) = (json::statistics(statistics), asides);
     }
 
     /// The turn is over. `chosen` answered; `cost_of` tells what usage costs, a sub-agent's or that of the conversation.
@@ -327,6 +334,8 @@ impl Reporter {
             "steps": heard.steps,
             "tool_calls": heard.tool_calls,
             "statistics": heard.statistics,
+            "asides": heard.asides,
+            "routing": heard.routing,
             "cost": {"answer": null, "compactions": 0.0},
             "compactions": heard.compactions,
             "overflow": heard.overflow,

@@ -233,7 +233,10 @@ fn of_ends(album: &mut Album, width: usize) {
         request: TokenCount(90_000),
         remaining: TokenCount(remaining),
         window: TokenCount(100_000),
+        fixed: Default::default(),
     };
+    let fixed = longhaul_context::Fixed { tools: TokenCount(96_000), ..Default::default() };
+    let full = longhaul_agent::Overflow { fixed, ..overflow(4_000) };
     let reason = "not on Fridays".to_string();
     let unreachable =
         ModelError::Unreachable { host: "localhost".into(), reason: "connection refused".into() };
@@ -242,6 +245,7 @@ fn of_ends(album: &mut Album, width: usize) {
         ("withheld", TurnEnd::Finished(FinishReason::Filtered)),
         ("too long, with much there already", TurnEnd::Overflow(overflow(40_000))),
         ("too long by itself", TurnEnd::Overflow(overflow(80_000))),
+        ("full before anything is said", TurnEnd::Overflow(full)),
         ("unreachable", TurnEnd::Failed(unreachable)),
         ("stopped", TurnEnd::Cancelled),
         ("stopped by a hook", TurnEnd::Stopped { reason: reason.clone() }),
