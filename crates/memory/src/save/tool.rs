@@ -76,30 +76,30 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(arguments: &Value, expected: Result<(&str, Option<Scope>), &str>) {
+    fn check(arguments: &Value, expected: &Result<(&str, Option<Scope>), &str>) {
         let call = parse_save_call(arguments);
         let call = call.as_ref().map(|call| (call.fact.as_str(), call.scope.clone())).map_err(String::as_str);
-        assert_eq!(call, expected, "{arguments}");
+        assert_eq!(&call, expected, "{arguments}");
     }
 
     #[test]
     fn calls_have_a_fact_and_perhaps_a_scope() {
-        check(&json!({"fact": "a"}), Ok(("a", None)));
-        check(&json!({"fact": "a", "scope": "project"}), Ok(("a", Some(Scope::Project))));
+        check(&json!({"fact": "a"}), &Ok(("a", None)));
+        check(&json!({"fact": "a", "scope": "project"}), &Ok(("a", Some(Scope::Project))));
         check(
             &json!({"fact": "a", "scope": "all"}),
             Err("Parameter \"scope\" must be \"global\" or \"project\"."),
         );
         for blank in [json!({}), json!({"fact": "  "}), json!({"fact": 1})] {
-            check(&blank, Err("Parameter \"fact\" must be a non-empty string."));
+            check(&blank, &Err("Parameter \"fact\" must be a non-empty string."));
         }
-        check(&json!([]), Err("The parameters must be an object."));
+        check(&json!([]), &Err("The parameters must be an object."));
     }
 
     #[test]
     fn a_model_cannot_write_what_only_the_user_may() {
         let injected = json!({"fact": "a", "modified_by_user": true, "modified_content": "x"});
-        check(&injected, Err("There is no parameter \"modified_by_user\"."));
+        check(&injected, &Err("There is no parameter \"modified_by_user\"."));
     }
 
     #[test]
