@@ -49,32 +49,21 @@ const RESERVE: f64 = 0.2;
 const FIRST_FOLD: f64 = 0.6;
 
 impl UserWords {
-    pub(crate) fn observe(&mut self, message: &Message, at: Ordinal) {
-        let typed = message.parts.iter().filter(|part| part.origin == Origin::User);
-        let mut texts = typed.filter_map(|part| match &part.body {
-            Body::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
-            _ => None,
-        });
-        let Some(first) = texts.next() else { return };
-        match texts.next() {
-            None => self.add(at, first),
-            Some(second) => {
-                let texts: Vec<&str> = [first, second].into_iter().chain(texts).collect();
-                self.add(at, &texts.join("\n"));
-            }
-        }
-    }
-
     /// Takes in words that are known only from an earlier snapshot.
     pub(crate) fn add(&mut self, at: Ordinal, text: &str) {
-        let (text, left_out) = if text.len() > LONGEST {
-            let kept = fold_paste(text, LONGEST / 2);
-            let left_out = text.chars().count().saturating_sub(kept.chars().count());
-            (kept, left_out)
+        self.take_in(at, TypedWords::of_text(text));
+    }
+
+    /// Takes in what was typed in a message.
+    pub(crate) fn take_in(&mut self, at: Ordinal, words: TypedWords) {
+        let TypedWords { text, left_out } = words;
+        // Messages nearly always come in their order.
+        let place = if self.said.last().is_none_or(|last| last.at < at) {
+            Err(self.said.len())
         } else {
-            (text.to_string(), 0)
+            self.said.binary_search_by_key(&at, |said| said.at)
         };
-        match self.said.binary_search_by_key(&at, |said| said.at) {
+        match place {
             Ok(place) => {
                 let said = &mut self.said[place];
                 said.text.push('\n');
@@ -128,6 +117,41 @@ impl UserWords {
         }
         kept.sort_by_key(|words| words.at);
         kept
+    }
+}
+
+/// What a person typed in one message, as it is kept.
+pub(crate) struct TypedWords {
+    text: String,
+    /// Characters that were left out of a very long text.
+    left_out: usize,
+}
+
+impl TypedWords {
+    /// What was typed in a message, if anything was.
+    pub(crate) fn of(message: &Message) -> Option<Self> {
+        let typed = message.parts.iter().filter(|part| part.origin == Origin::User);
+        let mut texts = typed.filter_map(|part| match &part.body {
+            Body::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
+            _ => None,
+        });
+        let first = texts.next()?;
+        Some(match texts.next() {
+            None => Self::of_text(first),
+            Some(second) => {
+                let texts: Vec<&str> = [first, second].into_iter().chain(texts).collect();
+                Self::of_text(&texts.join("\n"))
+            }
+        })
+    }
+
+    fn of_text(text: &str) -> Self {
+        if text.len() <= LONGEST {
+            return Self { text: text.to_string(), left_out: 0 };
+        }
+        let kept = fold_paste(text, LONGEST / 2);
+        let left_out = text.chars().count().saturating_sub(kept.chars().count());
+        Self { text: kept, left_out }
     }
 }
 

@@ -319,11 +319,12 @@ fn judge(Said { unit, words, .. }: &Said<'_>) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sentences::split_units;
     use crate::typed::said_units;
 
     #[track_caller]
     fn check(text: &str, reply: Reply, asks: &[&str]) {
-        let heard = hear(text, &said_units(text));
+        let heard = hear(text, &said_units(text, &split_units(text)));
         assert_eq!(
             (heard.reply, heard.asks),
             (reply, asks.iter().map(ToString::to_string).collect()),

@@ -2,14 +2,16 @@
 
 use std::ops::Range;
 
-use longhaul_conversation::{Body, Message, Origin, Output, Part, ToolCall};
+use longhaul_conversation::{Body, Origin, Output, Part, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::anchors::{AnchorKind, command_at, find_programs, scan_names};
 use super::lines::{output_lines, prose_lines};
 use super::table::hash_text;
+use crate::hearing::Heard;
 use crate::ledger::programs_of;
+use crate::sentences::Unit;
 
 /// Who said a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -66,12 +68,12 @@ const SHORT_ARGUMENT: usize = 160;
 
 impl Gathered {
     /// The lines of a message of these parts.
-    pub(crate) fn of(parts: &[Part]) -> Self {
+    pub(crate) fn of(parts: &[Heard<'_>]) -> Self {
         let mut gathered = Self::default();
-        let size = parts.iter().map(quoted_len).sum::<usize>();
+        let size = parts.iter().map(|heard| quoted_len(heard.part)).sum::<usize>();
         gathered.text.reserve(size);
         gathered.lines.reserve(size / 80);
-        parts.iter().for_each(|part| gathered.add_part(part));
+        parts.iter().for_each(|heard| gathered.add_part(heard));
         gathered
     }
 
@@ -130,9 +132,14 @@ impl Gathered {
         self.mentions = Some(mentions);
     }
 
+    /// The anchors that were found, in the order of the lines.
+    pub(crate) fn mentions(&self) -> &[Mention] {
+        self.mentions.as_deref().unwrap_or_default()
+    }
+
     /// Each line with who said it, the anchors that were found in it, and its commands.
     pub(crate) fn lines(&self) -> impl Iterator<Item = FoundLine<'_>> {
-        let mentions = self.mentions.as_deref().unwrap_or_default();
+        let mentions = self.mentions();
         let mut mentioned = 0;
         let mut commands = self.commands.as_slice();
         let ends = self.lines.iter().skip(1).map(|next| next.start).chain([self.text.len()]);
@@ -155,22 +162,22 @@ impl Gathered {
         self.text.push_str(line);
     }
 
-    fn add_part(&mut self, part: &Part) {
+    fn add_part(&mut self, Heard { part, units }: &Heard<'_>) {
         match (&part.body, part.origin) {
-            (Body::Text(text), Origin::User) => prose_lines(text, &mut |line| self.add(Source::User, line)),
-            (Body::Text(text), Origin::Model | Origin::Summary) => {
-                prose_lines(text, &mut |line| self.add(Source::Model, line));
-            }
+            (Body::Text(_), Origin::User) => self.add_prose(Source::User, units),
+            (Body::Text(_), Origin::Model | Origin::Summary) => self.add_prose(Source::Model, units),
             (Body::Text(text), Origin::Tool) => self.add_output(text),
             // Memory is loaded again, and what the program said was for the moment.
             (Body::Text(_), Origin::Memory | Origin::Hook) => {}
-            (Body::Thought(thought), _) => {
-                prose_lines(&thought.text, &mut |line| self.add(Source::Thought, line));
-            }
+            (Body::Thought(_), _) => self.add_prose(Source::Thought, units),
             (Body::Call(call), _) => self.add_call(call),
             (Body::Result(result), _) => self.add_output(&result.readable()),
             (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => {}
         }
+    }
+
+    fn add_prose(&mut self, source: Source, units: &[Unit<'_>]) {
+        prose_lines(units, &mut |line| self.add(source, line));
     }
 
     fn add_output(&mut self, text: &str) {
@@ -225,17 +232,6 @@ impl Gathered {
             });
         }
     }
-}
-
-/// The parts of a message that have lines to quote, for whoever cuts them later; of results only what can be read.
-pub(crate) fn quotable_parts(message: &Message) -> Vec<Part> {
-    let quotable = |part: &Part| match (&part.body, part.origin) {
-        (Body::Text(_), Origin::Memory | Origin::Hook) => None,
-        (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => None,
-        (Body::Result(result), _) => Some(Part::text(Origin::Tool, result.readable())),
-        (Body::Text(_) | Body::Thought(_) | Body::Call(_), _) => Some(part.clone()),
-    };
-    message.parts.iter().filter_map(quotable).collect()
 }
 
 /// How many bytes of prose and output a part has.
@@ -304,9 +300,13 @@ mod tests {
     use longhaul_conversation::ToolResult;
     use serde_json::json;
 
+    fn gathered(parts: &[Part]) -> Gathered {
+        Gathered::of(&parts.iter().map(Heard::of).collect::<Vec<_>>())
+    }
+
     #[track_caller]
     fn check(parts: &[Part], expected: &[(Source, &str)]) {
-        let gathered = Gathered::of(parts);
+        let gathered = gathered(parts);
         let lines: Vec<_> = gathered.lines().map(|line| (line.source, &gathered.text[line.place])).collect();
         assert_eq!(lines, expected);
     }
@@ -356,7 +356,7 @@ mod tests {
     fn commands_have_two_words() {
         let check = |script: &str, expected: &[&str]| {
             let part = call("bash", json!({"command": script}));
-            let gathered = Gathered::of(&[part]);
+            let gathered = gathered(&[part]);
             let commands: Vec<_> =
                 gathered.lines().flat_map(|line| line.commands).map(|(_, text)| text.as_str()).collect();
             assert_eq!(commands, expected, "{script}");

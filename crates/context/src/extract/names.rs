@@ -31,9 +31,8 @@ pub(crate) struct Anchor {
 #[serde(from = "Vec<Anchor>", into = "Vec<Anchor>")]
 pub(crate) struct Names {
     anchors: Vec<Anchor>,
+    /// The numbers by text, each marked with the round in which the anchor was counted last.
     numbers: Table,
-    /// In which round each anchor was counted last.
-    counted: Vec<u32>,
     round: u32,
 }
 
@@ -43,7 +42,12 @@ impl Names {
     }
 
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
-        self.numbers.find(hash_text(text))
+        self.find_hash(hash_text(text))
+    }
+
+    /// As [`Names::find`], by the hash of a text.
+    pub(crate) fn find_hash(&self, hash: u64) -> Option<u32> {
+        self.numbers.find(hash)
     }
 
     /// The number of an anchor, which is known from now on; `hash` is that of [`hash_text`].
@@ -53,7 +57,6 @@ impl Names {
         }
         let number = self.anchors.len() as u32;
         self.numbers.add(hash);
-        self.counted.push(0);
         self.anchors.push(Anchor {
             text: text.into(),
             kind,
@@ -74,14 +77,13 @@ impl Names {
 
     /// Takes note of an anchor in a line of the message; says whether it is the first line with it.
     pub(crate) fn note(&mut self, number: u32, source: Source, at: Ordinal) -> bool {
-        let number = number as usize;
         if source == Source::Model {
-            self.anchors[number].in_prose = true;
+            self.anchors[number as usize].in_prose = true;
         }
-        if std::mem::replace(&mut self.counted[number], self.round) == self.round {
+        if self.numbers.mark(number, self.round) == self.round {
             return false;
         }
-        let anchor = &mut self.anchors[number];
+        let anchor = &mut self.anchors[number as usize];
         anchor.last = at;
         let count = match source {
             Source::User => &mut anchor.typed,
@@ -107,8 +109,6 @@ impl Names {
             renumbered[place - 1].is_some()
         });
         self.numbers.retain(|number| renumbered[number].is_some());
-        self.counted.clear();
-        self.counted.resize(self.anchors.len(), 0);
         renumbered
     }
 }
@@ -123,7 +123,7 @@ impl From<Vec<Anchor>> for Names {
     fn from(anchors: Vec<Anchor>) -> Self {
         let mut numbers = Table::default();
         anchors.iter().for_each(|anchor| numbers.add(hash_text(&anchor.text)));
-        Self { counted: vec![0; anchors.len()], anchors, numbers, round: 0 }
+        Self { anchors, numbers, round: 0 }
     }
 }
 

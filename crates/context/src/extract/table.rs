@@ -1,11 +1,14 @@
 //! Numbers hashes in the order in which they come, and finds the numbers again.
 
+use crate::eight::load_short;
+
 /// Hashes by number, and numbers by hash: open addressing.
 ///
 /// Texts with the same 64 bits are taken for the same, which spares the look at a text that is seldom in the cache.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
-    hashes: Vec<u64>,
+    /// Each hash with a mark, beside each other in memory: who looks for the one looks at the other.
+    hashes: Vec<(u64, u32)>,
     /// A power of two of them, at most half of them taken; [`FREE`] where nothing stands.
     slots: Vec<u32>,
 }
@@ -15,15 +18,23 @@ const FEWEST_SLOTS: usize = 64;
 
 /// A fast hash for short texts: eight bytes at a time, multiplied and folded.
 pub(crate) fn hash_text(text: &str) -> u64 {
-    let mix = |hash: u64, word: u64| {
-        let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
-        (product as u64) ^ ((product >> 64) as u64)
-    };
     let (words, rest) = text.as_bytes().as_chunks::<8>();
-    let seed = (text.len() as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let hash = words.iter().fold(seed, |hash, word| mix(hash, u64::from_le_bytes(*word)));
-    let last = rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-    mix(hash, last)
+    let hash = words.iter().fold(seed(text.len()), |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    mix(hash, load_short(rest))
+}
+
+/// The [`hash_text`] of a text of fewer than eight bytes, which stand in one number.
+pub(crate) fn hash_short(eight: u64, length: usize) -> u64 {
+    mix(seed(length), eight)
+}
+
+fn seed(length: usize) -> u64 {
+    (length as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+fn mix(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
+    (product as u64) ^ ((product >> 64) as u64)
 }
 
 impl Table {
@@ -34,7 +45,7 @@ impl Table {
         loop {
             match self.slots[place] {
                 FREE => return None,
-                number if self.hashes[number as usize] == hash => return Some(number),
+                number if self.hashes[number as usize].0 == hash => return Some(number),
                 _ => place = (place + 1) & last,
             }
         }
@@ -43,12 +54,17 @@ impl Table {
     /// Gives a hash that is not there yet the next number.
     pub(crate) fn add(&mut self, hash: u64) {
         let number = self.hashes.len() as u32;
-        self.hashes.push(hash);
+        self.hashes.push((hash, 0));
         if self.hashes.len() * 2 > self.slots.len() {
             self.fill((self.slots.len() * 2).max(FEWEST_SLOTS));
         } else {
             put(&mut self.slots, hash, number);
         }
+    }
+
+    /// Marks the hash with this number; returns the mark that it had, 0 at first.
+    pub(crate) fn mark(&mut self, number: u32, mark: u32) -> u32 {
+        std::mem::replace(&mut self.hashes[number as usize].1, mark)
     }
 
     /// Forgets the hashes for whose numbers `keep` does not hold; the others move up.
@@ -64,7 +80,7 @@ impl Table {
     fn fill(&mut self, size: usize) {
         self.slots.clear();
         self.slots.resize(size, FREE);
-        for (hash, number) in self.hashes.iter().zip(0..) {
+        for ((hash, _), number) in self.hashes.iter().zip(0..) {
             put(&mut self.slots, *hash, number);
         }
     }
@@ -97,6 +113,13 @@ mod tests {
         table.retain(|number| number % 2 == 0);
         for number in 0..1_000 {
             assert_eq!(table.find(hash(number)), (number % 2 == 0).then_some(number as u32 / 2));
+        }
+    }
+
+    #[test]
+    fn short_texts_have_one_hash() {
+        for text in ["", "a", "fix", "abcdefg"] {
+            assert_eq!(hash_short(load_short(text.as_bytes()), text.len()), hash_text(text), "{text}");
         }
     }
 
