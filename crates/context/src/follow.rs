@@ -168,7 +168,7 @@ enum Item {
     /// Prose that nobody has listened to yet.
     Unheard {
         at: Ordinal,
-        message: Message,
+        message: Box<Message>,
     },
 }
 
@@ -220,7 +220,7 @@ impl Queue<'_> {
     fn add(&mut self, seen: Seen, message: &Message) {
         self.batch.size += MESSAGE + message.parts.iter().map(quoted_len).sum::<usize>();
         let item = match (seen, copy_prose(message)) {
-            (Seen::Message { at }, Some(message)) => Item::Unheard { at, message },
+            (Seen::Message { at }, Some(message)) => Item::Unheard { at, message: Box::new(message) },
             (seen, _) => Item::Heard(seen.heard(|| Hearing::of(message))),
         };
         self.batch.items.push(item);

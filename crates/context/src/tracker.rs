@@ -311,6 +311,23 @@ mod tests {
         check_on_two_threads(&messages);
     }
 
+    #[test]
+    fn two_threads_hear_what_one_hears() {
+        // Enough prose that both threads listen to some of it.
+        let said = |nth: usize| {
+            let text = format!(
+                "Never touch part_{nth}. Please fix src/part_{nth}.rs, because step {} fails. Is it slow?\n\n{}",
+                nth % 5,
+                "It waits for the second worker until somebody restarts it. ".repeat(nth % 40),
+            );
+            let answer = format!("I've fixed src/part_{nth}.rs. The retry_count is now {nth}00.");
+            [user(&text), Message::new(format!("a{nth}"), Role::Model, vec![Part::model_text(answer)])]
+        };
+        let mut messages: Vec<Message> = (0..500).flat_map(said).collect();
+        messages.push(user("Thanks! You may touch part_7 again, I changed my mind."));
+        check_on_two_threads(&messages);
+    }
+
     proptest! {
         #[test]
         fn any_conversation_is_the_same_on_two_threads(messages in any_conversation()) {

@@ -1,5 +1,6 @@
 //! Words of a sentence, by what they are and by what stands around them.
 
+use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -16,6 +17,15 @@ pub(crate) struct Words {
     has_order: bool,
     /// Whether there are Han, kana or their punctuation in the text.
     has_wide: bool,
+    /// What was found out about the text, and is asked for again and again.
+    pub(crate) verdicts: Verdicts,
+}
+
+/// What a sentence is, as far as anybody has asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdicts {
+    pub(crate) is_question: OnceCell<bool>,
+    pub(crate) is_rule: OnceCell<bool>,
 }
 
 /// One word, told from others by its hash alone.
@@ -58,14 +68,15 @@ impl Words {
         let text = &text[..text.floor_char_boundary(LONGEST)];
         // English has a word in every five or six characters.
         let words = Vec::with_capacity(text.len() / 5 + 1);
+        let verdicts = Verdicts::default();
         if text.is_ascii() {
             let lower = text.to_ascii_lowercase();
-            let mut words = Self { lower, words, has_order: false, has_wide: false };
+            let mut words = Self { lower, words, has_order: false, has_wide: false, verdicts };
             words.find_in_ascii(text);
             words
         } else {
-            let lower = String::with_capacity(text.len());
-            let mut words = Self { lower, words, has_order: false, has_wide: text.contains(is_wide) };
+            let (lower, has_wide) = (String::with_capacity(text.len()), text.contains(is_wide));
+            let mut words = Self { lower, words, has_order: false, has_wide, verdicts };
             words.find_in(text);
             words
         }
@@ -392,7 +403,7 @@ mod tests {
         #[test]
         fn ascii_is_read_as_any_text_is(text in "([a-c]|[A-C]|[1-2]|[ '`\",.;:!?(\\-_])*|but and fix") {
             let fast = Words::of(&text);
-            let mut slow = Words { lower: String::new(), words: Vec::new(), has_order: false, has_wide: false };
+            let mut slow = Words::of("");
             slow.find_in(&text);
             prop_assert_eq!(fast.iter().collect::<Vec<_>>(), slow.iter().collect::<Vec<_>>());
             let flags = |words: &Words| words.all().iter().map(|word| word.flags).collect::<Vec<_>>();

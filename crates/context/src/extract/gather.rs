@@ -49,6 +49,8 @@ pub(crate) struct Mention {
     pub(crate) kind: AnchorKind,
     pub(crate) hash: u64,
     pub(crate) place: Range<usize>,
+    /// The number that it is known by, if it is.
+    pub(crate) number: Option<u32>,
 }
 
 /// A line with all that was found in it.
@@ -116,7 +118,8 @@ impl Gathered {
             let mut found = |kind, anchor| {
                 let anchor = seen_from(root, anchor);
                 let start = anchor.as_ptr().addr() - text.as_ptr().addr();
-                mentions.push(Mention { kind, hash: hash_text(anchor), place: start..start + anchor.len() });
+                let place = start..start + anchor.len();
+                mentions.push(Mention { kind, hash: hash_text(anchor), place, number: None });
             };
             while let Some(program) = programs.next_if(|program| program.start < end) {
                 let is_whole = program.start >= start && program.end < end;
@@ -132,14 +135,15 @@ impl Gathered {
         self.mentions = Some(mentions);
     }
 
-    /// The anchors that were found, in the order of the lines.
-    pub(crate) fn mentions(&self) -> &[Mention] {
-        self.mentions.as_deref().unwrap_or_default()
+    /// Numbers the anchors that were found, as far as `number` knows their hashes.
+    pub(crate) fn number(&mut self, number: impl Fn(u64) -> Option<u32>) {
+        let mentions = self.mentions.iter_mut().flatten();
+        mentions.for_each(|mention| mention.number = number(mention.hash));
     }
 
     /// Each line with who said it, the anchors that were found in it, and its commands.
     pub(crate) fn lines(&self) -> impl Iterator<Item = FoundLine<'_>> {
-        let mentions = self.mentions();
+        let mentions = self.mentions.as_deref().unwrap_or_default();
         let mut mentioned = 0;
         let mut commands = self.commands.as_slice();
         let ends = self.lines.iter().skip(1).map(|next| next.start).chain([self.text.len()]);

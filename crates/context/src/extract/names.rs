@@ -10,6 +10,11 @@ use super::table::{Table, hash_text};
 /// What is known about an anchor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Anchor {
+    /// That of its text.
+    #[serde(skip)]
+    hash: u64,
+    #[serde(skip)]
+    counted: Round,
     pub(crate) text: Box<str>,
     pub(crate) kind: AnchorKind,
     /// In how many messages the model wrote or passed it.
@@ -26,12 +31,21 @@ pub(crate) struct Anchor {
     pub(crate) last: Ordinal,
 }
 
+/// In which round an anchor was counted last. It says nothing about the anchor, so all are the same.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round(u32);
+
+impl PartialEq for Round {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// All anchors, by number. Written down as a list; the rest follows from it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Anchor>", into = "Vec<Anchor>")]
 pub(crate) struct Names {
     anchors: Vec<Anchor>,
-    /// The numbers by text, each marked with the round in which the anchor was counted last.
     numbers: Table,
     round: u32,
 }
@@ -47,17 +61,18 @@ impl Names {
 
     /// As [`Names::find`], by the hash of a text.
     pub(crate) fn find_hash(&self, hash: u64) -> Option<u32> {
-        self.numbers.find(hash)
+        self.numbers.find(hash, hash_in(&self.anchors))
     }
 
     /// The number of an anchor, which is known from now on; `hash` is that of [`hash_text`].
     pub(crate) fn number(&mut self, kind: AnchorKind, text: &str, hash: u64, at: Ordinal) -> u32 {
-        if let Some(number) = self.numbers.find(hash) {
+        if let Some(number) = self.find_hash(hash) {
             return number;
         }
         let number = self.anchors.len() as u32;
-        self.numbers.add(hash);
         self.anchors.push(Anchor {
+            hash,
+            counted: Round(0),
             text: text.into(),
             kind,
             used: 0,
@@ -67,6 +82,7 @@ impl Names {
             first: at,
             last: at,
         });
+        self.numbers.add_last(self.anchors.len(), hash_in(&self.anchors));
         number
     }
 
@@ -77,13 +93,11 @@ impl Names {
 
     /// Takes note of an anchor in a line of the message; says whether it is the first line with it.
     pub(crate) fn note(&mut self, number: u32, source: Source, at: Ordinal) -> bool {
-        if source == Source::Model {
-            self.anchors[number as usize].in_prose = true;
-        }
-        if self.numbers.mark(number, self.round) == self.round {
+        let anchor = &mut self.anchors[number as usize];
+        anchor.in_prose |= source == Source::Model;
+        if std::mem::replace(&mut anchor.counted.0, self.round) == self.round {
             return false;
         }
-        let anchor = &mut self.anchors[number as usize];
         anchor.last = at;
         let count = match source {
             Source::User => &mut anchor.typed,
@@ -108,9 +122,13 @@ impl Names {
             place += 1;
             renumbered[place - 1].is_some()
         });
-        self.numbers.retain(|number| renumbered[number].is_some());
+        self.numbers.fill(self.anchors.len(), hash_in(&self.anchors));
         renumbered
     }
+}
+
+fn hash_in(anchors: &[Anchor]) -> impl Fn(usize) -> u64 {
+    |number| anchors[number].hash
 }
 
 impl PartialEq for Names {
@@ -120,9 +138,10 @@ impl PartialEq for Names {
 }
 
 impl From<Vec<Anchor>> for Names {
-    fn from(anchors: Vec<Anchor>) -> Self {
+    fn from(mut anchors: Vec<Anchor>) -> Self {
+        anchors.iter_mut().for_each(|anchor| anchor.hash = hash_text(&anchor.text));
         let mut numbers = Table::default();
-        anchors.iter().for_each(|anchor| numbers.add(hash_text(&anchor.text)));
+        numbers.fill(anchors.len(), hash_in(&anchors));
         Self { anchors, numbers, round: 0 }
     }
 }

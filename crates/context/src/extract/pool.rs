@@ -86,19 +86,17 @@ impl Pool {
         gathered.find_anchors(self.root.as_deref());
         self.names.begin_message();
         // Most are known, and memory answers sooner when it is asked for many of them at once.
-        let known: Vec<Option<u32>> =
-            gathered.mentions().iter().map(|mention| self.names.find_hash(mention.hash)).collect();
-        let mut known = known.into_iter();
+        gathered.number(|hash| self.names.find_hash(hash));
         let mut lines: Vec<Weighed> = Vec::with_capacity(gathered.len());
-        let mut anchors: Vec<u32> = Vec::with_capacity(known.len());
+        let mut anchors: Vec<u32> = Vec::new();
         for line in gathered.lines() {
             let from = anchors.len();
-            for (mention, known) in line.mentions.iter().zip(&mut known) {
+            for mention in line.mentions {
                 let new = || {
                     let anchor = &gathered.text()[mention.place.clone()];
                     self.names.number(mention.kind, anchor, mention.hash, at)
                 };
-                add_once(&mut anchors, from, known.unwrap_or_else(new));
+                add_once(&mut anchors, from, mention.number.unwrap_or_else(new));
             }
             for (_, command) in line.commands {
                 let number = self.names.number(AnchorKind::Command, command, hash_text(command), at);
