@@ -102,6 +102,12 @@ impl Estimator {
         self.units(count_units(text))
     }
 
+    /// What a text of so many bytes takes at least, whatever it says.
+    pub(crate) fn at_least(&self, bytes: usize) -> f64 {
+        // A unit of UTF-16 has up to three bytes; a little less, so that rounding cannot matter.
+        bytes as f64 * 0.33 * self.weights.non_ascii.min(1.0 / self.weights.chars_per_token)
+    }
+
     /// The tokens of a text of which only the size is known.
     pub(crate) fn units(&self, units: Units) -> Estimate {
         if units.all > PLAIN_ABOVE {

@@ -40,6 +40,9 @@ static COMMON: WordSet = word_set![
     "anything", "nothing", "way", "time",
 ];
 
+/// A character has at most so many bytes.
+const MOST_BYTES: usize = 4;
+
 /// Han that carry grammar rather than content.
 const EMPTY_HAN: &str = "的了在是我你他她它们这那请用不要再都也就和与或把被会能可以时每次后前必须应该现所有没很还先吗呢吧为对从到给让做使";
 
@@ -53,7 +56,7 @@ impl Subject {
         let mut subject = Self::default();
         for word in words.all() {
             let text = words.text(word);
-            if text.chars().nth(1).is_none() || EMPTY.has(word) {
+            if text.len() <= MOST_BYTES && text.chars().nth(1).is_none() || EMPTY.has(word) {
                 continue;
             }
             let set = if COMMON.has(word) { &mut subject.common } else { &mut subject.words };

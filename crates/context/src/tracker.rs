@@ -1,14 +1,12 @@
 //! What a conversation taught, kept up message by message: pins, asks, work, words and lines worth quoting.
 
-use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
-
-use longhaul_conversation::{Body, Message, Ordinal, Origin, Part};
+use longhaul_conversation::{Body, Message, Ordinal, Origin};
 use serde::{Deserialize, Serialize};
 
-use crate::asks::without_state;
-use crate::extract::{Gathered, Pool, quotable_parts, quoted_len};
-use crate::snapshot::{Section, Snapshot, parse_snapshot};
-use crate::typed::{said_units, typed_texts};
+use crate::extract::Pool;
+use crate::follow::{Ears, Eyes, follow_while};
+use crate::hearing::Hearing;
+use crate::snapshot::{Snapshot, parse_snapshot};
 use crate::user_words::UserWords;
 use crate::{Asks, Ledger, Pins};
 
@@ -59,10 +57,9 @@ impl Tracker {
 
     /// Takes in one message.
     pub fn observe(&mut self, message: &Message) {
-        match self.listen(message) {
-            Lines::Said(at) => self.pool.take_in(Gathered::of(&message.parts), at),
-            Lines::Quoted(quoted) => quoted.into_iter().for_each(|(lines, at)| self.pool.take_in(lines, at)),
-        }
+        let (mut eyes, mut ears) = self.parted();
+        let seen = eyes.watch(message);
+        ears.take_in(seen.heard(|| Hearing::of(message)));
     }
 
     /// Takes in all messages that `produce` hands over, with the help of a second thread. What comes of it is the same as
@@ -78,48 +75,14 @@ impl Tracker {
     /// assert_eq!(tracker.last().0, 1);
     /// ```
     pub fn observe_while<T>(&mut self, produce: impl FnOnce(&mut dyn FnMut(&Message)) -> T) -> T {
-        let mut pool = std::mem::take(&mut self.pool);
-        let root = pool.root().map(str::to_string);
-        std::thread::scope(|scope| {
-            let (sender, receiver) = sync_channel(MOST_WAITING);
-            let follower = scope.spawn(move || {
-                for (lines, at) in receiver.into_iter().flat_map(|batch: Batch| batch.lines) {
-                    pool.take_in(lines.cut(), at);
-                }
-                pool
-            });
-            let mut batch = Batch::default();
-            let produced = produce(&mut |message| {
-                match self.listen(message) {
-                    Lines::Said(at) => batch.add(ToCut::Parts(quotable_parts(message)), at),
-                    Lines::Quoted(quoted) => {
-                        quoted.into_iter().for_each(|(lines, at)| batch.add(ToCut::Lines(lines), at));
-                    }
-                }
-                if batch.size >= BATCH {
-                    hand_over(&sender, std::mem::take(&mut batch), root.as_deref());
-                }
-            });
-            hand_over(&sender, batch, root.as_deref());
-            drop(sender);
-            self.pool = follower.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            produced
-        })
+        let (eyes, ears) = self.parted();
+        follow_while(eyes, ears, produce)
     }
 
-    /// Takes in a message, but for the lines that belong in the pool: these are told.
-    fn listen(&mut self, message: &Message) -> Lines {
-        let at = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
-        self.last = self.last.max(at.0);
-        if let Some(snapshot) = own_snapshot(message) {
-            return Lines::Quoted(self.take_over(&snapshot, at));
-        }
-        let typed: Vec<_> = typed_texts(message).map(|text| (text, said_units(text))).collect();
-        self.pins.observe_said(message, &typed);
-        self.asks.observe_said(message, &typed);
-        self.ledger.observe(message);
-        self.words.observe(message, at);
-        Lines::Said(at)
+    /// Its two halves, which know nothing of each other.
+    fn parted(&mut self) -> (Eyes<'_>, Ears<'_>) {
+        let Self { pins, asks, ledger, pool, words, last, .. } = self;
+        (Eyes { ledger, last }, Ears { pins, asks, words, pool })
     }
 
     /// The standing instructions.
@@ -145,107 +108,6 @@ impl Tracker {
     /// The mark of the newest message.
     pub fn last(&self) -> Ordinal {
         Ordinal(self.last)
-    }
-
-    /// Takes over what an earlier snapshot says, where the messages it stands for are lost; but for the lines that belong
-    /// in the pool. `own` is the mark of the message that it stands in.
-    fn take_over(&mut self, snapshot: &Snapshot, own: Ordinal) -> Vec<(Gathered, Ordinal)> {
-        let through = snapshot.through().unwrap_or(Ordinal(self.last));
-        let is_lost = own < through;
-        self.last = self.last.max(through.0);
-        self.pins.take_over(snapshot);
-        if is_lost {
-            self.asks.take_over(snapshot);
-            self.ledger.take_over(snapshot);
-        }
-        let mut quoted = Vec::new();
-        for (section, entries) in snapshot.sections() {
-            for entry in entries {
-                let at = entry.marks().last().copied().unwrap_or(through);
-                match section {
-                    Section::ActiveConstraints => self.take_over_words(at, entry.lines()),
-                    // What was to be done then may be done later: only the asks know.
-                    Section::TaskState if is_lost => {
-                        let lines = entry.lines().iter().map(|line| without_state(line));
-                        quoted.extend(lines.map(|line| (Gathered::quoted(line), at)));
-                    }
-                    _ => quoted.extend(entry.lines().iter().map(|line| (Gathered::quoted(line), at))),
-                }
-            }
-        }
-        let others = snapshot.others().iter().flat_map(|other| other.text().lines());
-        quoted.extend(others.map(|line| (Gathered::quoted(line), through)));
-        quoted
-    }
-
-    fn take_over_words(&mut self, at: Ordinal, lines: &[String]) {
-        let words_from = lines.iter().position(|line| line.starts_with(USER_SAID)).unwrap_or(lines.len());
-        if words_from < lines.len() {
-            let words = lines[words_from..].join("\n");
-            self.words.add(at, words.trim_start_matches(USER_SAID));
-        }
-    }
-}
-
-/// The lines of a message that belong in the pool.
-enum Lines {
-    /// All that it says.
-    Said(Ordinal),
-    /// What an earlier snapshot says.
-    Quoted(Vec<(Gathered, Ordinal)>),
-}
-
-/// Lines on their way to the pool.
-enum ToCut {
-    /// The parts of a message, which are still to be cut into lines.
-    Parts(Vec<Part>),
-    Lines(Gathered),
-}
-
-impl ToCut {
-    fn cut(self) -> Gathered {
-        match self {
-            Self::Parts(parts) => Gathered::of(&parts),
-            Self::Lines(lines) => lines,
-        }
-    }
-}
-
-/// Messages that are handed over together: to wake the second thread takes longer than to read a short message.
-#[derive(Default)]
-struct Batch {
-    lines: Vec<(ToCut, Ordinal)>,
-    size: usize,
-}
-
-impl Batch {
-    fn add(&mut self, lines: ToCut, at: Ordinal) {
-        self.size += match &lines {
-            ToCut::Parts(parts) => MESSAGE + parts.iter().map(quoted_len).sum::<usize>(),
-            ToCut::Lines(lines) => MESSAGE + lines.text().len(),
-        };
-        self.lines.push((lines, at));
-    }
-}
-
-/// How many bytes are handed over together at least.
-const BATCH: usize = 16_000;
-/// What a message counts beside its bytes.
-const MESSAGE: usize = 200;
-/// How many batches may wait for the second thread.
-const MOST_WAITING: usize = 64;
-
-/// Hands lines over to the second thread. Where it lags behind, some of its work is done here instead of waiting.
-fn hand_over(sender: &SyncSender<Batch>, batch: Batch, root: Option<&str>) {
-    if let Err(TrySendError::Full(batch)) = sender.try_send(batch) {
-        let cut = |(lines, at): (ToCut, Ordinal)| {
-            let mut lines = lines.cut();
-            lines.find_anchors(root);
-            (ToCut::Lines(lines), at)
-        };
-        let lines = batch.lines.into_iter().map(cut).collect();
-        // It only hangs up when it panics, and that is told where it is waited for.
-        let _ = sender.send(Batch { lines, size: batch.size });
     }
 }
 
@@ -274,7 +136,7 @@ mod tests {
     use super::*;
     use crate::shapes::any_conversation;
     use crate::{ComposeOptions, Estimator, compose};
-    use longhaul_conversation::{Role, TokenCount, ToolCall, ToolResult};
+    use longhaul_conversation::{Part, Role, TokenCount, ToolCall, ToolResult};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -446,6 +308,23 @@ mod tests {
         messages[..20].iter().for_each(|message| tracker.observe(message));
         let earlier = Part::text(Origin::Summary, snapshot(&tracker));
         messages.insert(150, Message::new("s", Role::User, vec![earlier]));
+        check_on_two_threads(&messages);
+    }
+
+    #[test]
+    fn two_threads_hear_what_one_hears() {
+        // Enough prose that both threads listen to some of it.
+        let said = |nth: usize| {
+            let text = format!(
+                "Never touch part_{nth}. Please fix src/part_{nth}.rs, because step {} fails. Is it slow?\n\n{}",
+                nth % 5,
+                "It waits for the second worker until somebody restarts it. ".repeat(nth % 40),
+            );
+            let answer = format!("I've fixed src/part_{nth}.rs. The retry_count is now {nth}00.");
+            [user(&text), Message::new(format!("a{nth}"), Role::Model, vec![Part::model_text(answer)])]
+        };
+        let mut messages: Vec<Message> = (0..500).flat_map(said).collect();
+        messages.push(user("Thanks! You may touch part_7 again, I changed my mind."));
         check_on_two_threads(&messages);
     }
 

@@ -1,6 +1,6 @@
 //! Tells what a person typed from what they pasted: logs, code, reviews, tickets, documents.
 
-use longhaul_conversation::{Message, Origin, Part};
+use std::sync::LazyLock;
 
 use crate::sentences::{Unit, UnitKind, split_units};
 use crate::words::{WordSet, Words, word_set};
@@ -22,11 +22,6 @@ pub(crate) enum Voice {
     Handed,
 }
 
-/// The texts of a message that a person typed.
-pub(crate) fn typed_texts(message: &Message) -> impl Iterator<Item = &str> {
-    message.parts.iter().filter(|part| part.origin == Origin::User).filter_map(Part::as_text)
-}
-
 /// Past this many bytes a text was pasted; only its first and last paragraph may be typed.
 const LONG_TEXT: usize = 8_000;
 
@@ -39,29 +34,30 @@ const LONGEST_LEAD: usize = 200;
 /// After this many machine-written lines the rest of a text belongs to the log, but for a last paragraph.
 const LOG_LINES: usize = 3;
 
-/// The units of a user's text without code, quotations, tables and log lines.
-pub(crate) fn said_units(text: &str) -> Vec<Said<'_>> {
+/// The units of a user's text without code, quotations, tables and log lines; `units` are all of them.
+pub(crate) fn said_units<'t>(text: &'t str, units: &[Unit<'t>]) -> Vec<Said<'t>> {
     if text.len() <= LONG_TEXT {
-        return walk(text, 0, true);
+        return walk(text, units, 0, true);
     }
     let first = text.find("\n\n").filter(|end| *end <= LONG_PARAGRAPH);
     let trimmed = text.trim_end();
     let last = trimmed.rfind("\n\n").filter(|start| trimmed.len() - start <= LONG_PARAGRAPH);
-    let mut said = first.map_or_else(Vec::new, |end| walk(&text[..end], 0, true));
+    let walk_piece =
+        |piece: &'t str, offset, from_start| walk(piece, &split_units(piece), offset, from_start);
+    let mut said = first.map_or_else(Vec::new, |end| walk_piece(&text[..end], 0, true));
     let handed_over = said.last().is_some_and(|last| hands_over(&last.unit, &last.words, said.len() == 1));
     if let Some(start) = last.filter(|start| Some(*start) != first && !handed_over) {
-        said.extend(walk(&text[start..], start, false));
+        said.extend(walk_piece(&text[start..], start, false));
     }
     said
 }
 
-fn walk(text: &str, offset: usize, from_start: bool) -> Vec<Said<'_>> {
-    let units = split_units(text);
+fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) -> Vec<Said<'t>> {
     let last_paragraph = text.trim_end().rfind("\n\n").unwrap_or(0);
-    let mut said = Vec::new();
+    let mut said = Vec::with_capacity(units.len());
     let mut voice = Voice::Typed;
     let mut log_lines = 0;
-    for unit in units {
+    for unit in units.iter().copied() {
         if matches!(unit.kind, UnitKind::Code | UnitKind::Quote | UnitKind::Row) {
             continue;
         }
@@ -111,7 +107,8 @@ fn hands_over(unit: &Unit<'_>, words: &Words, is_first: bool) -> bool {
                     .iter()
                     .any(|known| lead.contains(known));
     }
-    let Some((lead, _)) = unit.text.split_once(": ").filter(|_| is_first) else { return false };
+    let lead = if is_first { unit.text.split_once(": ") } else { None };
+    let Some((lead, _)) = lead else { return false };
     lead.len() <= LONGEST_LEAD
         && names(lead, &Words::of(lead), &HANDED_AT_ONCE)
         && lead.split(' ').count() <= 8
@@ -176,10 +173,24 @@ const MACHINE_STARTS: &[&str] = &[
     "thread '",
 ];
 
+/// The bytes that [`MACHINE_STARTS`] begin with: hardly any sentence does.
+static MACHINE_FIRST: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut place = 0;
+    while place < MACHINE_STARTS.len() {
+        table[MACHINE_STARTS[place].as_bytes()[0] as usize] = true;
+        place += 1;
+    }
+    table
+};
+
 /// Whether a line was written by a program: a log, a stack frame, code.
 pub(crate) fn is_machine_line(text: &str) -> bool {
     let text = text.trim();
-    if MACHINE_STARTS.iter().any(|start| text.starts_with(start)) || text.ends_with(['{', '}', ';']) {
+    let Some(first) = text.as_bytes().first() else { return false };
+    if MACHINE_FIRST[*first as usize] && MACHINE_STARTS.iter().any(|start| text.starts_with(start))
+        || text.ends_with(['{', '}', ';'])
+    {
         return true;
     }
     let stack_frame = text.starts_with("at ") && text.contains(['(', ':']) && text.contains(['/', '.']);
@@ -194,6 +205,11 @@ pub(crate) fn is_machine_line(text: &str) -> bool {
 }
 
 fn is_mostly_signs(text: &str) -> bool {
+    if text.is_ascii() && memchr::memchr(b'`', text.as_bytes()).is_none() {
+        let odd = &*ODD_SIGNS;
+        let signs = text.bytes().filter(|byte| odd[*byte as usize]).count();
+        return text.len() > 12 && signs * 5 > text.len();
+    }
     let (mut signs, mut all) = (0, 0);
     let mut in_code = false;
     for c in text.chars() {
@@ -201,11 +217,19 @@ fn is_mostly_signs(text: &str) -> bool {
             in_code = !in_code;
         } else if !in_code {
             all += 1;
-            signs += usize::from(!c.is_alphanumeric() && !c.is_whitespace() && !is_plain_sign(c));
+            signs += usize::from(is_odd_sign(c));
         }
     }
     all > 12 && signs * 5 > all
 }
+
+fn is_odd_sign(c: char) -> bool {
+    !c.is_alphanumeric() && !c.is_whitespace() && !is_plain_sign(c)
+}
+
+/// What [`is_odd_sign`] says of ASCII.
+static ODD_SIGNS: LazyLock<[bool; 256]> =
+    LazyLock::new(|| std::array::from_fn(|byte| byte < 128 && is_odd_sign(char::from(byte as u8))));
 
 fn is_plain_sign(c: char) -> bool {
     matches!(
@@ -236,7 +260,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let said = said_units(text);
+        let said = said_units(text, &split_units(text));
         let typed = said.iter().filter(|said| said.voice == Voice::Typed).map(|said| said.unit.text);
         assert_eq!(typed.collect::<Vec<_>>(), expected);
         assert!(said.iter().all(|said| &text[said.unit.range()] == said.unit.text));

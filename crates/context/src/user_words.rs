@@ -1,5 +1,6 @@
 //! Keeps what people typed, in their own words: the net under the pins, as rules seldom carry a cue word.
 
+use std::cmp::Reverse;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
@@ -49,32 +50,21 @@ const RESERVE: f64 = 0.2;
 const FIRST_FOLD: f64 = 0.6;
 
 impl UserWords {
-    pub(crate) fn observe(&mut self, message: &Message, at: Ordinal) {
-        let typed = message.parts.iter().filter(|part| part.origin == Origin::User);
-        let mut texts = typed.filter_map(|part| match &part.body {
-            Body::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
-            _ => None,
-        });
-        let Some(first) = texts.next() else { return };
-        match texts.next() {
-            None => self.add(at, first),
-            Some(second) => {
-                let texts: Vec<&str> = [first, second].into_iter().chain(texts).collect();
-                self.add(at, &texts.join("\n"));
-            }
-        }
-    }
-
     /// Takes in words that are known only from an earlier snapshot.
     pub(crate) fn add(&mut self, at: Ordinal, text: &str) {
-        let (text, left_out) = if text.len() > LONGEST {
-            let kept = fold_paste(text, LONGEST / 2);
-            let left_out = text.chars().count().saturating_sub(kept.chars().count());
-            (kept, left_out)
+        self.take_in(at, TypedWords::of_text(text));
+    }
+
+    /// Takes in what was typed in a message.
+    pub(crate) fn take_in(&mut self, at: Ordinal, words: TypedWords) {
+        let TypedWords { text, left_out } = words;
+        // Messages nearly always come in their order.
+        let place = if self.said.last().is_none_or(|last| last.at < at) {
+            Err(self.said.len())
         } else {
-            (text.to_string(), 0)
+            self.said.binary_search_by_key(&at, |said| said.at)
         };
-        match self.said.binary_search_by_key(&at, |said| said.at) {
+        match place {
             Ok(place) => {
                 let said = &mut self.said[place];
                 said.text.push('\n');
@@ -95,39 +85,81 @@ impl UserWords {
     /// The newest and the first come before the rest, which are taken shortest first: rules are short. Those two are folded
     /// where they are too long, into what the others leave, and so is what does not fit whole.
     pub(crate) fn choose(&self, before: Ordinal, room: TokenCount, estimator: &Estimator) -> Vec<KeptWords> {
-        let mut said: Vec<&Said> = self.said.iter().filter(|said| said.at < before).collect();
-        let Some(newest) = said.pop() else { return Vec::new() };
-        let mut order = vec![newest];
-        if !said.is_empty() {
-            order.push(said.remove(0));
-        }
-        said.sort_by_key(|said| (said.text.len(), std::cmp::Reverse(said.at)));
-        order.extend(said);
+        // The keys stand together, so that ordering a long conversation does not look everywhere for them.
+        let earlier = self.said.iter().filter(|said| said.at < before);
+        let mut order: Vec<(usize, Reverse<Ordinal>, &Said)> =
+            earlier.map(|said| (said.text.len(), Reverse(said.at), said)).collect();
+        let Some(newest) = order.pop() else { return Vec::new() };
+        let rest = usize::from(!order.is_empty());
+        order[rest..].sort_unstable_by_key(|(length, at, _)| (*length, *at));
+        order.insert(0, newest);
 
         let mut left = room.0 as f64;
         let mut kept: Vec<KeptWords> = Vec::new();
-        let mut too_long: Vec<(&Said, f64)> = Vec::new();
-        for (nth, said) in order.into_iter().enumerate() {
+        let mut too_long: Vec<&Said> = Vec::new();
+        for (nth, (length, _, said)) in order.into_iter().enumerate() {
             // While a leading message waits to be folded, the others leave it its reserve.
             let reserve = room.0 as f64 * RESERVE * too_long.len().min(LEADING) as f64;
             let most = if nth < LEADING { room.0 as f64 * WHOLE } else { left - reserve };
-            let tokens = estimator.text(&said.text).as_f64();
-            if tokens + MARK <= most.min(left) {
-                left -= tokens + MARK;
-                kept.push(said.whole());
-            } else {
-                too_long.push((said, tokens));
+            let fits = |tokens: &f64| tokens + MARK <= most.min(left);
+            // Most of a long conversation is too long by its length alone.
+            let tokens = Some(estimator.at_least(length)).filter(fits);
+            match tokens.map(|_| estimator.text(&said.text).as_f64()).filter(fits) {
+                Some(tokens) => {
+                    left -= tokens + MARK;
+                    kept.push(said.whole());
+                }
+                None => too_long.push(said),
             }
         }
-        for (nth, (said, tokens)) in too_long.iter().enumerate() {
+        for (nth, said) in too_long.iter().enumerate() {
             let share = if nth == 0 && too_long.len() > 1 { left * FIRST_FOLD } else { left };
-            if let Some(folded) = said.folded(share - 3.0 * MARK, *tokens) {
+            if left <= 3.0 * MARK {
+                break;
+            }
+            let tokens = estimator.text(&said.text).as_f64();
+            if let Some(folded) = said.folded(share - 3.0 * MARK, tokens) {
                 left -= estimator.text(&folded.lines.join("\n")).as_f64() + 3.0 * MARK;
                 kept.push(folded);
             }
         }
         kept.sort_by_key(|words| words.at);
         kept
+    }
+}
+
+/// What a person typed in one message, as it is kept.
+pub(crate) struct TypedWords {
+    text: String,
+    /// Characters that were left out of a very long text.
+    left_out: usize,
+}
+
+impl TypedWords {
+    /// What was typed in a message, if anything was.
+    pub(crate) fn of(message: &Message) -> Option<Self> {
+        let typed = message.parts.iter().filter(|part| part.origin == Origin::User);
+        let mut texts = typed.filter_map(|part| match &part.body {
+            Body::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
+            _ => None,
+        });
+        let first = texts.next()?;
+        Some(match texts.next() {
+            None => Self::of_text(first),
+            Some(second) => {
+                let texts: Vec<&str> = [first, second].into_iter().chain(texts).collect();
+                Self::of_text(&texts.join("\n"))
+            }
+        })
+    }
+
+    fn of_text(text: &str) -> Self {
+        if text.len() <= LONGEST {
+            return Self { text: text.to_string(), left_out: 0 };
+        }
+        let kept = fold_paste(text, LONGEST / 2);
+        let left_out = text.chars().count().saturating_sub(kept.chars().count());
+        Self { text: kept, left_out }
     }
 }
 

@@ -1,8 +1,11 @@
 //! Words of a sentence, by what they are and by what stands around them.
 
+use std::cell::OnceCell;
+use std::ops::Range;
 use std::sync::LazyLock;
 
-use crate::extract::hash_text;
+use crate::eight;
+use crate::extract::{hash_short, hash_text};
 use crate::sentences::is_wide;
 
 /// The words of a text in small letters, in order. Han and kana are not words here; see [`crate::subject::Subject`].
@@ -14,6 +17,15 @@ pub(crate) struct Words {
     has_order: bool,
     /// Whether there are Han, kana or their punctuation in the text.
     has_wide: bool,
+    /// What was found out about the text, and is asked for again and again.
+    pub(crate) verdicts: Verdicts,
+}
+
+/// What a sentence is, as far as anybody has asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Verdicts {
+    pub(crate) is_question: OnceCell<bool>,
+    pub(crate) is_rule: OnceCell<bool>,
 }
 
 /// One word, told from others by its hash alone.
@@ -33,6 +45,10 @@ const QUOTED: u8 = 2;
 const VERB: u8 = 4;
 /// It may stand before the first real word of a clause.
 const INTERJECTION: u8 = 8;
+/// It joins clauses: "and" in some languages.
+const AND: u8 = 16;
+/// It sets one clause against another: "but" in some languages.
+const BUT: u8 = 32;
 
 /// Words that may stand before the first real word of a clause.
 #[rustfmt::skip]
@@ -52,14 +68,15 @@ impl Words {
         let text = &text[..text.floor_char_boundary(LONGEST)];
         // English has a word in every five or six characters.
         let words = Vec::with_capacity(text.len() / 5 + 1);
+        let verdicts = Verdicts::default();
         if text.is_ascii() {
             let lower = text.to_ascii_lowercase();
-            let mut words = Self { lower, words, has_order: false, has_wide: false };
+            let mut words = Self { lower, words, has_order: false, has_wide: false, verdicts };
             words.find_in_ascii(text);
             words
         } else {
-            let lower = String::with_capacity(text.len());
-            let mut words = Self { lower, words, has_order: false, has_wide: text.contains(is_wide) };
+            let (lower, has_wide) = (String::with_capacity(text.len()), text.contains(is_wide));
+            let mut words = Self { lower, words, has_order: false, has_wide, verdicts };
             words.find_in(text);
             words
         }
@@ -67,27 +84,37 @@ impl Words {
 
     /// Finds the words of a text that is ASCII throughout; they stand in `lower` where they stand in the text.
     fn find_in_ascii(&mut self, text: &str) {
-        let bytes = text.as_bytes();
-        let is_inner = |at: usize| {
-            let byte = bytes[at];
-            byte.is_ascii_alphanumeric()
-                || byte == b'\'' && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic)
+        let lower = std::mem::take(&mut self.lower);
+        let bytes = lower.as_bytes();
+        let kinds = &*KINDS;
+        let is_joined = |at: usize| {
+            bytes.get(at) == Some(&b'\'') && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic)
         };
         let (mut opens, mut marks) = (true, Marks::default());
         let mut at = 0;
         while at < bytes.len() {
-            if bytes[at].is_ascii_alphanumeric() {
-                let start = at;
+            let eight = eight::load(bytes, at);
+            let start = at;
+            at += eight::run(eight::alphanumerics(eight));
+            if at == start {
+                // Most words have a single space behind them.
+                if bytes[at] != b' ' {
+                    opens |= marks.pass(text, at, char::from(bytes[at]));
+                }
                 at += 1;
-                while at < bytes.len() && is_inner(at) {
+                continue;
+            }
+            let hash = if at < start + 8 && !is_joined(at) {
+                hash_short(eight::first(eight, at - start), at - start)
+            } else {
+                while bytes.get(at).is_some_and(u8::is_ascii_alphanumeric) || is_joined(at) {
                     at += 1;
                 }
-                opens = self.push(start, at, opens, marks.are_open());
-            } else {
-                opens |= marks.pass(text, at, char::from(bytes[at]));
-                at += 1;
-            }
+                hash_text(&lower[start..at])
+            };
+            opens = self.push(hash, kinds.get(hash), start..at, opens, marks.are_open());
         }
+        self.lower = lower;
     }
 
     /// Finds the words of any text, and writes them one right behind the other.
@@ -111,30 +138,33 @@ impl Words {
                 continue;
             }
             if let Some(start) = word_start.take() {
-                opens = self.push(start, self.lower.len(), opens, marks.are_open());
+                opens = self.push_from(start, opens, marks.are_open());
             }
             opens |= marks.pass(text, at, c);
         }
         if let Some(start) = word_start {
-            self.push(start, self.lower.len(), opens, marks.are_open());
+            self.push_from(start, opens, marks.are_open());
         }
     }
 
+    /// Adds the word that `lower` ends with; tells whether the next one opens a clause too.
+    fn push_from(&mut self, start: usize, opens: bool, quoted: bool) -> bool {
+        let hash = hash_text(&self.lower[start..]);
+        self.push(hash, KINDS.get(hash), start..self.lower.len(), opens, quoted)
+    }
+
     /// Adds a word; tells whether the next one opens a clause too.
-    fn push(&mut self, start: usize, end: usize, opens: bool, quoted: bool) -> bool {
-        let text = &self.lower[start..end];
-        let hash = hash_text(text);
-        let kinds = KINDS.get(hash);
+    fn push(&mut self, hash: u64, kinds: u8, place: Range<usize>, opens: bool, quoted: bool) -> bool {
         let flags = kinds | if opens { OPENS } else { 0 } | if quoted { QUOTED } else { 0 };
-        self.words.push(Word { hash, start: start as u32, end: end as u32, flags });
-        match text {
+        self.words.push(Word { hash, start: place.start as u32, end: place.end as u32, flags });
+        if kinds & AND != 0 {
             // "Fix it and never push" goes on ordering; "they help and always smile" does not.
-            "and" | "und" | "y" | "et" => opens || self.has_order,
-            "but" | "aber" | "pero" | "mais" => true,
-            _ => {
-                self.has_order |= opens && kinds & VERB != 0;
-                opens && kinds & INTERJECTION != 0
-            }
+            opens || self.has_order
+        } else if kinds & BUT != 0 {
+            true
+        } else {
+            self.has_order |= opens && kinds & VERB != 0;
+            opens && kinds & INTERJECTION != 0
         }
     }
 
@@ -219,33 +249,38 @@ impl Marks {
 
 /// A small value for each of some words, 0 for all others, by hash.
 pub(crate) struct WordTable {
-    /// A power of two of them, at most a quarter of them taken.
-    slots: Vec<(u64, u8)>,
+    /// A hash and, in the place of its lowest byte, the value; 0 where nothing stands. A power of two of them, at most a
+    /// quarter of them taken.
+    slots: Vec<u64>,
 }
+
+/// The bits of a slot that hold the value.
+const VALUE: u64 = 0xff;
 
 impl WordTable {
     pub(crate) fn new(values: &[(&[&str], u8)]) -> Self {
         let count: usize = values.iter().map(|(words, _)| words.len()).sum();
-        let mut table = Self { slots: vec![(0, 0); (count * 4).next_power_of_two().max(4)] };
+        let mut table = Self { slots: vec![0; (count * 4).next_power_of_two().max(4)] };
         for (words, value) in values {
             for word in *words {
                 let hash = hash_text(word);
                 let place = table.place(hash);
-                table.slots[place] = (hash, table.slots[place].1 | value);
+                table.slots[place] = hash & !VALUE | table.slots[place] & VALUE | u64::from(*value);
             }
         }
         table
     }
 
     pub(crate) fn get(&self, hash: u64) -> u8 {
-        self.slots[self.place(hash)].1
+        (self.slots[self.place(hash)] & VALUE) as u8
     }
 
     /// Where a hash stands, or where it would.
     fn place(&self, hash: u64) -> usize {
         let last = self.slots.len() - 1;
-        let mut place = hash as usize & last;
-        while self.slots[place].1 != 0 && self.slots[place].0 != hash {
+        // The lowest bits give way to the value, so others tell the place.
+        let mut place = (hash >> 8) as usize & last;
+        while self.slots[place] != 0 && (self.slots[place] ^ hash) & !VALUE != 0 {
             place = (place + 1) & last;
         }
         place
@@ -280,8 +315,14 @@ macro_rules! word_set {
 }
 pub(crate) use word_set;
 
-static KINDS: LazyLock<WordTable> =
-    LazyLock::new(|| WordTable::new(&[(VERBS, VERB), (INTERJECTIONS, INTERJECTION)]));
+static KINDS: LazyLock<WordTable> = LazyLock::new(|| {
+    WordTable::new(&[
+        (VERBS, VERB),
+        (INTERJECTIONS, INTERJECTION),
+        (&["and", "und", "y", "et"], AND),
+        (&["but", "aber", "pero", "mais"], BUT),
+    ])
+});
 
 /// Verbs that requests commonly begin with, in their plain form.
 #[rustfmt::skip]
@@ -362,7 +403,7 @@ mod tests {
         #[test]
         fn ascii_is_read_as_any_text_is(text in "([a-c]|[A-C]|[1-2]|[ '`\",.;:!?(\\-_])*|but and fix") {
             let fast = Words::of(&text);
-            let mut slow = Words { lower: String::new(), words: Vec::new(), has_order: false, has_wide: false };
+            let mut slow = Words::of("");
             slow.find_in(&text);
             prop_assert_eq!(fast.iter().collect::<Vec<_>>(), slow.iter().collect::<Vec<_>>());
             let flags = |words: &Words| words.all().iter().map(|word| word.flags).collect::<Vec<_>>();

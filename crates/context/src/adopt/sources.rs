@@ -6,6 +6,7 @@ use longhaul_conversation::Ordinal;
 
 use super::Quote;
 use crate::extract::{USUAL_BUDGET, weigh_anchors};
+use crate::sentences::split_units;
 use crate::tracker::Tracker;
 use crate::typed::{Voice, said_units};
 
@@ -71,8 +72,8 @@ impl<'a> Sources<'a> {
         let mut quoted: Vec<String> = quotations(rule).chain([rule]).map(spaced).collect();
         quoted.retain(|text| text.chars().count() >= SHORTEST_QUOTE);
         self.tracker.words.texts(self.before).find_map(|(message, text)| {
-            let units = said_units(text).into_iter().filter(|said| said.voice == Voice::Typed);
-            let mut sentences = units.map(|said| said.unit.text);
+            let said = said_units(text, &split_units(text)).into_iter();
+            let mut sentences = said.filter(|said| said.voice == Voice::Typed).map(|said| said.unit.text);
             let found = sentences.find(|sentence| {
                 let sentence = spaced(sentence);
                 quoted.iter().any(|quoted| sentence.contains(quoted.as_str()))

@@ -55,10 +55,10 @@ pub(super) fn hear(text: &str, said: &[Said<'_>]) -> Heard {
     }
     let nods = said.iter().take_while(|said| nod_of(said).is_some()).count();
     let nod = said.first().and_then(|said| nod_of(said));
-    let judged: Vec<_> = said[nods..].iter().map(|said| (*said, judge(said))).collect();
-    let reply = judged.iter().take(2).map(|(_, reply)| *reply).find(|reply| *reply != Reply::MovesOn);
-    let mut rest: Vec<_> =
-        judged.into_iter().filter(|(_, reply)| *reply != Reply::Withdraws).map(|(said, _)| said).collect();
+    let rest = &said[nods..];
+    // People say first what they think of the work.
+    let reply = rest.iter().take(2).map(|said| judge(said)).find(|reply| *reply != Reply::MovesOn);
+    let mut rest: Vec<_> = rest.iter().copied().filter(|said| !withdraws(said)).collect();
     if reply == Some(Reply::Complains) && !rest.iter().any(|said| asks_outright(said)) {
         rest.clear();
     }
@@ -289,18 +289,23 @@ static COMPLAINTS: LazyPhrases = phrases![
     "undid|reverted your|it|that|the",
 ];
 
+/// Whether a sentence says that nothing is wanted any more.
+fn withdraws(Said { unit, words, .. }: &Said<'_>) -> bool {
+    WITHDRAWALS.fit(words)
+        || words.len() == 1 && bare(unit.text).eq_ignore_ascii_case("stop")
+        || words.has_wide() && ["不用了", "算了", "停", "もういい", "やめて"].contains(&bare(unit.text))
+}
+
 /// What a sentence says about the work before it.
-fn judge(Said { unit, words, .. }: &Said<'_>) -> Reply {
+fn judge(said: &Said<'_>) -> Reply {
+    let Said { unit, words, .. } = said;
     let text = unit.text;
     let starts_with_no = words.get(0) == Some("no")
         && words.len() > 1
         && text[2..].starts_with([',', '.', '!', ' '])
         && !is_rule(text, words);
     let has = |cues: &[&str]| words.has_wide() && cues.iter().any(|cue| text.contains(cue));
-    if WITHDRAWALS.fit(words)
-        || words.len() == 1 && bare(text).eq_ignore_ascii_case("stop")
-        || words.has_wide() && ["不用了", "算了", "停", "もういい", "やめて"].contains(&bare(text))
-    {
+    if withdraws(said) {
         Reply::Withdraws
     } else if CORRECTIONS.fit(words)
         || has(&["不是这", "我的意思", "而是", "改成", "じゃなくて", "ではなく", "代わりに"])
@@ -319,11 +324,12 @@ fn judge(Said { unit, words, .. }: &Said<'_>) -> Reply {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sentences::split_units;
     use crate::typed::said_units;
 
     #[track_caller]
     fn check(text: &str, reply: Reply, asks: &[&str]) {
-        let heard = hear(text, &said_units(text));
+        let heard = hear(text, &said_units(text, &split_units(text)));
         assert_eq!(
             (heard.reply, heard.asks),
             (reply, asks.iter().map(ToString::to_string).collect()),

@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 pub(crate) use self::recall::{DONE, IN_PROGRESS, TODO, without_state};
 
 use self::hear::{Heard, Reply, hear};
-use self::turn::Turn;
+use self::turn::{News, Turn};
+use crate::hearing::{self, typed_texts};
 use crate::pins::{is_question, normalise};
 use crate::subject::Subject;
 use crate::tracker::lost_before;
-use crate::typed::{Said, said_units, typed_texts};
+use crate::typed::Said;
 use crate::words::{Word, Words};
 
 /// The things a user asked for in a session, in order; the last open one says what to do now.
@@ -94,51 +95,57 @@ const COMPARED: usize = 32;
 impl Asks {
     /// Takes the next message into account. Costs that message, whatever came before.
     pub fn observe(&mut self, message: &Message) {
-        let typed: Vec<_> = typed_texts(message).map(|text| (text, said_units(text))).collect();
-        self.observe_said(message, &typed);
-    }
-
-    /// Takes the next message into account, whose typed texts have been split already.
-    pub(crate) fn observe_said(&mut self, message: &Message, typed: &[(&str, Vec<Said<'_>>)]) {
-        let ordinal = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
-        self.last = self.last.max(ordinal.0);
+        let ordinal = self.marked(message.ordinal);
         if let Some(snapshot) = lost_before(message, ordinal) {
             self.take_over(&snapshot);
         }
-        self.turn.observe(message, ordinal);
-        if typed.is_empty() {
-            self.note_claims();
-            return;
+        let parts: Vec<_> = message.parts.iter().map(hearing::Heard::of).collect();
+        self.follow(Some(ordinal), Overheard::of(message, &parts, &typed_texts(&parts)));
+    }
+
+    /// Takes the next message into account, which says this; `own_mark` is the mark that it carries.
+    pub(crate) fn follow(&mut self, own_mark: Option<Ordinal>, overheard: Overheard) {
+        let ordinal = self.marked(own_mark);
+        self.turn.follow(overheard.news, ordinal);
+        match overheard.typed {
+            None => self.note_claims(),
+            Some(typed) if typed.reply != Reply::Silent => self.hear(typed, ordinal),
+            Some(_) => {}
         }
-        let mut heard = Heard { reply: Reply::Silent, asks: Vec::new() };
-        for (text, said) in typed {
-            let more = hear(text, said);
-            if heard.reply == Reply::Silent {
-                heard.reply = more.reply;
-            }
-            heard.asks.extend(more.asks);
-        }
-        if heard.reply != Reply::Silent {
-            self.hear(heard, ordinal);
-        }
+    }
+
+    /// The mark of the next message: its own, or the next one.
+    fn marked(&mut self, own_mark: Option<Ordinal>) -> Ordinal {
+        let ordinal = own_mark.unwrap_or(Ordinal(self.last.saturating_add(1)));
+        self.last = self.last.max(ordinal.0);
+        ordinal
     }
 
     /// Notes on the current asks why they may be done.
     fn note_claims(&mut self) {
         let has_closed = self.turn.closing().is_some();
+        if has_closed {
+            self.compared.catch_up(&self.asks);
+        }
         for place in &self.focus {
             let ask = &mut self.asks[*place];
             if let AskState::Open { claim } = &mut ask.state {
+                let asked_a_question = || match self.compared.known(*place) {
+                    Some(known) => known.is_question,
+                    None => is_question(&ask.text, &Words::of(&ask.text)),
+                };
                 // While the model works nothing is claimed, and the words need not be looked at.
-                let evidence = || self.turn.evidence(is_question(&ask.text, &Words::of(&ask.text)));
-                *claim = has_closed.then(evidence).flatten();
+                *claim = has_closed.then(|| self.turn.evidence(asked_a_question)).flatten();
             }
         }
     }
 
-    fn hear(&mut self, heard: Heard, ordinal: Ordinal) {
+    fn hear(&mut self, heard: Typed, ordinal: Ordinal) {
         let corrects = matches!(heard.reply, Reply::Corrects | Reply::Complains) && !heard.asks.is_empty();
-        let new = corrects.then(|| Subject::of(&heard.asks.join("\n")));
+        let new = corrects.then(|| {
+            let texts: Vec<&str> = heard.asks.iter().map(|(text, _)| text.as_str()).collect();
+            Subject::of(&texts.join("\n"))
+        });
         let is_only = self.focus.len() == 1;
         let has_closed = self.turn.closing().is_some();
         for place in &self.focus {
@@ -166,17 +173,16 @@ impl Asks {
         }
         if !heard.asks.is_empty() {
             self.focus.clear();
-            for text in heard.asks {
-                self.open(text, ordinal);
+            for (text, known) in heard.asks {
+                self.open(text, known, ordinal);
             }
         }
         self.turn = Turn::default();
     }
 
     /// Opens an ask at the end. One in the same words is opened again, one that it says anew is replaced.
-    fn open(&mut self, text: String, ordinal: Ordinal) {
+    fn open(&mut self, text: String, own: Known, ordinal: Ordinal) {
         self.compared.catch_up(&self.asks);
-        let own = Known::of(&text);
         let mut ask = Ask { text, messages: vec![ordinal], state: AskState::Open { claim: None } };
         let from = self.asks.len().saturating_sub(COMPARED);
         for (earlier, known) in self.asks[from..].iter_mut().zip(self.compared.newest()) {
@@ -216,6 +222,43 @@ impl Asks {
     }
 }
 
+/// What a message says about asks, found without looking at any other.
+pub(crate) struct Overheard {
+    news: News,
+    /// What a person typed, if they did.
+    typed: Option<Typed>,
+}
+
+/// What a person's message says about the work, and what it asks for.
+struct Typed {
+    reply: Reply,
+    asks: Vec<(String, Known)>,
+}
+
+impl Overheard {
+    /// What a message of these parts says, of which `typed` was typed.
+    pub(crate) fn of(
+        message: &Message,
+        parts: &[hearing::Heard<'_>],
+        typed: &[(&str, Vec<Said<'_>>)],
+    ) -> Self {
+        let mut all = Heard { reply: Reply::Silent, asks: Vec::new() };
+        for (text, said) in typed {
+            let more = hear(text, said);
+            if all.reply == Reply::Silent {
+                all.reply = more.reply;
+            }
+            all.asks.extend(more.asks);
+        }
+        let asks = all.asks.into_iter().map(|text| {
+            let known = Known::of(&text);
+            (text, known)
+        });
+        let typed = (!typed.is_empty()).then(|| Typed { reply: all.reply, asks: asks.collect() });
+        Self { news: News::of(message, parts), typed }
+    }
+}
+
 /// What new asks are compared with: what the newest ones are about. It follows from the asks.
 #[derive(Clone, Debug, Default)]
 struct Compared {
@@ -232,6 +275,7 @@ struct Known {
     subject: Subject,
     /// Hashes of the words with digits in them: "part 1" and "part 2" are two things, however alike.
     numbers: Vec<u64>,
+    is_question: bool,
 }
 
 impl Compared {
@@ -242,6 +286,11 @@ impl Compared {
             self.known = asks[from..].iter().map(|ask| Known::of(&ask.text)).collect();
             self.through = asks.len();
         }
+    }
+
+    /// What is known of the ask at `place`, if it is one of the newest.
+    fn known(&self, place: usize) -> Option<&Known> {
+        self.known.get((place + self.known.len()).checked_sub(self.through)?)
     }
 
     fn newest(&self) -> impl Iterator<Item = &Known> {
@@ -268,9 +317,10 @@ impl Eq for Compared {}
 impl Known {
     fn of(text: &str) -> Self {
         let words = Words::of(text);
-        let has_digit = |word: &&Word| words.text(word).contains(|c: char| c.is_ascii_digit());
+        let has_digit = |word: &&Word| words.text(word).bytes().any(|byte| byte.is_ascii_digit());
         let numbers = words.all().iter().filter(has_digit).map(|word| word.hash).collect();
-        Self { normal: normalise(text), subject: Subject::of_words(text, &words), numbers }
+        let is_question = is_question(text, &words);
+        Self { normal: normalise(text), subject: Subject::of_words(text, &words), numbers, is_question }
     }
 }
 

@@ -1,11 +1,12 @@
 //! Watches a turn for signs that its work is done: the model's closing words, and checks that passed.
 
-use longhaul_conversation::{CallId, Message, Ordinal, Origin, Part, Role, ToolCall, ToolResult, ToolStatus};
+use longhaul_conversation::{CallId, Message, Ordinal, Origin, Role, ToolCall, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::hear::shorten;
 use super::{Evidence, EvidenceKind};
+use crate::hearing::Heard;
 use crate::phrases::{LazyPhrases, phrases};
 use crate::sentences::{Unit, UnitKind, is_wide, longest_ends, split_units};
 use crate::words::Words;
@@ -56,28 +57,27 @@ const LONGEST_COMMAND: usize = 1_000;
 const VERDICT: usize = 2_000;
 
 impl Turn {
-    /// Takes a message of the turn into account.
-    pub(super) fn observe(&mut self, message: &Message, ordinal: Ordinal) {
-        for result in message.results() {
-            self.answered(result, ordinal);
+    /// Takes the news of a message into account.
+    pub(super) fn follow(&mut self, news: News, ordinal: Ordinal) {
+        for answer in news.answers {
+            self.answered(&answer, ordinal);
         }
-        for call in message.calls() {
+        if !news.calls.is_empty() {
             self.closing = None;
-            self.pending.push(Pending { call: call.id.clone(), check: check_of(call) });
+            self.pending.extend(news.calls);
         }
-        if message.role == Role::Model && message.calls().next().is_none() {
-            let texts = message.parts.iter().filter(|part| part.origin == Origin::Model);
-            if let Some(closing) = texts.filter_map(Part::as_text).rev().find_map(|text| close(text, ordinal))
-            {
-                self.closing = Some(closing);
-            }
+        if let Some(LastWords { answer, statement }) = news.last_words {
+            self.closing = Some(Closing {
+                answer: Evidence::new(ordinal, EvidenceKind::Answer, &answer),
+                statement: statement.map(|words| Evidence::new(ordinal, EvidenceKind::Statement, &words)),
+            });
         }
     }
 
-    fn answered(&mut self, result: &ToolResult, ordinal: Ordinal) {
-        let Some(place) = self.pending.iter().position(|pending| pending.call == result.call) else { return };
+    fn answered(&mut self, answer: &Answer, ordinal: Ordinal) {
+        let Some(place) = self.pending.iter().position(|pending| pending.call == answer.call) else { return };
         if let Some(command) = self.pending.swap_remove(place).check {
-            self.check = passed(result).then(|| Evidence::new(ordinal, EvidenceKind::Check, &command));
+            self.check = answer.passed().then(|| Evidence::new(ordinal, EvidenceKind::Check, &command));
         }
     }
 
@@ -87,10 +87,48 @@ impl Turn {
     }
 
     /// Why the work of a turn that has ended may count as done.
-    pub(super) fn evidence(&self, asked_a_question: bool) -> Option<Evidence> {
+    pub(super) fn evidence(&self, asked_a_question: impl FnOnce() -> bool) -> Option<Evidence> {
         let closing = self.closing()?;
-        let answer = || asked_a_question.then(|| closing.answer.clone());
+        let answer = || asked_a_question().then(|| closing.answer.clone());
         closing.statement.clone().or_else(|| self.check.clone()).or_else(answer)
+    }
+}
+
+/// What a message tells about the turn, found without looking at any other.
+pub(super) struct News {
+    answers: Vec<Answer>,
+    calls: Vec<Pending>,
+    last_words: Option<LastWords>,
+}
+
+/// What a model says when it calls nothing more.
+struct LastWords {
+    /// The first sentence, which answers a question.
+    answer: String,
+    /// The sentence that says that the work is done.
+    statement: Option<String>,
+}
+
+/// A result, as far as it may tell how a check went.
+struct Answer {
+    call: CallId,
+    status: ToolStatus,
+    end: String,
+}
+
+impl News {
+    /// The news of a message of these parts.
+    pub(super) fn of(message: &Message, parts: &[Heard<'_>]) -> Self {
+        let called = |call: &ToolCall| Pending { call: call.id.clone(), check: check_of(call) };
+        let calls: Vec<Pending> = message.calls().map(called).collect();
+        let ends_turn = message.role == Role::Model && calls.is_empty();
+        let said = parts.iter().rev().filter(|heard| ends_turn && heard.part.origin == Origin::Model);
+        let mut texts = said.filter_map(|heard| Some((heard.part.as_text()?, &heard.units)));
+        Self {
+            answers: message.results().map(Answer::of).collect(),
+            calls,
+            last_words: texts.find_map(|(text, units)| LastWords::of(text, units)),
+        }
     }
 }
 
@@ -139,25 +177,34 @@ const WIDE_COMPLETED: &[&str] = &[
 #[rustfmt::skip]
 const WIDE_UNFINISHED: &[&str] = &["未完成", "没有完成", "无法", "失败", "还没", "できません", "失敗", "まだ"];
 
-fn close(text: &str, ordinal: Ordinal) -> Option<Closing> {
-    let units = if text.len() <= 2 * LONGEST_END {
-        split_units(text)
-    } else {
+impl LastWords {
+    /// The last words of a text with these units.
+    fn of(text: &str, units: &[Unit<'_>]) -> Option<Self> {
+        if text.len() <= 2 * LONGEST_END {
+            return Self::of_units(units);
+        }
         let (head, tail) = longest_ends(text, LONGEST_END);
-        split_units(head).into_iter().chain(split_units(tail)).collect()
-    };
-    let mut prose =
-        units.iter().filter(|unit| !matches!(unit.kind, UnitKind::Code | UnitKind::Row | UnitKind::Quote));
-    // "Certainly!" answers nothing.
-    let is_short =
-        |text: &str| text.len() < LONGEST_WORDS && Words::of(text).len() < 4 && !text.contains(is_wide);
-    let answer = prose.clone().find(|unit| !is_short(unit.text)).or(prose.clone().next())?;
-    let answer = Evidence::new(ordinal, EvidenceKind::Answer, answer.text);
-    let is_report = |unit: &&Unit<'_>| reports_completion(unit.text);
-    let statement =
-        prose.by_ref().take(REPORTS).find(is_report).or_else(|| prose.rev().take(REPORTS).find(is_report));
-    let statement = statement.map(|unit| Evidence::new(ordinal, EvidenceKind::Statement, unit.text));
-    Some(Closing { answer, statement })
+        let units: Vec<Unit<'_>> = split_units(head).into_iter().chain(split_units(tail)).collect();
+        Self::of_units(&units)
+    }
+
+    fn of_units(units: &[Unit<'_>]) -> Option<Self> {
+        let is_prose =
+            |unit: &&Unit<'_>| !matches!(unit.kind, UnitKind::Code | UnitKind::Row | UnitKind::Quote);
+        let mut prose = units.iter().filter(is_prose);
+        // "Certainly!" answers nothing.
+        let is_short =
+            |text: &str| text.len() < LONGEST_WORDS && Words::of(text).len() < 4 && !text.contains(is_wide);
+        let answer = prose.clone().find(|unit| !is_short(unit.text)).or(prose.clone().next())?;
+        let quoted = |unit: &Unit<'_>| shorten(unit.text, LONGEST_WORDS).to_string();
+        let is_report = |unit: &&Unit<'_>| reports_completion(unit.text);
+        let statement = prose
+            .by_ref()
+            .take(REPORTS)
+            .find(is_report)
+            .or_else(|| prose.rev().take(REPORTS).find(is_report));
+        Some(Self { answer: quoted(answer), statement: statement.map(quoted) })
+    }
 }
 
 fn reports_completion(text: &str) -> bool {
@@ -205,12 +252,19 @@ static CLEAN: LazyPhrases = phrases!["0 failed|failures|errors|error", "no error
 static FAILED: LazyPhrases =
     phrases!["failed|failure|failures|error|errors|fatal|traceback", "exit code 1|2|101|127"];
 
-/// Whether a check went well, by its status and the end of its output.
-fn passed(result: &ToolResult) -> bool {
-    if matches!(result.status, ToolStatus::Failed | ToolStatus::Cancelled) {
-        return false;
+impl Answer {
+    fn of(result: &ToolResult) -> Self {
+        let output = result.returned();
+        let end = &output[output.ceil_char_boundary(output.len().saturating_sub(VERDICT))..];
+        Self { call: result.call.clone(), status: result.status, end: end.to_string() }
     }
-    let output = result.returned();
-    let words = Words::of(&output[output.ceil_char_boundary(output.len().saturating_sub(VERDICT))..]);
-    CLEAN.fit(&words) || !FAILED.fit(&words)
+
+    /// Whether a check went well, by its status and the end of its output.
+    fn passed(&self) -> bool {
+        if matches!(self.status, ToolStatus::Failed | ToolStatus::Cancelled) {
+            return false;
+        }
+        let words = Words::of(&self.end);
+        CLEAN.fit(&words) || !FAILED.fit(&words)
+    }
 }

@@ -69,11 +69,15 @@ pub(crate) fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &
         // A capital at the beginning does not make a name of a word.
         let mut seen = class(start) & !UPPER;
         let mut end = start + 1;
-        while class(end) & INSIDE != 0 {
-            seen |= class(end);
+        for byte in &bytes[end..] {
+            let class = CLASS[*byte as usize];
+            if class & INSIDE == 0 {
+                break;
+            }
+            seen |= class;
             end += 1;
         }
-        let is_address = seen & COLON != 0 && seen & SLASH != 0 && line[start..end].contains("://");
+        let is_address = seen & COLON != 0 && seen & SLASH != 0 && has_scheme(&bytes[start..end]);
         if is_address {
             while class(end) & ADDRESS != 0 {
                 end += 1;
@@ -87,14 +91,24 @@ pub(crate) fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &
     }
 }
 
+/// Whether a token has `://` in it.
+fn has_scheme(token: &[u8]) -> bool {
+    // Hardly any token has more than a colon or two.
+    memchr::memchr_iter(b':', token).any(|colon| token[colon + 1..].starts_with(b"//"))
+}
+
 /// The next byte that no plain word has, nor what stands between words. Most of most texts is passed over at once.
 fn find_telling(bytes: &[u8], from: usize) -> Option<usize> {
-    let rest = bytes.get(from..)?;
-    let (chunks, _) = rest.as_chunks::<16>();
-    let plain =
-        chunks.iter().take_while(|chunk| !chunk.iter().fold(false, |any, byte| any | is_telling(*byte)));
-    let from = from + 16 * plain.count();
-    bytes[from..].iter().position(|byte| TELLING[*byte as usize]).map(|place| from + place)
+    let (chunks, rest) = bytes.get(from..)?.as_chunks::<16>();
+    let mut at = from;
+    for chunk in chunks {
+        let telling = u128::from_le_bytes(chunk.map(|byte| u8::from(is_telling(byte))));
+        if telling != 0 {
+            return Some(at + telling.trailing_zeros() as usize / 8);
+        }
+        at += 16;
+    }
+    rest.iter().position(|byte| TELLING[*byte as usize]).map(|place| at + place)
 }
 
 /// What [`is_telling`] says of each byte.
@@ -302,11 +316,14 @@ fn classify_path<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)
 
 /// `and/or` is no path; a root, a file's ending or several folders make one.
 fn is_path(path: &str, folders: &str, has_ending: bool) -> bool {
+    if has_ending {
+        return true;
+    }
     let depth = trim_start(path, b"/").bytes().filter(|byte| *byte == b'/').count();
     let is_named = |name: &str| name.len() >= 3 && name.bytes().any(|byte| byte.is_ascii_alphabetic());
     match depth {
-        0 => has_ending || path.starts_with('/') && path.len() >= 4,
-        _ if has_ending || path.starts_with(['/', '~', '.']) => true,
+        0 => path.starts_with('/') && path.len() >= 4,
+        _ if path.starts_with(['/', '~', '.']) => true,
         // Folders at the top are mostly abbreviated: `src`, `lib`, `cmd`, `docs`.
         1 => {
             let is_short = folders.len() <= 4 && path.len() > folders.len() + 4;

@@ -2,14 +2,16 @@
 
 use std::ops::Range;
 
-use longhaul_conversation::{Body, Message, Origin, Output, Part, ToolCall};
+use longhaul_conversation::{Body, Origin, Output, Part, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::anchors::{AnchorKind, command_at, find_programs, scan_names};
 use super::lines::{output_lines, prose_lines};
 use super::table::hash_text;
+use crate::hearing::Heard;
 use crate::ledger::programs_of;
+use crate::sentences::Unit;
 
 /// Who said a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -47,6 +49,8 @@ pub(crate) struct Mention {
     pub(crate) kind: AnchorKind,
     pub(crate) hash: u64,
     pub(crate) place: Range<usize>,
+    /// The number that it is known by, if it is.
+    pub(crate) number: Option<u32>,
 }
 
 /// A line with all that was found in it.
@@ -66,12 +70,12 @@ const SHORT_ARGUMENT: usize = 160;
 
 impl Gathered {
     /// The lines of a message of these parts.
-    pub(crate) fn of(parts: &[Part]) -> Self {
+    pub(crate) fn of(parts: &[Heard<'_>]) -> Self {
         let mut gathered = Self::default();
-        let size = parts.iter().map(quoted_len).sum::<usize>();
+        let size = parts.iter().map(|heard| quoted_len(heard.part)).sum::<usize>();
         gathered.text.reserve(size);
         gathered.lines.reserve(size / 80);
-        parts.iter().for_each(|part| gathered.add_part(part));
+        parts.iter().for_each(|heard| gathered.add_part(heard));
         gathered
     }
 
@@ -114,7 +118,8 @@ impl Gathered {
             let mut found = |kind, anchor| {
                 let anchor = seen_from(root, anchor);
                 let start = anchor.as_ptr().addr() - text.as_ptr().addr();
-                mentions.push(Mention { kind, hash: hash_text(anchor), place: start..start + anchor.len() });
+                let place = start..start + anchor.len();
+                mentions.push(Mention { kind, hash: hash_text(anchor), place, number: None });
             };
             while let Some(program) = programs.next_if(|program| program.start < end) {
                 let is_whole = program.start >= start && program.end < end;
@@ -128,6 +133,12 @@ impl Gathered {
             lines[nth].mentions = mentions.len();
         }
         self.mentions = Some(mentions);
+    }
+
+    /// Numbers the anchors that were found, as far as `number` knows their hashes.
+    pub(crate) fn number(&mut self, number: impl Fn(u64) -> Option<u32>) {
+        let mentions = self.mentions.iter_mut().flatten();
+        mentions.for_each(|mention| mention.number = number(mention.hash));
     }
 
     /// Each line with who said it, the anchors that were found in it, and its commands.
@@ -155,23 +166,23 @@ impl Gathered {
         self.text.push_str(line);
     }
 
-    fn add_part(&mut self, part: &Part) {
+    fn add_part(&mut self, Heard { part, units }: &Heard<'_>) {
         match (&part.body, part.origin) {
-            (Body::Text(text), Origin::User) => prose_lines(text, &mut |line| self.add(Source::User, line)),
-            (Body::Text(text), Origin::Model | Origin::Summary) => {
-                prose_lines(text, &mut |line| self.add(Source::Model, line));
-            }
+            (Body::Text(_), Origin::User) => self.add_prose(Source::User, units),
+            (Body::Text(_), Origin::Model | Origin::Summary) => self.add_prose(Source::Model, units),
             (Body::Text(text), Origin::Tool) => self.add_output(text),
             // Memory is loaded again, and what the program said was for the moment.
             (Body::Text(_), Origin::Memory | Origin::Hook) => {}
-            (Body::Thought(thought), _) => {
-                prose_lines(&thought.text, &mut |line| self.add(Source::Thought, line));
-            }
+            (Body::Thought(_), _) => self.add_prose(Source::Thought, units),
             (Body::Call(call), _) => self.add_call(call),
             // What memory files said behind a result is told again by itself.
             (Body::Result(result), _) => self.add_output(&result.returned()),
             (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => {}
         }
+    }
+
+    fn add_prose(&mut self, source: Source, units: &[Unit<'_>]) {
+        prose_lines(units, &mut |line| self.add(source, line));
     }
 
     fn add_output(&mut self, text: &str) {
@@ -226,17 +237,6 @@ impl Gathered {
             });
         }
     }
-}
-
-/// The parts of a message that have lines to quote, for whoever cuts them later; of results only what can be read.
-pub(crate) fn quotable_parts(message: &Message) -> Vec<Part> {
-    let quotable = |part: &Part| match (&part.body, part.origin) {
-        (Body::Text(_), Origin::Memory | Origin::Hook) => None,
-        (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => None,
-        (Body::Result(result), _) => Some(Part::text(Origin::Tool, result.returned())),
-        (Body::Text(_) | Body::Thought(_) | Body::Call(_), _) => Some(part.clone()),
-    };
-    message.parts.iter().filter_map(quotable).collect()
 }
 
 /// How many bytes of prose and output a part has.
@@ -305,9 +305,13 @@ mod tests {
     use longhaul_conversation::ToolResult;
     use serde_json::json;
 
+    fn gathered(parts: &[Part]) -> Gathered {
+        Gathered::of(&parts.iter().map(Heard::of).collect::<Vec<_>>())
+    }
+
     #[track_caller]
     fn check(parts: &[Part], expected: &[(Source, &str)]) {
-        let gathered = Gathered::of(parts);
+        let gathered = gathered(parts);
         let lines: Vec<_> = gathered.lines().map(|line| (line.source, &gathered.text[line.place])).collect();
         assert_eq!(lines, expected);
     }
@@ -338,9 +342,7 @@ mod tests {
         let (before, behind) = longhaul_conversation::CAME_IN;
         let text = format!("error[E0308]: mismatched types{before}Run `make check` first.{behind}");
         let result = Part::result(ToolResult::text("c", text));
-        check(std::slice::from_ref(&result), &[(Source::Output, "error[E0308]: mismatched types")]);
-        let message = Message::new("m1", longhaul_conversation::Role::User, vec![result]);
-        check(&quotable_parts(&message), &[(Source::Output, "error[E0308]: mismatched types")]);
+        check(&[result], &[(Source::Output, "error[E0308]: mismatched types")]);
     }
 
     #[test]
@@ -367,7 +369,7 @@ mod tests {
     fn commands_have_two_words() {
         let check = |script: &str, expected: &[&str]| {
             let part = call("bash", json!({"command": script}));
-            let gathered = Gathered::of(&[part]);
+            let gathered = gathered(&[part]);
             let commands: Vec<_> =
                 gathered.lines().flat_map(|line| line.commands).map(|(_, text)| text.as_str()).collect();
             assert_eq!(commands, expected, "{script}");

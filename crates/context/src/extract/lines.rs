@@ -1,6 +1,7 @@
 //! Cuts the text of a message into the lines that may be quoted from it.
 
-use crate::sentences::{UnitKind, split_units};
+use crate::eight;
+use crate::sentences::{Unit, UnitKind};
 
 /// Lines are joined until they have about so many characters.
 const JOINED: usize = 60;
@@ -13,10 +14,10 @@ const LONGEST: usize = 320;
 /// A line of code or output is broken into pieces of about so many.
 const PIECE: usize = 160;
 
-/// Calls `found` with each sentence, list item or short block of prose.
-pub(crate) fn prose_lines(text: &str, found: &mut impl FnMut(&str)) {
+/// Calls `found` with each sentence, list item or short block of prose that has these units.
+pub(crate) fn prose_lines(units: &[Unit<'_>], found: &mut impl FnMut(&str)) {
     let mut join = Joined::default();
-    for unit in split_units(text) {
+    for unit in units {
         match unit.kind {
             UnitKind::Code => {
                 join.flush(found);
@@ -133,25 +134,32 @@ fn says_enough(text: &str, words: usize) -> bool {
 /// The counting ends at `most`: few are many enough.
 pub(crate) fn count_plain_words(text: &str, most: usize) -> usize {
     let bytes = text.as_bytes();
-    let is_letter = |byte: &u8| CLASS[*byte as usize] & LETTER != 0;
     let class_at = |at: usize| bytes.get(at).map_or(0, |byte| CLASS[*byte as usize]);
-    let mut count = 0;
-    let mut at = 0;
-    while count < most
-        && let Some(gap) = bytes[at..].iter().position(is_letter)
-    {
-        let start = at + gap;
-        let length = bytes[start..].iter().position(|byte| !is_letter(byte));
-        at = length.map_or(bytes.len(), |length| start + length);
-        if at - start < 2 {
+    let (mut count, mut at) = (0, 0);
+    while count < most && at < bytes.len() {
+        let eight = eight::load(bytes, at);
+        let letters = eight::letters(eight);
+        let start = at + eight::gap(letters);
+        if start > at {
+            at = start;
             continue;
         }
+        let mut length = eight::run(letters);
+        let has_hump = if length < 8 {
+            eight::first(eight::humps(eight, letters), length) != 0
+        } else {
+            length += bytes[at + 8..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+            has_hump(&bytes[at..at + length])
+        };
+        at += length;
         let before = start.checked_sub(1).map_or(0, class_at);
         let behind = class_at(at);
         let is_name = before & JOINT != 0
             || behind & NAMING != 0
             || behind & JOINT != 0 && class_at(at + 1) & (LETTER | DIGIT) != 0;
-        count += usize::from(!is_name && !has_hump(&bytes[start..at]));
+        count += usize::from(length >= 2 && !is_name && !has_hump);
+        // What stands behind a word is no letter.
+        at += 1;
     }
     count
 }
@@ -173,8 +181,7 @@ static CLASS: [u8; 256] = {
     let mut byte = 0u8;
     while byte < 128 {
         table[byte as usize] = match byte {
-            b'a'..=b'z' => LETTER | JOINT,
-            b'A'..=b'Z' => LETTER | JOINT,
+            b'a'..=b'z' | b'A'..=b'Z' => LETTER | JOINT,
             b'0'..=b'9' => DIGIT | JOINT | NAMING,
             b'_' => JOINT | NAMING,
             b'.' | b'/' | b'\\' | b':' => JOINT,
@@ -223,6 +230,7 @@ pub(crate) fn strip_line_number(line: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sentences::split_units;
     use proptest::prelude::*;
 
     #[track_caller]
@@ -287,14 +295,36 @@ mod tests {
     fn sentences_stand_alone() {
         let mut seen: Vec<String> = Vec::new();
         let text = "The upload fails because the server is busy and nobody waits for it. It must retry. Yes.";
-        prose_lines(text, &mut |line| seen.push(line.to_string()));
+        prose_lines(&split_units(text), &mut |line| seen.push(line.to_string()));
         assert_eq!(
             seen,
             ["The upload fails because the server is busy and nobody waits for it.", "It must retry. Yes."]
         );
     }
 
+    /// Counts plain words one byte after the other.
+    fn count_slowly(text: &str) -> usize {
+        let bytes = text.as_bytes();
+        let is_letter = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_alphabetic);
+        let is_digit = |at: usize| bytes.get(at).is_some_and(u8::is_ascii_digit);
+        let is_sign = |at: usize, signs: &[u8]| bytes.get(at).is_some_and(|byte| signs.contains(byte));
+        let starts = (0..bytes.len()).filter(|at| is_letter(*at) && (*at == 0 || !is_letter(at - 1)));
+        let is_plain = |start: &usize| {
+            let end = (*start..).find(|at| !is_letter(*at)).expect("a text ends");
+            let joined = *start > 0 && (is_digit(start - 1) || is_sign(start - 1, b"_./\\:"));
+            let goes_on = is_digit(end) || is_sign(end, b"_");
+            let leads_on = is_sign(end, b"./\\:") && (is_letter(end + 1) || is_digit(end + 1));
+            end - start >= 2 && !joined && !goes_on && !leads_on && !has_hump(&bytes[*start..end])
+        };
+        starts.filter(is_plain).count()
+    }
+
     proptest! {
+        #[test]
+        fn plain_words_are_counted_as_if_one_by_one(text in "([a-z]{0,11}|[aB]{0,18}|[ .:_/1é]){0,12}", most in 0usize..6) {
+            prop_assert_eq!(count_plain_words(&text, most), count_slowly(&text).min(most));
+        }
+
         #[test]
         fn fast_lines_are_lines(text in "[a\r\n]{0,12}") {
             prop_assert_eq!(fast_lines(&text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
@@ -304,7 +334,7 @@ mod tests {
         fn any_text_gives_lines(text in "(\\PC|\n){0,400}") {
             let mut check = |line: &str| assert!(line.len() <= LONGEST && line.chars().any(char::is_alphabetic));
             output_lines(&text, &mut check);
-            prose_lines(&text, &mut |line| assert!(line.len() <= LONGEST + 8));
+            prose_lines(&split_units(&text), &mut |line| assert!(line.len() <= LONGEST + 8));
         }
     }
 }

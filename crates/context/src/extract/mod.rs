@@ -11,9 +11,9 @@ mod table;
 mod weigh;
 
 pub use anchors::AnchorKind;
-pub(crate) use gather::{Gathered, quotable_parts, quoted_len};
+pub(crate) use gather::{Gathered, quoted_len};
 pub(crate) use lines::count_plain_words;
 pub(crate) use pool::Pool;
 pub(crate) use select::{Choice, choose_lines};
-pub(crate) use table::hash_text;
+pub(crate) use table::{hash_short, hash_text};
 pub(crate) use weigh::{USUAL_BUDGET, weigh_anchors};

@@ -10,6 +10,11 @@ use super::table::{Table, hash_text};
 /// What is known about an anchor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Anchor {
+    /// That of its text.
+    #[serde(skip)]
+    hash: u64,
+    #[serde(skip)]
+    counted: Round,
     pub(crate) text: Box<str>,
     pub(crate) kind: AnchorKind,
     /// In how many messages the model wrote or passed it.
@@ -26,14 +31,22 @@ pub(crate) struct Anchor {
     pub(crate) last: Ordinal,
 }
 
+/// In which round an anchor was counted last. It says nothing about the anchor, so all are the same.
+#[derive(Clone, Copy, Debug, Default)]
+struct Round(u32);
+
+impl PartialEq for Round {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
 /// All anchors, by number. Written down as a list; the rest follows from it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Anchor>", into = "Vec<Anchor>")]
 pub(crate) struct Names {
     anchors: Vec<Anchor>,
     numbers: Table,
-    /// In which round each anchor was counted last.
-    counted: Vec<u32>,
     round: u32,
 }
 
@@ -43,18 +56,23 @@ impl Names {
     }
 
     pub(crate) fn find(&self, text: &str) -> Option<u32> {
-        self.numbers.find(hash_text(text))
+        self.find_hash(hash_text(text))
+    }
+
+    /// As [`Names::find`], by the hash of a text.
+    pub(crate) fn find_hash(&self, hash: u64) -> Option<u32> {
+        self.numbers.find(hash, hash_in(&self.anchors))
     }
 
     /// The number of an anchor, which is known from now on; `hash` is that of [`hash_text`].
     pub(crate) fn number(&mut self, kind: AnchorKind, text: &str, hash: u64, at: Ordinal) -> u32 {
-        if let Some(number) = self.numbers.find(hash) {
+        if let Some(number) = self.find_hash(hash) {
             return number;
         }
         let number = self.anchors.len() as u32;
-        self.numbers.add(hash);
-        self.counted.push(0);
         self.anchors.push(Anchor {
+            hash,
+            counted: Round(0),
             text: text.into(),
             kind,
             used: 0,
@@ -64,6 +82,7 @@ impl Names {
             first: at,
             last: at,
         });
+        self.numbers.add_last(self.anchors.len(), hash_in(&self.anchors));
         number
     }
 
@@ -74,14 +93,11 @@ impl Names {
 
     /// Takes note of an anchor in a line of the message; says whether it is the first line with it.
     pub(crate) fn note(&mut self, number: u32, source: Source, at: Ordinal) -> bool {
-        let number = number as usize;
-        if source == Source::Model {
-            self.anchors[number].in_prose = true;
-        }
-        if std::mem::replace(&mut self.counted[number], self.round) == self.round {
+        let anchor = &mut self.anchors[number as usize];
+        anchor.in_prose |= source == Source::Model;
+        if std::mem::replace(&mut anchor.counted.0, self.round) == self.round {
             return false;
         }
-        let anchor = &mut self.anchors[number];
         anchor.last = at;
         let count = match source {
             Source::User => &mut anchor.typed,
@@ -106,11 +122,13 @@ impl Names {
             place += 1;
             renumbered[place - 1].is_some()
         });
-        self.numbers.retain(|number| renumbered[number].is_some());
-        self.counted.clear();
-        self.counted.resize(self.anchors.len(), 0);
+        self.numbers.fill(self.anchors.len(), hash_in(&self.anchors));
         renumbered
     }
+}
+
+fn hash_in(anchors: &[Anchor]) -> impl Fn(usize) -> u64 {
+    |number| anchors[number].hash
 }
 
 impl PartialEq for Names {
@@ -120,10 +138,11 @@ impl PartialEq for Names {
 }
 
 impl From<Vec<Anchor>> for Names {
-    fn from(anchors: Vec<Anchor>) -> Self {
+    fn from(mut anchors: Vec<Anchor>) -> Self {
+        anchors.iter_mut().for_each(|anchor| anchor.hash = hash_text(&anchor.text));
         let mut numbers = Table::default();
-        anchors.iter().for_each(|anchor| numbers.add(hash_text(&anchor.text)));
-        Self { counted: vec![0; anchors.len()], anchors, numbers, round: 0 }
+        numbers.fill(anchors.len(), hash_in(&anchors));
+        Self { anchors, numbers, round: 0 }
     }
 }
 

@@ -67,7 +67,8 @@ impl Pool {
     /// Takes in one message.
     #[cfg(test)]
     pub(crate) fn observe(&mut self, message: &longhaul_conversation::Message, at: Ordinal) {
-        self.take_in(Gathered::of(&message.parts), at);
+        let parts: Vec<_> = message.parts.iter().map(crate::hearing::Heard::of).collect();
+        self.take_in(Gathered::of(&parts), at);
     }
 
     /// Takes in the lines of one message.
@@ -84,13 +85,18 @@ impl Pool {
     fn keep(&mut self, mut gathered: Gathered, at: Ordinal) {
         gathered.find_anchors(self.root.as_deref());
         self.names.begin_message();
+        // Most are known, and memory answers sooner when it is asked for many of them at once.
+        gathered.number(|hash| self.names.find_hash(hash));
         let mut lines: Vec<Weighed> = Vec::with_capacity(gathered.len());
         let mut anchors: Vec<u32> = Vec::new();
         for line in gathered.lines() {
             let from = anchors.len();
             for mention in line.mentions {
-                let anchor = &gathered.text()[mention.place.clone()];
-                add_once(&mut anchors, from, self.names.number(mention.kind, anchor, mention.hash, at));
+                let new = || {
+                    let anchor = &gathered.text()[mention.place.clone()];
+                    self.names.number(mention.kind, anchor, mention.hash, at)
+                };
+                add_once(&mut anchors, from, mention.number.unwrap_or_else(new));
             }
             for (_, command) in line.commands {
                 let number = self.names.number(AnchorKind::Command, command, hash_text(command), at);
@@ -138,10 +144,16 @@ impl Pool {
         let weighed = self.candidates.iter().map(weight);
         let mut order: Vec<u64> =
             weighed.zip(0u64..).map(|(weight, place)| u64::from(descending(weight)) << 32 | place).collect();
-        order.sort_unstable();
+        let place_of = |key: u64| (key & u64::from(u32::MAX)) as usize;
+        // Those that are dropped need no order among themselves, and most are.
+        let half = order.len() / 2;
+        let (better, _, _) = order.select_nth_unstable(half);
+        let length: usize = better.iter().map(|key| self.candidates[place_of(*key)].text.len()).sum();
+        let best = if length > MOST_CHARACTERS { better } else { &mut order[..] };
+        best.sort_unstable();
         let mut keep = vec![false; self.candidates.len()];
         self.size = 0;
-        for place in order.into_iter().map(|key| (key & u64::from(u32::MAX)) as usize) {
+        for place in best.iter().map(|key| place_of(*key)) {
             let length = self.candidates[place].text.len();
             if self.size + length > MOST_CHARACTERS {
                 break;

@@ -51,11 +51,12 @@ const ALIKE: f32 = 0.5;
 pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let candidates = choice.pool.candidates();
     let weights = weigh_anchors(choice.pool, choice.before, choice.budget);
-    let terms: Vec<Terms> = candidates.iter().map(|line| choice.terms(line)).collect();
+    let mut terms = choice.all_terms(candidates);
+    let quoted = Quoted::new(choice.quoted);
     let mut heap: BinaryHeap<Scored> = candidates
         .iter()
         .enumerate()
-        .filter(|(_, line)| line.at < choice.before && !choice.quoted.contains(&*line.text))
+        .filter(|(_, line)| line.at < choice.before && !quoted.contains(line))
         .map(|(place, line)| Scored { score: choice.score(line, &terms[place], &weights), place, round: 0 })
         .filter(|scored| scored.score > 0.0)
         .collect();
@@ -72,7 +73,7 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
         }
         if best.round < round {
             // Something was chosen since this was weighed; if it is still the best, it comes up again at once.
-            let alike = shapes.get(&shape_of(&line.text)).copied().unwrap_or(0);
+            let alike = shapes.get(&terms[best.place].shape(line)).copied().unwrap_or(0);
             let score = choice.score(line, &terms[best.place], &weights) * ALIKE.powi(alike);
             if score > 0.0 {
                 heap.push(Scored { score, round, ..best });
@@ -85,7 +86,7 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
             continue;
         }
         choice.room -= cost;
-        *shapes.entry(shape_of(&line.text)).or_default() += 1;
+        *shapes.entry(terms[best.place].shape(line)).or_default() += 1;
         messages.insert(line.at);
         line.anchors.iter().for_each(|number| choice.covered[*number as usize] = 1.0);
         chosen.push(best.place);
@@ -101,9 +102,55 @@ struct Terms {
     readable: f32,
     /// How many of the words in focus it has.
     about: usize,
+    /// What it looks like, once that was asked for.
+    shape: Option<u64>,
 }
 
+impl Terms {
+    fn shape(&mut self, line: &Candidate) -> u64 {
+        *self.shape.get_or_insert_with(|| shape_of(&line.text))
+    }
+}
+
+/// Texts that need not be quoted again.
+struct Quoted<'a> {
+    texts: &'a HashSet<&'a str>,
+    /// Which lengths they have: few have the length of any given line.
+    lengths: Vec<bool>,
+}
+
+impl<'a> Quoted<'a> {
+    fn new(texts: &'a HashSet<&'a str>) -> Self {
+        let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
+        let mut lengths = vec![false; longest + 1];
+        texts.iter().for_each(|text| lengths[text.len()] = true);
+        Self { texts, lengths }
+    }
+
+    fn contains(&self, line: &Candidate) -> bool {
+        self.lengths.get(line.text.len()) == Some(&true) && self.texts.contains(&*line.text)
+    }
+}
+
+/// From so many lines on a second thread is worth its while.
+const MANY: usize = 4_000;
+
 impl Choice<'_> {
+    /// The terms of each line, looked for by two threads where there are many.
+    fn all_terms(&self, lines: &[Candidate]) -> Vec<Terms> {
+        let terms = |lines: &[Candidate]| lines.iter().map(|line| self.terms(line)).collect::<Vec<_>>();
+        if lines.len() < MANY {
+            return terms(lines);
+        }
+        let (first, second) = lines.split_at(lines.len() / 2);
+        std::thread::scope(|scope| {
+            let second = scope.spawn(|| terms(second));
+            let mut all = terms(first);
+            all.append(&mut second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            all
+        })
+    }
+
     fn terms(&self, line: &Candidate) -> Terms {
         let about = if self.focus.is_empty() {
             0
@@ -112,7 +159,7 @@ impl Choice<'_> {
             self.focus.iter().filter(|word| lower.contains(word.as_str())).count()
         };
         let tokens = self.estimator.text(&line.text).as_f64();
-        Terms { tokens, readable: readable(&line.text), about }
+        Terms { tokens, readable: readable(&line.text), about, shape: None }
     }
 
     /// What a line adds for what it costs.

@@ -1,11 +1,13 @@
-//! Numbers hashes in the order in which they come, and finds the numbers again.
+//! Finds the number of a hash among hashes that were numbered in the order in which they came.
 
-/// Hashes by number, and numbers by hash: open addressing.
+use crate::eight::load_short;
+
+/// Numbers by hash: open addressing. The hashes themselves stand where all else stands that is known of a number, so that
+/// both are fetched from memory at once.
 ///
 /// Texts with the same 64 bits are taken for the same, which spares the look at a text that is seldom in the cache.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
-    hashes: Vec<u64>,
     /// A power of two of them, at most half of them taken; [`FREE`] where nothing stands.
     slots: Vec<u32>,
 }
@@ -15,58 +17,54 @@ const FEWEST_SLOTS: usize = 64;
 
 /// A fast hash for short texts: eight bytes at a time, multiplied and folded.
 pub(crate) fn hash_text(text: &str) -> u64 {
-    let mix = |hash: u64, word: u64| {
-        let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
-        (product as u64) ^ ((product >> 64) as u64)
-    };
     let (words, rest) = text.as_bytes().as_chunks::<8>();
-    let seed = (text.len() as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93);
-    let hash = words.iter().fold(seed, |hash, word| mix(hash, u64::from_le_bytes(*word)));
-    let last = rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte));
-    mix(hash, last)
+    let hash = words.iter().fold(seed(text.len()), |hash, word| mix(hash, u64::from_le_bytes(*word)));
+    mix(hash, load_short(rest))
+}
+
+/// The [`hash_text`] of a text of fewer than eight bytes, which stand in one number.
+pub(crate) fn hash_short(eight: u64, length: usize) -> u64 {
+    mix(seed(length), eight)
+}
+
+fn seed(length: usize) -> u64 {
+    (length as u64 + 1).wrapping_mul(0xd6e8_feb8_6659_fd93)
+}
+
+fn mix(hash: u64, word: u64) -> u64 {
+    let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
+    (product as u64) ^ ((product >> 64) as u64)
 }
 
 impl Table {
-    /// The number of a hash.
-    pub(crate) fn find(&self, hash: u64) -> Option<u32> {
+    /// The number of a hash; `hash_of` tells the hash of a number.
+    pub(crate) fn find(&self, hash: u64, hash_of: impl Fn(usize) -> u64) -> Option<u32> {
         let last = self.slots.len().checked_sub(1)?;
         let mut place = hash as usize & last;
         loop {
             match self.slots[place] {
                 FREE => return None,
-                number if self.hashes[number as usize] == hash => return Some(number),
+                number if hash_of(number as usize) == hash => return Some(number),
                 _ => place = (place + 1) & last,
             }
         }
     }
 
-    /// Gives a hash that is not there yet the next number.
-    pub(crate) fn add(&mut self, hash: u64) {
-        let number = self.hashes.len() as u32;
-        self.hashes.push(hash);
-        if self.hashes.len() * 2 > self.slots.len() {
-            self.fill((self.slots.len() * 2).max(FEWEST_SLOTS));
+    /// Takes in the last of `count` numbers, whose hash is not there yet.
+    pub(crate) fn add_last(&mut self, count: usize, hash_of: impl Fn(usize) -> u64) {
+        if count * 2 > self.slots.len() {
+            self.fill(count, hash_of);
         } else {
-            put(&mut self.slots, hash, number);
+            put(&mut self.slots, hash_of(count - 1), count as u32 - 1);
         }
     }
 
-    /// Forgets the hashes for whose numbers `keep` does not hold; the others move up.
-    pub(crate) fn retain(&mut self, keep: impl Fn(usize) -> bool) {
-        let mut number = 0;
-        self.hashes.retain(|_| {
-            number += 1;
-            keep(number - 1)
-        });
-        self.fill(self.slots.len());
-    }
-
-    fn fill(&mut self, size: usize) {
+    /// Forgets what it knew and takes in `count` numbers.
+    pub(crate) fn fill(&mut self, count: usize, hash_of: impl Fn(usize) -> u64) {
+        let size = (count * 2).next_power_of_two().max(FEWEST_SLOTS);
         self.slots.clear();
         self.slots.resize(size, FREE);
-        for (hash, number) in self.hashes.iter().zip(0..) {
-            put(&mut self.slots, *hash, number);
-        }
+        (0..count).for_each(|number| put(&mut self.slots, hash_of(number), number as u32));
     }
 }
 
@@ -85,18 +83,26 @@ mod tests {
 
     #[test]
     fn what_was_added_is_found() {
-        let mut table = Table::default();
-        assert_eq!(table.find(7), None);
         // Every third begins to look at the same place.
-        let hash = |number: u64| if number.is_multiple_of(3) { number << 32 } else { number };
-        (0..1_000).for_each(|number| table.add(hash(number)));
+        let hash = |number: usize| (if number.is_multiple_of(3) { number << 32 } else { number }) as u64;
+        let mut table = Table::default();
+        assert_eq!(table.find(7, hash), None);
+        (1..=1_000).for_each(|count| table.add_last(count, hash));
         for number in 0..1_000 {
-            assert_eq!(table.find(hash(number)), Some(number as u32));
+            assert_eq!(table.find(hash(number), hash), Some(number as u32));
         }
-        assert_eq!(table.find(1_001), None);
-        table.retain(|number| number % 2 == 0);
+        assert_eq!(table.find(1_001, hash), None);
+        let even = |number: usize| hash(number * 2);
+        table.fill(500, even);
         for number in 0..1_000 {
-            assert_eq!(table.find(hash(number)), (number % 2 == 0).then_some(number as u32 / 2));
+            assert_eq!(table.find(hash(number), even), (number % 2 == 0).then_some(number as u32 / 2));
+        }
+    }
+
+    #[test]
+    fn short_texts_have_one_hash() {
+        for text in ["", "a", "fix", "abcdefg"] {
+            assert_eq!(hash_short(load_short(text.as_bytes()), text.len()), hash_text(text), "{text}");
         }
     }
 

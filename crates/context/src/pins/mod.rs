@@ -10,12 +10,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use self::rules::{Effect, can_be_listed_rule, effect_of, introduces_rules};
 use crate::adopt::FOUND;
+use crate::hearing::{Heard, typed_texts};
 use crate::sentences::UnitKind;
 use crate::snapshot::{Section, Snapshot};
 use crate::subject::Subject;
 use crate::tracker::{USER_SAID, own_snapshot};
-use crate::typed::{Said, Voice, said_units, typed_texts};
-use crate::words::Words;
+use crate::typed::{Said, Voice};
 
 pub(crate) use self::rules::{is_question, is_rule};
 
@@ -92,45 +92,39 @@ pub enum Retirement {
 impl Pins {
     /// Takes the next message into account. Costs that message and the pins, whatever came before.
     pub fn observe(&mut self, message: &Message) {
-        let typed: Vec<_> = typed_texts(message).map(|text| (text, said_units(text))).collect();
-        self.observe_said(message, &typed);
-    }
-
-    /// Takes the next message into account, whose typed texts have been split already.
-    pub(crate) fn observe_said(&mut self, message: &Message, typed: &[(&str, Vec<Said<'_>>)]) {
-        let ordinal = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
-        self.last = self.last.max(ordinal.0);
+        let ordinal = self.marked(message.ordinal);
         if let Some(snapshot) = own_snapshot(message) {
             self.take_over(&snapshot);
         }
-        for (_, said) in typed {
-            self.hear(said, ordinal);
-        }
+        let parts: Vec<Heard<'_>> = message.parts.iter().map(Heard::of).collect();
+        let typed = typed_texts(&parts);
+        let instructions = typed.iter().flat_map(|(_, said)| instructions_of(said)).collect();
+        self.follow(Some(ordinal), instructions);
     }
 
-    fn hear(&mut self, said: &[Said<'_>], ordinal: Ordinal) {
-        let mut in_rules = false;
-        for Said { unit, words, .. } in said.iter().filter(|said| said.voice == Voice::Typed) {
-            let is_item = matches!(unit.kind, UnitKind::Item { .. });
-            let is_rule = unit.kind != UnitKind::Heading
-                && !unit.text.ends_with([':', '：'])
-                && rules::is_rule(unit.text, words);
-            let effect = effect_of(unit.text, words, is_rule);
-            if effect != Effect::None {
-                self.retire_by(unit.text, words, ordinal);
+    /// The mark of the next message: its own, or the next one.
+    fn marked(&mut self, own_mark: Option<Ordinal>) -> Ordinal {
+        let ordinal = own_mark.unwrap_or(Ordinal(self.last.saturating_add(1)));
+        self.last = self.last.max(ordinal.0);
+        ordinal
+    }
+
+    /// Takes the next message into account, which says this; `own_mark` is the mark that it carries.
+    pub(crate) fn follow(&mut self, own_mark: Option<Ordinal>, instructions: Vec<Instruction>) {
+        let ordinal = self.marked(own_mark);
+        for Instruction { text, retires, is_pinned } in instructions {
+            if retires {
+                self.retire_by(&text, ordinal);
             }
-            if effect != Effect::Lifts
-                && (is_rule || in_rules && is_item && can_be_listed_rule(unit.text, words))
-            {
-                self.put(unit.text, Some(ordinal));
+            if is_pinned {
+                self.put(&text, Some(ordinal));
             }
-            in_rules = is_item && in_rules || introduces_rules(unit, words);
         }
     }
 
     /// Retires the earlier pins on the subject of a sentence that lifts or changes.
-    fn retire_by(&mut self, text: &str, words: &Words, message: Ordinal) {
-        let subject = Subject::of_words(text, words);
+    fn retire_by(&mut self, text: &str, message: Ordinal) {
+        let subject = Subject::of(text);
         let id = PinId::of(text);
         for Held { pin, subject: known } in &mut self.pins {
             let is_earlier = || pin.messages.iter().all(|from| *from < message);
@@ -208,6 +202,37 @@ impl Pins {
     }
 }
 
+/// A sentence or list item of a person's that has a say about pins.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Instruction {
+    text: String,
+    /// Whether earlier pins on its subject hold no longer.
+    retires: bool,
+    /// Whether it is a standing instruction itself.
+    is_pinned: bool,
+}
+
+/// What a text that a person typed says about pins.
+pub(crate) fn instructions_of(said: &[Said<'_>]) -> Vec<Instruction> {
+    let mut instructions = Vec::new();
+    let mut in_rules = false;
+    for Said { unit, words, .. } in said.iter().filter(|said| said.voice == Voice::Typed) {
+        let is_item = matches!(unit.kind, UnitKind::Item { .. });
+        let is_rule = unit.kind != UnitKind::Heading
+            && !unit.text.ends_with([':', '：'])
+            && rules::is_rule(unit.text, words);
+        let effect = effect_of(unit.text, words, is_rule);
+        let retires = effect != Effect::None;
+        let is_pinned = effect != Effect::Lifts
+            && (is_rule || in_rules && is_item && can_be_listed_rule(unit.text, words));
+        if retires || is_pinned {
+            instructions.push(Instruction { text: unit.text.to_string(), retires, is_pinned });
+        }
+        in_rules = is_item && in_rules || introduces_rules(unit, words);
+    }
+    instructions
+}
+
 impl PinId {
     /// The id of a pin with these words.
     pub fn of(text: &str) -> Self {
@@ -279,6 +304,7 @@ pub(crate) fn normalise(text: &str) -> String {
             '。' | '，' | '、' | '；' | '：' | '！' | '？' | '「' | '」' | '『' | '』' | '（' | '）'
         )
     };
+    let is_ascii = text.is_ascii();
     let mut normal = String::with_capacity(text.len());
     for word in text.split(char::is_whitespace) {
         let word = word.trim_matches(is_edge);
@@ -286,8 +312,15 @@ pub(crate) fn normalise(text: &str) -> String {
             if !normal.is_empty() {
                 normal.push(' ');
             }
-            normal.extend(word.chars().flat_map(char::to_lowercase));
+            if is_ascii {
+                normal.push_str(word);
+            } else {
+                normal.extend(word.chars().flat_map(char::to_lowercase));
+            }
         }
+    }
+    if is_ascii {
+        normal.make_ascii_lowercase();
     }
     normal
 }

@@ -10,12 +10,11 @@ const LONGEST: usize = 400;
 /// Who takes a rule back says so shortly; longer sentences that share words with a rule are about something else.
 const LONGEST_EFFECT: usize = 180;
 
-/// Whether a sentence of a person's own is a standing instruction.
+/// Whether a sentence of a person's own is a standing instruction; `words` are those of `text`.
 pub(crate) fn is_rule(text: &str, words: &Words) -> bool {
-    if text.len() > LONGEST {
-        return false;
-    }
-    is_rule_in_words(text, words) || words.has_wide() && is_wide_rule(text)
+    *words.verdicts.is_rule.get_or_init(|| {
+        text.len() <= LONGEST && (is_rule_in_words(text, words) || words.has_wide() && is_wide_rule(text))
+    })
 }
 
 /// Whether a list item below a heading of rules can be one.
@@ -68,8 +67,12 @@ fn forbids_a_thing(words: &Words) -> bool {
         && !words.all().iter().any(|word| cues::REPORTS.has(word))
 }
 
-/// Whether a sentence asks, with or without its sign.
+/// Whether a sentence asks, with or without its sign; `words` are those of `text`.
 pub(crate) fn is_question(text: &str, words: &Words) -> bool {
+    *words.verdicts.is_question.get_or_init(|| asks(text, words))
+}
+
+fn asks(text: &str, words: &Words) -> bool {
     let text =
         text.trim_end_matches(|c: char| c.is_whitespace() || matches!(c, '"' | ')' | '”' | '*' | '`' | '）'));
     if text.ends_with(['?', '？']) {

@@ -1,0 +1,242 @@
+//! Follows a conversation with two threads: one reads and watches the work, the other listens to what is said.
+//!
+//! What a message says by itself is found by whichever of them has time ([`Hearing`]); what follows from it is kept up in the
+//! order of the conversation, by one alone. So it is the same whatever the threads do.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use longhaul_conversation::{Message, Ordinal};
+
+use crate::asks::without_state;
+use crate::extract::{Gathered, Pool, quoted_len};
+use crate::hearing::{Hearing, copy_prose};
+use crate::snapshot::{Section, Snapshot};
+use crate::tracker::{USER_SAID, own_snapshot};
+use crate::user_words::UserWords;
+use crate::{Asks, Ledger, Pins};
+
+/// The half of a tracker that watches what is done, and counts the messages.
+pub(crate) struct Eyes<'t> {
+    pub(crate) ledger: &'t mut Ledger,
+    pub(crate) last: &'t mut u32,
+}
+
+/// The half of a tracker that listens to what is said.
+pub(crate) struct Ears<'t> {
+    pub(crate) pins: &'t mut Pins,
+    pub(crate) asks: &'t mut Asks,
+    pub(crate) words: &'t mut UserWords,
+    pub(crate) pool: &'t mut Pool,
+}
+
+/// A message that was counted and whose work was noted.
+pub(crate) enum Seen {
+    Message {
+        at: Ordinal,
+    },
+    /// The snapshot that the message is.
+    Snapshot(Box<TakenOver>),
+}
+
+/// An earlier snapshot, to be taken over.
+pub(crate) struct TakenOver {
+    snapshot: Snapshot,
+    /// The last message that it stands for.
+    through: Ordinal,
+    /// Whether the messages that it stands for were never seen.
+    is_lost: bool,
+}
+
+/// A message with what it says.
+pub(crate) enum Heard {
+    Message { at: Ordinal, hearing: Box<Hearing> },
+    Snapshot(Box<TakenOver>),
+}
+
+impl Eyes<'_> {
+    /// Counts a message and notes the work in it.
+    pub(crate) fn watch(&mut self, message: &Message) -> Seen {
+        let at = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
+        *self.last = at.0.max(*self.last);
+        let Some(snapshot) = own_snapshot(message) else {
+            self.ledger.observe(message);
+            return Seen::Message { at };
+        };
+        let through = snapshot.through().unwrap_or(Ordinal(*self.last));
+        let is_lost = at < through;
+        *self.last = through.0.max(*self.last);
+        if is_lost {
+            self.ledger.take_over(&snapshot);
+        }
+        Seen::Snapshot(Box::new(TakenOver { snapshot, through, is_lost }))
+    }
+}
+
+impl Seen {
+    /// The message with what it says, which `hear` finds out.
+    pub(crate) fn heard(self, hear: impl FnOnce() -> Hearing) -> Heard {
+        match self {
+            Self::Message { at } => Heard::Message { at, hearing: Box::new(hear()) },
+            Self::Snapshot(snapshot) => Heard::Snapshot(snapshot),
+        }
+    }
+}
+
+impl Ears<'_> {
+    /// Takes in the next message.
+    pub(crate) fn take_in(&mut self, heard: Heard) {
+        match heard {
+            Heard::Message { at, hearing } => {
+                let Hearing { own_mark, instructions, overheard, words, lines } = *hearing;
+                self.pins.follow(own_mark, instructions);
+                self.asks.follow(own_mark, overheard);
+                if let Some(words) = words {
+                    self.words.take_in(at, words);
+                }
+                self.pool.take_in(lines, at);
+            }
+            Heard::Snapshot(snapshot) => self.take_over(&snapshot),
+        }
+    }
+
+    /// Takes over what an earlier snapshot says, where the messages it stands for are lost.
+    fn take_over(&mut self, TakenOver { snapshot, through, is_lost }: &TakenOver) {
+        self.pins.take_over(snapshot);
+        if *is_lost {
+            self.asks.take_over(snapshot);
+        }
+        let mut quote = |line: &str, at| self.pool.take_in(Gathered::quoted(line), at);
+        for (section, entries) in snapshot.sections() {
+            for entry in entries {
+                let at = entry.marks().last().copied().unwrap_or(*through);
+                match section {
+                    Section::ActiveConstraints => take_over_words(self.words, at, entry.lines()),
+                    // What was to be done then may be done later: only the asks know.
+                    Section::TaskState if *is_lost => {
+                        entry.lines().iter().for_each(|line| quote(without_state(line), at));
+                    }
+                    _ => entry.lines().iter().for_each(|line| quote(line, at)),
+                }
+            }
+        }
+        let others = snapshot.others().iter().flat_map(|other| other.text().lines());
+        others.for_each(|line| quote(line, *through));
+    }
+}
+
+fn take_over_words(words: &mut UserWords, at: Ordinal, lines: &[String]) {
+    let words_from = lines.iter().position(|line| line.starts_with(USER_SAID)).unwrap_or(lines.len());
+    if words_from < lines.len() {
+        let text = lines[words_from..].join("\n");
+        words.add(at, text.trim_start_matches(USER_SAID));
+    }
+}
+
+/// Follows all messages that `produce` hands over: they are watched on this thread and taken in on another.
+pub(crate) fn follow_while<T>(
+    mut eyes: Eyes<'_>,
+    mut ears: Ears<'_>,
+    produce: impl FnOnce(&mut dyn FnMut(&Message)) -> T,
+) -> T {
+    let root = ears.pool.root().map(str::to_string);
+    let waiting = AtomicUsize::new(0);
+    let waiting = &waiting;
+    std::thread::scope(|scope| {
+        let (sender, receiver) = sync_channel(MOST_WAITING);
+        let listener = scope.spawn(move || listen(&mut ears, receiver, waiting));
+        let mut queue = Queue { sender, waiting, root, batch: Batch::default() };
+        let produced = produce(&mut |message| queue.add(eyes.watch(message), message));
+        queue.hand_over();
+        drop(queue);
+        listener.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        produced
+    })
+}
+
+/// Takes in what comes, until nothing comes any more.
+fn listen(ears: &mut Ears<'_>, receiver: Receiver<Batch>, waiting: &AtomicUsize) {
+    for batch in receiver {
+        waiting.fetch_sub(1, Ordering::Relaxed);
+        batch.items.into_iter().for_each(|item| ears.take_in(item.heard()));
+    }
+}
+
+/// A message on its way to the ears.
+enum Item {
+    Heard(Heard),
+    /// Prose that nobody has listened to yet.
+    Unheard {
+        at: Ordinal,
+        message: Box<Message>,
+    },
+}
+
+impl Item {
+    fn heard(self) -> Heard {
+        match self {
+            Self::Heard(heard) => heard,
+            Self::Unheard { at, message } => Seen::Message { at }.heard(|| Hearing::of(&message)),
+        }
+    }
+
+    /// Does as much as can be done without knowing what came before.
+    fn prepared(self, root: Option<&str>) -> Self {
+        let mut heard = self.heard();
+        if let Heard::Message { hearing, .. } = &mut heard {
+            hearing.lines.find_anchors(root);
+        }
+        Self::Heard(heard)
+    }
+}
+
+/// Messages that are handed over together: to wake the other thread takes longer than to read a short message.
+#[derive(Default)]
+struct Batch {
+    items: Vec<Item>,
+    size: usize,
+}
+
+/// How many bytes are handed over together at least.
+const BATCH: usize = 16_000;
+/// What a message counts beside its bytes.
+const MESSAGE: usize = 200;
+/// How many batches may wait before some of their work is done here.
+const ENOUGH_WAITING: usize = 8;
+/// How many batches may wait at all.
+const MOST_WAITING: usize = 128;
+
+/// The way from the eyes to the ears.
+struct Queue<'w> {
+    sender: SyncSender<Batch>,
+    /// How many batches are on the way; nothing but who does the work depends on it.
+    waiting: &'w AtomicUsize,
+    /// The working folder, which paths are seen from.
+    root: Option<String>,
+    batch: Batch,
+}
+
+impl Queue<'_> {
+    fn add(&mut self, seen: Seen, message: &Message) {
+        self.batch.size += MESSAGE + message.parts.iter().map(quoted_len).sum::<usize>();
+        let item = match (seen, copy_prose(message)) {
+            (Seen::Message { at }, Some(message)) => Item::Unheard { at, message: Box::new(message) },
+            (seen, _) => Item::Heard(seen.heard(|| Hearing::of(message))),
+        };
+        self.batch.items.push(item);
+        if self.batch.size >= BATCH {
+            self.hand_over();
+        }
+    }
+
+    /// Hands over what was gathered. Where the ears lag behind, some of their work is done here.
+    fn hand_over(&mut self) {
+        let mut batch = std::mem::take(&mut self.batch);
+        if self.waiting.fetch_add(1, Ordering::Relaxed) >= ENOUGH_WAITING {
+            let root = self.root.as_deref();
+            batch.items = batch.items.into_iter().map(|item| item.prepared(root)).collect();
+        }
+        // It only hangs up when it panics, and that is told where it is waited for.
+        let _ = self.sender.send(batch);
+    }
+}
