@@ -88,7 +88,7 @@ mod tests {
         check(&json!({"fact": "a", "scope": "project"}), &Ok(("a", Some(Scope::Project))));
         check(
             &json!({"fact": "a", "scope": "all"}),
-            Err("Parameter \"scope\" must be \"global\" or \"project\"."),
+            &Err("Parameter \"scope\" must be \"global\" or \"project\"."),
         );
         for blank in [json!({}), json!({"fact": "  "}), json!({"fact": 1})] {
             check(&blank, &Err("Parameter \"fact\" must be a non-empty string."));
