@@ -1,7 +1,8 @@
 //! Measures offline compaction beside `serde_json::Value` over the same bytes: `compact [MEGABYTES]`
 //!
 //! The sessions are made in memory. One has tool outputs of 8 to 20 KB, some lines Chinese and Japanese, as
-//! `bench/generate.mjs` writes it; the others have nothing but prose, which a user types and a model answers: messages of
+//! `bench/generate.mjs` writes it; one has outputs, arguments, answers, thoughts and prompts in the shares that real sessions
+//! have; the others have nothing but prose, which a user types and a model answers: messages of
 //! 1 KB, of 100 bytes and of 100 KB. What is timed is all that stands between the bytes of a history and its snapshot: reading, following, composing.
 //! Reading and following go on at the same time, on two threads.
 
@@ -14,11 +15,16 @@ use longhaul_context::{ComposeOptions, Estimator, Gauge, PlanOptions, Tracker, c
 use longhaul_conversation::{Change, Message, Ordinal, Part, Role, TokenCount, ToolResult};
 use serde_json::{Value, json};
 
+/// As in the program itself.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() -> Result<(), Box<dyn Error>> {
     let megabytes = std::env::args().nth(1).map_or(Ok(100), |word| word.parse::<usize>())?;
     let small = compact("outputs", &generate(megabytes.div_ceil(10) * 1_000_000))?;
     let large = compact("outputs", &generate(megabytes * 1_000_000))?;
     println!("growth      {:.1} times the time for 10 times the history", ratio(large, small));
+    compact("mixed", &generate_mixed(megabytes * 1_000_000))?;
     for (what, size) in [("prose", 1_000), ("short prose", 100), ("long prose", 100_000)] {
         compact(what, &generate_prose(megabytes * 1_000_000, size))?;
     }
@@ -152,6 +158,51 @@ fn put(history: &mut String, kind: &str, id: &str, message: &Value) {
         "version": "2.0.0", "type": kind, "uuid": id, "timestamp": "2026-01-01T00:00:00.000Z", "message": message,
     });
     writeln!(history, "{entry}").expect("a string takes everything");
+}
+
+/// A session of about so many bytes, mixed as real ones are: of a hundred bytes some 61 are outputs, 14 arguments, 14 what the
+/// model says and thinks, 6 what is typed, and the rest is what stands around them.
+fn generate_mixed(bytes: usize) -> String {
+    let mut dice = Dice(7);
+    let mut history = String::with_capacity(bytes + 40_000);
+    let mut nth = 0;
+    while history.len() < bytes {
+        if nth % 8 == 0 {
+            let content = json!([{"type": "text", "text": prose(&mut dice, 2_400)}]);
+            put(&mut history, "user", &format!("u{nth}"), &json!({"role": "user", "content": content}));
+        }
+        let path = format!("/home/dev/project/src/module_{}/file_{}.rs", dice.below(40), dice.below(200));
+        let call = format!("toolu_{nth}");
+        let input = match dice.below(3) {
+            0 => {
+                json!({"file_path": path, "old_string": output(&mut dice, 700), "new_string": output(&mut dice, 900)})
+            }
+            1 => json!({"command": format!("cargo test -p module_{} 2>&1 | tail -40", dice.below(40))}),
+            _ => json!({"file_path": path, "limit": dice.below(2000)}),
+        };
+        let tool = if input["command"].is_string() {
+            "Bash"
+        } else if input["limit"].is_number() {
+            "Read"
+        } else {
+            "Edit"
+        };
+        let content = json!([
+            {"type": "thinking", "thinking": prose(&mut dice, 80), "signature": "c2lnbmF0dXJl"},
+            {"type": "text", "text": prose(&mut dice, 550)},
+            {"type": "tool_use", "id": call, "name": tool, "input": input},
+        ]);
+        let message = json!({
+            "id": format!("msg_{nth}"), "role": "assistant", "model": "claude-sonnet-4-5", "content": content,
+            "usage": {"input_tokens": 10, "cache_read_input_tokens": nth * 100, "output_tokens": 50},
+        });
+        put(&mut history, "assistant", &format!("a{nth}"), &message);
+        let size = 600 + dice.below(5_600);
+        let result = json!({"type": "tool_result", "tool_use_id": call, "content": output(&mut dice, size)});
+        put(&mut history, "user", &format!("r{nth}"), &json!({"role": "user", "content": [result]}));
+        nth += 1;
+    }
+    history
 }
 
 /// A session of about so many bytes in which a user and a model take turns to say about `size` bytes.

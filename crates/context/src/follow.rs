@@ -10,7 +10,7 @@ use longhaul_conversation::{Message, Ordinal};
 
 use crate::asks::without_state;
 use crate::extract::{Gathered, Pool, quoted_len};
-use crate::hearing::{Hearing, copy_prose};
+use crate::hearing::{Hearing, copy_said};
 use crate::snapshot::{Section, Snapshot};
 use crate::tracker::{USER_SAID, own_snapshot};
 use crate::user_words::UserWords;
@@ -157,15 +157,15 @@ pub(crate) fn follow_while<T>(
 /// Takes in what comes, until nothing comes any more.
 fn listen(ears: &mut Ears<'_>, receiver: Receiver<Batch>, waiting: &AtomicUsize) {
     for batch in receiver {
-        waiting.fetch_sub(1, Ordering::Relaxed);
         batch.items.into_iter().for_each(|item| ears.take_in(item.heard()));
+        waiting.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// A message on its way to the ears.
 enum Item {
     Heard(Heard),
-    /// Prose that nobody has listened to yet.
+    /// A message that nobody has listened to yet.
     Unheard {
         at: Ordinal,
         message: Box<Message>,
@@ -179,15 +179,6 @@ impl Item {
             Self::Unheard { at, message } => Seen::Message { at }.heard(|| Hearing::of(&message)),
         }
     }
-
-    /// Does as much as can be done without knowing what came before.
-    fn prepared(self, root: Option<&str>) -> Self {
-        let mut heard = self.heard();
-        if let Heard::Message { hearing, .. } = &mut heard {
-            hearing.lines.find_anchors(root);
-        }
-        Self::Heard(heard)
-    }
 }
 
 /// Messages that are handed over together: to wake the other thread takes longer than to read a short message.
@@ -198,13 +189,13 @@ struct Batch {
 }
 
 /// How many bytes are handed over together at least.
-const BATCH: usize = 16_000;
+const BATCH: usize = 64_000;
 /// What a message counts beside its bytes.
 const MESSAGE: usize = 200;
-/// How many batches may wait before some of their work is done here.
-const ENOUGH_WAITING: usize = 8;
+/// How many batches may be on the way before the work of the ears is done here, as far as that is possible.
+const ENOUGH_WAITING: usize = 2;
 /// How many batches may wait at all.
-const MOST_WAITING: usize = 128;
+const MOST_WAITING: usize = 32;
 
 /// The way from the eyes to the ears.
 struct Queue<'w> {
@@ -219,9 +210,11 @@ struct Queue<'w> {
 impl Queue<'_> {
     fn add(&mut self, seen: Seen, message: &Message) {
         self.batch.size += MESSAGE + message.parts.iter().map(quoted_len).sum::<usize>();
-        let item = match (seen, copy_prose(message)) {
-            (Seen::Message { at }, Some(message)) => Item::Unheard { at, message: Box::new(message) },
-            (seen, _) => Item::Heard(seen.heard(|| Hearing::of(message))),
+        let is_idle = self.waiting.load(Ordering::Relaxed) < ENOUGH_WAITING;
+        let item = match seen {
+            // To copy it is cheap beside listening to it.
+            Seen::Message { at } if is_idle => Item::Unheard { at, message: Box::new(copy_said(message)) },
+            seen => Item::Heard(self.hear(seen, message)),
         };
         self.batch.items.push(item);
         if self.batch.size >= BATCH {
@@ -229,13 +222,18 @@ impl Queue<'_> {
         }
     }
 
-    /// Hands over what was gathered. Where the ears lag behind, some of their work is done here.
+    /// Does as much as can be done without knowing what came before.
+    fn hear(&self, seen: Seen, message: &Message) -> Heard {
+        seen.heard(|| {
+            let mut hearing = Hearing::of(message);
+            hearing.lines.find_anchors(self.root.as_deref());
+            hearing
+        })
+    }
+
     fn hand_over(&mut self) {
-        let mut batch = std::mem::take(&mut self.batch);
-        if self.waiting.fetch_add(1, Ordering::Relaxed) >= ENOUGH_WAITING {
-            let root = self.root.as_deref();
-            batch.items = batch.items.into_iter().map(|item| item.prepared(root)).collect();
-        }
+        let batch = std::mem::take(&mut self.batch);
+        self.waiting.fetch_add(1, Ordering::Relaxed);
         // It only hangs up when it panics, and that is told where it is waited for.
         let _ = self.sender.send(batch);
     }

@@ -57,30 +57,28 @@ pub(crate) fn typed_texts<'h>(parts: &'h [Heard<'_>]) -> Vec<(&'h str, Vec<Said<
     texts.map(|(text, units)| (text, said_units(text, units))).collect()
 }
 
-/// As much of a message as a [`Hearing`] needs, for whoever makes one later; nothing of a message with calls or results,
-/// which are large and little is heard in.
-pub(crate) fn copy_prose(message: &Message) -> Option<Message> {
-    let mut parts = Vec::with_capacity(message.parts.len());
-    for part in &message.parts {
-        match &part.body {
-            // Memory is loaded again, and what the program said was for the moment.
-            Body::Text(_) if matches!(part.origin, Origin::Memory | Origin::Hook) => {}
-            Body::Text(text) => parts.push(Part::text(part.origin, text.as_str())),
-            Body::Thought(thought) => {
-                let thought = Thought { text: thought.text.clone(), ..Thought::default() };
-                parts.push(Part::new(part.origin, Body::Thought(thought)));
-            }
-            Body::Call(_) | Body::Result(_) => return None,
-            Body::Media(_) | Body::File(_) | Body::Opaque(_) => {}
+/// As much of a message as a [`Hearing`] needs, for whoever makes one later.
+pub(crate) fn copy_said(message: &Message) -> Message {
+    let said = |part: &Part| match &part.body {
+        // Memory is loaded again, and what the program said was for the moment.
+        Body::Text(_) if matches!(part.origin, Origin::Memory | Origin::Hook) => None,
+        Body::Text(text) => Some(Part::text(part.origin, text.as_str())),
+        Body::Thought(thought) => {
+            let thought = Thought { text: thought.text.clone(), ..Thought::default() };
+            Some(Part::new(part.origin, Body::Thought(thought)))
         }
-    }
-    Some(Message { ordinal: message.ordinal, ..Message::new(message.id.clone(), message.role, parts) })
+        Body::Call(_) | Body::Result(_) => Some(Part::new(part.origin, part.body.clone())),
+        Body::Media(_) | Body::File(_) | Body::Opaque(_) => None,
+    };
+    let parts = message.parts.iter().filter_map(said).collect();
+    Message { ordinal: message.ordinal, ..Message::new(message.id.clone(), message.role, parts) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_conversation::{Role, ToolResult};
+    use longhaul_conversation::{Role, ToolCall, ToolResult};
+    use serde_json::json;
 
     #[test]
     fn what_is_copied_says_the_same() {
@@ -91,18 +89,18 @@ mod tests {
                 text: "The upload_handler is to be fixed.".to_string(),
                 ..Thought::default()
             }),
+            Part::call(ToolCall::new("c", "Bash").with_args(json!({"command": "cargo test -p ferry_core"}))),
+            Part::result(ToolResult::text("c", "error[E0308]: mismatched types in src/ferry.rs")),
         ];
         let message = Message { ordinal: Some(Ordinal(7)), ..Message::new("u", Role::User, parts) };
-        let copy = copy_prose(&message).expect("there is nothing but prose");
+        let copy = copy_said(&message);
         let [heard, again] = [&message, &copy].map(Hearing::of);
         assert_eq!((again.own_mark, again.lines.text()), (heard.own_mark, heard.lines.text()));
         assert_eq!(again.instructions, heard.instructions);
-        assert!(heard.instructions.len() == 1 && heard.lines.text().contains("upload_handler"));
-    }
-
-    #[test]
-    fn outputs_are_not_copied() {
-        let parts = vec![Part::user_text("See:"), Part::result(ToolResult::text("c", "much"))];
-        assert!(copy_prose(&Message::new("u", Role::User, parts)).is_none());
+        assert_eq!(heard.instructions.len(), 1);
+        for said in ["upload_handler", "ferry_core", "E0308"] {
+            assert!(heard.lines.text().contains(said), "{said}");
+        }
+        assert!(copy.parts.len() < message.parts.len());
     }
 }

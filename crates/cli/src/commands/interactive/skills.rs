@@ -19,9 +19,10 @@ pub(super) fn choices(equipment: &Equipment) -> Vec<SkillChoice> {
     equipment.skills().found.iter().map(choice).collect()
 }
 
-/// The names of those that count.
+/// The names of those that count, without those that are always there.
 pub(super) fn names(equipment: &Equipment) -> Vec<String> {
-    equipment.skills().enabled().map(|skill| skill.name.to_string()).collect()
+    let others = equipment.skills().enabled().filter(|skill| skill.tier != SkillTier::Builtin);
+    others.map(|skill| skill.name.to_string()).collect()
 }
 
 /// What a reload brought, in a sentence.
