@@ -35,10 +35,6 @@ use crate::commands::talk::TalkOptions;
 use crate::output::{Screen, thousands, visible};
 use crate::settings::{Loaded, Settings};
 
-/// Threads hand messages to each other, and whoever takes one frees it: here that needs no lock.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// More warnings about settings than this are only counted.
 const MOST_WARNINGS: usize = 20;
 

@@ -15,10 +15,6 @@ use longhaul_context::{ComposeOptions, Estimator, Gauge, PlanOptions, Tracker, c
 use longhaul_conversation::{Change, Message, Ordinal, Part, Role, TokenCount, ToolResult};
 use serde_json::{Value, json};
 
-/// As in the program itself.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> Result<(), Box<dyn Error>> {
     let megabytes = std::env::args().nth(1).map_or(Ok(100), |word| word.parse::<usize>())?;
     let small = compact("outputs", &generate(megabytes.div_ceil(10) * 1_000_000))?;
