@@ -140,6 +140,14 @@ pub(crate) fn wide(character: char) -> usize {
     }
 }
 
+/// The same words as a sentence begins.
+pub fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

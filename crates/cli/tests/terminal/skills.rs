@@ -72,7 +72,7 @@ fn skills_are_listed_switched_and_used() {
     for part in ["of today", "<activated_skill name=\\\"waves\\\">", "tables of tides.", "tables of waves."] {
         assert!(request.contains(part), "{part}: {request}");
     }
-    terminal.wait_for("ask, or").enter("/skills show nobody").wait_for("there is no skill");
+    terminal.wait_for("ask, or").enter("/skills show nobody").wait_for("There is no skill");
     terminal.enter("/skills").wait_for("active)");
     // Another conversation follows nothing.
     terminal
@@ -130,7 +130,7 @@ fn what_cannot_be_accepted_goes_on_waiting() {
         .send("p")
         .wait_for("is not trusted")
         .wait_for("▸ tides");
-    terminal.send("a").wait_for("there is already").wait_for("▸ tides");
+    terminal.send("a").wait_for("There is already").wait_for("▸ tides");
     terminal.send("e").wait_for("false ended").wait_for("▸ tides").send("\x1b").wait_for("ask, or");
     assert_eq!(std::fs::read_to_string(desk.path("home/skills/tides/SKILL.md")).expect("it stays"), TIDES);
     assert!(!desk.path("work/.gemini/skills").exists());
@@ -188,7 +188,7 @@ fn without_a_screen_it_is_done_by_words() {
     terminal.enter("/skills inbox show release").wait_for("procedure: a → b");
     terminal.enter("/skills inbox accept release").wait_for("release counts now");
     terminal.enter("/skills inbox undo").wait_for("release waits again");
-    terminal.enter("/skills inbox dismiss nobody").wait_for("nothing waits under the name");
+    terminal.enter("/skills inbox dismiss nobody").wait_for("Nothing waits under the name");
     terminal.enter("/skills inbox dismiss release").wait_for("release is gone");
     terminal.enter("/skills inbox").wait_for("Nothing waits.");
 }

@@ -13,6 +13,7 @@ use crate::page::Page;
 use crate::slash::SkillCommand;
 use crate::state::Approving;
 use crate::style::{Line, Style, paragraphs};
+use crate::text::sentence;
 use crate::{diff, markdown, slash};
 
 /// Longer messages are cut where they are repeated.
@@ -177,14 +178,6 @@ pub(crate) fn turn_end(end: &TurnEnd, standing: &Standing) -> Option<Notice> {
                 .with_hint("Say \"go on\" if it should.")
         }
     })
-}
-
-/// A message as a sentence.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    letters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().collect::<String>() + letters.as_str())
 }
 
 /// What was said last in a session that goes on.

@@ -12,6 +12,7 @@ use std::sync::{Arc, OnceLock};
 use anyhow::Context;
 use longhaul_agent::Helper;
 use longhaul_providers::HttpModel;
+use longhaul_terminal::text::sentence;
 use longhaul_terminal::{Ended, Notice, Options, Surface, Voice};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
@@ -138,9 +139,9 @@ fn short_name(folder: &Path, user_home: Option<&Path>) -> String {
 
 /// An error in the words of the screen.
 fn told(error: &anyhow::Error) -> Notice {
-    let notice = Notice::error(format!("{error:#}"));
+    let notice = Notice::error(sentence(&format!("{error:#}")));
     match failure::hint_for(error) {
-        Some(hint) => notice.with_hint(hint),
+        Some(hint) => notice.with_hint(sentence(&hint)),
         None => notice,
     }
 }
