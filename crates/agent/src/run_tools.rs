@@ -1,22 +1,21 @@
 //! Runs the calls of a step: hooks, policy and the user decide, tools answer, and the answers are recorded.
 
+mod permission;
+
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use longhaul_conversation::{
-    Message, OUTPUT_ENDS, Part, Role, ToolCall, ToolResult, ToolStatus, imitates_memory,
+    CallId, Message, OUTPUT_ENDS, Part, Role, ToolCall, ToolResult, ToolStatus, imitates_memory,
 };
 use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
 use longhaul_memory::SAVE_TOOL;
-use longhaul_policy::{
-    AGENT_TOOL, AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Rule, SHELL_TOOL, save_always_allow,
-    suggest_prefixes,
-};
+use longhaul_policy::{AGENT_TOOL, Decision};
 use longhaul_tools::{ALIASES, Answer, BoxFuture, Call, Outcome, Preview, Shown, Tool};
-use longhaul_workspace::Patience;
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
+use self::permission::{always_for, judged};
 use crate::activity::Activity;
 use crate::own_tools::OwnTool;
 use crate::rereads::Read;
@@ -223,72 +222,6 @@ impl Agent {
         Prepared::Ready(Ready { call, args, runs, preview: shown, notes })
     }
 
-    /// Asks the user about a call, and keeps an "always".
-    async fn ask_user(
-        &mut self,
-        request: &ApprovalRequest,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Approval {
-        if !self.settings.permissions.situation.is_interactive {
-            return Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) };
-        }
-        let ToolCall { name, args, .. } = &request.call;
-        let notification = HookEvent::Notification {
-            notification_type: "ToolPermission".to_string(),
-            message: format!("{name} needs permission to run"),
-            details: json!({"tool_name": name, "tool_input": args}),
-        };
-        self.run_hooks(notification, host, cancel).await;
-        let asked = async {
-            let _turn = self.desk.lock().await;
-            host.approver.approve(request).await
-        };
-        let asked = cancel.run_until_cancelled(asked).await;
-        let approval = asked.unwrap_or(Approval::Stop);
-        if approval == Approval::Always
-            && let Some(always) = &request.always
-        {
-            self.allow_always(always, host);
-        }
-        approval
-    }
-
-    /// Allows calls like this one from now on, also in later sessions where that can be kept.
-    fn allow_always(&mut self, always: &AlwaysAllow, host: &Host<'_>) {
-        match always.to_rule() {
-            Ok(rule) => self.grant(rule),
-            Err(error) => return host.warn(error.to_string()),
-        }
-        if let Some(path) = &self.settings.permissions.saved
-            && let Err(error) = save_always_allow(path, always, Patience::default())
-        {
-            host.warn(format!("it is allowed in this session only: {error}"));
-        }
-    }
-
-    /// Lets a rule count from now on.
-    pub(crate) fn grant(&mut self, rule: Rule) {
-        let permissions = &mut self.settings.permissions;
-        permissions.policy = std::mem::take(&mut permissions.policy).with(rule.clone());
-        self.granted.push(rule);
-    }
-
-    fn decide(&self, tool: &str, args: &Value, runs: Runs<'_>) -> Decision {
-        // To hand over a result does nothing that a rule could be about.
-        if OwnTool::named(tool) == Some(OwnTool::CompleteTask) {
-            return Decision::Allow;
-        }
-        let permissions = &self.settings.permissions;
-        let call = PolicyCall::new(judged(runs, tool), args);
-        let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
-        match permissions.policy.decide(&call, permissions.situation).decision {
-            // Each change that it makes is asked for when it comes.
-            Decision::Ask if matches!(runs, Runs::Manager(_)) => Decision::Allow,
-            decision => decision,
-        }
-    }
-
     fn find_tool<'h>(&self, name: &str, host: &Host<'h>) -> Option<Runs<'h>> {
         let name = ALIASES.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new);
         if !self.callable().any(|known| known == name) {
@@ -336,19 +269,12 @@ impl Agent {
         let mut running: Vec<BoxFuture<'_, Ran>> = Vec::new();
         for ready in std::mem::take(batch) {
             running.push(match ready.runs {
-                Runs::Subagent(_) => match self.errand(&ready.call.id, &ready.args, host) {
-                    Ok(errand) if errand.wait() == Wait::InBackground => {
-                        let answer = self.send_out(&ready, errand, host);
-                        Box::pin(async { Ran::at_once(ready, answer) })
-                    }
-                    Ok(errand) => {
-                        self.errands.push(errand.job());
-                        Box::pin(run_errand(ready, errand, host, cancel))
-                    }
-                    Err(text) => Box::pin(async { Ran::at_once(ready, Answer::failed(text)) }),
-                },
-                Runs::Manager(manager) => {
-                    match self.errand_of_manager(manager, &ready.call.id, &ready.args, host) {
+                Runs::Subagent(_) | Runs::Manager(_) => {
+                    match self.errand_for(ready.runs, &ready.call.id, &ready.args, host) {
+                        Ok(errand) if errand.wait() == Wait::InBackground => {
+                            let answer = self.send_out(&ready, errand, host);
+                            Box::pin(async { Ran::at_once(ready, answer) })
+                        }
                         Ok(errand) => {
                             self.errands.push(errand.job());
                             Box::pin(run_errand(ready, errand, host, cancel))
@@ -375,6 +301,20 @@ impl Agent {
             self.note_host(host)?;
         }
         Ok(())
+    }
+
+    /// Makes whoever is sent out ready for the task in these arguments.
+    fn errand_for(
+        &self,
+        runs: Runs<'_>,
+        call: &CallId,
+        args: &Value,
+        host: &Host<'_>,
+    ) -> Result<Errand, String> {
+        match runs {
+            Runs::Manager(manager) => self.errand_of_manager(manager, call, args, host),
+            _ => self.errand(call, args, host),
+        }
     }
 
     /// Sends a sub-agent out, for which nobody waits.
@@ -505,20 +445,14 @@ impl Agent {
         }
         match runs {
             Runs::Own(own) => self.run_own(own, args, host).await,
-            Runs::Subagent(_) | Runs::Manager(_) => {
-                let errand = match runs {
-                    Runs::Manager(manager) => self.errand_of_manager(manager, &original.id, args, host),
-                    _ => self.errand(&original.id, args, host),
-                };
-                match errand {
-                    Ok(errand) => {
-                        let returned = errand.run(host, cancel).await;
-                        self.take_over(returned.aside);
-                        returned.answer
-                    }
-                    Err(text) => Answer::failed(text),
+            Runs::Subagent(_) | Runs::Manager(_) => match self.errand_for(runs, &original.id, args, host) {
+                Ok(errand) => {
+                    let returned = errand.run(host, cancel).await;
+                    self.take_over(returned.aside);
+                    returned.answer
                 }
-            }
+                Err(text) => Answer::failed(text),
+            },
             Runs::Tool(tool) => {
                 let progress = |_: &str| {};
                 tool.run(Call { id: &original.id, args, progress: &progress, cancel }).await
@@ -603,14 +537,6 @@ fn preview(runs: Runs<'_>, args: &Value) -> Result<Preview, String> {
     }
 }
 
-/// The name under which rules decide about a call.
-fn judged<'n>(runs: Runs<'_>, name: &'n str) -> &'n str {
-    match runs {
-        Runs::Tool(tool) => tool.judged_as().unwrap_or(name),
-        Runs::Own(_) | Runs::Subagent(_) | Runs::Manager(_) => name,
-    }
-}
-
 fn tool_use(name: &str, args: &Value, original: Option<String>) -> ToolUse {
     ToolUse {
         tool_name: name.to_string(),
@@ -618,14 +544,4 @@ fn tool_use(name: &str, args: &Value, original: Option<String>) -> ToolUse {
         mcp_context: None,
         original_request_name: original,
     }
-}
-
-/// What "always" would allow: commands that begin alike, or all calls of a tool that runs none.
-fn always_for(tool: &str, args: &Value) -> Option<AlwaysAllow> {
-    let calls = if tool == SHELL_TOOL {
-        AllowedCalls::Commands(suggest_prefixes(args.get("command")?.as_str()?)?)
-    } else {
-        AllowedCalls::All
-    };
-    Some(AlwaysAllow { tool: tool.to_string(), server: None, calls })
 }

@@ -1,0 +1,103 @@
+//! Whether a call may run: what the rules say, and what the user says where the rules ask.
+
+use longhaul_conversation::ToolCall;
+use longhaul_hooks::Event as HookEvent;
+use longhaul_policy::{
+    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Rule, SHELL_TOOL, save_always_allow,
+    suggest_prefixes,
+};
+use longhaul_workspace::Patience;
+use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::Runs;
+use crate::own_tools::OwnTool;
+use crate::turn::Agent;
+use crate::{Approval, ApprovalRequest, Host};
+
+impl Agent {
+    /// Asks the user about a call, and keeps an "always".
+    pub(super) async fn ask_user(
+        &mut self,
+        request: &ApprovalRequest,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Approval {
+        if !self.settings.permissions.situation.is_interactive {
+            return Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) };
+        }
+        let ToolCall { name, args, .. } = &request.call;
+        let notification = HookEvent::Notification {
+            notification_type: "ToolPermission".to_string(),
+            message: format!("{name} needs permission to run"),
+            details: json!({"tool_name": name, "tool_input": args}),
+        };
+        self.run_hooks(notification, host, cancel).await;
+        let asked = async {
+            let _turn = self.desk.lock().await;
+            host.approver.approve(request).await
+        };
+        let asked = cancel.run_until_cancelled(asked).await;
+        let approval = asked.unwrap_or(Approval::Stop);
+        if approval == Approval::Always
+            && let Some(always) = &request.always
+        {
+            self.allow_always(always, host);
+        }
+        approval
+    }
+
+    /// Allows calls like this one from now on, also in later sessions where that can be kept.
+    fn allow_always(&mut self, always: &AlwaysAllow, host: &Host<'_>) {
+        match always.to_rule() {
+            Ok(rule) => self.grant(rule),
+            Err(error) => return host.warn(error.to_string()),
+        }
+        if let Some(path) = &self.settings.permissions.saved
+            && let Err(error) = save_always_allow(path, always, Patience::default())
+        {
+            host.warn(format!("it is allowed in this session only: {error}"));
+        }
+    }
+
+    /// Lets a rule count from now on.
+    pub(crate) fn grant(&mut self, rule: Rule) {
+        let permissions = &mut self.settings.permissions;
+        permissions.policy = std::mem::take(&mut permissions.policy).with(rule.clone());
+        self.granted.push(rule);
+    }
+
+    /// What the rules say about a call.
+    pub(super) fn decide(&self, tool: &str, args: &Value, runs: Runs<'_>) -> Decision {
+        // To hand over a result does nothing that a rule could be about.
+        if OwnTool::named(tool) == Some(OwnTool::CompleteTask) {
+            return Decision::Allow;
+        }
+        let permissions = &self.settings.permissions;
+        let call = PolicyCall::new(judged(runs, tool), args);
+        let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
+        match permissions.policy.decide(&call, permissions.situation).decision {
+            // Each change that it makes is asked for when it comes.
+            Decision::Ask if matches!(runs, Runs::Manager(_)) => Decision::Allow,
+            decision => decision,
+        }
+    }
+}
+
+/// The name under which rules decide about a call.
+pub(super) fn judged<'n>(runs: Runs<'_>, name: &'n str) -> &'n str {
+    match runs {
+        Runs::Tool(tool) => tool.judged_as().unwrap_or(name),
+        Runs::Own(_) | Runs::Subagent(_) | Runs::Manager(_) => name,
+    }
+}
+
+/// What "always" would allow: commands that begin alike, or all calls of a tool that runs none.
+pub(super) fn always_for(tool: &str, args: &Value) -> Option<AlwaysAllow> {
+    let calls = if tool == SHELL_TOOL {
+        AllowedCalls::Commands(suggest_prefixes(args.get("command")?.as_str()?)?)
+    } else {
+        AllowedCalls::All
+    };
+    Some(AlwaysAllow { tool: tool.to_string(), server: None, calls })
+}
