@@ -4,7 +4,7 @@
 //! order of the conversation, by one alone. So it is the same whatever the threads do.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
 use longhaul_conversation::{Message, Ordinal};
 
@@ -85,19 +85,22 @@ impl Seen {
 
 impl Ears<'_> {
     /// Takes in the next message.
-    pub(crate) fn take_in(&mut self, heard: Heard) {
+    pub(crate) fn take_in(&mut self, heard: &mut Heard) {
         match heard {
-            Heard::Message { at, hearing } => {
-                let Hearing { own_mark, instructions, overheard, words, lines } = *hearing;
-                self.pins.follow(own_mark, instructions);
-                self.asks.follow(own_mark, overheard);
-                if let Some(words) = words {
-                    self.words.take_in(at, words);
-                }
-                self.pool.take_in(lines, at);
-            }
-            Heard::Snapshot(snapshot) => self.take_over(&snapshot),
+            Heard::Message { at, hearing } => self.take_in_message(*at, hearing),
+            Heard::Snapshot(snapshot) => self.take_over(snapshot),
         }
+    }
+
+    /// Takes in the next message, which says this and loses what is kept of it.
+    fn take_in_message(&mut self, at: Ordinal, hearing: &mut Hearing) {
+        let Hearing { own_mark, instructions, overheard, words, lines } = hearing;
+        self.pins.follow(*own_mark, instructions);
+        self.asks.follow(*own_mark, overheard);
+        if let Some(words) = words.take() {
+            self.words.take_in(at, words);
+        }
+        self.pool.take_in(lines, at);
     }
 
     /// Takes over what an earlier snapshot says, where the messages it stands for are lost.
@@ -106,7 +109,7 @@ impl Ears<'_> {
         if *is_lost {
             self.asks.take_over(snapshot);
         }
-        let mut quote = |line: &str, at| self.pool.take_in(Gathered::quoted(line), at);
+        let mut quote = |line: &str, at| self.pool.take_in(&mut Gathered::quoted(line), at);
         for (section, entries) in snapshot.sections() {
             for entry in entries {
                 let at = entry.marks().last().copied().unwrap_or(*through);
@@ -144,8 +147,10 @@ pub(crate) fn follow_while<T>(
     let waiting = &waiting;
     std::thread::scope(|scope| {
         let (sender, receiver) = sync_channel(MOST_WAITING);
-        let listener = scope.spawn(move || listen(&mut ears, receiver, waiting));
-        let mut queue = Queue { sender, waiting, root, batch: Batch::default() };
+        let (giver_back, used) = channel();
+        let listener = scope.spawn(move || listen(&mut ears, receiver, &giver_back, waiting));
+        let mut queue =
+            Queue { sender, used, waiting, root, batch: Batch::default(), spares: Vec::new() };
         let produced = produce(&mut |message| queue.add(eyes.watch(message), message));
         queue.hand_over();
         drop(queue);
@@ -154,11 +159,24 @@ pub(crate) fn follow_while<T>(
     })
 }
 
-/// Takes in what comes, until nothing comes any more.
-fn listen(ears: &mut Ears<'_>, receiver: Receiver<Batch>, waiting: &AtomicUsize) {
-    for batch in receiver {
-        batch.items.into_iter().for_each(|item| ears.take_in(item.heard()));
+/// Takes in what comes, until nothing comes any more, and gives it back: memory is freed soonest where it was taken, as
+/// otherwise the threads wait for each other again and again.
+fn listen(ears: &mut Ears<'_>, receiver: Receiver<Batch>, giver_back: &Sender<Batch>, waiting: &AtomicUsize) {
+    let mut spare = Gathered::default();
+    for mut batch in receiver {
+        for item in &mut batch.items {
+            match item {
+                Item::Heard(heard) => ears.take_in(heard),
+                Item::Unheard { at, message } => {
+                    let mut hearing = Hearing::of(message, spare);
+                    ears.take_in_message(*at, &mut hearing);
+                    spare = hearing.lines;
+                }
+            }
+        }
         waiting.fetch_sub(1, Ordering::Relaxed);
+        // Nobody is there any more when all was handed over.
+        let _ = giver_back.send(batch);
     }
 }
 
@@ -170,15 +188,6 @@ enum Item {
         at: Ordinal,
         message: Box<Message>,
     },
-}
-
-impl Item {
-    fn heard(self) -> Heard {
-        match self {
-            Self::Heard(heard) => heard,
-            Self::Unheard { at, message } => Seen::Message { at }.heard(|| Hearing::of(&message)),
-        }
-    }
 }
 
 /// Messages that are handed over together: to wake the other thread takes longer than to read a short message.
@@ -196,15 +205,21 @@ const MESSAGE: usize = 200;
 const ENOUGH_WAITING: usize = 2;
 /// How many batches may wait at all.
 const MOST_WAITING: usize = 32;
+/// The memory of so many messages is kept for others.
+const MOST_SPARES: usize = 64;
 
 /// The way from the eyes to the ears.
 struct Queue<'w> {
     sender: SyncSender<Batch>,
+    /// What was taken in.
+    used: Receiver<Batch>,
     /// How many batches are on the way; nothing but who does the work depends on it.
     waiting: &'w AtomicUsize,
     /// The working folder, which paths are seen from.
     root: Option<String>,
     batch: Batch,
+    /// Memory for messages to come.
+    spares: Vec<Gathered>,
 }
 
 impl Queue<'_> {
@@ -223,9 +238,9 @@ impl Queue<'_> {
     }
 
     /// Does as much as can be done without knowing what came before.
-    fn hear(&self, seen: Seen, message: &Message) -> Heard {
+    fn hear(&mut self, seen: Seen, message: &Message) -> Heard {
         seen.heard(|| {
-            let mut hearing = Hearing::of(message);
+            let mut hearing = Hearing::of(message, self.spares.pop().unwrap_or_default());
             hearing.lines.find_anchors(self.root.as_deref());
             hearing
         })
@@ -236,5 +251,20 @@ impl Queue<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         // It only hangs up when it panics, and that is told where it is waited for.
         let _ = self.sender.send(batch);
+        while let Ok(used) = self.used.try_recv() {
+            self.reuse(used);
+        }
+    }
+
+    /// Frees what was taken in, as far as its memory is not of use for messages to come.
+    fn reuse(&mut self, mut used: Batch) {
+        for item in used.items.drain(..) {
+            if let Item::Heard(Heard::Message { hearing, .. }) = item
+                && self.spares.len() < MOST_SPARES
+            {
+                self.spares.push(hearing.lines);
+            }
+        }
+        self.batch.items = used.items;
     }
 }

@@ -20,7 +20,8 @@ pub(crate) struct Hearing {
 }
 
 impl Hearing {
-    pub(crate) fn of(message: &Message) -> Self {
+    /// What a message says; its lines take the memory of `spare`.
+    pub(crate) fn of(message: &Message, spare: Gathered) -> Self {
         let parts: Vec<Heard<'_>> = message.parts.iter().map(Heard::of).collect();
         let typed = typed_texts(&parts);
         Self {
@@ -28,7 +29,7 @@ impl Hearing {
             instructions: typed.iter().flat_map(|(_, said)| instructions_of(said)).collect(),
             overheard: Overheard::of(message, &parts, &typed),
             words: TypedWords::of(message),
-            lines: Gathered::of(&parts),
+            lines: Gathered::of(&parts, spare),
         }
     }
 }
@@ -94,7 +95,7 @@ mod tests {
         ];
         let message = Message { ordinal: Some(Ordinal(7)), ..Message::new("u", Role::User, parts) };
         let copy = copy_said(&message);
-        let [heard, again] = [&message, &copy].map(Hearing::of);
+        let [heard, again] = [&message, &copy].map(|message| Hearing::of(message, Gathered::default()));
         assert_eq!((again.own_mark, again.lines.text()), (heard.own_mark, heard.lines.text()));
         assert_eq!(again.instructions, heard.instructions);
         assert_eq!(heard.instructions.len(), 1);

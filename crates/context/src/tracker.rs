@@ -3,7 +3,7 @@
 use longhaul_conversation::{Body, Message, Ordinal, Origin};
 use serde::{Deserialize, Serialize};
 
-use crate::extract::Pool;
+use crate::extract::{Gathered, Pool};
 use crate::follow::{Ears, Eyes, follow_while};
 use crate::hearing::Hearing;
 use crate::snapshot::{Snapshot, parse_snapshot};
@@ -59,7 +59,7 @@ impl Tracker {
     pub fn observe(&mut self, message: &Message) {
         let (mut eyes, mut ears) = self.parted();
         let seen = eyes.watch(message);
-        ears.take_in(seen.heard(|| Hearing::of(message)));
+        ears.take_in(&mut seen.heard(|| Hearing::of(message, Gathered::default())));
     }
 
     /// Takes in all messages that `produce` hands over, with the help of a second thread. What comes of it is the same as

@@ -100,14 +100,15 @@ impl Asks {
             self.take_over(&snapshot);
         }
         let parts: Vec<_> = message.parts.iter().map(hearing::Heard::of).collect();
-        self.follow(Some(ordinal), Overheard::of(message, &parts, &typed_texts(&parts)));
+        self.follow(Some(ordinal), &mut Overheard::of(message, &parts, &typed_texts(&parts)));
     }
 
-    /// Takes the next message into account, which says this; `own_mark` is the mark that it carries.
-    pub(crate) fn follow(&mut self, own_mark: Option<Ordinal>, overheard: Overheard) {
+    /// Takes the next message into account, which says this and loses what is kept of it; `own_mark` is the mark that it
+    /// carries.
+    pub(crate) fn follow(&mut self, own_mark: Option<Ordinal>, overheard: &mut Overheard) {
         let ordinal = self.marked(own_mark);
-        self.turn.follow(overheard.news, ordinal);
-        match overheard.typed {
+        self.turn.follow(&mut overheard.news, ordinal);
+        match overheard.typed.take() {
             None => self.note_claims(),
             Some(typed) if typed.reply != Reply::Silent => self.hear(typed, ordinal),
             Some(_) => {}

@@ -58,18 +58,19 @@ const VERDICT: usize = 2_000;
 
 impl Turn {
     /// Takes the news of a message into account.
-    pub(super) fn follow(&mut self, news: News, ordinal: Ordinal) {
-        for answer in news.answers {
-            self.answered(&answer, ordinal);
+    pub(super) fn follow(&mut self, news: &mut News, ordinal: Ordinal) {
+        for answer in &news.answers {
+            self.answered(answer, ordinal);
         }
         if !news.calls.is_empty() {
             self.closing = None;
-            self.pending.extend(news.calls);
+            self.pending.append(&mut news.calls);
         }
-        if let Some(LastWords { answer, statement }) = news.last_words {
+        if let Some(LastWords { answer, statement }) = &news.last_words {
+            let statement = statement.as_deref();
             self.closing = Some(Closing {
-                answer: Evidence::new(ordinal, EvidenceKind::Answer, &answer),
-                statement: statement.map(|words| Evidence::new(ordinal, EvidenceKind::Statement, &words)),
+                answer: Evidence::new(ordinal, EvidenceKind::Answer, answer),
+                statement: statement.map(|words| Evidence::new(ordinal, EvidenceKind::Statement, words)),
             });
         }
     }

@@ -24,7 +24,8 @@ pub(crate) enum Source {
     Output,
 }
 
-/// The lines of one message, all in one text.
+/// The lines of one message, all in one text. It can be emptied and filled again, so that messages need no memory of their
+/// own on their way.
 #[derive(Default)]
 pub(crate) struct Gathered {
     text: String,
@@ -32,7 +33,8 @@ pub(crate) struct Gathered {
     /// The first two words of each command that a shell was given, with the line they stand in.
     commands: Vec<(usize, String)>,
     /// The anchors of all lines, once they were looked for.
-    mentions: Option<Vec<Mention>>,
+    mentions: Vec<Mention>,
+    is_searched: bool,
     /// Whether this is known only from an earlier snapshot.
     pub(crate) is_quoted: bool,
 }
@@ -67,16 +69,30 @@ const LEADS_IN: usize = 160;
 const CALLS: usize = 240;
 /// Longer arguments are lines of their own.
 const SHORT_ARGUMENT: usize = 160;
+/// Memory for more characters than this is given back.
+const LARGEST_SPARE: usize = 1 << 16;
 
 impl Gathered {
-    /// The lines of a message of these parts.
-    pub(crate) fn of(parts: &[Heard<'_>]) -> Self {
-        let mut gathered = Self::default();
+    /// The lines of a message of these parts, in the memory of `spare`.
+    pub(crate) fn of(parts: &[Heard<'_>], mut spare: Self) -> Self {
+        spare.clear();
         let size = parts.iter().map(|heard| quoted_len(heard.part)).sum::<usize>();
-        gathered.text.reserve(size);
-        gathered.lines.reserve(size / 80);
-        parts.iter().for_each(|heard| gathered.add_part(heard));
-        gathered
+        spare.text.reserve(size);
+        spare.lines.reserve(size / 80);
+        parts.iter().for_each(|heard| spare.add_part(heard));
+        spare
+    }
+
+    fn clear(&mut self) {
+        let Self { text, lines, commands, mentions, is_searched, is_quoted } = self;
+        // One very long message must not hold its memory for ever.
+        text.clear();
+        text.shrink_to(LARGEST_SPARE);
+        lines.clear();
+        commands.clear();
+        mentions.clear();
+        mentions.shrink_to(LARGEST_SPARE / 32);
+        (*is_searched, *is_quoted) = (false, false);
     }
 
     /// A line that is known only from an earlier snapshot.
@@ -91,11 +107,6 @@ impl Gathered {
         &self.text
     }
 
-    /// The text alone, for those who hold places in it.
-    pub(crate) fn into_text(self) -> String {
-        self.text
-    }
-
     /// How many lines there are.
     pub(crate) fn len(&self) -> usize {
         self.lines.len()
@@ -103,12 +114,12 @@ impl Gathered {
 
     /// Looks for the anchors of all lines, unless that was done already; paths inside `root` are seen from there.
     pub(crate) fn find_anchors(&mut self, root: Option<&str>) {
-        if self.mentions.is_some() {
+        if std::mem::replace(&mut self.is_searched, true) {
             return;
         }
-        let Self { text, lines, .. } = self;
+        let Self { text, lines, mentions, .. } = self;
         // Tool outputs name something about every forty characters.
-        let mut mentions = Vec::with_capacity(text.len() / 32);
+        mentions.reserve(text.len() / 32);
         // Looking through all lines at once costs less than one by one.
         let mut programs = find_programs(text).peekable();
         for nth in 0..lines.len() {
@@ -132,18 +143,16 @@ impl Gathered {
             scan_names(line, &mut found);
             lines[nth].mentions = mentions.len();
         }
-        self.mentions = Some(mentions);
     }
 
     /// Numbers the anchors that were found, as far as `number` knows their hashes.
     pub(crate) fn number(&mut self, number: impl Fn(u64) -> Option<u32>) {
-        let mentions = self.mentions.iter_mut().flatten();
-        mentions.for_each(|mention| mention.number = number(mention.hash));
+        self.mentions.iter_mut().for_each(|mention| mention.number = number(mention.hash));
     }
 
     /// Each line with who said it, the anchors that were found in it, and its commands.
     pub(crate) fn lines(&self) -> impl Iterator<Item = FoundLine<'_>> {
-        let mentions = self.mentions.as_deref().unwrap_or_default();
+        let mentions = self.mentions.as_slice();
         let mut mentioned = 0;
         let mut commands = self.commands.as_slice();
         let ends = self.lines.iter().skip(1).map(|next| next.start).chain([self.text.len()]);
@@ -306,7 +315,7 @@ mod tests {
     use serde_json::json;
 
     fn gathered(parts: &[Part]) -> Gathered {
-        Gathered::of(&parts.iter().map(Heard::of).collect::<Vec<_>>())
+        Gathered::of(&parts.iter().map(Heard::of).collect::<Vec<_>>(), Gathered::default())
     }
 
     #[track_caller]

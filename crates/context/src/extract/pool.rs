@@ -68,11 +68,11 @@ impl Pool {
     #[cfg(test)]
     pub(crate) fn observe(&mut self, message: &longhaul_conversation::Message, at: Ordinal) {
         let parts: Vec<_> = message.parts.iter().map(crate::hearing::Heard::of).collect();
-        self.take_in(Gathered::of(&parts), at);
+        self.take_in(&mut Gathered::of(&parts, Gathered::default()), at);
     }
 
     /// Takes in the lines of one message.
-    pub(crate) fn take_in(&mut self, lines: Gathered, at: Ordinal) {
+    pub(crate) fn take_in(&mut self, lines: &mut Gathered, at: Ordinal) {
         // What an earlier snapshot says is little.
         let may_prune = !lines.is_quoted;
         self.keep(lines, at);
@@ -82,7 +82,7 @@ impl Pool {
     }
 
     /// Keeps the lines of a message that name most for their length.
-    fn keep(&mut self, mut gathered: Gathered, at: Ordinal) {
+    fn keep(&mut self, gathered: &mut Gathered, at: Ordinal) {
         gathered.find_anchors(self.root.as_deref());
         self.names.begin_message();
         // Most are known, and memory answers sooner when it is asked for many of them at once.
@@ -111,17 +111,16 @@ impl Pool {
             lines.push(Weighed { weight, source, text: line.place, anchors: from..anchors.len() });
         }
         let least = least_of_best(lines.iter().map(|line| line.weight), MOST_LINES);
-        let (first, before) = (self.candidates.len(), self.size);
-        let (text, anchors) = (Arc::new(gathered.into_text()), Arc::new(anchors));
-        for line in lines.into_iter().filter(|line| line.weight >= least).take(MOST_LINES) {
-            self.size += line.text.len();
-            let (text, anchors) = (Slice::of(&text, line.text), Slice::of(&anchors, line.anchors));
-            self.candidates.push(Candidate { at, source: line.source, text, anchors });
+        let best = || lines.iter().filter(|line| line.weight >= least).take(MOST_LINES);
+        let mut pack = Pack::for_lines(best().map(|line| (line.text.len(), line.anchors.len())));
+        for line in best() {
+            pack.add(&gathered.text()[line.text.clone()], anchors[line.anchors.clone()].iter().copied());
         }
-        // A few lines of a long message must not hold all of it.
-        if text.len() > 2 * (self.size - before) {
-            pack(&mut self.candidates[first..], |number| number);
-        }
+        self.size += pack.text.len();
+        let packed = pack.slices().zip(best());
+        self.candidates.extend(
+            packed.map(|((text, anchors), line)| Candidate { at, source: line.source, text, anchors }),
+        );
     }
 
     /// The anchors of a text that are known already.
@@ -173,9 +172,15 @@ impl Pool {
             line.anchors.iter().for_each(|number| needed[*number as usize] = true);
         }
         let renumbered = self.names.retain(|place, anchor| needed[place] || anchor.used + anchor.typed > 1);
-        pack(&mut self.candidates, |number| {
-            renumbered[number as usize].expect("anchors of kept lines are kept")
-        });
+        let renumber = |number: &u32| renumbered[*number as usize].expect("anchors of kept lines are kept");
+        let mut pack =
+            Pack::for_lines(self.candidates.iter().map(|line| (line.text.len(), line.anchors.len())));
+        for line in &self.candidates {
+            pack.add(&line.text, line.anchors.iter().map(renumber));
+        }
+        for (line, (text, anchors)) in self.candidates.iter_mut().zip(pack.slices()) {
+            (line.text, line.anchors) = (text, anchors);
+        }
     }
 }
 
@@ -187,22 +192,46 @@ struct Weighed {
     anchors: Range<usize>,
 }
 
-/// Gives these lines a text and a list of anchors of their own, with each anchor numbered anew.
-fn pack(lines: &mut [Candidate], renumbered: impl Fn(u32) -> u32) {
-    let mut text = String::with_capacity(lines.iter().map(|line| line.text.len()).sum());
-    let mut anchors = Vec::with_capacity(lines.iter().map(|line| line.anchors.len()).sum());
-    for line in &*lines {
-        text.push_str(&line.text);
-        anchors.extend(line.anchors.iter().map(|number| renumbered(*number)));
+/// Lines on their way into one text and one list of anchors, which they share and which hold nothing else.
+struct Pack {
+    text: String,
+    anchors: Vec<u32>,
+    /// Where each line ends, and its anchors.
+    ends: Vec<(usize, usize)>,
+}
+
+impl Pack {
+    /// Room for lines of these lengths, with so many anchors each.
+    fn for_lines(sizes: impl Iterator<Item = (usize, usize)>) -> Self {
+        let (mut count, mut length, mut anchors) = (0, 0, 0);
+        for (line, named) in sizes {
+            count += 1;
+            length += line;
+            anchors += named;
+        }
+        Self {
+            text: String::with_capacity(length),
+            anchors: Vec::with_capacity(anchors),
+            ends: Vec::with_capacity(count),
+        }
     }
-    let (text, anchors) = (Arc::new(text), Arc::new(anchors));
-    let (mut text_from, mut anchors_from) = (0, 0);
-    for line in lines {
-        let text_to = text_from + line.text.len();
-        let anchors_to = anchors_from + line.anchors.len();
-        line.text = Slice::of(&text, text_from..text_to);
-        line.anchors = Slice::of(&anchors, anchors_from..anchors_to);
-        (text_from, anchors_from) = (text_to, anchors_to);
+
+    fn add(&mut self, text: &str, anchors: impl Iterator<Item = u32>) {
+        self.text.push_str(text);
+        self.anchors.extend(anchors);
+        self.ends.push((self.text.len(), self.anchors.len()));
+    }
+
+    /// Each line with its anchors, in order.
+    fn slices(self) -> impl Iterator<Item = (Slice<String>, Slice<Vec<u32>>)> {
+        let (text, anchors) = (Arc::new(self.text), Arc::new(self.anchors));
+        let (mut text_from, mut anchors_from) = (0, 0);
+        self.ends.into_iter().map(move |(text_to, anchors_to)| {
+            let slices =
+                (Slice::of(&text, text_from..text_to), Slice::of(&anchors, anchors_from..anchors_to));
+            (text_from, anchors_from) = (text_to, anchors_to);
+            slices
+        })
     }
 }
 

@@ -98,8 +98,8 @@ impl Pins {
         }
         let parts: Vec<Heard<'_>> = message.parts.iter().map(Heard::of).collect();
         let typed = typed_texts(&parts);
-        let instructions = typed.iter().flat_map(|(_, said)| instructions_of(said)).collect();
-        self.follow(Some(ordinal), instructions);
+        let instructions: Vec<_> = typed.iter().flat_map(|(_, said)| instructions_of(said)).collect();
+        self.follow(Some(ordinal), &instructions);
     }
 
     /// The mark of the next message: its own, or the next one.
@@ -110,14 +110,14 @@ impl Pins {
     }
 
     /// Takes the next message into account, which says this; `own_mark` is the mark that it carries.
-    pub(crate) fn follow(&mut self, own_mark: Option<Ordinal>, instructions: Vec<Instruction>) {
+    pub(crate) fn follow(&mut self, own_mark: Option<Ordinal>, instructions: &[Instruction]) {
         let ordinal = self.marked(own_mark);
         for Instruction { text, retires, is_pinned } in instructions {
-            if retires {
-                self.retire_by(&text, ordinal);
+            if *retires {
+                self.retire_by(text, ordinal);
             }
-            if is_pinned {
-                self.put(&text, Some(ordinal));
+            if *is_pinned {
+                self.put(text, Some(ordinal));
             }
         }
     }
