@@ -7,21 +7,21 @@ use serde::de::IgnoredAny;
 
 use crate::Format;
 use crate::ReadError;
-use crate::json::Json;
+use crate::json::{Json, Object};
 use crate::lines::{Lines, OwnedLine, describe, mend, text_of};
 use crate::read::{KNOWN, KNOWN_TEXTS, Known, KnownText};
 
 /// What an input turned out to be.
-pub(crate) enum Found {
+pub(crate) enum Found<'t> {
     /// Records line by line; `head` are the lines that were looked at.
     Lines { known: &'static Known, head: Vec<OwnedLine> },
     /// One JSON value.
-    Document { known: &'static Known, text: String, lossy: bool, mended: bool },
+    Document { known: &'static Known, document: Json<'t>, lossy: bool, mended: bool },
     /// Text that is no JSON.
-    Text { known: &'static KnownText, text: String, lossy: bool },
+    Text { known: &'static KnownText, text: &'t str, lossy: bool },
 }
 
-impl Found {
+impl Found<'_> {
     pub(crate) fn format(&self) -> Format {
         match self {
             Self::Lines { known, .. } | Self::Document { known, .. } => known.format,
@@ -33,34 +33,41 @@ impl Found {
 /// How many lines may say nothing about the format before we give up.
 const LOOK_AT: usize = 200;
 
-/// Looks at as much of the input as it takes to tell its format.
+/// Looks at as much of the input as it takes to tell its format, and calls `open` with what was found.
 ///
-/// What has not been looked at is returned with it.
-pub(crate) fn find_format<R: Read>(mut lines: Lines<R>) -> Result<(Found, Option<Lines<R>>), ReadError> {
+/// What has not been looked at is handed over with it.
+pub(crate) fn find_format<R: Read, T>(
+    mut lines: Lines<R>,
+    open: impl FnOnce(Found<'_>, Option<Lines<R>>) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
     let first = lines.next_owned()?.ok_or(ReadError::Empty)?;
     check_binary(&first.bytes)?;
     let first_line = text_of(&first.bytes).0;
     if let Some(known) = KNOWN_TEXTS.iter().find(|known| (known.is_first_line)(&first_line)) {
-        let (text, lossy) = into_text(lines.rest(first.into_bytes())?);
-        return Ok((Found::Text { known, text, lossy }, None));
+        let bytes = lines.rest(first.into_bytes())?;
+        let (text, lossy) = text_of(&bytes);
+        return open(Found::Text { known, text: &text, lossy }, None);
     }
-    if starts_json(&first.bytes) && !is_json(&text_of(&first.bytes).0) {
-        // Either JSON over many lines, or a first line that is broken: only the whole can tell.
+    let is_only = lines.is_at_end()?;
+    // JSON over many lines, or a first line that is broken: only the whole can tell.
+    if starts_json(&first.bytes) && (is_only || !is_json(&first_line)) {
         let number = first.number;
-        return Ok((find_in_document(lines.rest(first.into_bytes())?, number)?, None));
+        let bytes = if is_only { first.bytes } else { lines.rest(first.into_bytes())? };
+        return find_in_document(&bytes, number, is_only, |found| open(found, None));
     }
-    find_in_lines(lines, first)
+    find_in_lines(lines, first, open)
 }
 
-fn find_in_lines<R: Read>(
+fn find_in_lines<R: Read, T>(
     mut lines: Lines<R>,
     first: OwnedLine,
-) -> Result<(Found, Option<Lines<R>>), ReadError> {
+    open: impl FnOnce(Found<'_>, Option<Lines<R>>) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
     let mut head = vec![first];
     loop {
         let newest = head.last().expect("the first line is there");
         if let Some(known) = known_record(&newest.bytes) {
-            return Ok((Found::Lines { known, head }, Some(lines)));
+            return open(Found::Lines { known, head }, Some(lines));
         }
         if head.len() == LOOK_AT {
             break;
@@ -74,44 +81,52 @@ fn find_in_lines<R: Read>(
         return Err(ReadError::Unknown { found: describe_lines(&head) });
     }
     let only = head.pop().expect("the first line is there");
-    Ok((find_in_document(only.bytes, only.number)?, None))
+    find_in_document(&only.bytes, only.number, false, |found| open(found, None))
 }
 
-/// Looks at an input that is one JSON value, or should be; `number` is that of its first line.
-fn find_in_document(bytes: Vec<u8>, number: usize) -> Result<Found, ReadError> {
-    let (text, lossy) = text_of(&bytes);
-    let (known, mended) = match Json::parse(&text) {
-        Ok(value) => (known_document(&value)?, None),
-        Err(error) => match mend(&text).filter(|mended| Json::parse(mended).is_ok()) {
-            Some(mended) => {
-                (known_document(&Json::parse(&mended).expect("it was just parsed"))?, Some(mended))
+/// Looks at an input that is one JSON value, or should be; `number` is that of its first line. A value on one line
+/// (`is_only`) may also be the only record of a log.
+fn find_in_document<T>(
+    bytes: &[u8],
+    number: usize,
+    is_only: bool,
+    open: impl FnOnce(Found<'_>) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
+    let (text, lossy) = text_of(bytes);
+    let mended;
+    let only_line = is_only.then_some((bytes, number));
+    open(match Json::parse(&text) {
+        Ok(document) => find_in_value(document, only_line, lossy, false)?,
+        Err(error) => {
+            mended = mend(&text);
+            match mended.as_deref().and_then(|mended| Json::parse(mended).ok()) {
+                Some(document) => find_in_value(document, only_line, lossy, true)?,
+                None => find_in_broken_document(bytes, number, &error)?,
             }
-            None => return find_in_broken_document(&bytes, number, &error),
-        },
-    };
-    let is_mended = mended.is_some();
-    Ok(Found::Document {
-        known,
-        text: mended.unwrap_or_else(|| into_text(bytes).0),
-        lossy,
-        mended: is_mended,
+        }
     })
 }
 
-/// The bytes as text; if some had to be replaced, `true` is returned with it.
-fn into_text(bytes: Vec<u8>) -> (String, bool) {
-    match String::from_utf8(bytes) {
-        Ok(text) => (text, false),
-        Err(error) => (String::from_utf8_lossy(error.as_bytes()).into_owned(), true),
+fn find_in_value<'t>(
+    document: Json<'t>,
+    only_line: Option<(&[u8], usize)>,
+    lossy: bool,
+    mended: bool,
+) -> Result<Found<'t>, ReadError> {
+    if let Some((bytes, number)) = only_line
+        && let Some(known) = document.as_object().and_then(known_object)
+    {
+        return Ok(Found::Lines { known, head: vec![OwnedLine::only(bytes, number)] });
     }
+    Ok(Found::Document { known: known_document(&document)?, document, lossy, mended })
 }
 
 /// The whole is no JSON; perhaps its lines are, and only the first is broken.
-fn find_in_broken_document(
+fn find_in_broken_document<'t>(
     bytes: &[u8],
     number: usize,
     error: &serde_json::Error,
-) -> Result<Found, ReadError> {
+) -> Result<Found<'t>, ReadError> {
     let mut lines = Lines::from_line(bytes, number);
     let mut head: Vec<OwnedLine> = Vec::new();
     let mut found = None;
@@ -142,8 +157,10 @@ fn known_record(bytes: &[u8]) -> Option<&'static Known> {
         return None;
     }
     let (text, _) = text_of(bytes);
-    let value = Json::parse(&text).ok()?;
-    let object = value.as_object()?;
+    known_object(Json::parse(&text).ok()?.as_object()?)
+}
+
+fn known_object(object: &Object<'_>) -> Option<&'static Known> {
     KNOWN.iter().find(|known| (known.is_record)(object))
 }
 

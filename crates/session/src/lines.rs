@@ -29,6 +29,11 @@ pub(crate) struct OwnedLine {
 }
 
 impl OwnedLine {
+    /// The only line of an input; it may well be torn.
+    pub(crate) fn only(bytes: &[u8], number: usize) -> Self {
+        Self { number, bytes: bytes.to_vec(), closed: false }
+    }
+
     pub(crate) fn as_line(&self) -> Line<'_> {
         Line { number: self.number, bytes: &self.bytes, closed: self.closed }
     }
@@ -97,6 +102,16 @@ impl<R: Read> Lines<R> {
         let mut bytes = std::mem::take(&mut self.buffer);
         bytes.truncate(length);
         Ok(Some(OwnedLine { number, bytes, closed }))
+    }
+
+    /// Whether everything has been read.
+    pub(crate) fn is_at_end(&mut self) -> io::Result<bool> {
+        loop {
+            match self.input.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                ready => return Ok(ready?.is_empty()),
+            }
+        }
     }
 
     /// Everything that has not been read yet, behind `start`.

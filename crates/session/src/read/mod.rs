@@ -121,8 +121,7 @@ fn read_with(
     memory: Memory,
     sink: &mut dyn FnMut(Event),
 ) -> Result<SessionInfo, ReadError> {
-    let (found, rest) = find_format(Lines::new(input))?;
-    match found {
+    find_format(Lines::new(input), |found, rest| match found {
         Found::Lines { known, head } => {
             let mut out = Out::new(known.format, sink).with_memory(memory);
             let mut reader = (known.open)();
@@ -138,11 +137,9 @@ fn read_with(
             reader.finish(&mut out);
             Ok(out.info)
         }
-        Found::Document { known, text, lossy, mended } => {
+        Found::Document { known, document, lossy, mended } => {
             let mut out = Out::new(known.format, sink).with_memory(memory);
             warn_about_text(lossy, mended, &mut out);
-            let document =
-                Json::parse(&text).map_err(|error| ReadError::BrokenJson { reason: error.to_string() })?;
             let mut reader = (known.open)();
             reader.record(document, &mut out);
             reader.finish(&mut out);
@@ -151,10 +148,10 @@ fn read_with(
         Found::Text { known, text, lossy } => {
             let mut out = Out::new(known.format, sink).with_memory(memory);
             warn_about_text(lossy, false, &mut out);
-            (known.read)(&text, &mut out);
+            (known.read)(text, &mut out);
             Ok(out.info)
         }
-    }
+    })
 }
 
 pub(crate) fn read_line(known: &'static Known, reader: &mut dyn Reader, line: &Line<'_>, out: &mut Out<'_>) {
