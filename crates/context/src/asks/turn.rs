@@ -1,5 +1,8 @@
 //! Watches a turn for signs that its work is done: the model's closing words, and checks that passed.
 
+use std::sync::LazyLock;
+
+use aho_corasick::packed::{self, Searcher};
 use longhaul_conversation::{CallId, Message, Ordinal, Origin, Role, ToolCall, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -114,6 +117,7 @@ struct LastWords {
 struct Answer {
     call: CallId,
     status: ToolStatus,
+    /// The end of its output, if that may tell of a failure.
     end: String,
 }
 
@@ -253,11 +257,24 @@ static CLEAN: LazyPhrases = phrases!["0 failed|failures|errors|error", "no error
 static FAILED: LazyPhrases =
     phrases!["failed|failure|failures|error|errors|fatal|traceback", "exit code 1|2|101|127"];
 
+/// What stands in every output that [`FAILED`] fits.
+const FAILURE_SIGNS: [&str; 10] =
+    ["fail", "Fail", "FAIL", "rror", "RROR", "atal", "ATAL", "raceback", "RACEBACK", " code "];
+
+/// Looks for all of [`FAILURE_SIGNS`] at once.
+static FAILURE_SEARCH: LazyLock<Searcher> = LazyLock::new(|| {
+    let mut patterns = packed::Config::new().builder();
+    patterns.extend(FAILURE_SIGNS);
+    patterns.build().expect("a few short words can be looked for")
+});
+
 impl Answer {
     fn of(result: &ToolResult) -> Self {
         let output = result.returned();
         let end = &output[output.ceil_char_boundary(output.len().saturating_sub(VERDICT))..];
-        Self { call: result.call.clone(), status: result.status, end: end.to_string() }
+        // Most results tell of no failure, and then nothing need be kept of them.
+        let end = if FAILURE_SEARCH.find(end).is_some() { end.to_string() } else { String::new() };
+        Self { call: result.call.clone(), status: result.status, end }
     }
 
     /// Whether a check went well, by its status and the end of its output.

@@ -255,6 +255,10 @@ pub(crate) fn quoted_len(part: &Part) -> usize {
         Body::Thought(thought) => thought.text.len(),
         Body::Result(result) => match &result.output {
             Output::Text(text) => text.len(),
+            // Most say all in one field.
+            Output::Structured(Value::Object(fields)) => {
+                fields.values().filter_map(Value::as_str).map(str::len).sum()
+            }
             Output::Empty | Output::Structured(_) => 0,
         },
         Body::Call(_) | Body::Media(_) | Body::File(_) | Body::Opaque(_) => 0,

@@ -1,6 +1,7 @@
 //! Cuts the text of a message into the lines that may be quoted from it.
 
 use crate::eight;
+use crate::search::fast_lines;
 use crate::sentences::{Unit, UnitKind};
 
 /// Lines are joined until they have about so many characters.
@@ -51,18 +52,6 @@ pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
         join.add(rest, found);
     }
     join.flush(found);
-}
-
-/// The lines of a text, as [`str::lines`] has them.
-fn fast_lines(text: &str) -> impl Iterator<Item = &str> {
-    let mut from = 0;
-    let ends = memchr::memchr_iter(b'\n', text.as_bytes());
-    let last = (!text.ends_with('\n') && !text.is_empty()).then_some(text.len());
-    ends.chain(last).map(move |end| {
-        let line = &text[from..end];
-        from = end + 1;
-        if end < text.len() { line.strip_suffix('\r').unwrap_or(line) } else { line }
-    })
 }
 
 /// Neighbouring lines on the way to becoming one.
@@ -323,11 +312,6 @@ mod tests {
         #[test]
         fn plain_words_are_counted_as_if_one_by_one(text in "([a-z]{0,11}|[aB]{0,18}|[ .:_/1é]){0,12}", most in 0usize..6) {
             prop_assert_eq!(count_plain_words(&text, most), count_slowly(&text).min(most));
-        }
-
-        #[test]
-        fn fast_lines_are_lines(text in "[a\r\n]{0,12}") {
-            prop_assert_eq!(fast_lines(&text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
         }
 
         #[test]

@@ -12,6 +12,7 @@ use super::paths::is_absolute;
 use super::results::{Results, read_results};
 use super::shell::Script;
 use super::{LONGEST_TEXT, Ledger, cut, tail};
+use crate::search::{fast_lines, has};
 
 /// A command that waits for its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -174,13 +175,17 @@ impl Ledger {
         let Some(passed) = rest.first() else { return };
         let words = key_words(&passed.text);
         let runs_all = passed.purpose == CommandPurpose::Test && is_task(&words);
+        // What the longest word does not stand in need not be taken apart.
+        let longest = words.iter().max_by_key(|word| word.len());
+        let longest = memchr::memmem::Finder::new(longest.map_or("", |word| word));
         let mut settled: Vec<&str> = Vec::new();
         let recent = before.iter_mut().rev().take(LOOKED_BACK);
         for command in
             recent.filter(|command| command.outcome == WorkOutcome::Failed && command.fixed.is_none())
         {
             let covers = runs_all && command.purpose == CommandPurpose::Test;
-            if covers || is_broader(&words, &key_words(&command.text)) {
+            let may_cover = || longest.find(command.text.as_bytes()).is_some();
+            if covers || may_cover() && is_broader(&words, &key_words(&command.text)) {
                 command.fixed = Some(at);
                 settled.push(&command.text);
             }
@@ -197,7 +202,7 @@ impl Ledger {
 
     fn note_commit(&mut self, open: &OpenCommand, outcome: WorkOutcome, output: &str, at: Ordinal) {
         let Some(message) = &open.commit else { return };
-        let hash = output.lines().find_map(commit_hash);
+        let hash = fast_lines(output).find_map(commit_hash);
         if hash.is_some() || outcome == WorkOutcome::Passed {
             self.commits.push(CommitEntry { hash, message: cut(message, 200), at });
         }
@@ -234,11 +239,12 @@ impl Ledger {
         if effects.is_empty() {
             return;
         }
-        let complaints: Vec<&str> = output
-            .lines()
-            .take(400)
-            .filter(|line| line.contains("No such file") || line.contains("Is a directory"))
-            .collect();
+        let complains = |text: &str| has(text, "No such file") || has(text, "Is a directory");
+        let complaints: Vec<&str> = if complains(output) {
+            fast_lines(output).take(400).filter(|line| complains(line)).collect()
+        } else {
+            Vec::new()
+        };
         let is_missing = |path: &str| {
             let name = path.rsplit('/').next().unwrap_or(path);
             complaints.iter().any(|line| line.contains(name))

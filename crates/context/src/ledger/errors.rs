@@ -1,7 +1,12 @@
 //! Finds the lines of an output that tell of an error, with the error's name and the file it concerns.
 
+use std::sync::LazyLock;
+
+use aho_corasick::packed::{self, Searcher};
+
 use super::paths::file_name;
 use super::results::plain;
+use crate::search::fast_lines;
 
 /// An error that an output tells of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,12 +19,49 @@ pub(super) struct Found {
 const MOST: usize = 4;
 const LONGEST: usize = 240;
 
+/// What stands in every line that [`find_errors`] makes something of, colours apart.
+const SIGNS: [&str; 12] = [
+    "rror", "RROR: ", "xception", "Traceback (", "File \"", "--> ", "fatal: ", "panic", "CONFLICT (", ".go:",
+    "npm ERR! ", "make: *** ",
+];
+
+/// Looks for all of [`SIGNS`] at once.
+static SIGN_SEARCH: LazyLock<Searcher> = LazyLock::new(|| {
+    let mut patterns = packed::Config::new().builder();
+    patterns.extend(SIGNS);
+    // bash: `foo: command not found`
+    patterns.add("command not found");
+    patterns.build().expect("a few short words can be looked for")
+});
+
+/// The lines of an output that may tell of an error: most outputs have none.
+fn telling_lines(output: &str) -> impl Iterator<Item = &str> {
+    let has_colours = memchr::memchr(0x1b, output.as_bytes()).is_some();
+    let mut at = 0;
+    let telling = std::iter::from_fn(move || {
+        let sign = SIGN_SEARCH.find(&output[at..]).filter(|_| !has_colours)?;
+        let start = memchr::memrchr(b'\n', &output.as_bytes()[at..at + sign.start()]);
+        let start = start.map_or(at, |end| at + end + 1);
+        let length = memchr::memchr(b'\n', &output.as_bytes()[start..]);
+        let end = length.map_or(output.len(), |length| start + length);
+        at = (end + 1).min(output.len());
+        Some(&output[start..end])
+    });
+    // Colours may stand in the midst of a word.
+    let all = has_colours.then(|| fast_lines(output)).into_iter().flatten();
+    telling.chain(all)
+}
+
 /// The errors that an output tells of, each once, the first few.
 pub(super) fn find_errors(output: &str) -> Vec<Found> {
+    find_in_lines(telling_lines(output))
+}
+
+fn find_in_lines<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     let mut in_traceback = false;
     let mut traceback_file = None;
-    for line in output.lines() {
+    for line in lines {
         let line = plain(line);
         let text = line.trim_start();
         if text.starts_with("Traceback (most recent call last)") {
@@ -182,6 +224,15 @@ mod tests {
         #[test]
         fn any_text_is_read(text in "(?s).{0,300}") {
             find_errors(&text);
+        }
+
+        #[test]
+        fn no_line_is_passed_over(
+            text in "(Type|E   |java.io.|error|error: |\\[E1\\]|: error: |: fatal error: |Error: |ERROR: x|Error|Exception: |npm ERR! \
+                |make: \\*\\*\\* |a.go:1: |CONFLICT \\(a\\) in b|thread 'a' |panicked at |panic: a|fatal: abc|: command not found\
+                |Traceback \\(most recent call last\\)|  File \"a.py\"|--> a.rs|error TS1|word|\u{1b}\\[0m|[ \r\n]){0,24}"
+        ) {
+            proptest::prop_assert_eq!(find_errors(&text), find_in_lines(text.lines()));
         }
     }
 }

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 
 use super::effect::count;
+use crate::search::{fast_lines, has};
 use super::numbers::{after_number, leading_number, number_after, number_before, starts_with_number};
 
 /// What an output tells about a run.
@@ -26,8 +27,15 @@ const LONGEST_NAME: usize = 160;
 
 /// Reads an output.
 pub(super) fn read_results(output: &str) -> Results {
-    let mut reader = Reader::default();
-    for line in output.lines() {
+    // Colours may stand in the midst of a word.
+    let has_colours = memchr::memchr(0x1b, output.as_bytes()).is_some();
+    let may_tell = |words: &str| has_colours || has(output, words);
+    let mut reader = Reader {
+        tells_errors: may_tell("rror"),
+        may_give_up: ENDS.iter().any(|end| may_tell(end)),
+        ..Reader::default()
+    };
+    for line in fast_lines(output) {
         reader.line(&plain(line));
     }
     reader.finish()
@@ -65,7 +73,25 @@ struct Reader {
     problems: u32,
     /// Whether unittest has said how many tests it ran.
     ran: Option<u32>,
+    /// Whether there is anything about errors in the output.
+    tells_errors: bool,
+    /// Whether one of [`ENDS`] stands in the output.
+    may_give_up: bool,
 }
+
+/// With what a build gives up.
+const ENDS: &[&str] = &[
+    "error: could not compile",
+    "make: ***",
+    "npm ERR!",
+    "npm error",
+    "error Command failed",
+    "error: Recipe",
+    "ninja: build stopped",
+    "FAILURE: Build failed",
+    "ERROR task failed",
+    " ELIFECYCLE ",
+];
 
 impl Reader {
     fn line(&mut self, line: &str) {
@@ -291,29 +317,24 @@ impl Reader {
 
     /// Lines that name one problem each, and lines with which a build gives up.
     fn problems_of_checkers(&mut self, text: &str) {
-        let is_problem = text.contains("error TS")
-            && (text.contains("): error TS") || text.contains(" - error TS"))
-            || text.starts_with("error[E")
-            || text.contains(": error: ")
-            || text.starts_with("error: ") && !text.starts_with("error: could not compile");
-        if is_problem {
+        let is_problem = || {
+            text.contains("error TS") && (text.contains("): error TS") || text.contains(" - error TS"))
+                || text.starts_with("error[E")
+                || text.contains(": error: ")
+                || text.starts_with("error: ") && !text.starts_with("error: could not compile")
+        };
+        if self.tells_errors && is_problem() {
             self.problems += 1;
         }
-        const ENDS: &[&str] = &[
-            "error: could not compile",
-            "make: ***",
-            "gmake: ***",
-            "npm ERR!",
-            "npm error",
-            "error Command failed",
-            "error: Recipe",
-            "ninja: build stopped",
-            "FAILURE: Build failed",
-        ];
-        if ENDS.iter().any(|end| text.starts_with(end))
-            || text.ends_with("ERROR task failed")
-            || text.contains(" ELIFECYCLE ")
-        {
+        let gives_up = || {
+            let command = text.strip_prefix('g').filter(|rest| rest.starts_with("make")).unwrap_or(text);
+            ENDS.iter().any(|end| match *end {
+                "ERROR task failed" => text.ends_with(end),
+                " ELIFECYCLE " => text.contains(end),
+                end => command.starts_with(end),
+            })
+        };
+        if self.may_give_up && gives_up() {
             self.verdict(false);
         }
     }
