@@ -11,6 +11,7 @@ use super::hear::shorten;
 use super::{Evidence, EvidenceKind};
 use crate::hearing::Heard;
 use crate::phrases::{LazyPhrases, phrases};
+use crate::search::lines_with;
 use crate::sentences::{Unit, UnitKind, is_wide, longest_ends, split_units};
 use crate::words::Words;
 
@@ -117,8 +118,8 @@ struct LastWords {
 struct Answer {
     call: CallId,
     status: ToolStatus,
-    /// The end of its output, if that may tell of a failure.
-    end: String,
+    /// The lines at the end of its output that may tell of a failure; mostly there are none.
+    complaints: String,
 }
 
 impl News {
@@ -272,9 +273,12 @@ impl Answer {
     fn of(result: &ToolResult) -> Self {
         let output = result.returned();
         let end = &output[output.ceil_char_boundary(output.len().saturating_sub(VERDICT))..];
-        // Most results tell of no failure, and then nothing need be kept of them.
-        let end = if FAILURE_SEARCH.find(end).is_some() { end.to_string() } else { String::new() };
-        Self { call: result.call.clone(), status: result.status, end }
+        let mut complaints = String::new();
+        for line in lines_with(&FAILURE_SEARCH, end) {
+            complaints.push_str(line);
+            complaints.push('\n');
+        }
+        Self { call: result.call.clone(), status: result.status, complaints }
     }
 
     /// Whether a check went well, by its status and the end of its output.
@@ -282,7 +286,10 @@ impl Answer {
         if matches!(self.status, ToolStatus::Failed | ToolStatus::Cancelled) {
             return false;
         }
-        let words = Words::of(&self.end);
+        if self.complaints.is_empty() {
+            return true;
+        }
+        let words = Words::of(&self.complaints);
         CLEAN.fit(&words) || !FAILED.fit(&words)
     }
 }

@@ -1,7 +1,7 @@
 //! Cuts the text of a message into the lines that may be quoted from it.
 
 use crate::eight;
-use crate::search::fast_lines;
+use crate::search::{fast_lines, fast_trim};
 use crate::sentences::{Unit, UnitKind};
 
 /// Lines are joined until they have about so many characters.
@@ -43,7 +43,7 @@ pub(crate) fn prose_lines(units: &[Unit<'_>], found: &mut impl FnMut(&str)) {
 pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
     let mut join = Joined::default();
     for line in fast_lines(text) {
-        let mut rest = strip_line_number(line).trim();
+        let mut rest = fast_trim(strip_line_number(line));
         while rest.len() > PIECE {
             let piece = cut_at(rest, PIECE);
             join.add(piece, found);
@@ -64,7 +64,7 @@ struct Joined {
 
 impl Joined {
     fn add(&mut self, line: &str, found: &mut impl FnMut(&str)) {
-        let line = line.trim();
+        let line = fast_trim(line);
         if !line.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) {
             return;
         }
@@ -109,8 +109,11 @@ impl Joined {
 
 /// Whether a line has white space other than single spaces.
 fn has_wide_space(line: &str) -> bool {
-    let bytes = line.as_bytes();
-    memchr::memchr3(b'\t', b'\n', b'\r', bytes).is_some() || memchr::memmem::find(bytes, b"  ").is_some()
+    // Without a way out in between, many bytes are looked at together.
+    let is_wide = |one: u8, next: u8| {
+        (one == b' ') & (next == b' ') | (one == b'\t') | (one == b'\n') | (one == b'\r')
+    };
+    line.as_bytes().array_windows().fold(false, |wide, [one, next]| wide | is_wide(*one, *next))
 }
 
 /// Whether a line can be quoted without the one behind it.
@@ -202,6 +205,10 @@ fn cut_at(line: &str, most: usize) -> &str {
 
 /// A line without the number that a reading tool put before it: `   12→text`, `12: text`, `12<tab>text`, `12| text`.
 pub(crate) fn strip_line_number(line: &str) -> &str {
+    // Most lines begin with neither.
+    if !matches!(line.as_bytes(), [byte, ..] if !byte.is_ascii() || byte.is_ascii_digit() || *byte <= b' ') {
+        return line;
+    }
     let rest = line.trim_start();
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 || digits > 6 {
