@@ -149,8 +149,7 @@ pub(crate) fn follow_while<T>(
         let (sender, receiver) = sync_channel(MOST_WAITING);
         let (giver_back, used) = channel();
         let listener = scope.spawn(move || listen(&mut ears, receiver, &giver_back, waiting));
-        let mut queue =
-            Queue { sender, used, waiting, root, batch: Batch::default(), spares: Vec::new() };
+        let mut queue = Queue { sender, used, waiting, root, batch: Batch::default(), spares: Vec::new() };
         let produced = produce(&mut |message| queue.add(eyes.watch(message), message));
         queue.hand_over();
         drop(queue);

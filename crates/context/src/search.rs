@@ -20,7 +20,8 @@ pub(crate) fn lines_with<'t>(search: &Searcher, text: &'t str) -> impl Iterator<
     std::iter::from_fn(move || {
         let found = from + search.find(&text[from..])?.start();
         let start = memchr::memrchr(b'\n', &text.as_bytes()[from..found]).map_or(from, |end| from + end + 1);
-        let end = memchr::memchr(b'\n', &text.as_bytes()[found..]).map_or(text.len(), |length| found + length);
+        let end =
+            memchr::memchr(b'\n', &text.as_bytes()[found..]).map_or(text.len(), |length| found + length);
         from = (end + 1).min(text.len());
         Some(&text[start..end])
     })
@@ -30,7 +31,11 @@ pub(crate) fn lines_with<'t>(search: &Searcher, text: &'t str) -> impl Iterator<
 pub(crate) fn fast_trim(text: &str) -> &str {
     let is_bare = |byte: Option<&u8>| byte.is_none_or(|byte| byte.is_ascii() && *byte > b' ');
     let trimmed = text.trim_ascii();
-    if is_bare(trimmed.as_bytes().first()) && is_bare(trimmed.as_bytes().last()) { trimmed } else { text.trim() }
+    if is_bare(trimmed.as_bytes().first()) && is_bare(trimmed.as_bytes().last()) {
+        trimmed
+    } else {
+        text.trim()
+    }
 }
 
 /// Whether `text` has `words` in it.

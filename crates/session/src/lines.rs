@@ -8,7 +8,10 @@ use crate::json::Json;
 /// The lines of an input, counted from 1.
 pub(crate) struct Lines<R> {
     input: BufReader<R>,
+    /// A line that the reader's own buffer does not hold whole.
     buffer: Vec<u8>,
+    /// How many bytes of the reader's buffer were handed out and are not needed from the next line on.
+    handed_out: usize,
     number: usize,
 }
 
@@ -56,37 +59,49 @@ impl<R: Read> Lines<R> {
 
     /// The lines of a rest of an input; `first` is the number of its first line.
     pub(crate) fn from_line(input: R, first: usize) -> Self {
-        Self { input: BufReader::with_capacity(1 << 18, input), buffer: Vec::new(), number: first - 1 }
+        let input = BufReader::with_capacity(1 << 18, input);
+        Self { input, buffer: Vec::new(), handed_out: 0, number: first - 1 }
     }
 
     /// The next line that is not blank.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
-            self.fill_line()?;
-            if self.buffer.is_empty() {
+            self.find_line()?;
+            if self.held().is_empty() {
                 return Ok(None);
             }
             self.number += 1;
-            if self.number == 1 && self.buffer.starts_with(BOM) {
-                self.buffer.drain(..BOM.len());
-            }
-            if !self.buffer.trim_ascii().is_empty() {
-                let closed = self.buffer.last() == Some(&b'\n');
-                return Ok(Some(Line { number: self.number, bytes: self.buffer.trim_ascii_end(), closed }));
+            if !self.without_mark().trim_ascii().is_empty() {
+                break;
             }
         }
+        let closed = self.held().last() == Some(&b'\n');
+        Ok(Some(Line { number: self.number, bytes: self.without_mark().trim_ascii_end(), closed }))
     }
 
-    /// Reads the next line with its end; nothing at the end of the input. As [`BufRead::read_until`], but with a faster search.
-    fn fill_line(&mut self) -> io::Result<()> {
+    /// The line that was found, with its end.
+    fn held(&self) -> &[u8] {
+        if self.handed_out > 0 { &self.input.buffer()[..self.handed_out] } else { &self.buffer }
+    }
+
+    /// The same without the mark that a file may begin with.
+    fn without_mark(&self) -> &[u8] {
+        let line = self.held();
+        if self.number == 1 { line.strip_prefix(BOM).unwrap_or(line) } else { line }
+    }
+
+    /// Looks for the next line with its end; nothing at the end of the input. It is copied only where it has to be.
+    fn find_line(&mut self) -> io::Result<()> {
+        self.let_go();
         self.buffer.clear();
         loop {
-            let ready = match self.input.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                ready => ready?,
-            };
+            let ready = fill(&mut self.input)?;
             let end = memchr::memchr(b'\n', ready);
             let length = end.map_or(ready.len(), |end| end + 1);
+            if end.is_some() && self.buffer.is_empty() {
+                self.handed_out = length;
+                return Ok(());
+            }
             self.buffer.extend_from_slice(&ready[..length]);
             self.input.consume(length);
             if end.is_some() || length == 0 {
@@ -95,30 +110,49 @@ impl<R: Read> Lines<R> {
         }
     }
 
+    /// Nobody looks at the last line any more.
+    fn let_go(&mut self) {
+        self.input.consume(std::mem::take(&mut self.handed_out));
+    }
+
     /// The next line that is not blank, given away: a line may be as large as its file.
     pub(crate) fn next_owned(&mut self) -> io::Result<Option<OwnedLine>> {
         let Some(Line { number, bytes, closed }) = self.next()? else { return Ok(None) };
         let length = bytes.len();
-        let mut bytes = std::mem::take(&mut self.buffer);
+        let mut bytes =
+            if self.handed_out > 0 { self.held().to_vec() } else { std::mem::take(&mut self.buffer) };
+        self.let_go();
+        if number == 1 && bytes.starts_with(BOM) {
+            bytes.drain(..BOM.len());
+        }
         bytes.truncate(length);
         Ok(Some(OwnedLine { number, bytes, closed }))
     }
 
     /// Whether everything has been read.
     pub(crate) fn is_at_end(&mut self) -> io::Result<bool> {
-        loop {
-            match self.input.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                ready => return Ok(ready?.is_empty()),
-            }
-        }
+        self.let_go();
+        Ok(fill(&mut self.input)?.is_empty())
     }
 
     /// Everything that has not been read yet, behind `start`.
     pub(crate) fn rest(mut self, mut start: Vec<u8>) -> io::Result<Vec<u8>> {
+        self.let_go();
         self.input.read_to_end(&mut start)?;
         Ok(start)
     }
+}
+
+/// What can be read without waiting for more; nothing at the end of the input.
+fn fill<R: Read>(input: &mut BufReader<R>) -> io::Result<&[u8]> {
+    loop {
+        match input.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+            Ok(_) => break,
+        }
+    }
+    Ok(input.buffer())
 }
 
 /// Text of bytes that should be UTF-8; broken places become U+FFFD, and then `true` is returned with it.
@@ -228,8 +262,30 @@ mod tests {
     #[test]
     fn ends_of_lines_and_marks_are_stripped() {
         check_lines(b"\xEF\xBB\xBF{}\r\n\r\n  \n[]\n", &[(1, "{}", true), (4, "[]", true)]);
+        check_lines(b"\xEF\xBB\xBF\n{}", &[(2, "{}", false)]);
         check_lines(b"a\nb", &[(1, "a", true), (2, "b", false)]);
         check_lines(b"", &[]);
+    }
+
+    #[test]
+    fn lines_of_any_length_come_whole() {
+        // Some end exactly where the reader's buffer does, some are longer than it is.
+        let lengths = [1, (1 << 18) - 3, 5, 1 << 18, (1 << 19) + 7, 2];
+        let line = |length: &usize| "x".repeat(*length);
+        let input = lengths.iter().map(line).collect::<Vec<_>>().join("\n");
+        let mut lines = Lines::new(input.as_bytes());
+        for (nth, length) in lengths.iter().enumerate() {
+            let read = if nth % 2 == 0 {
+                lines.next().map(|line| line.map(|line| line.bytes.len()))
+            } else {
+                lines.next_owned().map(|line| line.map(|line| line.bytes.len()))
+            };
+            assert_eq!(read.expect("memory does not fail"), Some(*length));
+            assert_eq!(lines.is_at_end().expect("memory does not fail"), nth + 1 == lengths.len());
+        }
+        let mut lines = Lines::new(input.as_bytes());
+        let first = lines.next_owned().expect("memory does not fail").expect("there are lines");
+        assert_eq!(lines.rest(first.into_bytes()).expect("memory does not fail"), input.as_bytes());
     }
 
     #[track_caller]

@@ -85,10 +85,20 @@ pub(crate) fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &
         }
         if end - start >= 3 && seen & NAMING != 0 {
             let token = trim_end(&line[start..end], b".:-+,;?!&=");
-            if is_address { classify_address(token, found) } else { classify(token, seen, found) }
+            if is_address {
+                classify_address(token, found);
+            } else if token.len() == end - start || is_telling_inside(token) {
+                classify(token, seen, found);
+            }
         }
         at = end;
     }
+}
+
+/// Whether a token is more than a plain word, perhaps with a capital: a sign behind it makes no name of it.
+fn is_telling_inside(token: &str) -> bool {
+    let first = token.as_bytes().first().is_some_and(|first| CLASS[*first as usize] & NAMING & !UPPER != 0);
+    first || token.bytes().skip(1).any(|byte| CLASS[byte as usize] & NAMING != 0)
 }
 
 /// Whether a token has `://` in it.

@@ -112,6 +112,11 @@ impl Gathered {
         self.lines.len()
     }
 
+    /// How many anchors were found in all of them.
+    pub(crate) fn mentioned(&self) -> usize {
+        self.mentions.len()
+    }
+
     /// Looks for the anchors of all lines, unless that was done already; paths inside `root` are seen from there.
     pub(crate) fn find_anchors(&mut self, root: Option<&str>) {
         if std::mem::replace(&mut self.is_searched, true) {

@@ -109,11 +109,20 @@ impl Joined {
 
 /// Whether a line has white space other than single spaces.
 fn has_wide_space(line: &str) -> bool {
-    // Without a way out in between, many bytes are looked at together.
-    let is_wide = |one: u8, next: u8| {
-        (one == b' ') & (next == b' ') | (one == b'\t') | (one == b'\n') | (one == b'\r')
-    };
-    line.as_bytes().array_windows().fold(false, |wide, [one, next]| wide | is_wide(*one, *next))
+    let is_wide =
+        |one: u8, next: u8| (one == b' ') & (next == b' ') | (one == b'\t') | (one == b'\n') | (one == b'\r');
+    let mut rest = line.as_bytes();
+    // Sixteen at once, each beside the one behind it.
+    while let (Some(ones), Some(nexts)) =
+        (rest.first_chunk::<16>(), rest.get(1..).and_then(<[u8]>::first_chunk::<16>))
+    {
+        let wide: [u8; 16] = std::array::from_fn(|place| u8::from(is_wide(ones[place], nexts[place])));
+        if u128::from_ne_bytes(wide) != 0 {
+            return true;
+        }
+        rest = &rest[16..];
+    }
+    rest.array_windows().any(|[one, next]| is_wide(*one, *next))
 }
 
 /// Whether a line can be quoted without the one behind it.

@@ -88,7 +88,7 @@ impl Pool {
         // Most are known, and memory answers sooner when it is asked for many of them at once.
         gathered.number(|hash| self.names.find_hash(hash));
         let mut lines: Vec<Weighed> = Vec::with_capacity(gathered.len());
-        let mut anchors: Vec<u32> = Vec::new();
+        let mut anchors: Vec<u32> = Vec::with_capacity(gathered.mentioned());
         for line in gathered.lines() {
             let from = anchors.len();
             for mention in line.mentions {
@@ -118,9 +118,12 @@ impl Pool {
         }
         self.size += pack.text.len();
         let packed = pack.slices().zip(best());
-        self.candidates.extend(
-            packed.map(|((text, anchors), line)| Candidate { at, source: line.source, text, anchors }),
-        );
+        self.candidates.extend(packed.map(|((text, anchors), line)| Candidate {
+            at,
+            source: line.source,
+            text,
+            anchors,
+        }));
     }
 
     /// The anchors of a text that are known already.

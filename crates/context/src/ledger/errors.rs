@@ -21,8 +21,18 @@ const LONGEST: usize = 240;
 
 /// What stands in every line that [`find_errors`] makes something of, colours apart.
 const SIGNS: [&str; 12] = [
-    "rror", "RROR: ", "xception", "Traceback (", "File \"", "--> ", "fatal: ", "panic", "CONFLICT (", ".go:",
-    "npm ERR! ", "make: *** ",
+    "rror",
+    "RROR: ",
+    "xception",
+    "Traceback (",
+    "File \"",
+    "--> ",
+    "fatal: ",
+    "panic",
+    "CONFLICT (",
+    ".go:",
+    "npm ERR! ",
+    "make: *** ",
 ];
 
 /// Looks for all of [`SIGNS`] at once.

@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use super::effect::count;
-use crate::search::{fast_lines, has};
 use super::numbers::{after_number, leading_number, number_after, number_before, starts_with_number};
+use crate::search::{fast_lines, has};
 
 /// What an output tells about a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
