@@ -9,7 +9,7 @@ use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use longhaul_conversation::{Message, Ordinal};
 
 use crate::asks::without_state;
-use crate::extract::{Gathered, Pool, quoted_len};
+use crate::extract::{Gathered, Memo, Pool, quoted_len};
 use crate::hearing::{Hearing, copy_said};
 use crate::snapshot::{Section, Snapshot};
 use crate::tracker::{USER_SAID, own_snapshot};
@@ -149,7 +149,15 @@ pub(crate) fn follow_while<T>(
         let (sender, receiver) = sync_channel(MOST_WAITING);
         let (giver_back, used) = channel();
         let listener = scope.spawn(move || listen(&mut ears, receiver, &giver_back, waiting));
-        let mut queue = Queue { sender, used, waiting, root, batch: Batch::default(), spares: Vec::new() };
+        let mut queue = Queue {
+            sender,
+            used,
+            waiting,
+            root,
+            memo: Memo::new(),
+            batch: Batch::default(),
+            spares: Vec::new(),
+        };
         let produced = produce(&mut |message| queue.add(eyes.watch(message), message));
         queue.hand_over();
         drop(queue);
@@ -161,13 +169,15 @@ pub(crate) fn follow_while<T>(
 /// Takes in what comes, until nothing comes any more, and gives it back: memory is freed soonest where it was taken, as
 /// otherwise the threads wait for each other again and again.
 fn listen(ears: &mut Ears<'_>, receiver: Receiver<Batch>, giver_back: &Sender<Batch>, waiting: &AtomicUsize) {
-    let mut spare = Gathered::default();
+    let root = ears.pool.root().map(str::to_string);
+    let (mut spare, mut memo) = (Gathered::default(), Memo::new());
     for mut batch in receiver {
         for item in &mut batch.items {
             match item {
                 Item::Heard(heard) => ears.take_in(heard),
                 Item::Unheard { at, message } => {
                     let mut hearing = Hearing::of(message, spare);
+                    hearing.lines.find_anchors(root.as_deref(), &mut memo);
                     ears.take_in_message(*at, &mut hearing);
                     spare = hearing.lines;
                 }
@@ -216,6 +226,7 @@ struct Queue<'w> {
     waiting: &'w AtomicUsize,
     /// The working folder, which paths are seen from.
     root: Option<String>,
+    memo: Memo,
     batch: Batch,
     /// Memory for messages to come.
     spares: Vec<Gathered>,
@@ -240,7 +251,7 @@ impl Queue<'_> {
     fn hear(&mut self, seen: Seen, message: &Message) -> Heard {
         seen.heard(|| {
             let mut hearing = Hearing::of(message, self.spares.pop().unwrap_or_default());
-            hearing.lines.find_anchors(self.root.as_deref());
+            hearing.lines.find_anchors(self.root.as_deref(), &mut self.memo);
             hearing
         })
     }

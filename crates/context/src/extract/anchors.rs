@@ -41,7 +41,34 @@ pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind,
 }
 
 /// Finds the anchors of one line that can be told by how they are written: all but commands.
-pub(crate) fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    scan_tokens(line, &mut |token| token.classify(found));
+}
+
+/// What may be an anchor, or hold some.
+#[derive(Clone, Copy)]
+pub(crate) enum Token<'t> {
+    /// A text in backticks.
+    Quoted(&'t str),
+    /// A web address.
+    Address(&'t str),
+    /// Something written as names, paths and numbers are, with the classes of its bytes and of the signs behind it.
+    Name(&'t str, u8),
+}
+
+impl<'t> Token<'t> {
+    /// Finds the anchors in it. They depend on nothing but its text.
+    pub(crate) fn classify(self, found: &mut impl FnMut(AnchorKind, &'t str)) {
+        match self {
+            Self::Quoted(text) => found(AnchorKind::Quoted, text),
+            Self::Address(text) => found(AnchorKind::Url, text),
+            Self::Name(text, seen) => classify(text, seen, found),
+        }
+    }
+}
+
+/// Finds what may be anchors in one line, or hold some.
+pub(crate) fn scan_tokens<'t>(line: &'t str, found: &mut impl FnMut(Token<'t>)) {
     let bytes = line.as_bytes();
     let class = |at: usize| bytes.get(at).map_or(0, |byte| CLASS[*byte as usize]);
     let mut at = 0;
@@ -86,9 +113,11 @@ pub(crate) fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &
         if end - start >= 3 && seen & NAMING != 0 {
             let token = trim_end(&line[start..end], b".:-+,;?!&=");
             if is_address {
-                classify_address(token, found);
+                if token.len() >= SHORTEST_ADDRESS {
+                    found(Token::Address(token));
+                }
             } else if token.len() == end - start || is_telling_inside(token) {
-                classify(token, seen, found);
+                found(Token::Name(token, seen));
             }
         }
         at = end;
@@ -242,23 +271,20 @@ static CLASS: [u8; 256] = {
 /// A text in backticks on the same line, if it is short and more than one plain word.
 ///
 /// Returns where it ends.
-fn scan_quoted<'t>(line: &'t str, open: usize, found: &mut impl FnMut(AnchorKind, &'t str)) -> usize {
+fn scan_quoted<'t>(line: &'t str, open: usize, found: &mut impl FnMut(Token<'t>)) -> usize {
     let inner = &line[open + 1..];
     let Some(length) = inner.bytes().take(64).position(|byte| byte == b'`') else { return open };
     let quoted = inner[..length].trim();
     let is_phrase = quoted.contains(' ') || quoted.contains('(') || quoted.len() >= 6;
     if (3..=60).contains(&quoted.len()) && is_phrase && quoted.bytes().any(|byte| byte.is_ascii_alphabetic())
     {
-        found(AnchorKind::Quoted, quoted);
+        found(Token::Quoted(quoted));
     }
     open + length + 2
 }
 
-fn classify_address<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
-    if token.len() >= 10 {
-        found(AnchorKind::Url, token);
-    }
-}
+/// Shorter addresses lead nowhere.
+const SHORTEST_ADDRESS: usize = 10;
 
 /// Finds out what a token is that has a byte of each class in `seen` and is no address.
 fn classify<'t>(token: &'t str, seen: u8, found: &mut impl FnMut(AnchorKind, &'t str)) {

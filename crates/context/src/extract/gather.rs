@@ -6,9 +6,9 @@ use longhaul_conversation::{Body, Origin, Output, Part, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::anchors::{AnchorKind, command_at, find_programs, scan_names};
+use super::anchors::{AnchorKind, command_at, find_programs, scan_tokens};
 use super::lines::{output_lines, prose_lines};
-use super::table::hash_text;
+use super::memo::{Found, Memo};
 use crate::hearing::Heard;
 use crate::ledger::programs_of;
 use crate::sentences::Unit;
@@ -118,7 +118,8 @@ impl Gathered {
     }
 
     /// Looks for the anchors of all lines, unless that was done already; paths inside `root` are seen from there.
-    pub(crate) fn find_anchors(&mut self, root: Option<&str>) {
+    /// What `memo` remembers need not be taken apart again; it must have been used with this `root` alone.
+    pub(crate) fn find_anchors(&mut self, root: Option<&str>, memo: &mut Memo) {
         if std::mem::replace(&mut self.is_searched, true) {
             return;
         }
@@ -131,21 +132,20 @@ impl Gathered {
             let end = lines.get(nth + 1).map_or(text.len(), |next| next.start);
             let start = lines[nth].start;
             let line = &text[start..end];
-            let mut found = |kind, anchor| {
-                let anchor = seen_from(root, anchor);
-                let start = anchor.as_ptr().addr() - text.as_ptr().addr();
-                let place = start..start + anchor.len();
-                mentions.push(Mention { kind, hash: hash_text(anchor), place, number: None });
+            let mut found = |anchor: Found<'_>| {
+                let start = anchor.text.as_ptr().addr() - text.as_ptr().addr();
+                let place = start..start + anchor.text.len();
+                mentions.push(Mention { kind: anchor.kind, hash: anchor.hash, place, number: None });
             };
             while let Some(program) = programs.next_if(|program| program.start < end) {
                 let is_whole = program.start >= start && program.end < end;
                 if is_whole
                     && let Some(command) = command_at(line, program.start - start, program.end - start)
                 {
-                    found(AnchorKind::Command, command);
+                    found(Found::of(AnchorKind::Command, command));
                 }
             }
-            scan_names(line, &mut found);
+            scan_tokens(line, &mut |token| memo.each_anchor(token, root, &mut found));
             lines[nth].mentions = mentions.len();
         }
     }
@@ -268,12 +268,6 @@ pub(crate) fn quoted_len(part: &Part) -> usize {
         },
         Body::Call(_) | Body::Media(_) | Body::File(_) | Body::Opaque(_) => 0,
     }
-}
-
-/// A path as it is seen from the working folder, if it lies in it.
-pub(crate) fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
-    let inside = root.and_then(|root| path.strip_prefix(root));
-    inside.and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty()).unwrap_or(path)
 }
 
 /// Calls `found` with each text among the arguments of a call, and with what it is called.

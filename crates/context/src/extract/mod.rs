@@ -3,6 +3,7 @@
 mod anchors;
 mod gather;
 mod lines;
+mod memo;
 mod names;
 mod pool;
 mod select;
@@ -13,6 +14,7 @@ mod weigh;
 pub use anchors::AnchorKind;
 pub(crate) use gather::{Gathered, quoted_len};
 pub(crate) use lines::count_plain_words;
+pub(crate) use memo::Memo;
 pub(crate) use pool::Pool;
 pub(crate) use select::{Choice, choose_lines};
 pub(crate) use table::{hash_short, hash_text};

@@ -11,7 +11,8 @@ use longhaul_conversation::Ordinal;
 use serde::{Deserialize, Serialize};
 
 use super::anchors::{AnchorKind, scan_anchors};
-use super::gather::{Gathered, Source, seen_from};
+use super::gather::{Gathered, Source};
+use super::memo::{Memo, seen_from};
 use super::names::{Anchor, Names};
 use super::slice::Slice;
 use super::table::hash_text;
@@ -83,7 +84,7 @@ impl Pool {
 
     /// Keeps the lines of a message that name most for their length.
     fn keep(&mut self, gathered: &mut Gathered, at: Ordinal) {
-        gathered.find_anchors(self.root.as_deref());
+        gathered.find_anchors(self.root.as_deref(), &mut Memo::default());
         self.names.begin_message();
         // Most are known, and memory answers sooner when it is asked for many of them at once.
         gathered.number(|hash| self.names.find_hash(hash));

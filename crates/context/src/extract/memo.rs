@@ -1,0 +1,152 @@
+//! Remembers what was found in names: the same ones stand in a conversation again and again.
+
+use super::anchors::{AnchorKind, Token};
+use super::table::hash_text;
+
+/// An anchor with the hash of its text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Found<'t> {
+    pub(crate) kind: AnchorKind,
+    pub(crate) text: &'t str,
+    pub(crate) hash: u64,
+}
+
+impl<'t> Found<'t> {
+    pub(crate) fn of(kind: AnchorKind, text: &'t str) -> Self {
+        Self { kind, text, hash: hash_text(text) }
+    }
+}
+
+/// The anchors of the names that were seen last, by hash; names with the same 64 bits are taken for the same.
+#[derive(Default)]
+pub(crate) struct Memo {
+    /// A power of two of them; none at all where nothing is to be remembered.
+    slots: Vec<Slot>,
+}
+
+#[derive(Clone, Copy)]
+struct Slot {
+    /// That of the whole name.
+    hash: u64,
+    anchors: Anchors,
+}
+
+#[derive(Clone, Copy)]
+enum Anchors {
+    Few([Option<Part>; FEW]),
+    /// More than are remembered.
+    Many,
+}
+
+/// An anchor that is a part of a name.
+#[derive(Clone, Copy)]
+struct Part {
+    hash: u64,
+    start: u8,
+    length: u8,
+    kind: AnchorKind,
+}
+
+/// Nearly every name is one anchor, or a path and the name of its file.
+const FEW: usize = 2;
+/// More than a program of some size has in the files that are worked on.
+const SLOTS: usize = 1 << 12;
+
+impl Memo {
+    /// One that remembers.
+    pub(crate) fn new() -> Self {
+        // No text has the hash of the empty one.
+        let empty = Slot { hash: hash_text(""), anchors: Anchors::Few([None; FEW]) };
+        Self { slots: vec![empty; SLOTS] }
+    }
+
+    /// Calls `found` with each anchor of a token; paths inside `root` are seen from there.
+    pub(crate) fn each_anchor<'t>(
+        &mut self,
+        token: Token<'t>,
+        root: Option<&str>,
+        found: &mut impl FnMut(Found<'t>),
+    ) {
+        let name = match token {
+            Token::Name(name, _) if name.len() <= u8::MAX.into() && !self.slots.is_empty() => name,
+            _ => return each_new(token, root, found),
+        };
+        let hash = hash_text(name);
+        let last = self.slots.len() - 1;
+        let slot = &mut self.slots[hash as usize & last];
+        if slot.hash != hash {
+            *slot = Slot { hash, anchors: take_apart(name, token, root) };
+        }
+        match &slot.anchors {
+            Anchors::Few(parts) => parts.iter().flatten().for_each(|part| {
+                let start = usize::from(part.start);
+                let text = &name[start..start + usize::from(part.length)];
+                found(Found { kind: part.kind, text, hash: part.hash });
+            }),
+            Anchors::Many => each_new(token, root, found),
+        }
+    }
+}
+
+fn each_new<'t>(token: Token<'t>, root: Option<&str>, found: &mut impl FnMut(Found<'t>)) {
+    token.classify(&mut |kind, anchor| found(Found::of(kind, seen_from(root, anchor))));
+}
+
+fn take_apart(name: &str, token: Token<'_>, root: Option<&str>) -> Anchors {
+    let mut parts = [None; FEW];
+    let mut count = 0;
+    each_new(token, root, &mut |Found { kind, text, hash }| {
+        let start = (text.as_ptr().addr() - name.as_ptr().addr()) as u8;
+        if let Some(part) = parts.get_mut(count) {
+            *part = Some(Part { hash, start, length: text.len() as u8, kind });
+        }
+        count += 1;
+    });
+    if count <= FEW { Anchors::Few(parts) } else { Anchors::Many }
+}
+
+/// A path as it is seen from the working folder, if it lies in it.
+pub(crate) fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
+    let inside = root.and_then(|root| path.strip_prefix(root));
+    inside.and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty()).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::anchors::scan_tokens;
+    use super::*;
+    use proptest::prelude::*;
+
+    fn anchors<'t>(line: &'t str, memo: &mut Memo) -> Vec<Found<'t>> {
+        let mut all = Vec::new();
+        let mut found = |anchor| all.push(anchor);
+        scan_tokens(line, &mut |token| memo.each_anchor(token, Some("/home/me/app"), &mut found));
+        all
+    }
+
+    #[test]
+    fn what_is_remembered_is_told_as_if_it_were_new() {
+        let mut memo = Memo::new();
+        for line in [
+            "in /home/me/app/src/main.rs:12 and src/a-b_c/read-me.one_two.three_four, E0308: `a b`",
+            "https://a.example/b?c=d fn read_file(maxSize: u64) 12345 1a2b3c4d5e src/main.rs: note: Note. v1.2.3",
+            &format!("{}.rs and {}_b", "x".repeat(300), "y".repeat(254)),
+        ] {
+            let expected = anchors(line, &mut Memo::default());
+            assert!(expected.len() > 1);
+            for _ in 0..3 {
+                assert_eq!(anchors(line, &mut memo), expected);
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_is_read_alike(lines in prop::collection::vec("([a-cA-C1-3_./:@-]{1,6} ?|/home/me/app/|Error|`){0,20}", 1..8)) {
+            let mut memo = Memo::new();
+            for line in lines.iter().chain(&lines) {
+                prop_assert_eq!(anchors(line, &mut memo), anchors(line, &mut Memo::default()));
+            }
+        }
+    }
+}
