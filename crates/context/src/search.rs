@@ -1,5 +1,8 @@
 //! Searches texts faster than the standard library does, as most of a long history is looked through and few of it is found.
 
+use aho_corasick::packed::{self, Searcher};
+use aho_corasick::{AhoCorasick, MatchKind};
+
 /// The lines of a text, as [`str::lines`] has them.
 pub(crate) fn fast_lines(text: &str) -> impl Iterator<Item = &str> {
     let mut from = 0;
@@ -12,9 +15,66 @@ pub(crate) fn fast_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// The lines of a text, the last one first.
+pub(crate) fn last_lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = (!text.is_empty()).then(|| text.strip_suffix('\n').unwrap_or(text));
+    std::iter::from_fn(move || {
+        let before = rest?;
+        let start = memchr::memrchr(b'\n', before.as_bytes());
+        rest = start.map(|end| &before[..end]);
+        let line = &before[start.map_or(0, |end| end + 1)..];
+        let has_end = before.len() < text.len();
+        Some(if has_end { line.strip_suffix('\r').unwrap_or(line) } else { line })
+    })
+}
+
 /// Whether `text` has `words` in it.
 pub(crate) fn has(text: &str, words: &str) -> bool {
     memchr::memmem::find(text.as_bytes(), words.as_bytes()).is_some()
+}
+
+/// Whether `text` begins with one of these words. Most texts differ from most words in the first byte.
+pub(crate) fn begins_with_any(text: &str, words: &[&str]) -> bool {
+    let Some(first) = text.as_bytes().first() else { return words.contains(&"") };
+    words
+        .iter()
+        .any(|word| word.as_bytes().first().is_none_or(|byte| byte == first) && text.starts_with(word))
+}
+
+/// Looks for several words at once.
+pub(crate) enum AnyOf {
+    /// Many bytes at once, where the processor can.
+    Packed(Box<Searcher>),
+    /// One byte after the other.
+    Plain(AhoCorasick),
+}
+
+impl AnyOf {
+    /// A search for these words, none of which is empty.
+    pub(crate) fn new(words: &[&str]) -> Self {
+        let mut builder = packed::Config::new().builder();
+        builder.extend(words);
+        builder.build().map_or_else(|| Self::plain(words), |searcher| Self::Packed(Box::new(searcher)))
+    }
+
+    fn plain(words: &[&str]) -> Self {
+        let mut builder = AhoCorasick::builder();
+        let search = builder.match_kind(MatchKind::LeftmostFirst).build(words);
+        Self::Plain(search.expect("a few short words can be looked for"))
+    }
+
+    /// Where the first of the words stands that `text` has.
+    pub(crate) fn find(&self, text: &str) -> Option<usize> {
+        match self {
+            Self::Packed(search) => search.find(text).map(|found| found.start()),
+            Self::Plain(search) => search.find(text).map(|found| found.start()),
+        }
+    }
+
+    /// Whether `text` has any of the words.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        self.find(text).is_some()
+    }
 }
 
 #[cfg(test)]
@@ -26,6 +86,28 @@ mod tests {
         #[test]
         fn fast_lines_are_lines(text in "[a\r\n]{0,12}") {
             prop_assert_eq!(fast_lines(&text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn last_lines_are_lines_from_the_end(text in "[a\r\n]{0,12}") {
+            prop_assert_eq!(last_lines(&text).collect::<Vec<_>>(), text.lines().rev().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn beginnings_are_found(text in "[aé]{0,3}") {
+            for words in [&["aé", "é"][..], &["aa"], &[""], &[]] {
+                let expected = words.iter().any(|word| text.starts_with(word));
+                prop_assert_eq!(begins_with_any(&text, words), expected);
+            }
+        }
+
+        #[test]
+        fn words_are_found_on_any_processor(text in "[abc]{0,80}") {
+            let words = ["abca", "bcab", "ccc"];
+            let expected = words.iter().filter_map(|word| text.find(word)).min();
+            prop_assert_eq!(AnyOf::new(&words).find(&text), expected);
+            prop_assert_eq!(AnyOf::plain(&words).find(&text), expected);
+            prop_assert_eq!(AnyOf::new(&words).is_in(&text), expected.is_some());
         }
     }
 }
