@@ -93,12 +93,9 @@ pub(super) fn count(number: usize) -> u32 {
 
 /// A short hash that tells whether two texts are the same, whether or not a tool has numbered their lines.
 pub(super) fn hash_text(text: &str) -> String {
-    let mut sum: u64 = 0xcbf2_9ce4_8422_2325;
-    for line in text.lines() {
-        for byte in without_number(line).bytes().chain([b'\n']) {
-            sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
+    let lines = fast_lines(text).map(|line| crate::extract::hash_text(without_number(line)));
+    let sum =
+        lines.fold(0, |sum: u64, line| (sum.rotate_left(23) ^ line).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     format!("{sum:016x}")
 }
 
