@@ -28,9 +28,11 @@ pub(crate) fn last_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Whether `text` has `words` in it.
-pub(crate) fn has(text: &str, words: &str) -> bool {
-    memchr::memmem::find(text.as_bytes(), words.as_bytes()).is_some()
+/// The text without the space before it, as [`str::trim_start`] has it.
+pub(crate) fn fast_trim_start(text: &str) -> &str {
+    let text = text.trim_ascii_start();
+    let is_trimmed = text.as_bytes().first().is_none_or(u8::is_ascii_graphic);
+    if is_trimmed { text } else { text.trim_start() }
 }
 
 /// Whether `text` begins with one of these words. Most texts differ from most words in the first byte.
@@ -91,6 +93,11 @@ mod tests {
         #[test]
         fn last_lines_are_lines_from_the_end(text in "[a\r\n]{0,12}") {
             prop_assert_eq!(last_lines(&text).collect::<Vec<_>>(), text.lines().rev().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn fast_trimming_trims(text in "[ \t\u{b}\u{85}\u{3000}aé]{0,6}") {
+            prop_assert_eq!(fast_trim_start(&text), text.trim_start());
         }
 
         #[test]

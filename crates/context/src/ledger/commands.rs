@@ -1,10 +1,12 @@
 //! Keeps the commands that were run, and what their outputs tell: test runs, errors, commits, background jobs.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use longhaul_conversation::Ordinal;
 use serde::{Deserialize, Serialize};
 
+use super::colours::plain;
 use super::effect::{Act, Effect};
 use super::entries::{CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, JobKind, RunEntry, WorkOutcome};
 use super::errors::find_errors;
@@ -14,7 +16,7 @@ use super::paths::is_absolute;
 use super::results::{Results, read_results};
 use super::shell::Script;
 use super::{LONGEST_TEXT, Ledger, cut, tail};
-use crate::search::{AnyOf, fast_lines, has};
+use crate::search::{AnyOf, fast_lines};
 
 /// A command that waits for its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -97,14 +99,13 @@ impl Ledger {
             self.job_started(JobKind::Command, &text, handle, at);
             return self.apply_effects(&open.effects, &answer.text, at);
         }
-        let results =
-            if purpose == CommandPurpose::Look { Results::default() } else { read_results(&answer.text) };
+        // What was only looked at tells of other runs.
+        let output = if purpose == CommandPurpose::Look { Cow::Borrowed("") } else { plain(&answer.text) };
+        let results = read_results(&output);
         let is_run = purpose >= CommandPurpose::Check || results.is_test;
         let mut outcome = self.judge(open, answer, is_run, &results);
         let errors = match outcome {
-            WorkOutcome::Failed | WorkOutcome::Unclear if purpose != CommandPurpose::Look => {
-                find_errors(&answer.text)
-            }
+            WorkOutcome::Failed | WorkOutcome::Unclear => find_errors(&output),
             _ => Vec::new(),
         };
         if outcome == WorkOutcome::Unclear && !errors.is_empty() {
@@ -271,7 +272,7 @@ const LOOKED_BACK: usize = 256;
 pub(super) fn key_words(command: &str) -> Vec<&str> {
     const ACTS: &[&str] = &["commit", "push", "pull", "rebase", "merge", "stash", "cherry-pick"];
     let mut command = command.trim();
-    let steps = has(command, "git").then(|| command.split("&&"));
+    let steps = command.contains("git").then(|| command.split("&&"));
     for step in steps.into_iter().flatten() {
         let mut words = step.split_whitespace();
         if words.next() == Some("git")

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::calls::get;
 use super::entries::WorkOutcome;
-use crate::search::{begins_with_any, fast_lines, last_lines};
+use crate::search::{begins_with_any, fast_lines, fast_trim_start, last_lines};
 
 /// What a result tells, whichever agent wrote it.
 #[derive(Clone, Debug)]
@@ -190,7 +190,7 @@ fn exit_code_in_line(line: &str) -> Option<i32> {
         "failed with exit code",
         "returned exit code",
     ];
-    let line = line.trim_start();
+    let line = fast_trim_start(line);
     let starts: &[&str] = match line.bytes().next()?.to_ascii_lowercase() {
         b'e' => &["exit", "error: exit", "error: command", "execution failed"],
         b'<' => &["<returncode", "<exit_code"],

@@ -4,10 +4,9 @@
 
 use std::sync::LazyLock;
 
-use super::colours::plain;
 use super::effect::count;
 use super::numbers::{after_number, leading_number, number_after, number_before, starts_with_number};
-use crate::search::{AnyOf, begins_with_any, fast_lines};
+use crate::search::{AnyOf, begins_with_any, fast_lines, fast_trim_start};
 
 /// What an output tells about a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,17 +25,15 @@ pub(super) struct Results {
 const MOST_NAMES: usize = 12;
 const LONGEST_NAME: usize = 160;
 
-/// Reads an output.
+/// Reads an output without colours.
 pub(super) fn read_results(output: &str) -> Results {
-    let output = plain(output);
-    let tells_anywhere = ANYWHERE.is_in(&output);
-    read_lines(&output, |line| tells_anywhere || may_tell(line))
+    read_lines(output, ANYWHERE.is_in(output))
 }
 
-/// Reads those lines of an output without colours that may tell something.
-fn read_lines(output: &str, may_tell: impl Fn(&str) -> bool) -> Results {
-    let mut reader = Reader::default();
-    for line in fast_lines(output).filter(|line| may_tell(line)) {
+/// Reads an output, line by line; unless something `tells_anywhere`, only lines that may tell something by their beginnings.
+fn read_lines(output: &str, tells_anywhere: bool) -> Results {
+    let mut reader = Reader { tells_anywhere, ..Reader::default() };
+    for line in fast_lines(output).filter(|line| tells_anywhere || may_tell(line)) {
         reader.line(line.trim_end());
     }
     reader.finish()
@@ -93,6 +90,8 @@ struct Reader {
     problems: u32,
     /// Whether unittest has said how many tests it ran.
     ran: Option<u32>,
+    /// Whether one of [`ANYWHERE`] stands in the output.
+    tells_anywhere: bool,
 }
 
 /// With what a build gives up.
@@ -111,7 +110,7 @@ const ENDS: &[&str] = &[
 
 impl Reader {
     fn line(&mut self, line: &str) {
-        let text = line.trim_start();
+        let text = fast_trim_start(line);
         let Some(first) = text.bytes().next() else { return };
         match first {
             b't' => self.rust(text),
@@ -333,9 +332,9 @@ impl Reader {
     /// Lines that name one problem each, and lines with which a build gives up.
     fn problems_of_checkers(&mut self, text: &str) {
         let is_problem = || {
-            text.contains("error TS") && (text.contains("): error TS") || text.contains(" - error TS"))
+            self.tells_anywhere
+                && ["): error TS", " - error TS", ": error: "].iter().any(|words| text.contains(words))
                 || text.starts_with("error[E")
-                || text.contains(": error: ")
                 || text.starts_with("error: ") && !text.starts_with("error: could not compile")
         };
         if is_problem() {

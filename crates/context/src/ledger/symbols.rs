@@ -1,6 +1,6 @@
 //! Finds the functions and types that a piece of code names, by the words that introduce them.
 
-use crate::search::fast_lines;
+use crate::search::{fast_lines, fast_trim_start};
 
 /// Whether a word stands before a name being defined.
 fn introduces(word: &str) -> bool {
@@ -73,11 +73,11 @@ pub(super) fn symbols_in(text: &str) -> Vec<String> {
 
 /// The name that one line defines.
 pub(super) fn symbol_in(line: &str) -> Option<&str> {
-    let mut rest = line.trim_start();
+    let mut rest = fast_trim_start(line);
     loop {
         let end = rest.bytes().position(|byte| matches!(byte, b' ' | b'\t'))?;
         let word = &rest[..end];
-        rest = rest[end..].trim_start();
+        rest = fast_trim_start(&rest[end..]);
         if modifies(word) {
             continue;
         }
