@@ -91,12 +91,19 @@ pub(super) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// A short hash that tells whether two texts are the same, whether or not a tool has numbered their lines.
+/// A short hash that tells whether two texts are the same, whether or not a tool has numbered their lines; the first line
+/// tells whether it has.
 pub(super) fn hash_text(text: &str) -> String {
-    let lines = fast_lines(text).map(|line| crate::extract::hash_text(without_number(line)));
-    let sum =
-        lines.fold(0, |sum: u64, line| (sum.rotate_left(23) ^ line).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    format!("{sum:016x}")
+    let is_numbered = fast_lines(text).next().is_some_and(|line| without_number(line).len() < line.len());
+    let has_returns = memchr::memchr(b'\r', text.as_bytes()).is_some();
+    let hash = if is_numbered || has_returns {
+        let bare = |line| if is_numbered { without_number(line) } else { line };
+        let lines: Vec<&str> = fast_lines(text).map(bare).collect();
+        crate::extract::hash_text(&lines.join("\n"))
+    } else {
+        crate::extract::hash_text(text.strip_suffix('\n').unwrap_or(text))
+    };
+    format!("{hash:016x}")
 }
 
 /// The line without the number that tools put before it: `  12→`, `12:`, `12 | `, `  12<tab>`.
@@ -141,5 +148,9 @@ mod tests {
         assert_ne!(bare, hash_text("fn main() {}\n"));
         assert_ne!(bare, hash_text("}\nfn main() {\n"));
         assert_ne!(bare, hash_text("fn main() {\n}\n\n"));
+        assert_eq!(bare, hash_text("fn main() {\r\n}\r\n"));
+        assert_eq!(hash_text("a\n\n"), hash_text("1→a\n2→\n"));
+        assert_eq!(hash_text("a\n1\tb"), hash_text("1→a\n2→1\tb"));
+        assert_eq!(hash_text("a\n1\tb\n"), hash_text("a\r\n1\tb\r\n"));
     }
 }
