@@ -1,6 +1,9 @@
 //! Searches texts faster than the standard library does, as most of a long history is looked through and few of it is found.
 
-use aho_corasick::packed::Searcher;
+use std::ops::Range;
+
+use aho_corasick::packed::{self, Searcher};
+use aho_corasick::{AhoCorasick, MatchKind};
 
 /// The lines of a text, as [`str::lines`] has them.
 pub(crate) fn fast_lines(text: &str) -> impl Iterator<Item = &str> {
@@ -14,23 +17,30 @@ pub(crate) fn fast_lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The lines of a text in which something is found.
-pub(crate) fn lines_with<'t>(search: &Searcher, text: &'t str) -> impl Iterator<Item = &'t str> {
-    let mut from = 0;
+/// The lines of a text, the last one first.
+pub(crate) fn last_lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = (!text.is_empty()).then(|| text.strip_suffix('\n').unwrap_or(text));
     std::iter::from_fn(move || {
-        let found = from + search.find(&text[from..])?.start();
-        let start = memchr::memrchr(b'\n', &text.as_bytes()[from..found]).map_or(from, |end| from + end + 1);
-        let end =
-            memchr::memchr(b'\n', &text.as_bytes()[found..]).map_or(text.len(), |length| found + length);
-        from = (end + 1).min(text.len());
-        Some(&text[start..end])
+        let before = rest?;
+        let start = memchr::memrchr(b'\n', before.as_bytes());
+        rest = start.map(|end| &before[..end]);
+        let line = &before[start.map_or(0, |end| end + 1)..];
+        let has_end = before.len() < text.len();
+        Some(if has_end { line.strip_suffix('\r').unwrap_or(line) } else { line })
     })
+}
+
+/// The text without the space before it, as [`str::trim_start`] has it.
+pub(crate) fn fast_trim_start(text: &str) -> &str {
+    let text = text.trim_ascii_start();
+    let is_trimmed = text.as_bytes().first().is_none_or(u8::is_ascii_graphic);
+    if is_trimmed { text } else { text.trim_start() }
 }
 
 /// A text without white space around it, as [`str::trim`] has it.
 pub(crate) fn fast_trim(text: &str) -> &str {
-    let is_bare = |byte: Option<&u8>| byte.is_none_or(|byte| byte.is_ascii() && *byte > b' ');
     let trimmed = text.trim_ascii();
+    let is_bare = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii_graphic);
     if is_bare(trimmed.as_bytes().first()) && is_bare(trimmed.as_bytes().last()) {
         trimmed
     } else {
@@ -38,23 +48,83 @@ pub(crate) fn fast_trim(text: &str) -> &str {
     }
 }
 
-/// Whether `text` has `words` in it.
-pub(crate) fn has(text: &str, words: &str) -> bool {
-    memchr::memmem::find(text.as_bytes(), words.as_bytes()).is_some()
+/// Whether `text` begins with one of these words. Most texts differ from most words in the first byte.
+pub(crate) fn begins_with_any(text: &str, words: &[&str]) -> bool {
+    let Some(first) = text.as_bytes().first() else { return words.contains(&"") };
+    words
+        .iter()
+        .any(|word| word.as_bytes().first().is_none_or(|byte| byte == first) && text.starts_with(word))
+}
+
+/// Looks for several words at once.
+pub(crate) enum AnyOf {
+    /// Many bytes at once, where the processor can.
+    Packed(Box<Searcher>),
+    /// One byte after the other.
+    Plain(AhoCorasick),
+}
+
+impl AnyOf {
+    /// A search for these words, none of which is empty.
+    pub(crate) fn new(words: &[&str]) -> Self {
+        let mut builder = packed::Config::new().builder();
+        builder.extend(words);
+        builder.build().map_or_else(|| Self::plain(words), |searcher| Self::Packed(Box::new(searcher)))
+    }
+
+    fn plain(words: &[&str]) -> Self {
+        let mut builder = AhoCorasick::builder();
+        let search = builder.match_kind(MatchKind::LeftmostFirst).build(words);
+        Self::Plain(search.expect("a few short words can be looked for"))
+    }
+
+    /// Where the first of the words stands that `text` has.
+    pub(crate) fn find(&self, text: &str) -> Option<Range<usize>> {
+        match self {
+            Self::Packed(search) => search.find(text).map(|found| found.range()),
+            Self::Plain(search) => search.find(text).map(|found| found.range()),
+        }
+    }
+
+    /// Where each of the words stands that `text` has.
+    pub(crate) fn find_all(&self, text: &str) -> impl Iterator<Item = Range<usize>> {
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let found = self.find(&text[from..])?;
+            let found = from + found.start..from + found.end;
+            from = found.end;
+            Some(found)
+        })
+    }
+
+    /// Whether `text` has any of the words.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        self.find(text).is_some()
+    }
+
+    /// The lines of `text` that have any of the words.
+    pub(crate) fn lines_in<'t>(&self, text: &'t str) -> impl Iterator<Item = &'t str> {
+        let bytes = text.as_bytes();
+        let mut from = 0;
+        std::iter::from_fn(move || {
+            let found = from + self.find(&text[from..])?.start;
+            let start = memchr::memrchr(b'\n', &bytes[from..found]).map_or(from, |end| from + end + 1);
+            let end = memchr::memchr(b'\n', &bytes[found..]).map_or(text.len(), |length| found + length);
+            from = (end + 1).min(text.len());
+            Some(&text[start..end])
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aho_corasick::packed;
     use proptest::prelude::*;
 
     proptest! {
         #[test]
         fn lines_are_found_by_what_they_have(text in "([xyz]{0,2}|abc|defg|\n|é){0,12}") {
-            let mut patterns = packed::Config::new().builder();
-            let search = patterns.extend(["abc", "efg"]).build().expect("two words can be looked for");
-            let found: Vec<&str> = lines_with(&search, &text).collect();
+            let found: Vec<&str> = AnyOf::new(&["abc", "efg"]).lines_in(&text).collect();
             let has = |line: &&str| line.contains("abc") || line.contains("efg");
             prop_assert_eq!(found, text.split('\n').filter(has).collect::<Vec<_>>());
         }
@@ -67,6 +137,35 @@ mod tests {
         #[test]
         fn fast_lines_are_lines(text in "[a\r\n]{0,12}") {
             prop_assert_eq!(fast_lines(&text).collect::<Vec<_>>(), text.lines().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn last_lines_are_lines_from_the_end(text in "[a\r\n]{0,12}") {
+            prop_assert_eq!(last_lines(&text).collect::<Vec<_>>(), text.lines().rev().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn fast_trimming_trims(text in "[ \t\u{b}\u{85}\u{3000}aé]{0,6}") {
+            prop_assert_eq!(fast_trim_start(&text), text.trim_start());
+        }
+
+        #[test]
+        fn beginnings_are_found(text in "[aé]{0,3}") {
+            for words in [&["aé", "é"][..], &["aa"], &[""], &[]] {
+                let expected = words.iter().any(|word| text.starts_with(word));
+                prop_assert_eq!(begins_with_any(&text, words), expected);
+            }
+        }
+
+        #[test]
+        fn words_are_found_on_any_processor(text in "[abc]{0,80}") {
+            let words = ["abca", "bcab", "ccc"];
+            let place = |word: &&str| text.find(*word).map(|start| start..start + word.len());
+            let expected = words.iter().filter_map(place).min_by_key(|place| place.start);
+            prop_assert_eq!(AnyOf::new(&words).find(&text), expected.clone());
+            prop_assert_eq!(AnyOf::plain(&words).find(&text), expected.clone());
+            prop_assert_eq!(AnyOf::new(&words).is_in(&text), expected.is_some());
+            prop_assert_eq!(AnyOf::new(&words).find_all(&text).next(), expected);
         }
     }
 }

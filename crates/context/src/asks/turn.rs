@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::packed::{self, Searcher};
 use longhaul_conversation::{CallId, Message, Ordinal, Origin, Role, ToolCall, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -11,7 +10,7 @@ use super::hear::shorten;
 use super::{Evidence, EvidenceKind};
 use crate::hearing::Heard;
 use crate::phrases::{LazyPhrases, phrases};
-use crate::search::lines_with;
+use crate::search::AnyOf;
 use crate::sentences::{Unit, UnitKind, is_wide, longest_ends, split_units};
 use crate::words::Words;
 
@@ -258,15 +257,9 @@ static CLEAN: LazyPhrases = phrases!["0 failed|failures|errors|error", "no error
 static FAILED: LazyPhrases =
     phrases!["failed|failure|failures|error|errors|fatal|traceback", "exit code 1|2|101|127"];
 
-/// What stands in every output that [`FAILED`] fits.
-const FAILURE_SIGNS: [&str; 10] =
-    ["fail", "Fail", "FAIL", "rror", "RROR", "atal", "ATAL", "raceback", "RACEBACK", " code "];
-
-/// Looks for all of [`FAILURE_SIGNS`] at once.
-static FAILURE_SEARCH: LazyLock<Searcher> = LazyLock::new(|| {
-    let mut patterns = packed::Config::new().builder();
-    patterns.extend(FAILURE_SIGNS);
-    patterns.build().expect("a few short words can be looked for")
+/// Looks for what stands in every output that [`FAILED`] fits.
+static FAILURE_SIGNS: LazyLock<AnyOf> = LazyLock::new(|| {
+    AnyOf::new(&["fail", "Fail", "FAIL", "rror", "RROR", "atal", "ATAL", "raceback", "RACEBACK", " code "])
 });
 
 impl Answer {
@@ -274,7 +267,7 @@ impl Answer {
         let output = result.returned();
         let end = &output[output.ceil_char_boundary(output.len().saturating_sub(VERDICT))..];
         let mut complaints = String::new();
-        for line in lines_with(&FAILURE_SEARCH, end) {
+        for line in FAILURE_SIGNS.lines_in(end) {
             complaints.push_str(line);
             complaints.push('\n');
         }

@@ -5,8 +5,9 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::packed::{self, Searcher};
 use serde::{Deserialize, Serialize};
+
+use crate::search::AnyOf;
 
 /// What kind of thing an anchor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -182,18 +183,13 @@ const PROGRAMS: [&str; 34] = [
 ];
 
 /// Looks for all of [`PROGRAMS`] at once.
-static PROGRAM_SEARCH: LazyLock<Searcher> = LazyLock::new(|| {
-    let mut patterns = packed::Config::new().builder();
-    patterns.extend(PROGRAMS);
-    patterns.build().expect("a few short words can be looked for")
-});
+static PROGRAM_SEARCH: LazyLock<AnyOf> = LazyLock::new(|| AnyOf::new(&PROGRAMS));
 
 /// Where programs are named before a space; the space is not part of it.
 pub(crate) fn find_programs(text: &str) -> impl Iterator<Item = Range<usize>> {
-    PROGRAM_SEARCH.find_iter(text).map(|program| {
-        let end = program.end() - 1;
-        let is_led_in = matches!(text.as_bytes()[program.start()], b' ' | b'`');
-        program.start() + usize::from(is_led_in)..end
+    PROGRAM_SEARCH.find_all(text).map(|program| {
+        let is_led_in = matches!(text.as_bytes()[program.start], b' ' | b'`');
+        program.start + usize::from(is_led_in)..program.end - 1
     })
 }
 

@@ -134,7 +134,7 @@ enum Command<'a> {
 }
 
 fn command_in(args: &Value) -> Option<Command<'_>> {
-    let (key, value) = COMMAND.iter().find_map(|key| Some((*key, args.get(key)?)))?;
+    let (key, value) = COMMAND.iter().find_map(|key| Some((*key, get(args, key)?)))?;
     match value {
         Value::String(script) => Some(Command::Script(script)),
         Value::Array(items) => {
@@ -208,7 +208,7 @@ fn created(path: String, content: Option<&str>) -> Effect {
 }
 
 fn read_many(args: &Value) -> Vec<Effect> {
-    let Some(Value::Array(items)) = PATHS.iter().find_map(|key| args.get(key)) else { return Vec::new() };
+    let Some(Value::Array(items)) = PATHS.iter().find_map(|key| get(args, key)) else { return Vec::new() };
     let read = items.iter().take(64).filter_map(|item| match item {
         Value::String(path) => file_name(path).map(|path| Effect::read(path, None)),
         item => path_in(item).map(|path| Effect::read(path, range_in(item))),
@@ -232,13 +232,15 @@ const NEW: &[&str] = &[
 ];
 
 fn changes_text(args: &Value) -> bool {
-    OLD.iter().any(|key| args.get(key).is_some())
-        || ["new_string", "new_str", "newText", "new_text", "edits"].iter().any(|key| args.get(key).is_some())
+    OLD.iter().any(|key| get(args, key).is_some())
+        || ["new_string", "new_str", "newText", "new_text", "edits"]
+            .iter()
+            .any(|key| get(args, key).is_some())
 }
 
 /// How much an edit changes: one replacement, a list of them, or blocks of searches and replacements.
 fn change_in(args: &Value) -> FileChange {
-    if let Some(Value::Array(edits)) = args.get("edits") {
+    if let Some(Value::Array(edits)) = get(args, "edits") {
         return edits.iter().map(change_in).fold(FileChange::default(), |mut sum, change| {
             sum.edits = sum.edits.saturating_add(change.edits);
             sum.added = sum.added.saturating_add(change.added);
@@ -253,7 +255,7 @@ fn change_in(args: &Value) -> FileChange {
     let old = text_argument(args, OLD).unwrap_or_default();
     let new = text_argument(args, NEW).unwrap_or_default();
     let mut change = replaced(old, new);
-    let lines = |key: &str| args.get(key).and_then(Value::as_u64);
+    let lines = |key: &str| get(args, key).and_then(Value::as_u64);
     if let (Some(first), Some(last)) = (lines("start_line"), lines("end_line")) {
         change.removed = super::effect::count(last.saturating_sub(first).saturating_add(1) as usize);
     }
@@ -290,13 +292,23 @@ fn blocks_change(blocks: &str) -> FileChange {
     sum
 }
 
+/// A field of an object. Where there are few, looking at each is faster than hashing the key.
+pub(super) fn get<'v>(value: &'v Value, key: &str) -> Option<&'v Value> {
+    match value {
+        Value::Object(fields) if fields.len() <= 12 => {
+            fields.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+        }
+        value => value.get(key),
+    }
+}
+
 fn text_argument<'a>(args: &'a Value, keys: &[&str]) -> Option<&'a str> {
-    keys.iter().find_map(|key| args.get(key)?.as_str())
+    keys.iter().find_map(|key| get(args, key)?.as_str())
 }
 
 /// An id may be a text or a number.
 fn argument_id(args: &Value, keys: &[&str]) -> Option<String> {
-    keys.iter().find_map(|key| match args.get(key)? {
+    keys.iter().find_map(|key| match get(args, key)? {
         Value::String(id) => Some(id.clone()),
         Value::Number(id) => Some(id.to_string()),
         _ => None,
@@ -304,7 +316,7 @@ fn argument_id(args: &Value, keys: &[&str]) -> Option<String> {
 }
 
 fn is_true(args: &Value, key: &str) -> bool {
-    args.get(key).is_some_and(|value| value == &Value::Bool(true) || value.as_str() == Some("true"))
+    get(args, key).is_some_and(|value| value == &Value::Bool(true) || value.as_str() == Some("true"))
 }
 
 fn path_in(args: &Value) -> Option<String> {
@@ -323,12 +335,12 @@ fn patch_in(args: &Value) -> Option<&str> {
 fn range_in(args: &Value) -> Option<LineRange> {
     let number = |keys: &[&str]| {
         keys.iter().find_map(|key| {
-            let value = args.get(key)?;
+            let value = get(args, key)?;
             value.as_i64().or_else(|| value.as_str()?.parse().ok())
         })
     };
     let line = |number: i64| u32::try_from(number).ok();
-    if let Some([first, last]) = args.get("view_range").and_then(Value::as_array).map(Vec::as_slice) {
+    if let Some([first, last]) = get(args, "view_range").and_then(Value::as_array).map(Vec::as_slice) {
         let last = last.as_i64().filter(|last| *last > 0).and_then(line);
         return Some(LineRange { first: first.as_i64().and_then(line)?.max(1), last });
     }

@@ -1,8 +1,12 @@
 //! Keeps the commands that were run, and what their outputs tell: test runs, errors, commits, background jobs.
 
+use std::borrow::Cow;
+use std::sync::LazyLock;
+
 use longhaul_conversation::Ordinal;
 use serde::{Deserialize, Serialize};
 
+use super::colours::plain;
 use super::effect::{Act, Effect};
 use super::entries::{CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, JobKind, RunEntry, WorkOutcome};
 use super::errors::find_errors;
@@ -12,7 +16,7 @@ use super::paths::is_absolute;
 use super::results::{Results, read_results};
 use super::shell::Script;
 use super::{LONGEST_TEXT, Ledger, cut, tail};
-use crate::search::{fast_lines, has};
+use crate::search::{AnyOf, fast_lines};
 
 /// A command that waits for its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -95,14 +99,13 @@ impl Ledger {
             self.job_started(JobKind::Command, &text, handle, at);
             return self.apply_effects(&open.effects, &answer.text, at);
         }
-        let results =
-            if purpose == CommandPurpose::Look { Results::default() } else { read_results(&answer.text) };
+        // What was only looked at tells of other runs.
+        let output = if purpose == CommandPurpose::Look { Cow::Borrowed("") } else { plain(&answer.text) };
+        let results = read_results(&output);
         let is_run = purpose >= CommandPurpose::Check || results.is_test;
         let mut outcome = self.judge(open, answer, is_run, &results);
         let errors = match outcome {
-            WorkOutcome::Failed | WorkOutcome::Unclear if purpose != CommandPurpose::Look => {
-                find_errors(&answer.text)
-            }
+            WorkOutcome::Failed | WorkOutcome::Unclear => find_errors(&output),
             _ => Vec::new(),
         };
         if outcome == WorkOutcome::Unclear && !errors.is_empty() {
@@ -173,16 +176,19 @@ impl Ledger {
     fn settle_failures(&mut self, passed: usize, at: Ordinal) {
         let (before, rest) = self.commands.split_at_mut(passed);
         let Some(passed) = rest.first() else { return };
+        let recent = before.len().saturating_sub(LOOKED_BACK);
+        let is_open =
+            |command: &CommandEntry| command.outcome == WorkOutcome::Failed && command.fixed.is_none();
+        // Most of the time nothing is left to be settled.
+        let Some(oldest) = before[recent..].iter().position(is_open) else { return };
+        let before = &mut before[recent + oldest..];
         let words = key_words(&passed.text);
         let runs_all = passed.purpose == CommandPurpose::Test && is_task(&words);
         // What the longest word does not stand in need not be taken apart.
         let longest = words.iter().max_by_key(|word| word.len());
         let longest = memchr::memmem::Finder::new(longest.map_or("", |word| word));
         let mut settled: Vec<&str> = Vec::new();
-        let recent = before.iter_mut().rev().take(LOOKED_BACK);
-        for command in
-            recent.filter(|command| command.outcome == WorkOutcome::Failed && command.fixed.is_none())
-        {
+        for command in before.iter_mut().rev().filter(|command| is_open(command)) {
             let covers = runs_all && command.purpose == CommandPurpose::Test;
             let may_cover = || longest.find(command.text.as_bytes()).is_some();
             if covers || may_cover() && is_broader(&words, &key_words(&command.text)) {
@@ -227,9 +233,9 @@ impl Ledger {
             && let Some(directory) = &open.leaves
         {
             let end = tail(&answer.text, 800);
-            let has_been_told =
-                end.contains("Shell cwd was reset to ") || end.contains("urrent working directory: ");
-            if !has_been_told {
+            static TOLD: LazyLock<AnyOf> =
+                LazyLock::new(|| AnyOf::new(&["Shell cwd was reset to ", "urrent working directory: "]));
+            if !TOLD.is_in(end) {
                 self.directory = self.seen_from_root(directory);
             }
         }
@@ -239,9 +245,10 @@ impl Ledger {
         if effects.is_empty() {
             return;
         }
-        let complains = |text: &str| has(text, "No such file") || has(text, "Is a directory");
-        let complaints: Vec<&str> = if complains(output) {
-            fast_lines(output).take(400).filter(|line| complains(line)).collect()
+        static COMPLAINTS: LazyLock<AnyOf> =
+            LazyLock::new(|| AnyOf::new(&["No such file", "Is a directory"]));
+        let complaints: Vec<&str> = if COMPLAINTS.is_in(output) {
+            fast_lines(output).take(400).filter(|line| COMPLAINTS.is_in(line)).collect()
         } else {
             Vec::new()
         };
@@ -265,7 +272,8 @@ const LOOKED_BACK: usize = 256;
 pub(super) fn key_words(command: &str) -> Vec<&str> {
     const ACTS: &[&str] = &["commit", "push", "pull", "rebase", "merge", "stash", "cherry-pick"];
     let mut command = command.trim();
-    for step in command.split("&&") {
+    let steps = command.contains("git").then(|| command.split("&&"));
+    for step in steps.into_iter().flatten() {
         let mut words = step.split_whitespace();
         if words.next() == Some("git")
             && let Some(act) = words.next().filter(|act| ACTS.contains(act))

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::entries::{FileChange, LineRange};
 use super::symbols::symbols_in;
+use crate::search::fast_lines;
 
 /// One thing done to one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,8 +64,8 @@ pub(super) fn written(text: Option<&str>) -> FileChange {
 
 /// The change that replacing one text by another makes; lines that both share count neither way.
 pub(super) fn replaced(old: &str, new: &str) -> FileChange {
-    let before: Vec<&str> = old.lines().collect();
-    let after: Vec<&str> = new.lines().collect();
+    let before: Vec<&str> = fast_lines(old).collect();
+    let after: Vec<&str> = fast_lines(new).collect();
     let same_start = before.iter().zip(&after).take_while(|(old, new)| old == new).count();
     let (before, after) = (&before[same_start..], &after[same_start..]);
     let same_end = before.iter().rev().zip(after.iter().rev()).take_while(|(old, new)| old == new).count();
@@ -83,31 +84,39 @@ pub(super) fn replaced(old: &str, new: &str) -> FileChange {
 
 /// How many lines a text has.
 pub(super) fn lines(text: &str) -> u32 {
-    count(text.lines().count())
+    count(fast_lines(text).count())
 }
 
 pub(super) fn count(number: usize) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// A short hash that tells whether two texts are the same, whether or not a tool has numbered their lines.
+/// A short hash that tells whether two texts are the same, whether or not a tool has numbered their lines; the first line
+/// tells whether it has.
 pub(super) fn hash_text(text: &str) -> String {
-    let mut sum: u64 = 0xcbf2_9ce4_8422_2325;
-    for line in text.lines() {
-        for byte in without_number(line).bytes().chain([b'\n']) {
-            sum = (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        }
-    }
-    format!("{sum:016x}")
+    let is_numbered = fast_lines(text).next().is_some_and(|line| without_number(line).len() < line.len());
+    let has_returns = memchr::memchr(b'\r', text.as_bytes()).is_some();
+    let hash = if is_numbered || has_returns {
+        let bare = |line| if is_numbered { without_number(line) } else { line };
+        let lines: Vec<&str> = fast_lines(text).map(bare).collect();
+        crate::extract::hash_text(&lines.join("\n"))
+    } else {
+        crate::extract::hash_text(text.strip_suffix('\n').unwrap_or(text))
+    };
+    format!("{hash:016x}")
 }
 
 /// The line without the number that tools put before it: `  12→`, `12:`, `12 | `, `  12<tab>`.
 pub(super) fn without_number(line: &str) -> &str {
-    let trimmed = line.trim_start_matches(' ');
-    let rest = trimmed.trim_start_matches(|c: char| c.is_ascii_digit());
-    if rest.len() == trimmed.len() {
+    let past = |from: usize, is_passed: fn(&u8) -> bool| {
+        from + line.as_bytes()[from..].iter().take_while(|byte| is_passed(byte)).count()
+    };
+    let number = past(0, |byte| *byte == b' ');
+    let end = past(number, u8::is_ascii_digit);
+    if end == number {
         return line;
     }
+    let rest = &line[end..];
     ["→", "\t", " | ", " |"].iter().find_map(|sign| rest.strip_prefix(sign)).unwrap_or(line)
 }
 
@@ -137,5 +146,11 @@ mod tests {
         assert_eq!(bare, hash_text("     1→fn main() {\n     2→}\n"));
         assert_eq!(bare, hash_text("1\tfn main() {\n2\t}"));
         assert_ne!(bare, hash_text("fn main() {}\n"));
+        assert_ne!(bare, hash_text("}\nfn main() {\n"));
+        assert_ne!(bare, hash_text("fn main() {\n}\n\n"));
+        assert_eq!(bare, hash_text("fn main() {\r\n}\r\n"));
+        assert_eq!(hash_text("a\n\n"), hash_text("1→a\n2→\n"));
+        assert_eq!(hash_text("a\n1\tb"), hash_text("1→a\n2→1\tb"));
+        assert_eq!(hash_text("a\n1\tb\n"), hash_text("a\r\n1\tb\r\n"));
     }
 }

@@ -1,5 +1,7 @@
 //! Keeps what became of each file.
 
+use std::sync::LazyLock;
+
 use longhaul_conversation::Ordinal;
 
 use super::effect::{Act, Effect, hash_text};
@@ -7,6 +9,7 @@ use super::entries::{ErrorEntry, FileChange, FileEntry, FileRead, FileState, Lin
 use super::outcome::Answer;
 use super::patch::read_patch;
 use super::{LONGEST_TEXT, Ledger, cut, head, paths, tail};
+use crate::search::{AnyOf, fast_lines, last_lines};
 
 impl Ledger {
     /// A tool has answered that works on files.
@@ -273,13 +276,9 @@ fn is_difference(text: &str) -> bool {
     text.starts_with("--- ") && head(text, 2000).contains("\n+++ ") && head(text, 2000).contains("\n@@ ")
 }
 
-/// The lines that an answer shows, where it numbers them and says that there are more.
-fn shown_range(text: &str) -> Option<LineRange> {
-    let start = head(text, 1200);
-    let end = tail(text, 1200);
-    let first = start.lines().take(6).find_map(line_number);
-    let last = end.lines().rev().take(8).find_map(line_number);
-    let is_part = [
+/// Looks for what tools say where they show a part of a file.
+static PARTS: LazyLock<AnyOf> = LazyLock::new(|| {
+    AnyOf::new(&[
         "more lines above",
         "truncated",
         "lines omitted",
@@ -287,9 +286,16 @@ fn shown_range(text: &str) -> Option<LineRange> {
         "more lines below",
         "more lines)",
         "more lines not",
-    ]
-    .iter()
-    .any(|words| start.contains(words) || end.contains(words));
+    ])
+});
+
+/// The lines that an answer shows, where it numbers them and says that there are more.
+fn shown_range(text: &str) -> Option<LineRange> {
+    let start = head(text, 1200);
+    let end = tail(text, 1200);
+    let first = fast_lines(start).take(6).find_map(line_number);
+    let last = last_lines(end).take(8).find_map(line_number);
+    let is_part = PARTS.is_in(start) || PARTS.is_in(end);
     match (first, last) {
         (Some(first), Some(last)) if (first > 1 || is_part) && first <= last => {
             Some(LineRange { first, last: Some(last) })

@@ -1,10 +1,14 @@
 //! Keeps track of what goes on by itself: background commands and sub-agents.
 
+use std::sync::LazyLock;
+
 use longhaul_conversation::Ordinal;
+use memchr::memmem::Finder;
 
 use super::entries::{JobEntry, JobKind, WorkOutcome};
 use super::outcome::Answer;
 use super::{LONGEST_TEXT, Ledger, cut, head, tail};
+use crate::search::{AnyOf, last_lines};
 
 impl Ledger {
     /// A job starts; its place among the jobs is given back.
@@ -79,7 +83,8 @@ impl Ledger {
 
     /// The host tells the model about a job that has ended.
     pub(super) fn notice(&mut self, text: &str, at: Ordinal) {
-        let Some(start) = text.find("<task-notification>") else { return };
+        static NOTICE: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new("<task-notification>"));
+        let Some(start) = NOTICE.find(text.as_bytes()) else { return };
         let notice = &text[start..];
         let outcome = match tag(notice, "status") {
             Some("completed") => WorkOutcome::Passed,
@@ -103,26 +108,36 @@ impl Ledger {
 
 /// How our own shell says under which name a command goes on.
 const AS_A_JOB: &str = "Running in the background as ";
+/// How shells say first under which id a command goes on.
+const HANDLES: &[&str] = &[
+    AS_A_JOB,
+    "running in background with ID: ",
+    "running with session ID ",
+    "Background process started with PID ",
+    "session ID ",
+];
+/// How a shell says last under which number a command goes on.
+const NUMBERS: &str = "Background PIDs: ";
+
+static HANDLE_SEARCH: LazyLock<AnyOf> = LazyLock::new(|| AnyOf::new(&[HANDLES, &[NUMBERS]].concat()));
 
 /// The id under which a shell says that a command goes on by itself.
 pub(super) fn background_handle(text: &str) -> Option<String> {
-    let start = head(text, 400);
-    word_after(
-        start,
-        &[
-            AS_A_JOB,
-            "running in background with ID: ",
-            "running with session ID ",
-            "Background process started with PID ",
-            "session ID ",
-        ],
-    )
-    // What a command left running is told at the end, by its name or by its number.
-    .or_else(|| word_after(tail(text, 400), &[AS_A_JOB]))
-    .or_else(|| {
-        let line = tail(text, 400).lines().rev().find_map(|line| line.strip_prefix("Background PIDs: "))?;
-        line.split([',', ' ']).next().filter(|pid| pid.parse::<u32>().is_ok()).map(str::to_string)
-    })
+    let (start, end) = (head(text, 400), tail(text, 400));
+    // Most shells say nothing of the kind.
+    let may_say = HANDLE_SEARCH.is_in(start) || HANDLE_SEARCH.is_in(end);
+    may_say.then(|| handle_in(start, end)).flatten()
+}
+
+/// The id that a shell says in the first bytes of an output or in the last.
+fn handle_in(start: &str, end: &str) -> Option<String> {
+    word_after(start, HANDLES)
+        // What a command left running is told at the end, by its name or by its number.
+        .or_else(|| word_after(end, &[AS_A_JOB]))
+        .or_else(|| {
+            let line = last_lines(end).find_map(|line| line.strip_prefix(NUMBERS))?;
+            line.split([',', ' ']).next().filter(|pid| pid.parse::<u32>().is_ok()).map(str::to_string)
+        })
 }
 
 /// The word behind one of these beginnings.
@@ -139,4 +154,34 @@ fn tag<'t>(text: &'t str, name: &str) -> Option<&'t str> {
     let start = text.find(&open)? + open.len();
     let end = text[start..].find('<')?;
     Some(text[start..start + end].trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check_handle(text: &str, expected: Option<&str>) {
+        assert_eq!(background_handle(text).as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn handles_are_found_at_both_ends() {
+        let long = "word ".repeat(200);
+        check_handle("Command running in background with ID: bash_1", Some("bash_1"));
+        check_handle(&format!("{long}\nRunning in the background as job-2."), Some("job-2"));
+        check_handle(&format!("{long}\nBackground PIDs: 12, 13\n"), Some("12"));
+        check_handle(&format!("{long}session ID 3{long}"), None);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_handle_is_passed_over(
+            text in "(Running in the background as |running in background with ID: |running with |session ID |Background \
+                |process started with PID |PIDs: |a_1|12|[\n, ]|[a-z ]{200}){0,12}"
+        ) {
+            let expected = handle_in(head(&text, 400), tail(&text, 400));
+            proptest::prop_assert_eq!(background_handle(&text), expected);
+        }
+    }
 }

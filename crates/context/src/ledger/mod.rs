@@ -4,6 +4,7 @@
 //! message at a time and never looks back; of calls that wait for a result it keeps only what the result will decide.
 
 mod calls;
+mod colours;
 mod commands;
 mod effect;
 mod entries;
@@ -30,11 +31,12 @@ use std::collections::{BTreeMap, VecDeque};
 use longhaul_conversation::{Body, CallId, Message, Ordinal, Origin, Timestamp, ToolCall, ToolResult};
 use serde::{Deserialize, Serialize};
 
-use calls::{Doing, Surroundings, read_call};
+use calls::{Doing, Surroundings, get, read_call};
 use commands::OpenCommand;
 use effect::Effect;
 use vocabulary::Does;
 
+use crate::search::{fast_trim_start, last_lines};
 use crate::tracker::lost_before;
 
 pub use entries::{
@@ -193,7 +195,7 @@ impl Ledger {
             Doing::Nothing => Expects::Nothing,
         };
         // Some agents report on their plan along with any other call.
-        if call.args.get("task_progress").is_some() {
+        if get(&call.args, "task_progress").is_some() {
             self.plan_called(Does::Plan, call, at);
         }
         if self.open.len() == MOST_OPEN {
@@ -236,8 +238,12 @@ impl Ledger {
 
     /// Shells and editors of commands tell behind their output where they stand and which file they have open.
     fn note_surroundings(&mut self, text: &str, went_to: Option<&str>) {
-        for line in tail(text, 800).lines().rev().take(8) {
-            let line = line.trim();
+        for line in last_lines(tail(text, 800)).take(8) {
+            let line = fast_trim_start(line);
+            if !line.starts_with(['(', '[', 'S']) {
+                continue;
+            }
+            let line = line.trim_end();
             let directory = line
                 .strip_prefix("(Current directory: ")
                 .and_then(|rest| rest.strip_suffix(')'))
@@ -261,7 +267,7 @@ impl Ledger {
     /// Takes a directory as the project's, unless one is known already or it is scratch space. Files that were noted
     /// before are seen from there, too.
     pub fn learn_root(&mut self, directory: &str) {
-        let directory = paths::normalise(directory.trim());
+        let directory = paths::normalise(directory.trim()).into_owned();
         let is_root = self.root.is_none() && paths::is_absolute(&directory) && directory.len() > 1;
         if !is_root || paths::is_scratch(&directory) {
             return;
@@ -288,7 +294,9 @@ impl Ledger {
 
 /// The text, cut at a character behind `most` characters.
 fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+    // There are no more characters than bytes.
+    let end = if text.len() > most { text.char_indices().nth(most) } else { None };
+    match end {
         Some((end, _)) => format!("{}…", text[..end].trim_end()),
         None => text.to_string(),
     }

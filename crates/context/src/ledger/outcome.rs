@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use longhaul_conversation::{Body, Output, ToolResult, ToolStatus};
 use serde_json::Value;
 
+use super::calls::get;
 use super::entries::WorkOutcome;
+use crate::search::{begins_with_any, fast_lines, fast_trim_start, last_lines};
 
 /// What a result tells, whichever agent wrote it.
 #[derive(Clone, Debug)]
@@ -71,20 +73,18 @@ pub(super) fn read_answer(result: &ToolResult) -> Answer<'_> {
         .and_then(|value| field(value, &["duration_seconds", "duration"]))
         .and_then(Value::as_f64);
     let failed_flag = structure.as_ref().is_some_and(|value| {
-        value.get("success") == Some(&Value::Bool(false))
-            || value.get("error").is_some_and(|error| error.is_string())
+        get(value, "success") == Some(&Value::Bool(false))
+            || get(value, "error").is_some_and(|error| error.is_string())
     });
     let succeeded_flag =
-        structure.as_ref().is_some_and(|value| value.get("success") == Some(&Value::Bool(true)));
+        structure.as_ref().is_some_and(|value| get(value, "success") == Some(&Value::Bool(true)));
     let exit_code = stated_code.or_else(|| exit_code_in(&text));
     let millis =
         seconds.filter(|seconds| (0.0..1e7).contains(seconds)).map(|seconds| (seconds * 1000.0) as u64);
     let millis = millis.or_else(|| wall_time_in(&text));
     let start = text.trim_start();
     let is_aborted = text.trim_end().ends_with("\nCommand aborted") || start.trim_end() == "Command aborted";
-    let outcome = if is_aborted
-        || result.status == ToolStatus::Cancelled
-        || REFUSALS.iter().any(|words| start.starts_with(words))
+    let outcome = if is_aborted || result.status == ToolStatus::Cancelled || begins_with_any(start, REFUSALS)
     {
         WorkOutcome::Cancelled
     } else if let Some(code) = exit_code {
@@ -100,7 +100,7 @@ pub(super) fn read_answer(result: &ToolResult) -> Answer<'_> {
         || start.starts_with("Your command ran successfully")
     {
         WorkOutcome::Passed
-    } else if FAILURES.iter().any(|words| start.starts_with(words)) {
+    } else if begins_with_any(start, FAILURES) {
         WorkOutcome::Failed
     } else {
         WorkOutcome::Unclear
@@ -127,7 +127,7 @@ fn text_of(result: &ToolResult) -> (Cow<'_, str>, Option<Cow<'_, Value>>) {
 fn unwrapped(text: &str) -> Option<Value> {
     const STARTS: &[&str] = &["{\"output\"", "{\"query\"", "[{\"query\"", "{\"stdout\"", "{\"exit_code\""];
     let text = text.trim_start();
-    STARTS.iter().any(|start| text.starts_with(start)).then(|| serde_json::from_str(text).ok()).flatten()
+    begins_with_any(text, STARTS).then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 fn readable(value: &Value) -> Cow<'_, str> {
@@ -140,14 +140,12 @@ fn readable(value: &Value) -> Cow<'_, str> {
             let texts: Vec<_> = items.iter().map(readable).filter(|text| !text.is_empty()).collect();
             Cow::Owned(texts.join("\n"))
         }
-        Value::Object(fields) => {
-            let mut texts = TEXTS
-                .iter()
-                .filter_map(|key| fields.get(*key))
-                .filter(|value| !value.is_null())
-                .map(readable);
+        Value::Object(_) => {
+            let mut texts =
+                TEXTS.iter().filter_map(|key| get(value, key)).filter(|value| !value.is_null()).map(readable);
             let mut text = texts.find(|text| !text.is_empty()).unwrap_or_default();
-            if let Some(Value::String(more)) = fields.get("stderr").filter(|_| fields.contains_key("stdout"))
+            let has_both = get(value, "stdout").is_some();
+            if let Some(Value::String(more)) = get(value, "stderr").filter(|_| has_both)
                 && !more.is_empty()
                 && *more != text
             {
@@ -163,11 +161,11 @@ fn readable(value: &Value) -> Cow<'_, str> {
 fn field<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
     let inside = [
         Some(value),
-        value.get("metadata"),
-        value.get("extras"),
-        value.get("extras").and_then(|e| e.get("metadata")),
+        get(value, "metadata"),
+        get(value, "extras"),
+        get(value, "extras").and_then(|extras| get(extras, "metadata")),
     ];
-    inside.into_iter().flatten().find_map(|value| keys.iter().find_map(|key| value.get(key)))
+    inside.into_iter().flatten().find_map(|value| keys.iter().find_map(|key| get(value, key)))
 }
 
 fn whole(value: &Value) -> Option<i32> {
@@ -176,7 +174,7 @@ fn whole(value: &Value) -> Option<i32> {
 
 /// The exit code that a text states in its first or last lines.
 fn exit_code_in(text: &str) -> Option<i32> {
-    text.lines().take(4).chain(text.lines().rev().take(8)).find_map(exit_code_in_line)
+    fast_lines(text).take(4).chain(last_lines(text).take(8)).find_map(exit_code_in_line)
 }
 
 fn exit_code_in_line(line: &str) -> Option<i32> {
@@ -192,24 +190,20 @@ fn exit_code_in_line(line: &str) -> Option<i32> {
         "failed with exit code",
         "returned exit code",
     ];
-    const STARTS: &[&str] = &[
-        "exit",
-        "<returncode",
-        "[the command",
-        "[command",
-        "command ",
-        "process ",
-        "failed in sandbox",
-        "the command",
-        "(exit",
-        "error: exit",
-        "error: command",
-        "execution failed",
-        "<exit_code",
-    ];
-    let line = line.trim_start();
-    let starts = |start: &&str| line.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
-    if !STARTS.iter().any(starts) {
+    let line = fast_trim_start(line);
+    let starts: &[&str] = match line.bytes().next()?.to_ascii_lowercase() {
+        b'e' => &["exit", "error: exit", "error: command", "execution failed"],
+        b'<' => &["<returncode", "<exit_code"],
+        b'[' => &["[the command", "[command"],
+        b'(' => &["(exit"],
+        b'c' => &["command "],
+        b'f' => &["failed in sandbox"],
+        b'p' => &["process "],
+        b't' => &["the command"],
+        _ => return None,
+    };
+    let begins = |start: &&str| line.get(..start.len()).is_some_and(|head| head.eq_ignore_ascii_case(start));
+    if !starts.iter().any(begins) {
         return None;
     }
     // The phrases stand near the beginning.
@@ -224,7 +218,7 @@ fn exit_code_in_line(line: &str) -> Option<i32> {
 
 /// `Wall time: 0.5 seconds`, among the first lines.
 fn wall_time_in(text: &str) -> Option<u64> {
-    let line = text.lines().take(4).find_map(|line| line.strip_prefix("Wall time: "))?;
+    let line = fast_lines(text).take(4).find_map(|line| line.strip_prefix("Wall time: "))?;
     let seconds: f64 = line.split(' ').next()?.parse().ok()?;
     (0.0..1e7).contains(&seconds).then_some((seconds * 1000.0) as u64)
 }

@@ -1,16 +1,21 @@
 //! Makes paths comparable that tools and shells write in different ways.
 
+use std::borrow::Cow;
+
 /// The path in what a tool or a shell was given: without quotes, a line number or a `file://` before it. Nothing if it
 /// names no file: an address, a pattern, an option, a device, or text that an expansion would change.
 pub(super) fn file_name(written: &str) -> Option<&str> {
     let trimmed = written.trim().trim_matches(['"', '\'', '`']);
     let path = without_lines(trimmed.strip_prefix("file://").unwrap_or(trimmed));
+    let is_address = path.contains(':') && path.contains("://");
     let is_file = !path.is_empty()
         && path.len() <= 512
-        && !path.contains("://")
+        && !is_address
         && !path.starts_with('-')
         && !path.starts_with("/dev/")
-        && !path.contains(['*', '?', '$', '`', '\n', '<', '>', '|', '\0', '{'])
+        && !path.bytes().any(|byte| {
+            matches!(byte, b'*' | b'?' | b'$' | b'`' | b'\n' | b'<' | b'>' | b'|' | b'\0' | b'{')
+        })
         && path.chars().any(char::is_alphanumeric);
     is_file.then_some(path)
 }
@@ -36,14 +41,26 @@ pub(super) fn is_absolute(path: &str) -> bool {
 /// The path as seen from where `directory` is seen from; an empty directory is the project itself.
 pub(super) fn join(directory: &str, path: &str) -> String {
     if directory.is_empty() || is_absolute(path) {
-        normalise(path)
+        normalise(path).into_owned()
     } else {
-        normalise(&format!("{directory}/{path}"))
+        normalise(&format!("{directory}/{path}")).into_owned()
     }
 }
 
 /// Without `.`, `..`, doubled and trailing slashes; backslashes of Windows paths become slashes.
-pub(super) fn normalise(path: &str) -> String {
+pub(super) fn normalise(path: &str) -> Cow<'_, str> {
+    if is_normal(path) { Cow::Borrowed(path) } else { Cow::Owned(normalised(path)) }
+}
+
+/// Whether nothing of a path is to be changed; `false` where that takes a closer look.
+fn is_normal(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    let may_stay = |next: &u8| !matches!(next, b'/' | b'.');
+    let is_kept = |at: usize| bytes[at] == b'/' && bytes.get(at + 1).is_some_and(may_stay);
+    bytes.first().is_some_and(|first| *first != b'.') && memchr::memchr2_iter(b'/', b'\\', bytes).all(is_kept)
+}
+
+fn normalised(path: &str) -> String {
     let is_windows = path.as_bytes().get(1) == Some(&b':') || path.contains('\\') && !path.contains('/');
     let path = if is_windows { path.replace('\\', "/") } else { path.to_string() };
     let mut pieces: Vec<&str> = Vec::new();
@@ -64,12 +81,12 @@ pub(super) fn normalise(path: &str) -> String {
 /// The path without the project's folder before it, so that absolute and relative spellings agree.
 pub(super) fn comparable(root: Option<&str>, path: &str) -> String {
     let path = normalise(path);
-    let Some(inside) = root.and_then(|root| path.strip_prefix(root)) else { return path };
+    let Some(inside) = root.and_then(|root| path.strip_prefix(root)) else { return path.into_owned() };
     match inside.strip_prefix('/') {
         Some(inside) => inside.to_string(),
         None if inside.is_empty() => ".".to_string(),
         // Another folder whose name begins like the project's.
-        None => path,
+        None => path.into_owned(),
     }
 }
 
@@ -124,5 +141,12 @@ mod tests {
         check_comparable(Some("/w/app"), "", "/w/app", ".");
         check_comparable(None, "", "../x//y/", "../x/y");
         check_comparable(None, "", "/../x", "/x");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn normal_paths_stay(path in "[a./\\\\:~]{0,10}") {
+            proptest::prop_assert_eq!(&*normalise(&path), normalised(&path));
+        }
     }
 }

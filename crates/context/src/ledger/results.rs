@@ -2,11 +2,11 @@
 //!
 //! One pass over the lines knows the summaries of all runners, since a script of a project's own may start any of them.
 
-use std::borrow::Cow;
+use std::sync::LazyLock;
 
 use super::effect::count;
 use super::numbers::{after_number, leading_number, number_after, number_before, starts_with_number};
-use crate::search::{fast_lines, has};
+use crate::search::{AnyOf, begins_with_any, fast_lines, fast_trim_start};
 
 /// What an output tells about a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,40 +25,57 @@ pub(super) struct Results {
 const MOST_NAMES: usize = 12;
 const LONGEST_NAME: usize = 160;
 
-/// Reads an output.
+/// Reads an output without colours.
 pub(super) fn read_results(output: &str) -> Results {
-    // Colours may stand in the midst of a word.
-    let has_colours = memchr::memchr(0x1b, output.as_bytes()).is_some();
-    let may_tell = |words: &str| has_colours || has(output, words);
-    let mut reader = Reader {
-        tells_errors: may_tell("rror"),
-        may_give_up: ENDS.iter().any(|end| may_tell(end)),
-        ..Reader::default()
-    };
-    for line in fast_lines(output) {
-        reader.line(&plain(line));
+    read_lines(output, ANYWHERE.is_in(output))
+}
+
+/// Reads an output, line by line; unless something `tells_anywhere`, only lines that may tell something by their beginnings.
+fn read_lines(output: &str, tells_anywhere: bool) -> Results {
+    let mut reader = Reader { tells_anywhere, ..Reader::default() };
+    for line in fast_lines(output).filter(|line| tells_anywhere || may_tell(line)) {
+        reader.line(line.trim_end());
     }
     reader.finish()
 }
 
-/// The line without colours and trailing space.
-pub(super) fn plain(line: &str) -> Cow<'_, str> {
-    let line = line.trim_end();
-    if !line.contains('\u{1b}') {
-        return Cow::Borrowed(line);
-    }
-    let mut plain = String::with_capacity(line.len());
-    let mut chars = line.chars();
-    while let Some(next) = chars.next() {
-        if next == '\u{1b}' {
-            if chars.next() == Some('[') {
-                chars.by_ref().find(|c| c.is_ascii_alphabetic());
-            }
-        } else {
-            plain.push(next);
+/// Looks for what tells something wherever it stands in a line.
+static ANYWHERE: LazyLock<AnyOf> = LazyLock::new(|| {
+    AnyOf::new(&[" FAILED", ": error TS", " - error TS", ": error: ", "ERROR task failed", " ELIFECYCLE "])
+});
+
+/// Whether a line may tell something by the way it begins, which most lines of most outputs do not.
+fn may_tell(line: &str) -> bool {
+    let text = line.trim_ascii_start();
+    let Some(first) = text.bytes().next() else { return false };
+    let beginnings: &[&str] = match first {
+        b'0'..=b'9' | b'=' => return true,
+        b'#' => {
+            let rest = text.get(2..).unwrap_or_default();
+            return begins_with_any(rest, &["pass ", "fail ", "skipped "]);
         }
-    }
-    Cow::Owned(plain.trim_end().to_string())
+        b'-' => &["--- FAIL: ", "--- PASS: "],
+        b'A' => &["All"],
+        b'B' => &["BUILD "],
+        b'E' => &["ERROR"],
+        b'F' => &["FAIL", "Failed!", "Found", "Finished"],
+        b'O' => &["OK"],
+        b'P' => &["PASS", "Passed!"],
+        b'R' => &["Ran"],
+        b'S' => &["Summary", "Success"],
+        b'T' => &["Tests"],
+        b'[' => &["[INFO]", "[ERROR]"],
+        b'e' => &["error: ", "error[E", "error Command failed"],
+        b'g' => &["gmake: ***"],
+        b'm' => &["make: ***"],
+        b'n' => &["not ok ", "npm ERR!", "npm error", "ninja: build stopped"],
+        b'o' => &["ok"],
+        b'r' => &["rspec ./"],
+        b't' => &["test "],
+        // Signs such as `✖`, and spaces that are wider than one byte.
+        _ => return !first.is_ascii_graphic(),
+    };
+    begins_with_any(text, beginnings)
 }
 
 #[derive(Default)]
@@ -73,10 +90,8 @@ struct Reader {
     problems: u32,
     /// Whether unittest has said how many tests it ran.
     ran: Option<u32>,
-    /// Whether there is anything about errors in the output.
-    tells_errors: bool,
-    /// Whether one of [`ENDS`] stands in the output.
-    may_give_up: bool,
+    /// Whether one of [`ANYWHERE`] stands in the output.
+    tells_anywhere: bool,
 }
 
 /// With what a build gives up.
@@ -95,9 +110,8 @@ const ENDS: &[&str] = &[
 
 impl Reader {
     fn line(&mut self, line: &str) {
-        let text = line.trim_start();
+        let text = fast_trim_start(line);
         let Some(first) = text.bytes().next() else { return };
-        // Most lines of most outputs begin with none of these.
         match first {
             b't' => self.rust(text),
             b'0'..=b'9' => self.numbers_first(text),
@@ -128,8 +142,8 @@ impl Reader {
     /// Summaries that begin with a number: pytest, mocha, RSpec, CTest, Gradle, golangci-lint.
     fn numbers_first(&mut self, text: &str) {
         let has = |words: &str| text.contains(words);
-        if has(" in ")
-            && (text.ends_with('s') || text.ends_with(')'))
+        if (text.ends_with('s') || text.ends_with(')'))
+            && has(" in ")
             && (has(" passed") || has(" failed") || has(" error"))
         {
             // pytest: `1 failed, 20 passed, 2 skipped in 2.1s`
@@ -318,12 +332,12 @@ impl Reader {
     /// Lines that name one problem each, and lines with which a build gives up.
     fn problems_of_checkers(&mut self, text: &str) {
         let is_problem = || {
-            text.contains("error TS") && (text.contains("): error TS") || text.contains(" - error TS"))
+            self.tells_anywhere
+                && ["): error TS", " - error TS", ": error: "].iter().any(|words| text.contains(words))
                 || text.starts_with("error[E")
-                || text.contains(": error: ")
                 || text.starts_with("error: ") && !text.starts_with("error: could not compile")
         };
-        if self.tells_errors && is_problem() {
+        if is_problem() {
             self.problems += 1;
         }
         let gives_up = || {
@@ -334,7 +348,7 @@ impl Reader {
                 end => command.starts_with(end),
             })
         };
-        if self.may_give_up && gives_up() {
+        if gives_up() {
             self.verdict(false);
         }
     }
@@ -424,117 +438,4 @@ fn without_time(name: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// `passed/failed/skipped verdict names`
-    #[track_caller]
-    fn check(output: &str, expected: &str) {
-        let results = read_results(output);
-        let number = |number: Option<u32>| number.map_or("-".to_string(), |number| number.to_string());
-        let verdict = match results.verdict {
-            Some(true) => "ok",
-            Some(false) => "bad",
-            None => "?",
-        };
-        let counts = [results.passed, results.failed, results.skipped].map(number).join("/");
-        let seen = format!("{counts} {verdict} {}", results.failing.join(", "));
-        assert_eq!(seen.trim_end(), expected, "{output}");
-    }
-
-    #[test]
-    fn cargo() {
-        check("running 27 tests\ntest result: ok. 26 passed; 0 failed; 1 ignored; 0 measured", "26/0/1 ok");
-        check(
-            "test a::b ... ok\ntest a::c ... FAILED\n\ntest result: FAILED. 1 passed; 1 failed; 0 ignored;\n\nDoc-tests\ntest result: ok. 3 passed; 0 failed; 0 ignored",
-            "4/1/0 bad a::c",
-        );
-        check("     Summary [   0.5s] 10 tests run: 9 passed, 1 failed, 0 skipped", "9/1/0 bad");
-        check("    Finished `dev` profile [unoptimized] target(s) in 2s", "-/-/- ok");
-        check("error[E0308]: mismatched types\n --> src/a.rs:1:1\nerror: could not compile `x`", "-/1/- bad");
-    }
-
-    #[test]
-    fn python() {
-        check(
-            "===== 3 failed, 20 passed in 2.1s =====\nFAILED tests/a.py::test_b - AssertionError: x",
-            "20/3/- bad tests/a.py::test_b",
-        );
-        check("20 passed, 2 skipped in 0.42s", "20/0/2 ok");
-        check("1 passed, 3 warnings, 1 error in 1.20s", "1/1/- bad");
-        check("........\nRan 8 tests in 0.012s\n\nOK", "8/0/- ok");
-        check(
-            "FAIL: test_x (app.Tests)\nRan 5 tests in 0.01s\n\nFAILED (failures=1, errors=1)",
-            "3/2/- bad test_x (app.Tests)",
-        );
-        check("Success: no issues found in 3 source files", "-/-/- ok");
-        check("a.py:1: error: bad type\nFound 1 error in 1 file (checked 3 source files)", "-/1/- bad");
-        check("All checks passed!", "-/-/- ok");
-    }
-
-    #[test]
-    fn go() {
-        check("ok  \tgithub.com/a/b\t0.3s\n?   \tgithub.com/a/c\t[no test files]", "1/0/- ok");
-        check(
-            "--- FAIL: TestX (0.00s)\n    --- FAIL: TestX/sub (0.00s)\nFAIL\nFAIL\tgithub.com/a/b\t0.4s\nFAIL",
-            "0/1/- bad TestX, TestX/sub",
-        );
-        check("=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \ta/b\t0.1s", "1/0/- ok");
-        check("FAIL\ta/b [build failed]", "0/1/- bad a/b [build failed]");
-        check("3 issues:\n* nilerr: 3", "-/3/- bad");
-    }
-
-    #[test]
-    fn javascript() {
-        check("Tests:       1 failed, 4 passed, 5 total\n  ● Suite › does it", "4/1/- bad Suite › does it");
-        check(" Test Files  1 passed (1)\n      Tests  4 passed | 1 skipped (5)", "4/0/1 ok");
-        check(
-            " FAIL  src/a.test.ts > adds\n Tests  1 failed | 4 passed (5)",
-            "4/1/- bad src/a.test.ts > adds",
-        );
-        check("  4 passing (10ms)\n  1 failing\n", "4/1/- bad");
-        check("  4 passing (10ms)", "4/0/- ?");
-        check("ℹ tests 5\nℹ pass 4\nℹ fail 1\nℹ skipped 0\n✖ wraps text (1.2ms)", "4/1/0 bad wraps text");
-        check("# tests 2\n# pass 2\n# fail 0", "2/0/- ok");
-        check("src/a.ts(1,2): error TS2345: no\nsrc/b.ts:3:4 - error TS7005: no", "-/2/- bad");
-        check("✖ 3 problems (2 errors, 1 warning)", "-/2/- bad");
-        check("\u{1b}[31mTests:\u{1b}[0m 2 passed, 2 total", "2/0/- ok");
-        check("npm error code ELIFECYCLE", "-/-/- bad");
-    }
-
-    #[test]
-    fn others() {
-        check(
-            "12 examples, 1 failure, 2 pending\nrspec ./spec/a_spec.rb:3 # A does",
-            "9/1/2 bad spec/a_spec.rb:3 # A does",
-        );
-        check("OK (5 tests, 10 assertions)", "5/0/- ok");
-        check("Tests: 5, Assertions: 10, Failures: 1, Errors: 0.", "4/1/- bad");
-        check("[INFO] Tests run: 5, Failures: 0, Errors: 0, Skipped: 1\n[INFO] BUILD SUCCESS", "4/0/1 ok");
-        check("Failed!  - Failed:     1, Passed:     9, Skipped:     0, Total:    10", "9/1/0 bad");
-        check("90% tests passed, 1 tests failed out of 10", "9/1/- bad");
-        check(
-            "ATest > adds FAILED\n5 tests completed, 1 failed\nBUILD FAILED in 3s",
-            "4/1/- bad ATest > adds",
-        );
-        check("make: *** [all] Error 2", "-/-/- bad");
-    }
-
-    #[test]
-    fn other_text_is_no_result() {
-        check("", "-/-/- ?");
-        check("all fine\n3 files changed, 2 insertions(+)\n12 of 13 done in 3 days", "-/-/- ?");
-    }
-
-    proptest::proptest! {
-        #[test]
-        fn any_text_is_read(text in "(?s).{0,300}") {
-            read_results(&text);
-        }
-
-        #[test]
-        fn any_mix_of_known_words_is_read(words in proptest::collection::vec("(Tests|OK|FAILED|Ran|[0-9é]{0,3}| passed| failed|%|=| in |s|\\(|:|\n|\t)", 0..40)) {
-            read_results(&words.concat());
-        }
-    }
-}
+mod tests;

@@ -1,49 +1,56 @@
 //! Finds the functions and types that a piece of code names, by the words that introduce them.
 
-/// Words that stand before a name being defined.
-const INTRODUCERS: &[&str] = &[
-    "fn",
-    "def",
-    "class",
-    "function",
-    "func",
-    "struct",
-    "enum",
-    "trait",
-    "interface",
-    "type",
-    "impl",
-    "module",
-    "namespace",
-    "macro_rules!",
-    "const",
-    "protocol",
-    "object",
-];
+use crate::search::{fast_lines, fast_trim_start};
 
-/// Words that may stand before those.
-const MODIFIERS: &[&str] = &[
-    "pub",
-    "pub(crate)",
-    "pub(super)",
-    "async",
-    "export",
-    "default",
-    "public",
-    "private",
-    "protected",
-    "static",
-    "abstract",
-    "final",
-    "unsafe",
-    "extern",
-    "declare",
-    "internal",
-    "override",
-    "sealed",
-    "data",
-    "inline",
-];
+/// Whether a word stands before a name being defined.
+fn introduces(word: &str) -> bool {
+    matches!(
+        word,
+        "fn" | "def"
+            | "class"
+            | "function"
+            | "func"
+            | "struct"
+            | "enum"
+            | "trait"
+            | "interface"
+            | "type"
+            | "impl"
+            | "module"
+            | "namespace"
+            | "macro_rules!"
+            | "const"
+            | "protocol"
+            | "object"
+    )
+}
+
+/// Whether a word may stand before those.
+fn modifies(word: &str) -> bool {
+    matches!(
+        word,
+        "pub"
+            | "pub(crate)"
+            | "pub(super)"
+            | "async"
+            | "export"
+            | "default"
+            | "public"
+            | "private"
+            | "protected"
+            | "static"
+            | "abstract"
+            | "final"
+            | "unsafe"
+            | "extern"
+            | "declare"
+            | "internal"
+            | "override"
+            | "sealed"
+            | "data"
+            | "inline"
+    )
+}
 
 const MOST: usize = 6;
 const MOST_LINES: usize = 400;
@@ -51,7 +58,7 @@ const MOST_LINES: usize = 400;
 /// The names that a text defines, each once, in order, the first few.
 pub(super) fn symbols_in(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for line in text.lines().take(MOST_LINES) {
+    for line in fast_lines(text).take(MOST_LINES) {
         if let Some(name) = symbol_in(line)
             && !found.iter().any(|known| known == name)
         {
@@ -66,14 +73,15 @@ pub(super) fn symbols_in(text: &str) -> Vec<String> {
 
 /// The name that one line defines.
 pub(super) fn symbol_in(line: &str) -> Option<&str> {
-    let mut rest = line.trim_start();
+    let mut rest = fast_trim_start(line);
     loop {
-        let (word, after) = rest.split_once([' ', '\t'])?;
-        rest = after.trim_start();
-        if MODIFIERS.contains(&word) {
+        let end = rest.bytes().position(|byte| matches!(byte, b' ' | b'\t'))?;
+        let word = &rest[..end];
+        rest = fast_trim_start(&rest[end..]);
+        if modifies(word) {
             continue;
         }
-        if !INTRODUCERS.contains(&word.trim_end_matches('*')) {
+        if !introduces(word.trim_end_matches('*')) {
             return None;
         }
         // `const fn name`, `type Name`, `func (r *Receiver) Name`, `impl<T> Name`.

@@ -1,5 +1,8 @@
 //! The tools of the agents we know: what each does, and which arguments say what it does it to.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// What a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Does {
@@ -236,13 +239,19 @@ const TOOLS: &[(&[&str], Tool)] = &[
     ),
 ];
 
+/// The rows of [`TOOLS`] by each of their names.
+static BY_NAME: LazyLock<HashMap<&[u8], &Tool>> = LazyLock::new(|| {
+    TOOLS.iter().flat_map(|(names, tool)| names.iter().map(move |name| (name.as_bytes(), tool))).collect()
+});
+
 /// What is known of a tool by its name.
 pub(super) fn find_tool(name: &str) -> Option<&'static Tool> {
     // A server's tools carry the server's name before their own.
-    let own = name.rsplit("__").next().unwrap_or(name);
-    let squeezed: String =
-        own.chars().filter(|c| !matches!(c, '_' | '-')).map(|c| c.to_ascii_lowercase()).collect();
-    TOOLS.iter().find(|(names, _)| names.contains(&squeezed.as_str())).map(|(_, tool)| tool)
+    let server = name.as_bytes().windows(2).rposition(|pair| pair == b"__");
+    let own = server.map_or(name, |end| &name[end + 2..]);
+    let bytes = own.bytes().filter(|byte| !matches!(byte, b'_' | b'-'));
+    let squeezed: Vec<u8> = bytes.map(|byte| byte.to_ascii_lowercase()).collect();
+    BY_NAME.get(&squeezed[..]).copied()
 }
 
 /// Whether a tool's shell stays from one call to the next; only its exact name tells these apart.

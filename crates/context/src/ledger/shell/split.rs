@@ -144,7 +144,11 @@ impl<'a> Splitter<'a> {
                     self.operator();
                     continue;
                 }
-                other => self.word.get_or_insert_default().push(other),
+                _ => {
+                    let more = self.rest().bytes().skip(1).position(has_meaning);
+                    self.copy_to(more.map_or(self.script.len(), |more| self.at + 1 + more));
+                    continue;
+                }
             }
             self.at += next.len_utf8();
         }
@@ -169,24 +173,23 @@ impl<'a> Splitter<'a> {
         self.at += 1;
         self.word.get_or_insert_default();
         while let Some(next) = self.peek() {
-            if next == '"' {
-                self.at += 1;
-                return;
-            }
-            if self.rest().starts_with("$(") {
-                let end = self.at + balanced(self.rest());
-                self.copy_to(end);
-                continue;
-            }
-            self.at += next.len_utf8();
-            let kept = match (next, self.peek()) {
-                ('\\', Some(escaped @ ('"' | '\\' | '$' | '`' | '\n'))) => {
-                    self.at += escaped.len_utf8();
-                    (escaped != '\n').then_some(escaped)
+            let rest = self.rest();
+            match next {
+                '"' => {
+                    self.at += 1;
+                    return;
                 }
-                _ => Some(next),
-            };
-            self.word.get_or_insert_default().extend(kept);
+                '$' if rest.starts_with("$(") => self.copy_to(self.at + balanced(rest)),
+                '\\' if rest[1..].starts_with('\n') => self.at += 2,
+                '\\' if rest[1..].starts_with(['"', '\\', '$', '`']) => {
+                    self.at += 1;
+                    self.copy_to(self.at + 1);
+                }
+                _ => {
+                    let more = rest.bytes().skip(1).position(|byte| matches!(byte, b'"' | b'$' | b'\\'));
+                    self.copy_to(more.map_or(self.script.len(), |more| self.at + 1 + more));
+                }
+            }
         }
     }
 
@@ -298,6 +301,30 @@ impl<'a> Splitter<'a> {
             }
         }
     }
+}
+
+/// Whether a byte may mean something other than itself.
+fn has_meaning(byte: u8) -> bool {
+    matches!(
+        byte,
+        b'\n'
+            | b' '
+            | b'\t'
+            | b'\r'
+            | b'#'
+            | b'\''
+            | b'"'
+            | b'`'
+            | b'$'
+            | b'\\'
+            | b'<'
+            | b'>'
+            | b'&'
+            | b'|'
+            | b';'
+            | b'('
+            | b')'
+    )
 }
 
 /// The length of `$(…)` or `<(…)` at the start of `text`, brackets included.
