@@ -53,7 +53,7 @@ pub(crate) enum Token<'t> {
     Quoted(&'t str),
     /// A web address.
     Address(&'t str),
-    /// Something written as names, paths and numbers are, with the classes of its bytes and of the signs behind it.
+    /// Something written as names, paths and numbers are, without a position behind it, and the classes of all its bytes.
     Name(&'t str, u8),
 }
 
@@ -118,7 +118,8 @@ pub(crate) fn scan_tokens<'t>(line: &'t str, found: &mut impl FnMut(Token<'t>)) 
                     found(Token::Address(token));
                 }
             } else if token.len() == end - start || is_telling_inside(token) {
-                found(Token::Name(token, seen));
+                let name = if seen & COLON != 0 { strip_position(token) } else { token };
+                found(Token::Name(name, seen));
             }
         }
         at = end;
@@ -287,7 +288,6 @@ fn classify<'t>(token: &'t str, seen: u8, found: &mut impl FnMut(AnchorKind, &'t
     if seen & (COLON | SLASH) == 0 {
         return classify_word(trim_start(token, b".@$~"), found);
     }
-    let token = if seen & COLON != 0 { strip_position(token) } else { token };
     if token.len() < 3 {
         return;
     }
