@@ -60,11 +60,20 @@ pub(crate) fn gap(answers: u64) -> usize {
 
 /// Which bytes lie between two bytes of ASCII, these included.
 fn between(eight: u64, from: u8, to: u8) -> u64 {
+    any_between(eight, &[(from, to)])
+}
+
+/// Which bytes lie between one of these pairs of bytes of ASCII, these included.
+#[inline]
+pub(crate) fn any_between<const PAIRS: usize>(eight: u64, pairs: &[(u8, u8); PAIRS]) -> u64 {
     let low = eight & !HIGH;
-    // Neither sum carries over into the next byte.
-    let reach = low + ONES * u64::from(0x80 - from);
-    let exceed = low + ONES * u64::from(0x7f - to);
-    reach & !exceed & !eight & HIGH
+    let any = pairs.iter().fold(0, |any, (from, to)| {
+        // Neither sum carries over into the next byte.
+        let reach = low + ONES * u64::from(0x80 - from);
+        let exceed = low + ONES * u64::from(0x7f - to);
+        any | reach & !exceed
+    });
+    any & !eight & HIGH
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
+use crate::eight;
 use crate::search::AnyOf;
 
 /// What kind of thing an anchor is.
@@ -140,39 +141,16 @@ fn has_scheme(token: &[u8]) -> bool {
 
 /// The next byte that no plain word has, nor what stands between words. Most of most texts is passed over at once.
 fn find_telling(bytes: &[u8], from: usize) -> Option<usize> {
-    let (chunks, rest) = bytes.get(from..)?.as_chunks::<16>();
-    let mut at = from;
-    for chunk in chunks {
-        let telling = u128::from_le_bytes(chunk.map(|byte| u8::from(is_telling(byte))));
-        if telling != 0 {
-            return Some(at + telling.trailing_zeros() as usize / 8);
-        }
-        at += 16;
-    }
-    rest.iter().position(|byte| TELLING[*byte as usize]).map(|place| at + place)
+    (from..bytes.len()).step_by(8).find_map(|at| {
+        // Behind the end there are zeros, which tell nothing.
+        let telling = eight::any_between(eight::load(bytes, at), &TELLING);
+        (telling != 0).then(|| at + eight::gap(telling))
+    })
 }
 
-/// What [`is_telling`] says of each byte.
-static TELLING: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = is_telling(byte as u8);
-        byte += 1;
-    }
-    table
-};
-
-/// Whether a byte is one of those in [`NAMING`] or opens a quotation, by comparisons that can be made on many at once.
-const fn is_telling(byte: u8) -> bool {
-    (byte.wrapping_sub(b'0') <= b':' - b'0')
-        | (byte.wrapping_sub(b'@') <= b'Z' - b'@')
-        | (byte.wrapping_sub(b'-') <= b'/' - b'-')
-        | (byte.wrapping_sub(b'_') <= b'`' - b'_')
-        | (byte == b'$')
-        | (byte == b'+')
-        | (byte == b'~')
-}
+/// The bytes of [`NAMING`], and that which opens a quotation.
+const TELLING: [(u8, u8); 6] =
+    [(b'-', b':'), (b'@', b'Z'), (b'_', b'`'), (b'$', b'$'), (b'+', b'+'), (b'~', b'~')];
 
 /// Programs whose names are hardly used for anything else, so that a command is spoken of where one stands before a space.
 /// All have four bytes at least, which the search is fast by: of the shortest names, what stands before them is a part.
@@ -518,6 +496,20 @@ mod tests {
     use AnchorKind::*;
 
     #[test]
+    fn every_byte_is_told_in_every_place() {
+        for byte in 0..128 {
+            let is_told = CLASS[byte as usize] & NAMING != 0 || byte == b'`';
+            for place in 0..20 {
+                let mut bytes = [b'a'; 20];
+                bytes[place] = byte;
+                assert_eq!(find_telling(&bytes, 0), is_told.then_some(place), "{byte} at {place}");
+                assert_eq!(find_telling(&bytes, place + 1), None);
+            }
+        }
+        assert_eq!(find_telling("日本語 é".as_bytes(), 0), None);
+    }
+
+    #[test]
     fn paths_are_found_without_positions() {
         check("see src/upload.rs:14:19.", &[(Path, "src/upload.rs"), (Path, "upload.rs")]);
         check("in ./docs/plan, and/or README.md", &[(Path, "docs/plan"), (Path, "README.md")]);
@@ -549,14 +541,6 @@ mod tests {
     fn short_quotations_are_found_with_what_is_in_them() {
         check("run `cargo test --lib` now", &[(Command, "cargo test"), (Quoted, "cargo test --lib")]);
         check("the `Busy` variant of `upload()`", &[(Quoted, "upload()")]);
-    }
-
-    #[test]
-    fn telling_bytes_are_those_of_the_table() {
-        for byte in 0..=u8::MAX {
-            let is_named = CLASS[byte as usize] & NAMING != 0;
-            assert_eq!(is_telling(byte), is_named || byte == b'`', "{byte}");
-        }
     }
 
     /// The tokens that have a byte of a name, found one byte after the other.

@@ -58,8 +58,6 @@ pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
 #[derive(Default)]
 struct Joined {
     text: String,
-    /// How many plain words the text has.
-    words: usize,
 }
 
 impl Joined {
@@ -68,14 +66,12 @@ impl Joined {
         if !line.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) {
             return;
         }
-        let words = count_plain_words(line, SAYING.saturating_sub(self.words));
         if self.text.is_empty()
-            && says_enough(line, words)
+            && says_enough(line, || count_plain_words(line, SAYING))
             && memchr::memchr2(b'\n', b'\t', line.as_bytes()).is_none()
         {
             return found(cut(line));
         }
-        self.words += words;
         if !self.text.is_empty() {
             self.text.push(' ');
         }
@@ -92,7 +88,7 @@ impl Joined {
                 }
             }
         }
-        if says_enough(&self.text, self.words) {
+        if says_enough(&self.text, || count_plain_words(&self.text, SAYING)) {
             self.flush(found);
         }
     }
@@ -103,7 +99,6 @@ impl Joined {
             found(cut(&self.text));
         }
         self.text.clear();
-        self.words = 0;
     }
 }
 
@@ -125,9 +120,9 @@ fn has_wide_space(line: &str) -> bool {
     rest.array_windows().any(|[one, next]| is_wide(*one, *next))
 }
 
-/// Whether a line can be quoted without the one behind it.
-fn says_enough(text: &str, words: usize) -> bool {
-    text.len() >= JOINED && (text.len() >= JOINED_ENOUGH || words >= SAYING)
+/// Whether a line can be quoted without the one behind it; `words` tells how many plain words it has.
+fn says_enough(text: &str, words: impl FnOnce() -> usize) -> bool {
+    text.len() >= JOINED && (text.len() >= JOINED_ENOUGH || words() >= SAYING)
 }
 
 /// How many plain words a text has: letters only, and no piece of a name such as `os.path` or `max_size`.
