@@ -162,8 +162,8 @@ mod tests {
             let words = ["abca", "bcab", "ccc"];
             let place = |word: &&str| text.find(*word).map(|start| start..start + word.len());
             let expected = words.iter().filter_map(place).min_by_key(|place| place.start);
-            prop_assert_eq!(AnyOf::new(&words).find(&text), expected.clone());
-            prop_assert_eq!(AnyOf::plain(&words).find(&text), expected.clone());
+            prop_assert_eq!(&AnyOf::new(&words).find(&text), &expected);
+            prop_assert_eq!(&AnyOf::plain(&words).find(&text), &expected);
             prop_assert_eq!(AnyOf::new(&words).is_in(&text), expected.is_some());
             prop_assert_eq!(AnyOf::new(&words).find_all(&text).next(), expected);
         }
