@@ -1,4 +1,4 @@
-//! Searches texts faster than the standard library does, as most of a long history is looked through and few of it is found.
+//! Searches texts faster than the standard library does, as a long history is looked through for little that is in it.
 
 use std::ops::Range;
 

@@ -94,18 +94,17 @@ struct Reader {
     tells_anywhere: bool,
 }
 
-/// With what a build gives up.
+/// How a line begins with which a build gives up.
 const ENDS: &[&str] = &[
     "error: could not compile",
     "make: ***",
+    "gmake: ***",
     "npm ERR!",
     "npm error",
     "error Command failed",
     "error: Recipe",
     "ninja: build stopped",
     "FAILURE: Build failed",
-    "ERROR task failed",
-    " ELIFECYCLE ",
 ];
 
 impl Reader {
@@ -331,24 +330,16 @@ impl Reader {
 
     /// Lines that name one problem each, and lines with which a build gives up.
     fn problems_of_checkers(&mut self, text: &str) {
-        let is_problem = || {
-            self.tells_anywhere
-                && ["): error TS", " - error TS", ": error: "].iter().any(|words| text.contains(words))
-                || text.starts_with("error[E")
-                || text.starts_with("error: ") && !text.starts_with("error: could not compile")
-        };
-        if is_problem() {
+        let is_problem = self.tells_anywhere
+            && ["): error TS", " - error TS", ": error: "].iter().any(|words| text.contains(words))
+            || text.starts_with("error[E")
+            || text.starts_with("error: ") && !text.starts_with("error: could not compile");
+        if is_problem {
             self.problems += 1;
         }
-        let gives_up = || {
-            let command = text.strip_prefix('g').filter(|rest| rest.starts_with("make")).unwrap_or(text);
-            ENDS.iter().any(|end| match *end {
-                "ERROR task failed" => text.ends_with(end),
-                " ELIFECYCLE " => text.contains(end),
-                end => command.starts_with(end),
-            })
-        };
-        if gives_up() {
+        if begins_with_any(text, ENDS)
+            || self.tells_anywhere && (text.ends_with("ERROR task failed") || text.contains(" ELIFECYCLE "))
+        {
             self.verdict(false);
         }
     }
