@@ -17,7 +17,7 @@ impl<'t> Found<'t> {
     }
 }
 
-/// The anchors of the names that were seen last, by hash; names with the same 64 bits are taken for the same.
+/// The anchors of the names that were seen last, by hash; names of one length with the same 64 bits are taken for the same.
 #[derive(Default)]
 pub(crate) struct Memo {
     /// A power of two of them; none at all where nothing is to be remembered.
@@ -28,6 +28,8 @@ pub(crate) struct Memo {
 struct Slot {
     /// That of the whole name.
     hash: u64,
+    /// How long the name is. Hashes can be made to meet, and nothing is to be looked for behind a shorter name's end.
+    length: u8,
     anchors: Anchors,
 }
 
@@ -55,8 +57,8 @@ const SLOTS: usize = 1 << 12;
 impl Memo {
     /// One that remembers.
     pub(crate) fn new() -> Self {
-        // No text has the hash of the empty one.
-        let empty = Slot { hash: hash_text(""), anchors: Anchors::Few([None; FEW]) };
+        // No name is that short.
+        let empty = Slot { hash: 0, length: 0, anchors: Anchors::Few([None; FEW]) };
         Self { slots: vec![empty; SLOTS] }
     }
 
@@ -68,17 +70,18 @@ impl Memo {
         found: &mut impl FnMut(Found<'t>),
     ) {
         // Numbers hardly come again.
-        let is_name =
-            |text: &str| text.len() <= u8::MAX.into() && !text.starts_with(|c: char| c.is_ascii_digit());
-        let name = match token {
-            Token::Name(name, _) if is_name(name) && !self.slots.is_empty() => name,
-            _ => return each_new(token, root, found),
+        let is_name = |text: &str| !text.starts_with(|c: char| c.is_ascii_digit());
+        let (Token::Name(name, _), false) = (token, self.slots.is_empty()) else {
+            return each_new(token, root, found);
+        };
+        let Some(length) = u8::try_from(name.len()).ok().filter(|_| is_name(name)) else {
+            return each_new(token, root, found);
         };
         let hash = hash_text(name);
         let last = self.slots.len() - 1;
         let slot = &mut self.slots[hash as usize & last];
-        if slot.hash != hash {
-            *slot = Slot { hash, anchors: take_apart(name, token, root) };
+        if (slot.hash, slot.length) != (hash, length) {
+            *slot = Slot { hash, length, anchors: take_apart(name, token, root) };
         }
         match &slot.anchors {
             Anchors::Few(parts) => parts.iter().flatten().for_each(|part| {
@@ -141,6 +144,19 @@ mod tests {
                 assert_eq!(anchors(line, &mut memo), expected);
             }
         }
+    }
+
+    #[test]
+    fn hashes_that_meet_do_no_harm() {
+        let mut memo = Memo::new();
+        let long = "src/a_long_folder/with_a_long_name.rs";
+        anchors(long, &mut memo);
+        let slot = memo.slots.iter().copied().find(|slot| slot.hash == hash_text(long));
+        let slot = slot.expect("it was just seen");
+        // As if a shorter name had the same hash.
+        let hash = hash_text("short_name");
+        memo.slots[hash as usize & (SLOTS - 1)] = Slot { hash, ..slot };
+        assert_eq!(anchors("short_name", &mut memo), anchors("short_name", &mut Memo::default()));
     }
 
     proptest! {
