@@ -95,11 +95,11 @@ fn find_in_document<T>(
     let (text, lossy) = text_of(bytes);
     let mended;
     let only_line = is_only.then_some((bytes, number));
-    open(match Json::parse(&text) {
+    open(match Json::parse_record(&text, &[]) {
         Ok(document) => find_in_value(document, only_line, lossy, false)?,
         Err(error) => {
             mended = mend(&text);
-            match mended.as_deref().and_then(|mended| Json::parse(mended).ok()) {
+            match mended.as_deref().and_then(|mended| Json::parse_record(mended, &[]).ok()) {
                 Some(document) => find_in_value(document, only_line, lossy, true)?,
                 None => find_in_broken_document(bytes, number, &error)?,
             }
@@ -157,7 +157,7 @@ fn known_record(bytes: &[u8]) -> Option<&'static Known> {
         return None;
     }
     let (text, _) = text_of(bytes);
-    known_object(Json::parse(&text).ok()?.as_object()?)
+    known_object(Json::parse_record(&text, &[]).ok()?.as_object()?)
 }
 
 fn known_object(object: &Object<'_>) -> Option<&'static Known> {

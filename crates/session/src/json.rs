@@ -9,7 +9,10 @@ use std::fmt;
 use longhaul_conversation::Timestamp;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
+
+use crate::list::{Items, List};
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,7 +22,35 @@ pub(crate) enum Json<'a> {
     Number(Number),
     String(Cow<'a, str>),
     Array(Vec<Json<'a>>),
+    /// An array that is too long to hold parsed.
+    List(List<'a>),
     Object(Object<'a>),
+}
+
+/// How a value is parsed, by what it is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Parsing {
+    /// A line of a file, or the whole of it; it may be one long conversation, or hold one. These fields of it are not
+    /// looked at.
+    Record { unread: &'static [&'static str] },
+    /// What may be a long conversation.
+    Conversation,
+    /// Anything else, which is parsed at once.
+    Inner,
+}
+
+/// The fields that hold the conversation in files that are one JSON value.
+const CONVERSATIONS: &[&str] = &["contents", "messages", "history", "input", "trajectory", "events"];
+
+impl Parsing {
+    /// How the field `key` is parsed; not at all if it is not looked at.
+    fn of_field(self, key: &str) -> Option<Self> {
+        match self {
+            Self::Record { unread } if unread.contains(&key) => None,
+            Self::Record { .. } if CONVERSATIONS.contains(&key) => Some(Self::Conversation),
+            _ => Some(Self::Inner),
+        }
+    }
 }
 
 /// The fields of a JSON object, in order. Of a repeated key the last one counts.
@@ -32,10 +63,11 @@ impl<'a> Json<'a> {
         serde_json::from_str(text)
     }
 
-    /// Parses a record whose fields in `unread`, at the top level, are not looked at.
-    pub(crate) fn parse_without(text: &'a str, unread: &'static [&'static str]) -> serde_json::Result<Self> {
+    /// Parses a record whose fields in `unread`, at the top level, are not looked at. It may be as large as its file, so
+    /// of a long conversation in it only the beginning is parsed.
+    pub(crate) fn parse_record(text: &'a str, unread: &'static [&'static str]) -> serde_json::Result<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let value = TopLevel { unread }.deserialize(&mut deserializer)?;
+        let value = Parsing::Record { unread }.deserialize(&mut deserializer)?;
         deserializer.end()?;
         Ok(value)
     }
@@ -61,8 +93,13 @@ impl<'a> Json<'a> {
         if let Json::Object(object) = self { Some(object) } else { None }
     }
 
+    /// The items of an array; of a list those that are parsed.
     pub(crate) fn as_array(&self) -> Option<&[Json<'a>]> {
-        if let Json::Array(items) = self { Some(items) } else { None }
+        match self {
+            Json::Array(items) => Some(items),
+            Json::List(list) => Some(list.ready()),
+            _ => None,
+        }
     }
 
     /// The field `key`, if this is an object that has it.
@@ -88,7 +125,37 @@ impl<'a> Json<'a> {
     }
 
     pub(crate) fn into_array(self) -> Option<Vec<Json<'a>>> {
-        if let Json::Array(items) = self { Some(items) } else { None }
+        match self {
+            Json::Array(items) => Some(items),
+            Json::List(list) => Some(list.into_array()),
+            _ => None,
+        }
+    }
+
+    /// The items of an array or a list, to be taken one by one.
+    pub(crate) fn into_items(self) -> Option<Items<'a>> {
+        match self {
+            Json::Array(items) => Some(Items::from(items)),
+            Json::List(list) => Some(list.into_items()),
+            _ => None,
+        }
+    }
+
+    /// The value without what it borrows.
+    pub(crate) fn into_owned(self) -> Json<'static> {
+        let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
+        match self {
+            Json::Null => Json::Null,
+            Json::Bool(value) => Json::Bool(value),
+            Json::Number(number) => Json::Number(number),
+            Json::String(text) => Json::String(owned(text)),
+            Json::Array(items) => Json::Array(items.into_iter().map(Json::into_owned).collect()),
+            Json::List(list) => Json::Array(list.into_array().into_iter().map(Json::into_owned).collect()),
+            Json::Object(Object(fields)) => {
+                let fields = fields.into_iter().map(|(key, value)| (owned(key), value.into_owned()));
+                Json::Object(Object(fields.collect()))
+            }
+        }
     }
 
     /// The value on its own, key order kept.
@@ -99,6 +166,7 @@ impl<'a> Json<'a> {
             Json::Number(number) => Value::Number(number),
             Json::String(text) => Value::String(text.into_owned()),
             Json::Array(items) => Value::Array(items.into_iter().map(Json::into_value).collect()),
+            Json::List(list) => Json::Array(list.into_array()).into_value(),
             Json::Object(object) => Value::Object(object.into_map()),
         }
     }
@@ -110,7 +178,7 @@ impl<'a> Json<'a> {
             Json::Bool(_) => "a boolean",
             Json::Number(_) => "a number",
             Json::String(_) => "a string",
-            Json::Array(_) => "an array",
+            Json::Array(_) | Json::List(_) => "an array",
             Json::Object(_) => "an object",
         }
     }
@@ -163,6 +231,12 @@ impl<'a> Object<'a> {
         self.take(key)?.into_array()
     }
 
+    /// Takes the array or list under `key` out, to be taken item by item; a field that is neither stays.
+    pub(crate) fn take_items(&mut self, key: &str) -> Option<Items<'a>> {
+        self.get(key)?.as_array()?;
+        self.take(key)?.into_items()
+    }
+
     /// The names of the fields, in order.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(key, _)| key.as_ref())
@@ -185,19 +259,15 @@ impl<'a> Object<'a> {
 
 impl<'de> Deserialize<'de> for Json<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(JsonVisitor { unread: &[] })
+        Parsing::Inner.deserialize(deserializer)
     }
 }
 
-struct TopLevel {
-    unread: &'static [&'static str],
-}
-
-impl<'de> DeserializeSeed<'de> for TopLevel {
+impl<'de> DeserializeSeed<'de> for Parsing {
     type Value = Json<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(JsonVisitor { unread: self.unread })
+        deserializer.deserialize_any(self)
     }
 }
 
@@ -230,11 +300,7 @@ impl<'de> Deserialize<'de> for Text<'de> {
     }
 }
 
-struct JsonVisitor {
-    unread: &'static [&'static str],
-}
-
-impl<'de> Visitor<'de> for JsonVisitor {
+impl<'de> Visitor<'de> for Parsing {
     type Value = Json<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -274,20 +340,26 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        let mut array = Vec::new();
-        while let Some(item) = items.next_element()? {
-            array.push(item);
+        let mut ready = Vec::new();
+        while self == Self::Inner || ready.len() < List::READY {
+            match items.next_element()? {
+                Some(item) => ready.push(item),
+                None => return Ok(Json::Array(ready)),
+            }
         }
-        Ok(Json::Array(array))
+        let mut rest = Vec::new();
+        while let Some(item) = items.next_element::<&RawValue>()? {
+            rest.push(item.get());
+        }
+        Ok(Json::List(List::new(ready, rest)))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
         let mut object = Vec::new();
         while let Some(Text(key)) = fields.next_key()? {
-            if self.unread.contains(&key.as_ref()) {
-                fields.next_value::<IgnoredAny>()?;
-            } else {
-                object.push((key, fields.next_value()?));
+            match self.of_field(&key) {
+                Some(parsing) => object.push((key, fields.next_value_seed(parsing)?)),
+                None => _ = fields.next_value::<IgnoredAny>()?,
             }
         }
         Ok(Json::Object(Object(object)))
@@ -332,8 +404,8 @@ mod tests {
 
     #[test]
     fn unread_fields_are_checked_but_not_kept() {
-        let value = Json::parse_without(r#"{"big":[1,2],"x":{"big":1}}"#, &["big"]).expect("valid");
+        let value = Json::parse_record(r#"{"big":[1,2],"x":{"big":1}}"#, &["big"]).expect("valid");
         assert_eq!(value.into_value().to_string(), r#"{"x":{"big":1}}"#);
-        assert!(Json::parse_without(r#"{"big":[1,2}"#, &["big"]).is_err());
+        assert!(Json::parse_record(r#"{"big":[1,2}"#, &["big"]).is_err());
     }
 }

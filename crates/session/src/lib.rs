@@ -67,6 +67,7 @@ mod format;
 mod info;
 mod json;
 mod lines;
+mod list;
 mod log;
 mod origins;
 mod out;

@@ -234,12 +234,14 @@ pub(crate) fn describe(value: &Json<'_>) -> String {
             let more = if object.keys().count() > keys.len() { ", …" } else { "" };
             format!("a JSON object with the keys {}{more}", keys.join(", "))
         }
-        Json::Array(items) => match items.first() {
-            None => "an empty JSON array".into(),
-            Some(first @ Json::Object(_)) => format!("a JSON array whose first item is {}", describe(first)),
-            Some(first) => format!("a JSON array whose first item is {}", first.kind()),
+        other => match other.as_array().map(<[_]>::first) {
+            None => format!("{} in JSON", other.kind()),
+            Some(None) => "an empty JSON array".into(),
+            Some(Some(first @ Json::Object(_))) => {
+                format!("a JSON array whose first item is {}", describe(first))
+            }
+            Some(Some(first)) => format!("a JSON array whose first item is {}", first.kind()),
         },
-        other => format!("{} in JSON", other.kind()),
     }
 }
 

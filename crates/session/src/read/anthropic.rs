@@ -7,7 +7,7 @@ use longhaul_conversation::{
 use serde_json::{Map, Value};
 
 use super::claude::SKILL_START;
-use super::shared::{blocks_of, keep_rest, messages_of, text_parts};
+use super::shared::{blocks_of, each_object, keep_rest, messages_of, text_parts};
 use super::{Known, Reader, openai};
 use crate::Format;
 use crate::json::{Json, Object};
@@ -81,20 +81,15 @@ struct Anthropic;
 impl Reader for Anthropic {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         let messages = match record {
-            Json::Array(messages) => messages,
+            list @ (Json::Array(_) | Json::List(_)) => list.into_items().unwrap_or_default(),
             Json::Object(message) if message.has("role") => return read_message(message, out),
             Json::Object(mut document) => {
                 read_head(&mut document, out);
-                document.take_array("messages").unwrap_or_default()
+                document.take_items("messages").unwrap_or_default()
             }
             other => return out.warn(format!("expected a message, found {}; skipped", other.kind())),
         };
-        for (place, message) in messages.into_iter().enumerate() {
-            match message {
-                Json::Object(message) => read_message(message, out),
-                other => out.warn(format!("messages[{place}] is {}; skipped", other.kind())),
-            }
-        }
+        each_object(messages, "messages", out, |message, _, out| read_message(message, out));
     }
 }
 

@@ -9,6 +9,7 @@ use longhaul_conversation::{
 };
 
 use super::anthropic::read_block;
+use super::shared::each_object;
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
@@ -67,11 +68,10 @@ fn is_document(document: &Json<'_>) -> bool {
                 && messages.is_some_and(|messages| messages.iter().all(is_message))
         }
         // The bare list is one of Anthropic messages; only what Cline wraps around the first one gives it away.
-        Json::Array(messages) => messages.first().and_then(first_text).is_some_and(|text| {
+        list => list.as_array().and_then(<[_]>::first).and_then(first_text).is_some_and(|text| {
             let opens = ["<task>", "<user_input mode=", "<user_message>"];
             opens.iter().any(|open| text.trim_start().starts_with(open))
         }),
-        _ => false,
     }
 }
 
@@ -88,21 +88,15 @@ struct Cline;
 impl Reader for Cline {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         let messages = match record {
-            Json::Array(messages) => messages,
             Json::Object(mut document) => {
                 out.info.session_id = document.take_string("sessionId");
                 let system = document.take_string("system_prompt");
                 out.info.system.extend(system.map(|text| Part::text(Origin::Hook, text)));
-                document.take_array("messages").unwrap_or_default()
+                document.take_items("messages")
             }
-            _ => return,
+            messages => messages.into_items(),
         };
-        for (place, message) in messages.into_iter().enumerate() {
-            match message {
-                Json::Object(message) => read_message(message, place, out),
-                other => out.warn(format!("messages[{place}] is {}; skipped", other.kind())),
-            }
-        }
+        each_object(messages.unwrap_or_default(), "messages", out, read_message);
     }
 }
 

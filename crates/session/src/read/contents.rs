@@ -9,6 +9,7 @@ use longhaul_conversation::{
 use serde_json::{Map, Value};
 
 use super::gemini::read_tokens;
+use super::shared::each_object;
 use super::{Known, Reader};
 use crate::Format;
 use crate::info::Question;
@@ -99,23 +100,17 @@ struct Contents {
 impl Reader for Contents {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         let contents = match record {
-            Json::Array(contents) => contents,
             Json::Object(mut document) => {
                 read_head(&mut document, out);
                 if self.is_neutral {
                     read_source(&document, out);
                 }
-                let contents = document.take_array("contents").or_else(|| document.take_array("history"));
-                contents.unwrap_or_default()
+                document.take_items("contents").or_else(|| document.take_items("history"))
             }
-            _ => return,
+            contents => contents.into_items(),
         };
-        for (place, content) in contents.into_iter().enumerate() {
-            match content {
-                Json::Object(content) => self.content(content, place, out),
-                other => out.warn(format!("contents[{place}] is {}; skipped", other.kind())),
-            }
-        }
+        let contents = contents.unwrap_or_default();
+        each_object(contents, "contents", out, |content, place, out| self.content(content, place, out));
     }
 }
 

@@ -15,9 +15,11 @@ use longhaul_conversation::{
 use serde_json::{Map, Value};
 
 use super::contents::{CallIds, read_part, status_of_word, text_parts};
+use super::shared::each_item;
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
+use crate::list::Items;
 use crate::log::{
     Branch, Effect, HostRecord, PinChange, Record, RecordedFragment, RewriteKind, decode_record,
 };
@@ -127,7 +129,7 @@ impl Gemini {
                 out.warn(format!("rewinds to the message {id}, which is not there; ignored"));
             }
         } else if let Some(mut changes) = record.take_object("$set") {
-            let checkpoint = changes.take_array("messages");
+            let checkpoint = changes.take_items("messages");
             read_head(&changes, out);
             if let Some(messages) = checkpoint {
                 out.info.compactions += 1;
@@ -141,7 +143,7 @@ impl Gemini {
             self.message(record, out);
         } else if record.has("sessionId") {
             read_head(&record, out);
-            if let Some(messages) = record.take_array("messages") {
+            if let Some(messages) = record.take_items("messages") {
                 out.info.format = Format::GeminiJson;
                 self.messages(messages, out);
             }
@@ -246,13 +248,11 @@ impl Gemini {
         }
     }
 
-    fn messages(&mut self, messages: Vec<Json<'_>>, out: &mut Out<'_>) {
-        for (place, message) in messages.into_iter().enumerate() {
-            match message {
-                Json::Object(message) if is_message(&message) => self.message(message, out),
-                other => out.warn(format!("messages[{place}] is no message but {}; skipped", other.kind())),
-            }
-        }
+    fn messages(&mut self, messages: Items<'_>, out: &mut Out<'_>) {
+        each_item(messages, "messages", out, |message, place, out| match message {
+            Json::Object(message) if is_message(&message) => self.message(message, out),
+            other => out.warn(format!("messages[{place}] is no message but {}; skipped", other.kind())),
+        });
     }
 
     fn message(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {

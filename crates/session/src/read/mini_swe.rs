@@ -9,6 +9,7 @@ use longhaul_conversation::{
 use serde_json::json;
 
 use super::chat_pieces::{read_answer, read_call, read_content, read_usage};
+use super::shared::each_object;
 use super::task::split_task;
 use super::{Known, Reader};
 use crate::Format;
@@ -19,9 +20,8 @@ pub(super) const KNOWN: Known = Known {
     format: Format::MiniSweAgent,
     is_record: |record| is_trajectory(record),
     is_document: |document| match document {
-        Json::Array(messages) => is_command_chat(messages),
         Json::Object(document) => is_trajectory(document),
-        _ => false,
+        list => list.as_array().is_some_and(is_command_chat),
     },
     open: || Box::new(MiniSwe::default()),
     unread: &[],
@@ -69,19 +69,14 @@ struct MiniSwe {
 impl Reader for MiniSwe {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         let messages = match record {
-            Json::Array(messages) => messages,
+            list @ (Json::Array(_) | Json::List(_)) => list.into_items().unwrap_or_default(),
             Json::Object(mut document) => {
                 read_head(&document, out);
-                document.take_array("messages").unwrap_or_default()
+                document.take_items("messages").unwrap_or_default()
             }
             other => return out.warn(format!("expected messages, found {}; skipped", other.kind())),
         };
-        for (place, message) in messages.into_iter().enumerate() {
-            match message {
-                Json::Object(message) => self.message(message, out),
-                other => out.warn(format!("messages[{place}] is {}; skipped", other.kind())),
-            }
-        }
+        each_object(messages, "messages", out, |message, _, out| self.message(message, out));
     }
 }
 

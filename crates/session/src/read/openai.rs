@@ -11,7 +11,9 @@ use serde_json::{Map, Value};
 
 use super::contents::CallIds;
 use super::responses::{read_audio, read_tool};
-use super::shared::{blocks_of, body_of_url, from_tool, keep_rest, messages_of, read_arguments, text_parts};
+use super::shared::{
+    blocks_of, body_of_url, each_object, from_tool, keep_rest, messages_of, read_arguments, text_parts,
+};
 use super::{Known, Reader, anthropic};
 use crate::Format;
 use crate::json::{Json, Object};
@@ -56,21 +58,16 @@ struct Chat {
 impl Reader for Chat {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         let messages = match record {
-            Json::Array(messages) => messages,
+            list @ (Json::Array(_) | Json::List(_)) => list.into_items().unwrap_or_default(),
             Json::Object(message) if message.has("role") => return self.message(message, out),
             Json::Object(mut document) => {
                 self.is_certain = true;
                 read_head(&mut document, out);
-                document.take_array("messages").unwrap_or_default()
+                document.take_items("messages").unwrap_or_default()
             }
             other => return out.warn(format!("expected a message, found {}; skipped", other.kind())),
         };
-        for (place, message) in messages.into_iter().enumerate() {
-            match message {
-                Json::Object(message) => self.message(message, out),
-                other => out.warn(format!("messages[{place}] is {}; skipped", other.kind())),
-            }
-        }
+        each_object(messages, "messages", out, |message, _, out| self.message(message, out));
     }
 }
 

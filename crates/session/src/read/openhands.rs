@@ -11,21 +11,22 @@ use longhaul_conversation::{
 use serde_json::Value;
 
 use super::chat_pieces::{read_call, read_declarations, read_image, read_usage};
+use super::shared::each_item;
 use super::task::split_task;
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
+use crate::list::Items;
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
     format: Format::OpenHands,
     is_record: |record| is_evaluation(record) || is_event(record),
     is_document: |document| match document {
-        Json::Array(events) => is_events(events),
         Json::Object(record) => {
             is_evaluation(record) || ["trajectory", "events"].iter().any(|key| is_events_under(record, key))
         }
-        _ => false,
+        list => list.as_array().is_some_and(is_events),
     },
     open: || Box::new(OpenHands::default()),
     unread: &["test_result", "instance"],
@@ -92,10 +93,14 @@ struct OpenHands {
 impl Reader for OpenHands {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         match record {
-            Json::Array(events) => self.events(events, out),
+            list @ (Json::Array(_) | Json::List(_)) => {
+                self.events(list.into_items().unwrap_or_default(), out);
+            }
             Json::Object(mut record) => {
-                let history =
-                    ["history", "trajectory", "events"].iter().find_map(|key| record.take_array(key));
+                let history = ["history", "trajectory", "events"].iter().find_map(|key| {
+                    record.get(key)?.as_array()?;
+                    record.take(key)
+                });
                 match history {
                     Some(_) if self.is_complete => {
                         let name = record.str("instance_id").unwrap_or("another conversation");
@@ -105,8 +110,8 @@ impl Reader for OpenHands {
                     Some(events) => {
                         self.is_complete = true;
                         read_head(&record, out);
-                        self.instruction(&mut record, &events, out);
-                        self.events(events, out);
+                        self.instruction(&mut record, events.as_array().unwrap_or_default(), out);
+                        self.events(events.into_items().unwrap_or_default(), out);
                     }
                     None => self.event(record, out),
                 }
@@ -132,14 +137,12 @@ impl OpenHands {
         }
     }
 
-    fn events(&mut self, events: Vec<Json<'_>>, out: &mut Out<'_>) {
-        for event in events {
-            match event {
-                Json::Object(event) => self.event(event, out),
-                Json::Array(pair) => self.events(pair, out),
-                other => out.warn(format!("expected an event, found {}; skipped", other.kind())),
-            }
-        }
+    fn events(&mut self, events: Items<'_>, out: &mut Out<'_>) {
+        each_item(events, "events", out, |event, _, out| match event {
+            Json::Object(event) => self.event(event, out),
+            Json::Array(pair) => self.events(pair.into(), out),
+            other => out.warn(format!("expected an event, found {}; skipped", other.kind())),
+        });
     }
 
     fn event(&mut self, mut event: Object<'_>, out: &mut Out<'_>) {

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::chat_pieces::{read_answer, read_call, read_content, read_declarations};
 use super::openhands::Kept;
+use super::shared::each_item;
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
@@ -19,9 +20,8 @@ pub(super) const KNOWN: Known = Known {
     format: Format::OpenHands,
     is_record: is_event,
     is_document: |document| match document {
-        Json::Array(events) => events.first().and_then(Json::as_object).is_some_and(is_event),
         Json::Object(event) => is_event(event),
-        _ => false,
+        list => list.as_array().and_then(<[_]>::first).and_then(Json::as_object).is_some_and(is_event),
     },
     open: || Box::new(Sdk::default()),
     unread: &[],
@@ -44,8 +44,11 @@ struct Sdk {
 impl Reader for Sdk {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         match record {
-            Json::Array(events) => events.into_iter().for_each(|event| self.record(event, out)),
             Json::Object(event) => self.event(event, out),
+            list @ (Json::Array(_) | Json::List(_)) => {
+                let events = list.into_items().unwrap_or_default();
+                each_item(events, "events", out, |event, _, out| self.record(event, out));
+            }
             other => out.warn(format!("expected an event, found {}; skipped", other.kind())),
         }
     }

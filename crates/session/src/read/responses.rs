@@ -10,7 +10,7 @@ use longhaul_conversation::{
 use serde_json::{Map, Value};
 
 use super::codex::status_in_text;
-use super::shared::{body_of_url, from_tool, keep_rest, read_arguments, text_parts};
+use super::shared::{body_of_url, each_object, from_tool, keep_rest, read_arguments, text_parts};
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
@@ -30,7 +30,7 @@ fn is_document(document: &Json<'_>) -> bool {
         items.iter().filter_map(Json::as_object).any(is_item)
     };
     match document {
-        Json::Array(_) => has_items(Some(document)),
+        Json::Array(_) | Json::List(_) => has_items(Some(document)),
         Json::Object(fields) => {
             let is_request = fields.has("instructions") || fields.has("previous_response_id");
             has_items(fields.get("input"))
@@ -68,9 +68,8 @@ struct Responses {
 
 impl Reader for Responses {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
-        let list = match record {
-            Json::Array(items) => items,
-            Json::Object(item) if is_item(&item) => return self.items.item(item, None, out),
+        match record {
+            Json::Object(item) if is_item(&item) => self.items.item(item, None, out),
             Json::Object(mut document) => {
                 self.items.model = document.str("model").map(str::to_string);
                 read_head(&mut document, out);
@@ -78,17 +77,16 @@ impl Reader for Responses {
                     out.put(Message::new(out.made_up_id(), Role::User, text_parts(text, Role::User)));
                 }
                 // What was asked, then what was answered.
-                let mut items = document.take_array("input").unwrap_or_default();
-                items.extend(document.take_array("output").unwrap_or_default());
-                items
+                for key in ["input", "output"] {
+                    let list = document.take_items(key).unwrap_or_default();
+                    each_object(list, key, out, |item, _, out| self.items.item(item, None, out));
+                }
             }
-            other => return out.warn(format!("expected an item, found {}; skipped", other.kind())),
-        };
-        for (place, item) in list.into_iter().enumerate() {
-            match item {
-                Json::Object(item) => self.items.item(item, None, out),
-                other => out.warn(format!("item {place} is {}; skipped", other.kind())),
+            list @ (Json::Array(_) | Json::List(_)) => {
+                let list = list.into_items().unwrap_or_default();
+                each_object(list, "items", out, |item, _, out| self.items.item(item, None, out));
             }
+            other => out.warn(format!("expected an item, found {}; skipped", other.kind())),
         }
     }
 }

@@ -4,7 +4,10 @@ use longhaul_conversation::{Body, FileReference, Media, MediaData, Origin, Part,
 use serde_json::{Map, Value};
 
 use crate::json::{Json, Object};
+use crate::lines::explain;
+use crate::list::{Item, Items};
 use crate::origins::{AGENTS, split_user_text};
+use crate::out::Out;
 
 /// The text of a message; what stands on the user's side is split by who produced it.
 pub(super) fn text_parts(text: String, role: Role) -> Vec<Part> {
@@ -16,14 +19,40 @@ pub(super) fn text_parts(text: String, role: Role) -> Vec<Part> {
 
 /// The messages of a document: a list, an object that has one, or one message alone.
 pub(super) fn messages_of<'j, 'a>(document: &'j Json<'a>) -> &'j [Json<'a>] {
-    match document {
-        Json::Array(messages) => messages,
-        Json::Object(fields) => match fields.get("messages") {
-            Some(Json::Array(messages)) => messages,
-            _ => std::slice::from_ref(document),
-        },
-        _ => &[],
+    let messages = document.as_array().or_else(|| document.get("messages")?.as_array());
+    messages.unwrap_or(if document.as_object().is_some() { std::slice::from_ref(document) } else { &[] })
+}
+
+/// Hands over the items of the list `name` one by one, with their places; what cannot be read is told and left out.
+pub(super) fn each_item<'a>(
+    items: Items<'a>,
+    name: &str,
+    out: &mut Out<'_>,
+    mut read: impl FnMut(Json<'a>, usize, &mut Out<'_>),
+) {
+    for (place, item) in items.enumerate() {
+        match item {
+            Item::Whole(item) => read(item, place, out),
+            Item::Mended(item) => {
+                out.warn(format!("{name}[{place}]: broken characters in a string were replaced"));
+                read(item, place, out);
+            }
+            Item::Broken(error) => out.warn(format!("{name}[{place}]: {}", explain(&error, true))),
+        }
     }
+}
+
+/// As [`each_item`], where only objects can be read.
+pub(super) fn each_object<'a>(
+    items: Items<'a>,
+    name: &str,
+    out: &mut Out<'_>,
+    mut read: impl FnMut(Object<'a>, usize, &mut Out<'_>),
+) {
+    each_item(items, name, out, |item, place, out| match item {
+        Json::Object(item) => read(item, place, out),
+        other => out.warn(format!("{name}[{place}] is {}; skipped", other.kind())),
+    });
 }
 
 /// The blocks of a message, if its content is made of blocks.

@@ -8,6 +8,7 @@ use longhaul_conversation::{CallId, Message, Origin, Part, Role, Signature, Thou
 use serde_json::json;
 
 use super::chat_pieces::{read_answer, read_call, read_content};
+use super::shared::each_object;
 use super::task::split_task;
 use super::{Known, Reader};
 use crate::Format;
@@ -52,15 +53,11 @@ impl Reader for SweAgent {
         }
         out.info.session_id = document.take_string("instance_id");
         // The steps once more, without what was said around them.
-        for _ in document.take_array("trajectory").unwrap_or_default() {
+        for _ in 0..document.take_items("trajectory").unwrap_or_default().len() {
             out.skip("step");
         }
-        for (place, item) in document.take_array("history").unwrap_or_default().into_iter().enumerate() {
-            match item {
-                Json::Object(item) => self.item(item, out),
-                other => out.warn(format!("history[{place}] is {}; skipped", other.kind())),
-            }
-        }
+        let history = document.take_items("history").unwrap_or_default();
+        each_object(history, "history", out, |item, _, out| self.item(item, out));
     }
 }
 
