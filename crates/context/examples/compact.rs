@@ -51,7 +51,7 @@ fn compact(what: &str, history: &str) -> Result<Duration, Box<dyn Error>> {
         let start = Instant::now();
         let mut tracker = Tracker::in_directory("/home/dev/project");
         let session = tracker.observe_while(|observe| {
-            longhaul_session::read_session_watched(history.as_bytes(), &mut |change| {
+            longhaul_session::read_session_in(history.as_bytes(), &mut |change| {
                 if let Change::Put(message) | Change::PutAfter { message, .. } = change {
                     observe(message);
                 }

@@ -91,7 +91,7 @@ pub use ledger::{
 pub use loops::{Loop, LoopDetector};
 pub use mask::{CachePrices, MaskPlan, MaskSettings, MaskVerdict, MaskWhen, NewestMessage, plan_masks};
 pub use numbering::continue_numbering;
-pub use offline::{compact_offline, summarise_offline};
+pub use offline::{compact_offline, compact_prepared, summarise_offline};
 pub use pass::{Done, Ended, FileToSave, Outcome};
 pub use pins::{Pin, PinId, Pins, Retirement};
 pub use plan::{Compaction, Fixed, Plan, PlanOptions, Planner, Rung, Trigger, plan};

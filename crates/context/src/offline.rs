@@ -5,7 +5,7 @@ use longhaul_conversation::Message;
 use crate::compose::Composed;
 use crate::pass::{Ended, Outcome};
 use crate::plan::{Plan, PlanOptions, Planner, Rung};
-use crate::prepare::prepare;
+use crate::prepare::{Prepared, prepare};
 use crate::snapshot::Snapshot;
 use crate::status::Status;
 use crate::tracker::Tracker;
@@ -33,7 +33,11 @@ use crate::tracker::Tracker;
 /// assert!(outcome.snapshot.unwrap().render().contains("Never push to main."));
 /// ```
 pub fn compact_offline(tracker: &Tracker, messages: &[Message], options: &PlanOptions) -> Outcome {
-    let prepared = prepare(messages, options.empty);
+    compact_prepared(tracker, &prepare(messages, options.empty), options)
+}
+
+/// As [`compact_offline`], for a conversation that was prepared already.
+pub fn compact_prepared(tracker: &Tracker, prepared: &Prepared<'_>, options: &PlanOptions) -> Outcome {
     let planner = Planner::new(tracker, &prepared.messages, options);
     let plan = planner.plan();
     let ended = match &plan.rung {
@@ -42,7 +46,7 @@ pub fn compact_offline(tracker: &Tracker, messages: &[Message], options: &PlanOp
         Rung::Mask(_) => mask(&planner, plan),
         Rung::Compact(_) | Rung::LastResort(_) => compact(&planner, plan),
     };
-    planner.conclude(ended, &prepared, messages.len())
+    planner.conclude(ended, prepared)
 }
 
 fn mask(planner: &Planner<'_>, plan: Plan) -> Ended {

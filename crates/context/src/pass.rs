@@ -175,7 +175,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Puts what was done into words and figures. `messages_before` counts the messages before they were prepared.
-    pub fn conclude(&self, ended: Ended, prepared: &Prepared<'_>, messages_before: usize) -> Outcome {
+    pub fn conclude(&self, ended: Ended, prepared: &Prepared<'_>) -> Outcome {
         let planner = self;
         let Ended { status, reason, plan, done, summariser } = ended;
         let Planner { tracker, options, .. } = planner;
@@ -205,8 +205,8 @@ impl<'a> Planner<'a> {
             after,
             added,
             snapshot_budget: plan.compaction().map_or(options.budget.snapshot, |plan| plan.snapshot_budget),
-            messages_before,
-            messages_after: messages.as_ref().map_or(messages_before, Vec::len),
+            messages_before: prepared.given,
+            messages_after: messages.as_ref().map_or(prepared.given, Vec::len),
             pins_kept,
             pins,
             pins_exceed_budget,

@@ -13,23 +13,28 @@ pub struct Prepared<'m> {
     pub messages: Cow<'m, [Message]>,
     /// What had to be repaired.
     pub repairs: Vec<Repair>,
+    /// How many messages there were before.
+    pub(crate) given: usize,
     /// The ids of the curated messages in order, where repairs may have moved them.
     curated: Option<Vec<longhaul_conversation::MessageId>>,
 }
 
-/// Leaves out the model's failed turns and repairs the rest. Costs a copy only where something has to change.
-pub fn prepare(messages: &[Message], empty: EmptyMessages) -> Prepared<'_> {
-    let curated: Cow<'_, [Message]> = if is_curated(messages, empty) {
-        Cow::Borrowed(messages)
+/// Leaves out the model's failed turns and repairs the rest. Costs a copy only where something has to change in messages
+/// that are borrowed.
+pub fn prepare<'m>(messages: impl Into<Cow<'m, [Message]>>, empty: EmptyMessages) -> Prepared<'m> {
+    let messages = messages.into();
+    let given = messages.len();
+    let curated = if is_curated(&messages, empty) {
+        messages
     } else {
-        Cow::Owned(curate(messages.to_vec(), empty))
+        Cow::Owned(curate(messages.into_owned(), empty))
     };
     if find_faults(&curated).is_empty() {
-        return Prepared { messages: curated, repairs: Vec::new(), curated: None };
+        return Prepared { messages: curated, repairs: Vec::new(), given, curated: None };
     }
     let ids = curated.iter().map(|message| message.id.clone()).collect();
     let repaired = repair(curated.into_owned());
-    Prepared { messages: Cow::Owned(repaired.messages), repairs: repaired.repairs, curated: Some(ids) }
+    Prepared { messages: Cow::Owned(repaired.messages), repairs: repaired.repairs, given, curated: Some(ids) }
 }
 
 impl Prepared<'_> {

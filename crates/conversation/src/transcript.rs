@@ -61,6 +61,11 @@ impl Transcript {
 
     /// The messages, given away.
     pub fn into_messages(mut self) -> Vec<Message> {
+        self.take_messages()
+    }
+
+    /// Takes all messages out; the system instruction and the tools stay.
+    pub fn take_messages(&mut self) -> Vec<Message> {
         self.messages.take_all()
     }
 

@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use crate::Format;
 use crate::ReadError;
 use crate::json::{Json, Object};
-use crate::lines::{Lines, OwnedLine, describe, mend, text_of};
+use crate::lines::{Lines, OwnedLine, Start, describe, mend, text_of};
 use crate::read::{KNOWN, KNOWN_TEXTS, Known, KnownText};
 
 /// What an input turned out to be.
@@ -30,6 +30,8 @@ impl Found<'_> {
     }
 }
 
+/// So many bytes of the first line tell whether it opens a text.
+const SAYS_ENOUGH: usize = 1_000;
 /// How many lines may say nothing about the format before we give up.
 const LOOK_AT: usize = 200;
 
@@ -41,21 +43,60 @@ pub(crate) fn find_format<R: Read, T>(
     open: impl FnOnce(Found<'_>, Option<Lines<R>>) -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
     let first = lines.next_owned()?.ok_or(ReadError::Empty)?;
-    check_binary(&first.bytes)?;
-    let first_line = text_of(&first.bytes).0;
-    if let Some(known) = KNOWN_TEXTS.iter().find(|known| (known.is_first_line)(&first_line)) {
-        let bytes = lines.rest(first.into_bytes())?;
-        let (text, lossy) = text_of(&bytes);
-        return open(Found::Text { known, text: &text, lossy }, None);
+    let (number, is_only) = (first.number, lines.is_at_end()?);
+    match Shape::of(&first.bytes, is_only)? {
+        Shape::Text(known) => open_text(known, &lines.rest(first.into_bytes())?, open),
+        Shape::Document => {
+            let bytes = if is_only { first.bytes } else { lines.rest(first.into_bytes())? };
+            find_in_document(&bytes, number, is_only, |found| open(found, None))
+        }
+        Shape::Lines => find_in_lines(lines, first, open),
     }
-    let is_only = lines.is_at_end()?;
-    // JSON over many lines, or a first line that is broken: only the whole can tell.
-    if starts_json(&first.bytes) && (is_only || !is_json(&first_line)) {
-        let number = first.number;
-        let bytes = if is_only { first.bytes } else { lines.rest(first.into_bytes())? };
-        return find_in_document(&bytes, number, is_only, |found| open(found, None));
+}
+
+/// As [`find_format`], of bytes that are all there: those of a text or of one JSON value are not copied.
+pub(crate) fn find_format_in<'b, T>(
+    bytes: &'b [u8],
+    open: impl FnOnce(Found<'_>, Option<Lines<&'b [u8]>>) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
+    let Start { line, whole, is_only } = Start::of(bytes).ok_or(ReadError::Empty)?;
+    match Shape::of(line.bytes, is_only)? {
+        Shape::Text(known) => open_text(known, whole, open),
+        Shape::Document => {
+            let document = if is_only { line.bytes } else { whole };
+            find_in_document(document, line.number, is_only, |found| open(found, None))
+        }
+        Shape::Lines => find_format(Lines::new(bytes), open),
     }
-    find_in_lines(lines, first, open)
+}
+
+/// What an input is, as far as its first line tells.
+enum Shape {
+    Text(&'static KnownText),
+    /// One JSON value. Where it goes over many lines, or the first line is broken, only the whole can tell.
+    Document,
+    Lines,
+}
+
+impl Shape {
+    fn of(first: &[u8], is_only: bool) -> Result<Self, ReadError> {
+        check_binary(first)?;
+        let start = text_of(&first[..first.len().min(SAYS_ENOUGH)]).0;
+        Ok(match KNOWN_TEXTS.iter().find(|known| (known.is_first_line)(&start)) {
+            Some(known) => Self::Text(known),
+            None if starts_json(first) && (is_only || !is_json(first)) => Self::Document,
+            None => Self::Lines,
+        })
+    }
+}
+
+fn open_text<R, T>(
+    known: &'static KnownText,
+    bytes: &[u8],
+    open: impl FnOnce(Found<'_>, Option<Lines<R>>) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
+    let (text, lossy) = text_of(bytes);
+    open(Found::Text { known, text: &text, lossy }, None)
 }
 
 fn find_in_lines<R: Read, T>(
@@ -143,9 +184,9 @@ fn find_in_broken_document<'t>(
     }
 }
 
-/// Whether a text is JSON that could be read, found out without reading it.
-fn is_json(text: &str) -> bool {
-    serde_json::from_str::<IgnoredAny>(text).is_ok()
+/// Whether this is JSON that could be read, found out without reading it. Broken characters are not looked for.
+fn is_json(bytes: &[u8]) -> bool {
+    serde_json::from_slice::<IgnoredAny>(bytes).is_ok()
 }
 
 fn starts_json(bytes: &[u8]) -> bool {

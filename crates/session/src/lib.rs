@@ -85,7 +85,7 @@ pub use log::{
     RecordedCompaction, RecordedFragment, RecordedWait, Recovery, Replay, Rewrite, RewriteKind, RewriteState,
     SessionKind, Setup,
 };
-pub use read::{Session, SideChain, read, read_session, read_session_watched};
+pub use read::{Session, SideChain, read, read_session, read_session_in, read_session_watched};
 pub use store::{
     Counts, Deletion, Doomed, DoomedItem, Flaw, FlawedFile, ListedSession, Listing, Pruned, Retention,
     RetentionConfig, RetentionLimits, RetentionPlan, RetentionReason, Scratchpad, SessionMetadata,

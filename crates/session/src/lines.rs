@@ -24,6 +24,36 @@ pub(crate) struct Line<'a> {
     pub(crate) closed: bool,
 }
 
+/// Where an input begins that is all there.
+pub(crate) struct Start<'a> {
+    /// The first line that is not blank.
+    pub(crate) line: Line<'a>,
+    /// That line and everything behind it.
+    pub(crate) whole: &'a [u8],
+    /// Whether nothing stands behind it.
+    pub(crate) is_only: bool,
+}
+
+impl<'a> Start<'a> {
+    /// Where `bytes` begin, unless they are blank.
+    pub(crate) fn of(bytes: &'a [u8]) -> Option<Self> {
+        let mut whole = bytes.strip_prefix(BOM).unwrap_or(bytes);
+        let mut number = 1;
+        loop {
+            let end = memchr::memchr(b'\n', whole);
+            let (line, behind) = whole.split_at(end.map_or(whole.len(), |end| end + 1));
+            if !line.trim_ascii().is_empty() {
+                let line = Line { number, bytes: line.trim_ascii_end(), closed: end.is_some() };
+                return Some(Self { line, whole, is_only: behind.is_empty() });
+            }
+            if behind.is_empty() {
+                return None;
+            }
+            (whole, number) = (behind, number + 1);
+        }
+    }
+}
+
 /// A line that was looked at and will be read again.
 pub(crate) struct OwnedLine {
     pub(crate) number: usize,

@@ -20,7 +20,7 @@ impl Pass<'_> {
         if ended.done.is_some() {
             account.shortened = shortened(&ended.plan, self.planner);
         }
-        let mut result = self.planner.conclude(ended, self.prepared, self.subject.messages.len());
+        let mut result = self.planner.conclude(ended, self.prepared);
         result.warnings.extend(warnings(&account));
         result.files.retain(|file| account.not_saved.iter().all(|failed| failed.file != file.file));
         result.report.files_saved = result.files.len();
@@ -47,7 +47,7 @@ impl Pass<'_> {
     pub(super) fn conclude_cancelled(&self, progress: Progress) -> Outcome {
         let plan = Plan { rung: Rung::Wait, reason: "cancelled".into(), before: self.planner.before() };
         let ended = Ended::unchanged(Status::Cancelled, plan);
-        let mut result = self.planner.conclude(ended, self.prepared, self.subject.messages.len());
+        let mut result = self.planner.conclude(ended, self.prepared);
         let duration = (self.means.clock)().saturating_sub(self.started);
         result.report.duration = Some(duration);
         self.tell(Event::Cancelled { duration });

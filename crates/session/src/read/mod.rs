@@ -27,7 +27,7 @@ use std::io::Read;
 
 use longhaul_conversation::{Change, Message, Transcript};
 
-use crate::detect::{Found, find_format};
+use crate::detect::{Found, find_format, find_format_in};
 use crate::json::{Json, Object};
 use crate::lines::{Line, Lines, explain, mend, text_of};
 use crate::out::{Memory, Out};
@@ -121,7 +121,16 @@ fn read_with(
     memory: Memory,
     sink: &mut dyn FnMut(Event),
 ) -> Result<SessionInfo, ReadError> {
-    find_format(Lines::new(input), |found, rest| match found {
+    find_format(Lines::new(input), |found, rest| read_found(found, rest, memory, sink))
+}
+
+fn read_found<R: Read>(
+    found: Found<'_>,
+    rest: Option<Lines<R>>,
+    memory: Memory,
+    sink: &mut dyn FnMut(Event),
+) -> Result<SessionInfo, ReadError> {
+    match found {
         Found::Lines { known, head } => {
             let mut out = Out::new(known.format, sink).with_memory(memory);
             let mut reader = (known.open)();
@@ -151,7 +160,7 @@ fn read_with(
             (known.read)(text, &mut out);
             Ok(out.info)
         }
-    })
+    }
 }
 
 pub(crate) fn read_line(known: &'static Known, reader: &mut dyn Reader, line: &Line<'_>, out: &mut Out<'_>) {
@@ -195,11 +204,24 @@ pub fn read_session_watched(
     input: impl Read,
     watch: &mut dyn FnMut(&mut Change),
 ) -> Result<Session, ReadError> {
+    collect(watch, |sink| read_with(input, Memory::Whole, sink))
+}
+
+/// As [`read_session_watched`], of a session that is in memory already: one JSON value is read where it is.
+pub fn read_session_in(bytes: &[u8], watch: &mut dyn FnMut(&mut Change)) -> Result<Session, ReadError> {
+    collect(watch, |sink| find_format_in(bytes, |found, rest| read_found(found, rest, Memory::Whole, sink)))
+}
+
+/// Collects what `read` hands over.
+fn collect(
+    watch: &mut dyn FnMut(&mut Change),
+    read: impl FnOnce(&mut dyn FnMut(Event)) -> Result<SessionInfo, ReadError>,
+) -> Result<Session, ReadError> {
     let mut transcript = Transcript::default();
     let mut side_chains: Vec<SideChain> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut warnings = Vec::new();
-    let info = read_with(input, Memory::Whole, &mut |event| match event {
+    let info = read(&mut |event| match event {
         Event::Change(mut change) => {
             watch(&mut change);
             transcript.apply(change);

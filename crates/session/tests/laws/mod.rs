@@ -6,12 +6,12 @@ use longhaul_conversation::{
     Body, Media, MediaData, Message, Origin, Output, Part, Role, Signature, Thought, ToolCall, ToolResult,
     Vendor, find_faults, repair,
 };
-use longhaul_session::{ReadError, Session, read_session};
+use longhaul_session::{ReadError, Session, read_session, read_session_in};
 use serde_json::json;
 
 /// Reading never panics and gives the same twice; whatever was read can be repaired.
 pub(crate) fn check_reading(bytes: &[u8]) -> Result<Session, ReadError> {
-    let (first, second) = (read_session(bytes), read_session(bytes));
+    let (first, second) = (read_session(bytes), read_session_in(bytes, &mut |_| {}));
     match (&first, &second) {
         (Ok(first), Ok(second)) => {
             assert_eq!(first.transcript.messages(), second.transcript.messages());

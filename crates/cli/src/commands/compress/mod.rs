@@ -13,7 +13,7 @@ use anyhow::anyhow;
 use clap::Args;
 use longhaul_context::{
     Budget, BudgetSettings, Estimate, Estimator, Fixed, InvalidThreshold, MaskWhen, Outcome, PlanOptions,
-    Rung, Threshold, Tracker, Trigger, compact_offline, prepare,
+    Rung, Threshold, Tracker, Trigger, compact_prepared, prepare,
 };
 use longhaul_conversation::TokenCount;
 use longhaul_session::{Session, SessionInfo, WrittenSession, write_session};
@@ -153,20 +153,19 @@ fn compress(
     let plan_options = plan_options(options, settings, &session, window);
     let set_by = set_by(settings, session.info.model());
     // A dry run costs nothing.
-    let mut outcome = match options.summariser {
+    let by_model = match options.summariser {
         Summariser::Model if !options.dry_run => {
             let subject = by_model::Subject { session: &session, tracker: &tracker, options: &plan_options };
-            by_model::compact(subject, &options.model, settings, color)?
+            Some(by_model::compact(subject, &options.model, settings, color)?)
         }
-        _ => with_progress(
-            || "compacting".to_string(),
-            || compact_offline(&tracker, session.transcript.messages(), &plan_options),
-        ),
+        _ => None,
     };
-    let messages = outcome
-        .messages
-        .take()
-        .unwrap_or_else(|| prepare(session.transcript.messages(), plan_options.empty).messages.into_owned());
+    // From here on the messages are not needed as they were, and a large session is not held twice.
+    let prepared = prepare(session.transcript.take_messages(), plan_options.empty);
+    let mut outcome = by_model.unwrap_or_else(|| {
+        with_progress(|| "compacting".to_string(), || compact_prepared(&tracker, &prepared, &plan_options))
+    });
+    let messages = outcome.messages.take().unwrap_or_else(|| prepared.messages.into_owned());
     session.transcript = std::mem::take(&mut session.transcript).with_messages(messages);
     let mut written = write_session(session.info.format, &session);
     written.lost.retain(|loss| !is_own_answer(loss, &outcome.repairs));
