@@ -10,6 +10,7 @@ use crate::ReadError;
 use crate::json::{Json, Object};
 use crate::lines::{Lines, OwnedLine, Start, describe, mend, text_of};
 use crate::read::{KNOWN, KNOWN_TEXTS, Known, KnownText};
+use crate::sketch::{Sketch, Sketcher};
 
 /// What an input turned out to be.
 pub(crate) enum Found<'t> {
@@ -42,16 +43,46 @@ pub(crate) fn find_format<R: Read, T>(
     mut lines: Lines<R>,
     open: impl FnOnce(Found<'_>, Option<Lines<R>>) -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
-    let first = lines.next_owned()?.ok_or(ReadError::Empty)?;
+    let first = lines.next_start()?.ok_or(ReadError::Empty)?;
+    if first.goes_on && starts_json(&first.bytes) {
+        return find_in_long_line(lines, &first, open);
+    }
+    let first = lines.finish(first)?;
     let (number, is_only) = (first.number, lines.is_at_end()?);
     match Shape::of(&first.bytes, is_only)? {
         Shape::Text(known) => open_text(known, &lines.rest(first.into_bytes())?, open),
+        Shape::Document if is_only => {
+            find_in_document(Sketch::of(&first.bytes), number, is_only, |found| open(found, None))
+        }
         Shape::Document => {
-            let bytes = if is_only { first.bytes } else { lines.rest(first.into_bytes())? };
-            find_in_document(&bytes, number, is_only, |found| open(found, None))
+            let mut sketcher = Sketcher::default();
+            sketcher.feed(&first.into_bytes());
+            lines.for_rest(|bytes| sketcher.feed(bytes))?;
+            find_in_document(sketcher.finish(), number, is_only, |found| open(found, None))
         }
         Shape::Lines => find_in_lines(lines, first, open),
     }
+}
+
+/// Looks at an input whose first line is too long to hold before it is known what it is. It is one JSON value, or begins
+/// with one.
+fn find_in_long_line<R: Read, T>(
+    mut lines: Lines<R>,
+    first: &OwnedLine,
+    open: impl FnOnce(Found<'_>, Option<Lines<R>>) -> Result<T, ReadError>,
+) -> Result<T, ReadError> {
+    check_binary(&first.bytes)?;
+    let mut sketcher = Sketcher::default();
+    sketcher.feed(&first.bytes);
+    let closed = lines.for_rest_of_line(|bytes| sketcher.feed(bytes))?;
+    let is_only = lines.is_at_end()?;
+    if !is_only && sketcher.is_complete() {
+        let bytes = sketcher.finish().whole().into_owned();
+        let line = OwnedLine { number: first.number, bytes, closed, goes_on: false };
+        return find_in_lines(lines, line, open);
+    }
+    lines.for_rest(|bytes| sketcher.feed(bytes))?;
+    find_in_document(sketcher.finish(), first.number, is_only, |found| open(found, None))
 }
 
 /// As [`find_format`], of bytes that are all there: those of a text or of one JSON value are not copied.
@@ -63,7 +94,7 @@ pub(crate) fn find_format_in<'b, T>(
     match Shape::of(line.bytes, is_only)? {
         Shape::Text(known) => open_text(known, whole, open),
         Shape::Document => {
-            let document = if is_only { line.bytes } else { whole };
+            let document = Sketch::of(if is_only { line.bytes } else { whole });
             find_in_document(document, line.number, is_only, |found| open(found, None))
         }
         Shape::Lines => find_format(Lines::new(bytes), open),
@@ -122,27 +153,34 @@ fn find_in_lines<R: Read, T>(
         return Err(ReadError::Unknown { found: describe_lines(&head) });
     }
     let only = head.pop().expect("the first line is there");
-    find_in_document(&only.bytes, only.number, false, |found| open(found, None))
+    find_in_document(Sketch::of(&only.bytes), only.number, false, |found| open(found, None))
 }
 
 /// Looks at an input that is one JSON value, or should be; `number` is that of its first line. A value on one line
 /// (`is_only`) may also be the only record of a log.
 fn find_in_document<T>(
-    bytes: &[u8],
+    sketch: Sketch<'_>,
     number: usize,
     is_only: bool,
     open: impl FnOnce(Found<'_>) -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
-    let (text, lossy) = text_of(bytes);
+    let (text, lossy) = text_of(&sketch.head);
+    if let Ok(mut document) = Json::parse(&text) {
+        let only_line = (is_only && sketch.cuts.is_empty()).then_some((&*sketch.head, number));
+        sketch.cuts.into_iter().for_each(|cut| cut.put_back(&mut document));
+        return open(find_in_value(document, only_line, lossy, false)?);
+    }
+    let whole = sketch.whole();
+    let (text, lossy) = text_of(&whole);
     let mended;
-    let only_line = is_only.then_some((bytes, number));
-    open(match Json::parse_record(&text, &[]) {
+    let only_line = is_only.then_some((&*whole, number));
+    open(match Json::parse(&text) {
         Ok(document) => find_in_value(document, only_line, lossy, false)?,
         Err(error) => {
             mended = mend(&text);
-            match mended.as_deref().and_then(|mended| Json::parse_record(mended, &[]).ok()) {
+            match mended.as_deref().and_then(|mended| Json::parse(mended).ok()) {
                 Some(document) => find_in_value(document, only_line, lossy, true)?,
-                None => find_in_broken_document(bytes, number, &error)?,
+                None => find_in_broken_document(&whole, number, &error)?,
             }
         }
     })
@@ -198,7 +236,7 @@ fn known_record(bytes: &[u8]) -> Option<&'static Known> {
         return None;
     }
     let (text, _) = text_of(bytes);
-    known_object(Json::parse_record(&text, &[]).ok()?.as_object()?)
+    known_object(Json::parse(&text).ok()?.as_object()?)
 }
 
 fn known_object(object: &Object<'_>) -> Option<&'static Known> {

@@ -9,10 +9,9 @@ use std::fmt;
 use longhaul_conversation::Timestamp;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 use serde_json::{Map, Number, Value};
 
-use crate::list::{Items, List};
+use crate::list::List;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,32 +26,6 @@ pub(crate) enum Json<'a> {
     Object(Object<'a>),
 }
 
-/// How a value is parsed, by what it is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Parsing {
-    /// A line of a file, or the whole of it; it may be one long conversation, or hold one. These fields of it are not
-    /// looked at.
-    Record { unread: &'static [&'static str] },
-    /// What may be a long conversation.
-    Conversation,
-    /// Anything else, which is parsed at once.
-    Inner,
-}
-
-/// The fields that hold the conversation in files that are one JSON value.
-const CONVERSATIONS: &[&str] = &["contents", "messages", "history", "input", "trajectory", "events"];
-
-impl Parsing {
-    /// How the field `key` is parsed; not at all if it is not looked at.
-    fn of_field(self, key: &str) -> Option<Self> {
-        match self {
-            Self::Record { unread } if unread.contains(&key) => None,
-            Self::Record { .. } if CONVERSATIONS.contains(&key) => Some(Self::Conversation),
-            _ => Some(Self::Inner),
-        }
-    }
-}
-
 /// The fields of a JSON object, in order. Of a repeated key the last one counts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Object<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
@@ -63,11 +36,10 @@ impl<'a> Json<'a> {
         serde_json::from_str(text)
     }
 
-    /// Parses a record whose fields in `unread`, at the top level, are not looked at. It may be as large as its file, so
-    /// of a long conversation in it only the beginning is parsed.
-    pub(crate) fn parse_record(text: &'a str, unread: &'static [&'static str]) -> serde_json::Result<Self> {
+    /// Parses a record whose fields in `unread`, at the top level, are not looked at.
+    pub(crate) fn parse_without(text: &'a str, unread: &'static [&'static str]) -> serde_json::Result<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
-        let value = Parsing::Record { unread }.deserialize(&mut deserializer)?;
+        let value = TopLevel { unread }.deserialize(&mut deserializer)?;
         deserializer.end()?;
         Ok(value)
     }
@@ -132,11 +104,11 @@ impl<'a> Json<'a> {
         }
     }
 
-    /// The items of an array or a list, to be taken one by one.
-    pub(crate) fn into_items(self) -> Option<Items<'a>> {
+    /// The items of an array or a list, to be read one by one.
+    pub(crate) fn into_list(self) -> Option<List<'a>> {
         match self {
-            Json::Array(items) => Some(Items::from(items)),
-            Json::List(list) => Some(list.into_items()),
+            Json::Array(items) => Some(items.into()),
+            Json::List(list) => Some(list),
             _ => None,
         }
     }
@@ -231,10 +203,15 @@ impl<'a> Object<'a> {
         self.take(key)?.into_array()
     }
 
-    /// Takes the array or list under `key` out, to be taken item by item; a field that is neither stays.
-    pub(crate) fn take_items(&mut self, key: &str) -> Option<Items<'a>> {
+    /// Takes the array or list under `key` out, to be read item by item; a field that is neither stays.
+    pub(crate) fn take_list(&mut self, key: &str) -> Option<List<'a>> {
         self.get(key)?.as_array()?;
-        self.take(key)?.into_items()
+        self.take(key)?.into_list()
+    }
+
+    /// The value of the field that stands at `place`.
+    pub(crate) fn at_mut(&mut self, place: usize) -> Option<&mut Json<'a>> {
+        self.0.get_mut(place).map(|(_, value)| value)
     }
 
     /// The names of the fields, in order.
@@ -259,15 +236,19 @@ impl<'a> Object<'a> {
 
 impl<'de> Deserialize<'de> for Json<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Parsing::Inner.deserialize(deserializer)
+        deserializer.deserialize_any(JsonVisitor { unread: &[] })
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Parsing {
+struct TopLevel {
+    unread: &'static [&'static str],
+}
+
+impl<'de> DeserializeSeed<'de> for TopLevel {
     type Value = Json<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(self)
+        deserializer.deserialize_any(JsonVisitor { unread: self.unread })
     }
 }
 
@@ -300,7 +281,11 @@ impl<'de> Deserialize<'de> for Text<'de> {
     }
 }
 
-impl<'de> Visitor<'de> for Parsing {
+struct JsonVisitor {
+    unread: &'static [&'static str],
+}
+
+impl<'de> Visitor<'de> for JsonVisitor {
     type Value = Json<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -340,26 +325,20 @@ impl<'de> Visitor<'de> for Parsing {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        let mut ready = Vec::new();
-        while self == Self::Inner || ready.len() < List::READY {
-            match items.next_element()? {
-                Some(item) => ready.push(item),
-                None => return Ok(Json::Array(ready)),
-            }
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element()? {
+            array.push(item);
         }
-        let mut rest = Vec::new();
-        while let Some(item) = items.next_element::<&RawValue>()? {
-            rest.push(item.get());
-        }
-        Ok(Json::List(List::new(ready, rest)))
+        Ok(Json::Array(array))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
         let mut object = Vec::new();
         while let Some(Text(key)) = fields.next_key()? {
-            match self.of_field(&key) {
-                Some(parsing) => object.push((key, fields.next_value_seed(parsing)?)),
-                None => _ = fields.next_value::<IgnoredAny>()?,
+            if self.unread.contains(&key.as_ref()) {
+                fields.next_value::<IgnoredAny>()?;
+            } else {
+                object.push((key, fields.next_value()?));
             }
         }
         Ok(Json::Object(Object(object)))
@@ -404,8 +383,8 @@ mod tests {
 
     #[test]
     fn unread_fields_are_checked_but_not_kept() {
-        let value = Json::parse_record(r#"{"big":[1,2],"x":{"big":1}}"#, &["big"]).expect("valid");
+        let value = Json::parse_without(r#"{"big":[1,2],"x":{"big":1}}"#, &["big"]).expect("valid");
         assert_eq!(value.into_value().to_string(), r#"{"x":{"big":1}}"#);
-        assert!(Json::parse_record(r#"{"big":[1,2}"#, &["big"]).is_err());
+        assert!(Json::parse_without(r#"{"big":[1,2}"#, &["big"]).is_err());
     }
 }

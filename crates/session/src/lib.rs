@@ -72,6 +72,7 @@ mod log;
 mod origins;
 mod out;
 mod read;
+mod sketch;
 mod store;
 mod write;
 

@@ -13,6 +13,8 @@ pub(crate) struct Lines<R> {
     /// How many bytes of the reader's buffer were handed out and are not needed from the next line on.
     handed_out: usize,
     number: usize,
+    /// A line is not read on when it has so many bytes.
+    most: usize,
 }
 
 /// One line, without its end.
@@ -58,13 +60,15 @@ impl<'a> Start<'a> {
 pub(crate) struct OwnedLine {
     pub(crate) number: usize,
     pub(crate) bytes: Vec<u8>,
-    closed: bool,
+    pub(crate) closed: bool,
+    /// Whether this is only the beginning of it.
+    pub(crate) goes_on: bool,
 }
 
 impl OwnedLine {
     /// The only line of an input; it may well be torn.
     pub(crate) fn only(bytes: &[u8], number: usize) -> Self {
-        Self { number, bytes: bytes.to_vec(), closed: false }
+        Self { number, bytes: bytes.to_vec(), closed: false, goes_on: false }
     }
 
     pub(crate) fn as_line(&self) -> Line<'_> {
@@ -82,6 +86,9 @@ impl OwnedLine {
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
+/// A line that is longer than this is a long one.
+const LONG: usize = 1 << 18;
+
 impl<R: Read> Lines<R> {
     pub(crate) fn new(input: R) -> Self {
         Self::from_line(input, 1)
@@ -90,7 +97,7 @@ impl<R: Read> Lines<R> {
     /// The lines of a rest of an input; `first` is the number of its first line.
     pub(crate) fn from_line(input: R, first: usize) -> Self {
         let input = BufReader::with_capacity(1 << 18, input);
-        Self { input, buffer: Vec::new(), handed_out: 0, number: first - 1 }
+        Self { input, buffer: Vec::new(), handed_out: 0, number: first - 1, most: usize::MAX }
     }
 
     /// The next line that is not blank.
@@ -106,7 +113,11 @@ impl<R: Read> Lines<R> {
             }
         }
         let closed = self.held().last() == Some(&b'\n');
-        Ok(Some(Line { number: self.number, bytes: self.without_mark().trim_ascii_end(), closed }))
+        // The space at the end of a beginning may belong to a string.
+        let is_beginning = !closed && self.buffer.len() >= self.most;
+        let bytes = self.without_mark();
+        let bytes = if is_beginning { bytes } else { bytes.trim_ascii_end() };
+        Ok(Some(Line { number: self.number, bytes, closed }))
     }
 
     /// The line that was found, with its end.
@@ -134,7 +145,7 @@ impl<R: Read> Lines<R> {
             }
             self.buffer.extend_from_slice(&ready[..length]);
             self.input.consume(length);
-            if end.is_some() || length == 0 {
+            if end.is_some() || length == 0 || self.buffer.len() >= self.most {
                 return Ok(());
             }
         }
@@ -156,7 +167,54 @@ impl<R: Read> Lines<R> {
             bytes.drain(..BOM.len());
         }
         bytes.truncate(length);
-        Ok(Some(OwnedLine { number, bytes, closed }))
+        Ok(Some(OwnedLine { number, bytes, closed, goes_on: false }))
+    }
+
+    /// The next line that is not blank, or the beginning of it if it is a long one: it may be better not to hold it whole.
+    pub(crate) fn next_start(&mut self) -> io::Result<Option<OwnedLine>> {
+        self.most = LONG;
+        let line = self.next_owned();
+        self.most = usize::MAX;
+        let Some(mut line) = line? else { return Ok(None) };
+        line.goes_on = !line.closed && !self.is_at_end()?;
+        Ok(Some(line))
+    }
+
+    /// The whole line of which this is the beginning.
+    pub(crate) fn finish(&mut self, mut line: OwnedLine) -> io::Result<OwnedLine> {
+        if std::mem::take(&mut line.goes_on) {
+            line.closed = self.for_rest_of_line(|bytes| line.bytes.extend_from_slice(bytes))?;
+            line.bytes.truncate(line.bytes.trim_ascii_end().len());
+        }
+        Ok(line)
+    }
+
+    /// Hands over what is left of a line that goes on, bit by bit, and tells whether it is closed.
+    pub(crate) fn for_rest_of_line(&mut self, mut take: impl FnMut(&[u8])) -> io::Result<bool> {
+        loop {
+            let ready = fill(&mut self.input)?;
+            let end = memchr::memchr(b'\n', ready);
+            let length = end.map_or(ready.len(), |end| end + 1);
+            take(&ready[..length]);
+            self.input.consume(length);
+            if end.is_some() || length == 0 {
+                return Ok(end.is_some());
+            }
+        }
+    }
+
+    /// Hands over everything that has not been read yet, bit by bit.
+    pub(crate) fn for_rest(&mut self, mut take: impl FnMut(&[u8])) -> io::Result<()> {
+        self.let_go();
+        loop {
+            let ready = fill(&mut self.input)?;
+            let length = ready.len();
+            if length == 0 {
+                return Ok(());
+            }
+            take(ready);
+            self.input.consume(length);
+        }
     }
 
     /// Whether everything has been read.
@@ -318,6 +376,27 @@ mod tests {
         let mut lines = Lines::new(input.as_bytes());
         let first = lines.next_owned().expect("memory does not fail").expect("there are lines");
         assert_eq!(lines.rest(first.into_bytes()).expect("memory does not fail"), input.as_bytes());
+    }
+
+    #[test]
+    fn a_long_line_may_be_read_bit_by_bit() {
+        let long = format!("{} {}", "x".repeat(LONG - 1), "y".repeat(LONG));
+        let input = format!("{long} \r\nshort\nlast");
+        let start = |lines: &mut Lines<&[u8]>| {
+            lines.next_start().expect("memory does not fail").expect("there are lines")
+        };
+        let mut lines = Lines::new(input.as_bytes());
+        let first = start(&mut lines);
+        assert_eq!(
+            (first.number, first.bytes.as_slice(), first.goes_on),
+            (1, &long.as_bytes()[..LONG], true)
+        );
+        let first = lines.finish(first).expect("memory does not fail");
+        assert_eq!((first.bytes.as_slice(), first.closed, first.goes_on), (long.as_bytes(), true, false));
+        let second = start(&mut lines);
+        assert_eq!((second.bytes.as_slice(), second.closed, second.goes_on), (&b"short"[..], true, false));
+        let last = start(&mut lines);
+        assert_eq!((last.bytes.as_slice(), last.closed, last.goes_on), (&b"last"[..], false, false));
     }
 
     #[track_caller]

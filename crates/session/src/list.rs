@@ -1,31 +1,33 @@
-//! Long lists in files that are one JSON value: their items are parsed when they are taken, and never held all at once.
+//! Long lists of files that are one JSON value: their items are parsed one by one, and never held all at once.
 
-use std::vec;
+use std::borrow::Cow;
 
 use crate::json::Json;
-use crate::lines::mend;
+use crate::lines::{mend, text_of};
+use crate::sketch::end_of_item;
 
 /// An array of which only the first items are parsed.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct List<'a> {
     ready: Vec<Json<'a>>,
-    /// The texts of the others.
-    rest: Vec<&'a str>,
+    rest: Rest<'a>,
 }
 
-/// The items of a list, parsed one by one.
-#[derive(Default)]
-pub(crate) struct Items<'a> {
-    ready: vec::IntoIter<Json<'a>>,
-    rest: vec::IntoIter<&'a str>,
+/// The texts of items that are not parsed yet.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Rest<'a> {
+    /// How many items there are.
+    pub(crate) count: usize,
+    /// Each is some of the items, with a comma before each.
+    pub(crate) pieces: Vec<Cow<'a, [u8]>>,
 }
 
 /// One item of a list.
 #[derive(Debug)]
 pub(crate) enum Item<'a> {
     Whole(Json<'a>),
-    /// It was read after [`mend`] had replaced broken characters in it.
-    Mended(Json<'static>),
+    /// Broken characters in it were replaced.
+    Mended(Json<'a>),
     /// It cannot be read.
     Broken(serde_json::Error),
 }
@@ -34,8 +36,8 @@ impl<'a> List<'a> {
     /// So many items are parsed at once: enough to tell what they are items of.
     pub(crate) const READY: usize = 200;
 
-    /// A list of items that are parsed and of others, each the text of one JSON value.
-    pub(crate) fn new(ready: Vec<Json<'a>>, rest: Vec<&'a str>) -> Self {
+    /// A list of items that are parsed and of others behind them.
+    pub(crate) fn new(ready: Vec<Json<'a>>, rest: Rest<'a>) -> Self {
         Self { ready, rest }
     }
 
@@ -44,49 +46,78 @@ impl<'a> List<'a> {
         &self.ready
     }
 
-    pub(crate) fn into_items(self) -> Items<'a> {
-        Items { ready: self.ready.into_iter(), rest: self.rest.into_iter() }
+    /// How many items there are.
+    pub(crate) fn len(&self) -> usize {
+        self.ready.len() + self.rest.count
+    }
+
+    /// Hands over the items in order. What was handed over is given up before the next is parsed.
+    pub(crate) fn for_each(self, mut read: impl FnMut(Item<'_>)) {
+        self.ready.into_iter().map(Item::Whole).for_each(&mut read);
+        for piece in self.rest.pieces {
+            match std::str::from_utf8(&piece) {
+                Ok(text) => read_texts(text, &mut read),
+                Err(_) => read_bytes(&piece, &mut read),
+            }
+        }
     }
 
     /// All items; what cannot be read is null.
     pub(crate) fn into_array(self) -> Vec<Json<'a>> {
-        let parsed = self.into_items().map(|item| match item {
-            Item::Whole(item) | Item::Mended(item) => item,
-            Item::Broken(_) => Json::Null,
+        let Self { mut ready, rest } = self;
+        List::new(Vec::new(), rest).for_each(|item| match item {
+            Item::Whole(item) | Item::Mended(item) => ready.push(item.into_owned()),
+            Item::Broken(_) => ready.push(Json::Null),
         });
-        parsed.collect()
+        ready
     }
 }
 
-impl<'a> From<Vec<Json<'a>>> for Items<'a> {
+impl<'a> From<Vec<Json<'a>>> for List<'a> {
     fn from(items: Vec<Json<'a>>) -> Self {
-        List::new(items, Vec::new()).into_items()
+        Self::new(items, Rest::default())
     }
 }
 
-impl<'a> Iterator for Items<'a> {
-    type Item = Item<'a>;
-
-    fn next(&mut self) -> Option<Item<'a>> {
-        self.ready.next().map(Item::Whole).or_else(|| self.rest.next().map(parse))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        let length = self.ready.len() + self.rest.len();
-        (length, Some(length))
+/// Reads the items of a piece. Where the parser gets through an item, it has found its end as well.
+fn read_texts(mut text: &str, read: &mut impl FnMut(Item<'_>)) {
+    while let Some(item) = text.strip_prefix(',') {
+        let mut stream = serde_json::Deserializer::from_str(item).into_iter::<Json<'_>>();
+        let parsed = stream.next();
+        let behind = item[stream.byte_offset()..].trim_ascii_start();
+        text = match parsed {
+            Some(Ok(parsed)) if behind.is_empty() || behind.starts_with(',') => {
+                read(Item::Whole(parsed));
+                behind
+            }
+            _ => {
+                let (item, behind) = item.split_at(end_of_item(item.as_bytes()));
+                read_one(item.as_bytes(), read);
+                behind
+            }
+        }
     }
 }
 
-impl ExactSizeIterator for Items<'_> {}
+/// Reads the items of a piece in which characters are broken.
+fn read_bytes(mut bytes: &[u8], read: &mut impl FnMut(Item<'_>)) {
+    while let Some(item) = bytes.strip_prefix(b",") {
+        let (item, behind) = item.split_at(end_of_item(item));
+        read_one(item, read);
+        bytes = behind;
+    }
+}
 
-/// Parses one item. What surrounds it was checked, but not whether its strings are whole.
-fn parse(text: &str) -> Item<'_> {
-    match Json::parse(text) {
-        Ok(item) => Item::Whole(item),
+/// Reads one item, as well as it can be.
+fn read_one(bytes: &[u8], read: &mut impl FnMut(Item<'_>)) {
+    let (text, lossy) = text_of(bytes);
+    match Json::parse(&text) {
+        Ok(item) if lossy => read(Item::Mended(item)),
+        Ok(item) => read(Item::Whole(item)),
         Err(error) => {
-            let mended = mend(text);
+            let mended = mend(&text);
             let item = mended.as_deref().and_then(|mended| Json::parse(mended).ok());
-            item.map_or(Item::Broken(error), |item| Item::Mended(item.into_owned()))
+            read(item.map_or(Item::Broken(error), Item::Mended));
         }
     }
 }
@@ -96,8 +127,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::Format;
     use crate::read::outline::read_text;
+    use crate::{Format, read_session_in};
 
     const LENGTH: usize = 2 * List::READY + 50;
 
@@ -153,6 +184,30 @@ mod tests {
     }
 
     #[test]
+    fn large_files_are_read_however_their_lines_are_broken() {
+        let text = |nth: usize| format!("{nth} {}", "word [, {\\\" ".repeat(100));
+        let items: Vec<_> = (0..LENGTH).map(|nth| json!({"role": "user", "content": text(nth)})).collect();
+        let lines = |between: &str| items.iter().map(Value::to_string).collect::<Vec<_>>().join(between);
+        let long = json!({"role": "user", "content": "long ".repeat(100_000)}).to_string();
+        let document = json!({"messages": items, "model": "m"});
+        for (file, expected) in [
+            (document.to_string(), LENGTH),
+            (format!("\n{document}\n"), LENGTH),
+            (format!("{document:#}"), LENGTH),
+            (format!("[{}]", lines(",\n")), LENGTH),
+            (format!("[{}\n]", lines(",")), LENGTH),
+            (lines("\n"), LENGTH),
+            (format!("{long}\n{}\n", lines("\n")), LENGTH + 1),
+        ] {
+            let streamed = read_text(&file);
+            let in_memory = read_session_in(file.as_bytes(), &mut |_| {}).expect("the same");
+            assert_eq!(streamed.transcript.messages(), in_memory.transcript.messages());
+            assert_eq!((streamed.warnings.len(), in_memory.warnings.len()), (0, 0));
+            assert_eq!(streamed.transcript.messages().len(), expected);
+        }
+    }
+
+    #[test]
     fn what_is_wrong_with_an_item_is_told_with_its_place() {
         let mut items = vec![r#"{"role":"user","parts":[{"text":"fine"}]}"#.to_string(); LENGTH];
         items[300] = r#"{"role":"user","parts":[{"text":"half \ud83d"}]}"#.into();
@@ -173,12 +228,10 @@ mod tests {
 
     #[test]
     fn an_array_of_all_items_can_still_be_had() {
-        let text = format!("[{}\"\\ud83d\"]", "1,".repeat(List::READY));
-        let list = Json::parse_record(&text, &[]).expect("only its last string is broken");
-        assert_eq!(list.as_array().map(<[_]>::len), Some(List::READY));
-        let items = list.clone().into_items().expect("it is an array");
-        assert_eq!(items.len(), List::READY + 1);
-        let array = list.into_array().expect("it is an array");
-        assert_eq!(array.last().and_then(Json::as_str), Some("\u{fffd}"));
+        let rest = Rest { count: 4, pieces: vec![b", 2,\"\\ud83d\",\"\xff\"".into(), b",{]".into()] };
+        let list = List::new(vec![Json::Bool(true)], rest);
+        assert_eq!((list.len(), list.ready().len()), (5, 1));
+        let array = Json::List(list).into_value();
+        assert_eq!(array, json!([true, 2, "\u{fffd}", "\u{fffd}", null]));
     }
 }

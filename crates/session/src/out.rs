@@ -109,7 +109,9 @@ impl<'s> Out<'s> {
     ///
     /// A file that was compacted before begins with a snapshot of, say, 214 messages; the first one behind it is the 215th,
     /// so that marks in the snapshot and marks of messages do not meet.
-    pub(crate) fn marked(&mut self, message: Message) -> Message {
+    pub(crate) fn marked(&mut self, mut message: Message) -> Message {
+        // There may be very many of them, and few ever grow.
+        message.parts.shrink_to_fit();
         let next = Ordinal(self.last + 1);
         let ordinal = *self.ordinals.entry(message.id.clone()).or_insert(next);
         let through = message.snapshot_through().map_or(0, |through| through.0);

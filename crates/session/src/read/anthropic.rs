@@ -81,11 +81,11 @@ struct Anthropic;
 impl Reader for Anthropic {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         let messages = match record {
-            list @ (Json::Array(_) | Json::List(_)) => list.into_items().unwrap_or_default(),
+            list @ (Json::Array(_) | Json::List(_)) => list.into_list().unwrap_or_default(),
             Json::Object(message) if message.has("role") => return read_message(message, out),
             Json::Object(mut document) => {
                 read_head(&mut document, out);
-                document.take_items("messages").unwrap_or_default()
+                document.take_list("messages").unwrap_or_default()
             }
             other => return out.warn(format!("expected a message, found {}; skipped", other.kind())),
         };

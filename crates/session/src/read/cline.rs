@@ -92,9 +92,9 @@ impl Reader for Cline {
                 out.info.session_id = document.take_string("sessionId");
                 let system = document.take_string("system_prompt");
                 out.info.system.extend(system.map(|text| Part::text(Origin::Hook, text)));
-                document.take_items("messages")
+                document.take_list("messages")
             }
-            messages => messages.into_items(),
+            messages => messages.into_list(),
         };
         each_object(messages.unwrap_or_default(), "messages", out, read_message);
     }

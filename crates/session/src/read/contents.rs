@@ -105,9 +105,9 @@ impl Reader for Contents {
                 if self.is_neutral {
                     read_source(&document, out);
                 }
-                document.take_items("contents").or_else(|| document.take_items("history"))
+                document.take_list("contents").or_else(|| document.take_list("history"))
             }
-            contents => contents.into_items(),
+            contents => contents.into_list(),
         };
         let contents = contents.unwrap_or_default();
         each_object(contents, "contents", out, |content, place, out| self.content(content, place, out));
@@ -125,8 +125,9 @@ impl Contents {
             }
         };
         let id = out.unused_id(content.take_string("id").map(MessageId::new));
-        let mut parts = Vec::new();
-        for part in content.take_array("parts").unwrap_or_default() {
+        let given = content.take_array("parts").unwrap_or_default();
+        let mut parts = Vec::with_capacity(given.len());
+        for part in given {
             parts.extend(self.part(part, role));
         }
         let mut message = Message::new(id, role, parts);

@@ -19,7 +19,7 @@ use super::shared::each_item;
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
-use crate::list::Items;
+use crate::list::List;
 use crate::log::{
     Branch, Effect, HostRecord, PinChange, Record, RecordedFragment, RewriteKind, decode_record,
 };
@@ -129,7 +129,7 @@ impl Gemini {
                 out.warn(format!("rewinds to the message {id}, which is not there; ignored"));
             }
         } else if let Some(mut changes) = record.take_object("$set") {
-            let checkpoint = changes.take_items("messages");
+            let checkpoint = changes.take_list("messages");
             read_head(&changes, out);
             if let Some(messages) = checkpoint {
                 out.info.compactions += 1;
@@ -143,7 +143,7 @@ impl Gemini {
             self.message(record, out);
         } else if record.has("sessionId") {
             read_head(&record, out);
-            if let Some(messages) = record.take_items("messages") {
+            if let Some(messages) = record.take_list("messages") {
                 out.info.format = Format::GeminiJson;
                 self.messages(messages, out);
             }
@@ -248,7 +248,7 @@ impl Gemini {
         }
     }
 
-    fn messages(&mut self, messages: Items<'_>, out: &mut Out<'_>) {
+    fn messages(&mut self, messages: List<'_>, out: &mut Out<'_>) {
         each_item(messages, "messages", out, |message, place, out| match message {
             Json::Object(message) if is_message(&message) => self.message(message, out),
             other => out.warn(format!("messages[{place}] is no message but {}; skipped", other.kind())),

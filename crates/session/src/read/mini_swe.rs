@@ -69,10 +69,10 @@ struct MiniSwe {
 impl Reader for MiniSwe {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         let messages = match record {
-            list @ (Json::Array(_) | Json::List(_)) => list.into_items().unwrap_or_default(),
+            list @ (Json::Array(_) | Json::List(_)) => list.into_list().unwrap_or_default(),
             Json::Object(mut document) => {
                 read_head(&document, out);
-                document.take_items("messages").unwrap_or_default()
+                document.take_list("messages").unwrap_or_default()
             }
             other => return out.warn(format!("expected messages, found {}; skipped", other.kind())),
         };

@@ -166,14 +166,14 @@ fn read_found<R: Read>(
 pub(crate) fn read_line(known: &'static Known, reader: &mut dyn Reader, line: &Line<'_>, out: &mut Out<'_>) {
     out.at_line(Some(line.number));
     let (text, lossy) = text_of(line.bytes);
-    match Json::parse_record(&text, known.unread) {
+    match Json::parse_without(&text, known.unread) {
         Ok(record) => {
             warn_about_text(lossy, false, out);
             reader.record(record, out);
         }
         Err(error) => {
             let mended = mend(&text);
-            match mended.as_deref().map(|mended| Json::parse_record(mended, known.unread)) {
+            match mended.as_deref().map(|mended| Json::parse_without(mended, known.unread)) {
                 Some(Ok(record)) => {
                     warn_about_text(lossy, true, out);
                     reader.record(record, out);

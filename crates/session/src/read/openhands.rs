@@ -16,7 +16,7 @@ use super::task::split_task;
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
-use crate::list::Items;
+use crate::list::List;
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -94,7 +94,7 @@ impl Reader for OpenHands {
     fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
         match record {
             list @ (Json::Array(_) | Json::List(_)) => {
-                self.events(list.into_items().unwrap_or_default(), out);
+                self.events(list.into_list().unwrap_or_default(), out);
             }
             Json::Object(mut record) => {
                 let history = ["history", "trajectory", "events"].iter().find_map(|key| {
@@ -111,7 +111,7 @@ impl Reader for OpenHands {
                         self.is_complete = true;
                         read_head(&record, out);
                         self.instruction(&mut record, events.as_array().unwrap_or_default(), out);
-                        self.events(events.into_items().unwrap_or_default(), out);
+                        self.events(events.into_list().unwrap_or_default(), out);
                     }
                     None => self.event(record, out),
                 }
@@ -137,7 +137,7 @@ impl OpenHands {
         }
     }
 
-    fn events(&mut self, events: Items<'_>, out: &mut Out<'_>) {
+    fn events(&mut self, events: List<'_>, out: &mut Out<'_>) {
         each_item(events, "events", out, |event, _, out| match event {
             Json::Object(event) => self.event(event, out),
             Json::Array(pair) => self.events(pair.into(), out),

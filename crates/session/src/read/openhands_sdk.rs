@@ -46,7 +46,7 @@ impl Reader for Sdk {
         match record {
             Json::Object(event) => self.event(event, out),
             list @ (Json::Array(_) | Json::List(_)) => {
-                let events = list.into_items().unwrap_or_default();
+                let events = list.into_list().unwrap_or_default();
                 each_item(events, "events", out, |event, _, out| self.record(event, out));
             }
             other => out.warn(format!("expected an event, found {}; skipped", other.kind())),

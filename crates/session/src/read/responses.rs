@@ -78,12 +78,12 @@ impl Reader for Responses {
                 }
                 // What was asked, then what was answered.
                 for key in ["input", "output"] {
-                    let list = document.take_items(key).unwrap_or_default();
+                    let list = document.take_list(key).unwrap_or_default();
                     each_object(list, key, out, |item, _, out| self.items.item(item, None, out));
                 }
             }
             list @ (Json::Array(_) | Json::List(_)) => {
-                let list = list.into_items().unwrap_or_default();
+                let list = list.into_list().unwrap_or_default();
                 each_object(list, "items", out, |item, _, out| self.items.item(item, None, out));
             }
             other => out.warn(format!("expected an item, found {}; skipped", other.kind())),

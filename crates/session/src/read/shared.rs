@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::json::{Json, Object};
 use crate::lines::explain;
-use crate::list::{Item, Items};
+use crate::list::{Item, List};
 use crate::origins::{AGENTS, split_user_text};
 use crate::out::Out;
 
@@ -24,13 +24,14 @@ pub(super) fn messages_of<'j, 'a>(document: &'j Json<'a>) -> &'j [Json<'a>] {
 }
 
 /// Hands over the items of the list `name` one by one, with their places; what cannot be read is told and left out.
-pub(super) fn each_item<'a>(
-    items: Items<'a>,
+pub(super) fn each_item(
+    items: List<'_>,
     name: &str,
     out: &mut Out<'_>,
-    mut read: impl FnMut(Json<'a>, usize, &mut Out<'_>),
+    mut read: impl FnMut(Json<'_>, usize, &mut Out<'_>),
 ) {
-    for (place, item) in items.enumerate() {
+    let mut place = 0;
+    items.for_each(|item| {
         match item {
             Item::Whole(item) => read(item, place, out),
             Item::Mended(item) => {
@@ -39,15 +40,16 @@ pub(super) fn each_item<'a>(
             }
             Item::Broken(error) => out.warn(format!("{name}[{place}]: {}", explain(&error, true))),
         }
-    }
+        place += 1;
+    });
 }
 
 /// As [`each_item`], where only objects can be read.
-pub(super) fn each_object<'a>(
-    items: Items<'a>,
+pub(super) fn each_object(
+    items: List<'_>,
     name: &str,
     out: &mut Out<'_>,
-    mut read: impl FnMut(Object<'a>, usize, &mut Out<'_>),
+    mut read: impl FnMut(Object<'_>, usize, &mut Out<'_>),
 ) {
     each_item(items, name, out, |item, place, out| match item {
         Json::Object(item) => read(item, place, out),

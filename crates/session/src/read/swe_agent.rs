@@ -53,10 +53,10 @@ impl Reader for SweAgent {
         }
         out.info.session_id = document.take_string("instance_id");
         // The steps once more, without what was said around them.
-        for _ in 0..document.take_items("trajectory").unwrap_or_default().len() {
+        for _ in 0..document.take_list("trajectory").unwrap_or_default().len() {
             out.skip("step");
         }
-        let history = document.take_items("history").unwrap_or_default();
+        let history = document.take_list("history").unwrap_or_default();
         each_object(history, "history", out, |item, _, out| self.item(item, out));
     }
 }
