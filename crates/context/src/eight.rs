@@ -55,6 +55,18 @@ pub(crate) fn get(eight: u64, place: usize) -> u8 {
     (eight >> (8 * place)) as u8
 }
 
+/// Where the first digit of ASCII stands from `at` on.
+pub(crate) fn find_digit(bytes: &[u8], mut at: usize) -> Option<usize> {
+    while at < bytes.len() {
+        let answers = digits(load(bytes, at));
+        if answers != 0 {
+            return Some(at + gap(answers));
+        }
+        at += 8;
+    }
+    None
+}
+
 /// Which of the `letters` are capitals behind a small letter.
 pub(crate) fn humps(eight: u64, letters: u64) -> u64 {
     // The bit that small letters have and capitals have not, moved to the highest place.
@@ -142,6 +154,15 @@ mod tests {
     fn check(text: &str, letters_first: usize, others_first: usize) {
         let answers = letters(load(text.as_bytes(), 0));
         assert_eq!((run(answers), gap(answers)), (letters_first, others_first), "{text}");
+    }
+
+    #[test]
+    fn digits_are_found() {
+        let text = "ab:/ 1 cdefghijklmnopq 23é4";
+        for at in 0..text.len() + 9 {
+            let expected = text.bytes().enumerate().skip(at).find(|(_, byte)| byte.is_ascii_digit());
+            assert_eq!(find_digit(text.as_bytes(), at), expected.map(|(place, _)| place), "{at}");
+        }
     }
 
     #[test]

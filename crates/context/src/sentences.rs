@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::search::{fast_trim, fast_trim_start};
+
 /// A piece of a text that can be quoted alone: a sentence, a list item, a heading or a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit<'t> {
@@ -165,9 +167,9 @@ impl<'t> Splitter<'t> {
 
     fn push(&mut self, range: Range<usize>, kind: UnitKind) {
         let text = &self.text[range.clone()];
-        let trimmed = text.trim_start();
+        let trimmed = fast_trim_start(text);
         let start = range.start + text.len() - trimmed.len();
-        let trimmed = trimmed.trim_end();
+        let trimmed = fast_trim(trimmed);
         if !trimmed.is_empty() {
             self.units.push(Unit { text: trimmed, start, kind });
         }
@@ -400,10 +402,10 @@ fn is_abbreviation(before: &str, lower_follows: bool) -> bool {
         may_be_abbreviation(word) && list.iter().any(|known| known.eq_ignore_ascii_case(word))
     };
     let initial = word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_uppercase()) && word != "I";
-    let bare_number =
-        word.len() == before.trim_start().len() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let stands_alone = || word.len() == before.trim_start().len();
+    let bare_number = word.bytes().all(|byte| byte.is_ascii_digit()) && stands_alone();
     // "No." abbreviates a number and also answers a question.
-    let answer = word.len() == before.trim_start().len() && word.eq_ignore_ascii_case("no");
+    let answer = word.eq_ignore_ascii_case("no") && stands_alone();
     !answer && (initial || bare_number || is_in(ABBREVIATIONS)) || lower_follows && is_in(OPEN_ABBREVIATIONS)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use crate::search::last_blank_line;
+use crate::search::{begins_with_any, last_blank_line};
 use crate::sentences::{Unit, UnitKind, split_units};
 use crate::words::{WordSet, Words, word_set};
 
@@ -194,7 +194,7 @@ static MACHINE_FIRST: [bool; 256] = {
 /// it.
 fn is_marked_as_machines(text: &str) -> bool {
     let Some(first) = text.as_bytes().first() else { return false };
-    if MACHINE_FIRST[*first as usize] && MACHINE_STARTS.iter().any(|start| text.starts_with(start))
+    if MACHINE_FIRST[*first as usize] && begins_with_any(text, MACHINE_STARTS)
         || text.ends_with(['{', '}', ';'])
     {
         return true;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::Ask;
 use crate::pins::{asks_a_question, normalise};
 use crate::subject::Subject;
-use crate::words::{WordPrint, Words};
+use crate::words::{Words, print_numbers};
 
 /// Only this many of the newest asks are compared with a new one: a message costs the same late in a session.
 pub(super) const COMPARED: usize = 32;
@@ -59,8 +59,8 @@ impl Eq for Compared {}
 /// What is known of an ask. Its text is told to whoever asks for more, and must be the one it was made of.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
-    /// The same for all texts that are equal when they are normalised.
-    words: u64,
+    /// The same for all texts that are equal when they are normalised: the weight of all letters.
+    weight: u64,
     /// Tells the words with digits: "part 1" and "part 2" are two things, however alike.
     numbers: u64,
     /// What it is about, once somebody asked.
@@ -71,15 +71,14 @@ pub(super) struct Known {
 
 impl Known {
     pub(super) fn of(text: &str) -> Self {
-        let print = WordPrint::of(text);
-        // Normalising takes nothing from a word of ASCII but its capitals, which make no difference; from others it may.
-        let words = if text.is_ascii() { print.all } else { WordPrint::of(&normalise(text)).all };
-        Self { words, numbers: print.numbers, subject: None, is_question: None }
+        // Normalising takes nothing from ASCII that weighs anything; from other texts it may.
+        let weight = if text.is_ascii() { weigh(text) } else { weigh(&normalise(text)) };
+        Self { weight, numbers: print_numbers(text), subject: None, is_question: None }
     }
 
     /// Whether two texts are equal but for case, white space and punctuation.
     pub(super) fn is_equal(&self, text: &str, other: &Self, other_text: &str) -> bool {
-        self.words == other.words && normalise(text) == normalise(other_text)
+        self.weight == other.weight && normalise(text) == normalise(other_text)
     }
 
     /// Whether two texts ask nearly the same, of the same things.
@@ -94,6 +93,25 @@ impl Known {
     pub(super) fn is_question(&mut self, text: &str) -> bool {
         *self.is_question.get_or_insert_with(|| asks_a_question(text))
     }
+}
+
+/// What each byte weighs: letters in both cases alike, signs and spaces of ASCII nothing.
+static WEIGHTS: [u32; 256] = {
+    let mut weights = [0; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let letter = (byte as u8).to_ascii_lowercase();
+        if letter.is_ascii_alphanumeric() || !letter.is_ascii() {
+            weights[byte] = (letter as u32 + 1).wrapping_mul(0x9e37_79b9);
+        }
+        byte += 1;
+    }
+    weights
+};
+
+/// The weight of all letters of a text together, in whichever order.
+fn weigh(text: &str) -> u64 {
+    text.bytes().map(|byte| u64::from(WEIGHTS[usize::from(byte)])).sum()
 }
 
 #[cfg(test)]
