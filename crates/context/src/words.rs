@@ -1,11 +1,14 @@
 //! Words of a sentence, by what they are and by what stands around them.
 
+mod pieces;
+
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use self::pieces::{Piece, Pieces};
 use crate::eight;
-use crate::extract::{hash_short, hash_text};
+use crate::extract::hash_text;
 use crate::phrases::Often;
 use crate::sentences::is_wide;
 
@@ -18,7 +21,7 @@ pub(crate) struct Words<'t> {
     words: Vec<Word>,
     /// The lists that any word is a cue of.
     cues: u8,
-    /// How many signs stand between the words, single spaces aside; counted in ASCII alone.
+    /// How many signs stand between the words, single spaces aside; counted in ASCII alone, if all of it was read.
     signs: Option<usize>,
     /// Whether a clause began with a verb, as orders do.
     has_order: bool,
@@ -73,6 +76,7 @@ const INTERJECTIONS: &[&str] = &[
 const LONGEST: usize = u32::MAX as usize;
 
 impl<'t> Words<'t> {
+    /// All words of a text.
     pub(crate) fn of(text: &'t str) -> Self {
         Self::of_as_much(text, |_| false)
     }
@@ -111,12 +115,12 @@ impl<'t> Words<'t> {
     fn find_in_ascii(&mut self, is_enough: impl Fn(&Self) -> bool) {
         let (text, kinds) = (self.text, &*KINDS);
         let (mut opens, mut marks, mut signs) = (true, Marks::default(), 0);
-        for piece in (Pieces { text, at: 0 }) {
+        for piece in Pieces::of(text) {
             match piece {
                 Piece::Word { hash, place, .. } => {
                     opens = self.push(hash, kinds.get(hash), place, opens, marks.are_open());
                     if is_enough(self) {
-                        break;
+                        return;
                     }
                 }
                 Piece::Sign { at, sign } => {
@@ -243,77 +247,12 @@ impl<'t> Words<'t> {
     }
 }
 
-/// What a text of ASCII consists of, spaces aside.
-enum Piece {
-    Word { hash: u64, place: Range<usize>, has_digit: bool },
-    Sign { at: usize, sign: u8 },
-}
-
-/// Takes a text that is ASCII throughout apart, in order.
-struct Pieces<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl Iterator for Pieces<'_> {
-    type Item = Piece;
-
-    #[inline(always)]
-    fn next(&mut self) -> Option<Piece> {
-        let bytes = self.text.as_bytes();
-        // Most words have a single space before them.
-        if bytes.get(self.at) == Some(&b' ') {
-            self.at += 1;
-        }
-        let start = self.at;
-        let sign = *bytes.get(start)?;
-        let eight = eight::load(bytes, start);
-        let length = eight::run(eight::alphanumerics_of_ascii(eight));
-        if length == 0 {
-            self.at += 1;
-            return Some(Piece::Sign { at: start, sign });
-        }
-        if length < 8 && eight::get(eight, length) != b'\'' {
-            self.at += length;
-            let hash = hash_short(eight::first(eight::small(eight), length), length);
-            let has_digit = eight::first(eight::digits(eight), length) != 0;
-            return Some(Piece::Word { hash, place: start..self.at, has_digit });
-        }
-        self.at = end_of_word(bytes, start + length);
-        let word = &self.text[start..self.at];
-        let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
-        Some(Piece::Word { hash: hash_small(word), place: start..self.at, has_digit })
-    }
-}
-
-/// Where a word of ASCII ends that goes on up to `at` at least.
-fn end_of_word(bytes: &[u8], mut at: usize) -> usize {
-    loop {
-        let length = eight::run(eight::alphanumerics_of_ascii(eight::load(bytes, at)));
-        at += length;
-        match bytes.get(at..) {
-            Some([b'\'', next, ..]) if next.is_ascii_alphabetic() => at += 1,
-            _ if length < 8 => return at,
-            _ => {}
-        }
-    }
-}
-
-/// The hash of a word of ASCII in small letters.
-fn hash_small(word: &str) -> u64 {
-    if word.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        hash_text(&word.to_ascii_lowercase())
-    } else {
-        hash_text(word)
-    }
-}
-
 /// Whether a word is said in a text without which nothing of this list can fit; only a guess where it is not ASCII. This
 /// takes less than half of the time in which all words can be found.
 pub(crate) fn may_say(text: &str, list: Often) -> bool {
     let kinds = &*KINDS;
     let is_cue = |piece| matches!(piece, Piece::Word { hash, .. } if kinds.get(hash) >> 8 & u16::from(list.bit()) != 0);
-    !text.is_ascii() || (Pieces { text, at: 0 }).any(is_cue)
+    !text.is_ascii() || Pieces::of(text).any(is_cue)
 }
 
 /// Whether a text has fewer words than this; no more of it is looked at than need be.
@@ -326,7 +265,7 @@ pub(crate) fn print_numbers(text: &str) -> u64 {
     let mut print = 0;
     if text.is_ascii() {
         for stretch in stretches_with_digits(text) {
-            for piece in (Pieces { text: stretch, at: 0 }) {
+            for piece in Pieces::of(stretch) {
                 if let Piece::Word { hash, has_digit: true, .. } = piece {
                     print = mix(print, hash);
                 }
@@ -526,110 +465,4 @@ const VERBS: &[&str] = &[
 ];
 
 #[cfg(test)]
-pub(crate) mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[track_caller]
-    fn check(text: &str, words: &[&str], openers: &[&str], quoted: &[&str]) {
-        let found = Words::of(text);
-        assert_eq!(found.iter().collect::<Vec<_>>(), words, "{text}");
-        let opening: Vec<_> = found.openers().filter_map(|place| found.get(place)).collect();
-        assert_eq!(opening, openers, "{text}");
-        let in_quotes = found.all().iter().filter(|word| word.is_quoted()).map(|word| found.text(word));
-        assert_eq!(in_quotes.collect::<Vec<_>>(), quoted, "{text}");
-    }
-
-    #[test]
-    fn words_and_where_they_stand() {
-        check(
-            "Please Fix it, then it's done.",
-            &["please", "fix", "it", "then", "it's", "done"],
-            &["fix", "it's"],
-            &[],
-        );
-        check("Don’t do ‘that’", &["don't", "do", "that"], &["don't"], &[]);
-        check(
-            "fix `this one` or \"that\" - and \"so",
-            &["fix", "this", "one", "or", "that", "and", "so"],
-            &["fix"],
-            &["this", "one", "that"],
-        );
-        check("Größe ändern，然后 push", &["größe", "ändern", "push"], &["größe", "push"], &[]);
-        check("' 'a' b'c", &["a", "b'c"], &["a"], &[]);
-        check("", &[], &[], &[]);
-    }
-
-    #[test]
-    fn kinds_of_words() {
-        let words = Words::of("Run the tests, never push");
-        assert_eq!(words.orders().collect::<Vec<_>>(), [0]);
-        assert_eq!(words.all().iter().filter(|word| word.is_verb()).count(), 2);
-        assert!(!words.has_wide() && Words::of("用 tabs").has_wide());
-    }
-
-    #[test]
-    fn sets_have_their_words() {
-        static SET: WordSet = word_set!["one", "two", "two"];
-        let has = |word: &str| SET.has(&Words::of(word).all()[0]);
-        assert!(has("one") && has("Two") && !has("three"));
-    }
-
-    /// Sentences of words that lists look for, of others, and of signs.
-    pub(crate) fn any_sentence() -> impl Strategy<Value = String> {
-        let word = prop::sample::select(vec![
-            "I", "i've", "fixed", "Done", "now", "works", "all", "tests", "pass", "never", "push", "always",
-            "use", "that", "you", "must", "please", "Can", "and", "no", "longer", "instead", "of", "without",
-            "asking", "still", "stop", "it", "forget", "want", "is", "been", "updated", "the", "Parser",
-            "module_7", "Größe", "’s", "用", "why", "ok",
-        ]);
-        let sign = prop::sample::select(vec![" ", " ", " ", ", ", ". ", ": ", " - ", "\"", "`", "'", "  "]);
-        let end = prop::sample::select(vec!["", ".", "?", "!", ":", "\")", "？"]);
-        (prop::collection::vec((word, sign), 0..14), end).prop_map(|(words, end)| {
-            words.into_iter().flat_map(|(word, sign)| [word, sign]).chain([end]).collect::<String>()
-        })
-    }
-
-    proptest! {
-        #[test]
-        fn a_word_that_may_be_said_is_said(text in any_sentence()) {
-            let words = Words::of(&text);
-            for list in Often::ALL {
-                prop_assert_eq!(may_say(&text, list), !text.is_ascii() || words.may_have(list));
-            }
-        }
-
-        #[test]
-        fn few_words_are_counted(text in any_sentence(), than in 0usize..6) {
-            prop_assert_eq!(has_fewer_words(&text, than), Words::of(&text).len() < than);
-        }
-
-        #[test]
-        fn an_opening_is_the_beginning_of_all_words(text in any_sentence()) {
-            let (some, all) = (Words::of_opening(&text), Words::of(&text));
-            let first = all.openers().next();
-            prop_assert_eq!(some.openers().next(), first);
-            prop_assert!(first.is_none_or(|first| some.len() >= all.len().min(first + 2)));
-            let shown = |words: &Words<'_>| words.all().iter().map(|word| (word.hash, word.flags)).collect::<Vec<_>>();
-            prop_assert!(shown(&all).starts_with(&shown(&some)));
-        }
-
-        #[test]
-        fn a_print_tells_numbers(text in "([a-c]|[A-B]|[1-2]|[ \n'._-]|é){0,24}|[a-c 1' ]{0,24}") {
-            let words = Words::of(&text);
-            let numbers = words.all().iter().filter(|word| words.text(word).contains(['1', '2']));
-            let expected = numbers.fold(0, |print, word| mix(print, word.hash));
-            prop_assert_eq!(print_numbers(&text), expected);
-        }
-
-        #[test]
-        fn ascii_is_read_as_any_text_is(text in "([a-c]|[A-C]|[1-2]|[ '`\",.;:!?(\\-_])*|but and fix") {
-            let fast = Words::of(&text);
-            let mut slow = Words { words: Vec::new(), lower: OnceCell::new(), ..fast.clone() };
-            slow.find_in_any();
-            prop_assert_eq!(fast.iter().collect::<Vec<_>>(), slow.iter().collect::<Vec<_>>());
-            let flags = |words: &Words<'_>| words.all().iter().map(|word| word.flags).collect::<Vec<_>>();
-            prop_assert_eq!(flags(&fast), flags(&slow));
-        }
-    }
-}
+pub(crate) mod tests;
