@@ -27,13 +27,44 @@ pub(crate) fn load_short(bytes: &[u8]) -> u64 {
 
 /// Which bytes are letters of ASCII.
 pub(crate) fn letters(eight: u64) -> u64 {
-    // This makes small letters of capitals, and letters of nothing else.
-    between(eight | (ONES * 0x20), b'a', b'z')
+    // This makes letters of nothing else.
+    between(small(eight), b'a', b'z')
 }
 
-/// Which bytes are letters or digits of ASCII.
-pub(crate) fn alphanumerics(eight: u64) -> u64 {
-    letters(eight) | between(eight, b'0', b'9')
+/// Which bytes are letters or digits, if all of them are ASCII.
+pub(crate) fn alphanumerics_of_ascii(eight: u64) -> u64 {
+    let small = small(eight);
+    // No sum carries over into the next byte.
+    let letters = (small + ONES * (0x80 - 0x61)) & !(small + ONES * (0x7f - 0x7a));
+    let digits = (eight + ONES * (0x80 - 0x30)) & !(eight + ONES * (0x7f - 0x39));
+    (letters | digits) & HIGH
+}
+
+/// Which bytes are digits of ASCII.
+pub(crate) fn digits(eight: u64) -> u64 {
+    between(eight, b'0', b'9')
+}
+
+/// Letters and digits of ASCII in small letters; other bytes become something else.
+pub(crate) fn small(eight: u64) -> u64 {
+    eight | (ONES * 0x20)
+}
+
+/// The byte at `place`, which is one of eight.
+pub(crate) fn get(eight: u64, place: usize) -> u8 {
+    (eight >> (8 * place)) as u8
+}
+
+/// Where the first digit of ASCII stands from `at` on.
+pub(crate) fn find_digit(bytes: &[u8], mut at: usize) -> Option<usize> {
+    while at < bytes.len() {
+        let answers = digits(load(bytes, at));
+        if answers != 0 {
+            return Some(at + gap(answers));
+        }
+        at += 8;
+    }
+    None
 }
 
 /// Which of the `letters` are capitals behind a small letter.
@@ -90,7 +121,14 @@ mod tests {
                     bytes[place] = byte;
                     let eight = load(&bytes, 0);
                     assert_eq!(told(letters(eight), place), byte.is_ascii_alphabetic(), "{byte}");
-                    assert_eq!(told(alphanumerics(eight), place), byte.is_ascii_alphanumeric(), "{byte}");
+                    assert_eq!(told(digits(eight), place), byte.is_ascii_digit(), "{byte}");
+                    if bytes.is_ascii() {
+                        let answers = alphanumerics_of_ascii(eight);
+                        assert_eq!(told(answers, place), byte.is_ascii_alphanumeric(), "{byte}");
+                    }
+                    if byte.is_ascii_alphanumeric() {
+                        assert_eq!(get(small(eight), place), byte.to_ascii_lowercase());
+                    }
                     let humped = place > 0 && other == b'a' && byte.is_ascii_uppercase();
                     assert_eq!(told(humps(eight, letters(eight)), place), humped, "{byte}");
                 }
@@ -116,6 +154,15 @@ mod tests {
     fn check(text: &str, letters_first: usize, others_first: usize) {
         let answers = letters(load(text.as_bytes(), 0));
         assert_eq!((run(answers), gap(answers)), (letters_first, others_first), "{text}");
+    }
+
+    #[test]
+    fn digits_are_found() {
+        let text = "ab:/ 1 cdefghijklmnopq 23é4";
+        for at in 0..text.len() + 9 {
+            let expected = text.bytes().enumerate().skip(at).find(|(_, byte)| byte.is_ascii_digit());
+            assert_eq!(find_digit(text.as_bytes(), at), expected.map(|(place, _)| place), "{at}");
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! Phrases that are looked for in the words of a sentence: patterns, made ready once and tried only where they can fit.
 
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use crate::extract::hash_text;
 use crate::words::{Word, WordSet, Words, word_set};
+use crate::{asks, pins};
 
 /// Patterns of which one is to fit.
 ///
@@ -13,15 +15,14 @@ use crate::words::{Word, WordSet, Words, word_set};
 ///
 /// Each pattern is tried only behind and before a word of its own that is seldom said otherwise.
 pub(crate) struct Phrases {
+    /// The list that this is, if it is looked for in nearly every sentence.
+    list: Option<Often>,
     patterns: Vec<Pattern>,
-    /// Which words some pattern is tried at: a bit for each of the lowest values that a hash can have there.
-    filter: [u64; FILTER],
-    /// The hashes of these words and the pattern that is tried there, sorted.
+    /// The hashes of the words that some pattern is tried at, and the pattern, sorted.
     triggers: Vec<(u64, u32)>,
+    /// For each value of the highest byte of a hash, where its triggers end.
+    ends: [u16; 256],
 }
-
-/// Words of bits in the filter.
-const FILTER: usize = 64;
 
 /// How many words a gap in a pattern may span.
 const GAP: usize = 8;
@@ -30,8 +31,8 @@ struct Pattern {
     tokens: Vec<Token>,
     /// Which token it is tried at.
     trigger: usize,
-    /// Whether a gap stands before that one, so that it cannot be told where the pattern begins.
-    floats: bool,
+    /// How many words may stand before that one, and how many must.
+    before: RangeInclusive<usize>,
 }
 
 struct Token {
@@ -52,48 +53,53 @@ enum TokenKind {
 }
 
 impl Phrases {
-    pub(crate) fn new(patterns: &[&str]) -> Self {
+    pub(crate) fn new(list: Option<Often>, patterns: &[&str]) -> Self {
         let patterns: Vec<Pattern> = patterns.iter().map(|pattern| Pattern::parse(pattern)).collect();
-        let mut filter = [0; FILTER];
         let mut triggers = Vec::new();
         for (pattern, number) in patterns.iter().zip(0..) {
-            for hash in pattern.triggers() {
-                let (place, bit) = filtered(*hash);
-                filter[place] |= bit;
-                triggers.push((*hash, number));
-            }
+            triggers.extend(pattern.triggers().iter().map(|hash| (*hash, number)));
         }
         triggers.sort_unstable();
-        Self { patterns, filter, triggers }
+        let end = |byte: usize| triggers.partition_point(|(hash, _)| highest_byte(*hash) <= byte) as u16;
+        let ends = std::array::from_fn(end);
+        Self { list, patterns, triggers, ends }
+    }
+
+    /// The hashes of words of which one is said wherever one of the patterns fits.
+    pub(crate) fn cues(&self) -> impl Iterator<Item = u64> {
+        self.triggers.iter().map(|(hash, _)| *hash)
     }
 
     /// Whether one of the patterns fits somewhere.
-    pub(crate) fn fit(&self, words: &Words) -> bool {
-        words
-            .all()
-            .iter()
-            .enumerate()
-            .any(|(place, word)| self.tried_at(word).any(|pattern| pattern.fits_around(words, place)))
+    pub(crate) fn fit(&self, words: &Words<'_>) -> bool {
+        let fits_around = |(place, word): (usize, &Word)| {
+            self.tried_at(word).any(|pattern| pattern.fits_around(words, place))
+        };
+        let mut all = words.all().iter().enumerate();
+        match self.list {
+            None => all.any(fits_around),
+            Some(list) => {
+                words.may_have(list) && all.filter(|(_, word)| word.is_cue_of(list)).any(fits_around)
+            }
+        }
     }
 
     /// Whether one of the patterns fits from the word at `place` on.
-    pub(crate) fn fit_at(&self, words: &Words, place: usize) -> bool {
+    pub(crate) fn fit_at(&self, words: &Words<'_>, place: usize) -> bool {
         self.patterns.iter().any(|pattern| fits(&pattern.tokens, words, place))
     }
 
     fn tried_at(&self, word: &Word) -> impl Iterator<Item = &Pattern> {
-        let (place, bit) = filtered(word.hash);
-        let from = match self.filter[place] & bit {
-            0 => self.triggers.len(),
-            _ => self.triggers.partition_point(|(hash, _)| *hash < word.hash),
-        };
-        let own = self.triggers[from..].iter().take_while(|(hash, _)| *hash == word.hash);
-        own.map(|(_, number)| &self.patterns[*number as usize])
+        let byte = highest_byte(word.hash);
+        let start = if byte == 0 { 0 } else { self.ends[byte - 1] };
+        let near = self.triggers[usize::from(start)..usize::from(self.ends[byte])].iter();
+        let own = near.filter(|(hash, _)| *hash == word.hash);
+        own.map(|(_, number)| &self.patterns[*number as usize]).filter(|pattern| pattern.may_be_at(word))
     }
 }
 
-fn filtered(hash: u64) -> (usize, u64) {
-    (hash as usize % FILTER, 1 << (hash >> 32 & 63))
+fn highest_byte(hash: u64) -> usize {
+    (hash >> 56) as usize
 }
 
 /// Words that stand in every other sentence: no pattern is tried at one of them if it has another.
@@ -106,21 +112,26 @@ static COMMON: WordSet = word_set![
     "with", "would", "you", "your", "der", "die", "das", "en", "de", "la", "le", "un", "nicht",
 ];
 
+/// Those of them that stand in nearly every sentence.
+static COMMONEST: WordSet =
+    word_set!["a", "and", "for", "in", "is", "it", "of", "on", "that", "the", "this", "to", "with"];
+
 impl Pattern {
     fn parse(pattern: &str) -> Self {
         let tokens: Vec<Token> = pattern.split(' ').map(Token::parse).collect();
         // The token of the fewest words and of the rarest.
         let cost = |token: &Token| match &token.kind {
             TokenKind::Words(words) => {
-                let common = words.iter().filter(|hash| COMMON.has_hash(**hash)).count();
-                Some(common * 16 + words.len())
+                let count = |known: &WordSet| words.iter().filter(|hash| known.has_hash(**hash)).count();
+                Some(count(&COMMON) * 16 + count(&COMMONEST) * 48 + words.len())
             }
             _ => None,
         };
         let costs = tokens.iter().enumerate().filter_map(|(place, token)| Some((cost(token)?, place)));
         let (_, trigger) = costs.min().expect("every pattern has a word of its own");
-        let floats = tokens[..trigger].iter().any(|token| matches!(token.kind, TokenKind::Gap));
-        Self { tokens, trigger, floats }
+        let gaps = tokens[..trigger].iter().filter(|token| matches!(token.kind, TokenKind::Gap)).count();
+        let least = trigger - gaps;
+        Self { tokens, trigger, before: least..=least + gaps * GAP }
     }
 
     /// The words that it is tried at.
@@ -131,12 +142,15 @@ impl Pattern {
         }
     }
 
-    /// Whether it fits so that the word at `place` is the one it is tried at, or another like it.
-    fn fits_around(&self, words: &Words, place: usize) -> bool {
-        if self.floats {
-            return (0..place).any(|start| fits(&self.tokens, words, start));
-        }
-        place.checked_sub(self.trigger).is_some_and(|start| fits(&self.tokens, words, start))
+    /// Whether the word stands as the one must that it is tried at.
+    fn may_be_at(&self, word: &Word) -> bool {
+        !word.is_quoted() && (word.opens() || !self.tokens[self.trigger].must_open)
+    }
+
+    /// Whether it fits so that the word at `place` is the one it is tried at.
+    fn fits_around(&self, words: &Words<'_>, place: usize) -> bool {
+        let mut starts = self.before.clone().map_while(|before| place.checked_sub(before));
+        starts.any(|start| fits(&self.tokens, words, start))
     }
 }
 
@@ -157,7 +171,7 @@ impl Token {
         Self { kind, must_open }
     }
 
-    fn fits(&self, words: &Words, word: &Word) -> bool {
+    fn fits(&self, words: &Words<'_>, word: &Word) -> bool {
         if word.is_quoted() {
             return matches!(self.kind, TokenKind::Any);
         }
@@ -180,7 +194,7 @@ impl Token {
 }
 
 /// Whether a row of tokens fits from the word at `place` on.
-fn fits(tokens: &[Token], words: &Words, place: usize) -> bool {
+fn fits(tokens: &[Token], words: &Words<'_>, place: usize) -> bool {
     let Some((token, rest)) = tokens.split_first() else { return true };
     if matches!(token.kind, TokenKind::Gap) {
         return (place..=place + GAP).any(|place| fits(rest, words, place));
@@ -209,13 +223,64 @@ static NOT_ORDERS: WordSet = word_set![
     "seem", "seems", "exist",
 ];
 
+/// Lists of patterns that are looked for in nearly every sentence. Whoever reads the words of a sentence notes at once
+/// which of these lists it has a cue of; no other need be tried.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Often {
+    Rules,
+    Standing,
+    Lifts,
+    Wishes,
+    Withdrawals,
+    Corrections,
+    Complaints,
+    Completed,
+}
+
+impl Often {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Rules,
+        Self::Standing,
+        Self::Lifts,
+        Self::Wishes,
+        Self::Withdrawals,
+        Self::Corrections,
+        Self::Complaints,
+        Self::Completed,
+    ];
+
+    /// Marks a word as a cue of this list.
+    pub(crate) fn bit(self) -> u8 {
+        1 << self as u8
+    }
+
+    /// The list itself.
+    pub(crate) fn phrases(self) -> &'static Phrases {
+        match self {
+            Self::Rules => &pins::RULES,
+            Self::Standing => &pins::STANDING,
+            Self::Lifts => &pins::LIFTS,
+            Self::Wishes => &asks::WISHES,
+            Self::Withdrawals => &asks::WITHDRAWALS,
+            Self::Corrections => &asks::CORRECTIONS,
+            Self::Complaints => &asks::COMPLAINTS,
+            Self::Completed => &asks::COMPLETED,
+        }
+    }
+}
+
 /// A list of patterns that is made ready when it is first looked for.
 pub(crate) type LazyPhrases = LazyLock<Phrases>;
 
-/// Patterns, for a `static`.
+/// Patterns, for a `static`; those of [`Often`] begin with their name there.
 macro_rules! phrases {
+    ($list:ident: $($pattern:literal),* $(,)?) => {
+        ::std::sync::LazyLock::new(|| {
+            $crate::phrases::Phrases::new(Some($crate::phrases::Often::$list), &[$($pattern),*])
+        })
+    };
     ($($pattern:literal),* $(,)?) => {
-        ::std::sync::LazyLock::new(|| $crate::phrases::Phrases::new(&[$($pattern),*]))
+        ::std::sync::LazyLock::new(|| $crate::phrases::Phrases::new(None, &[$($pattern),*]))
     };
 }
 pub(crate) use phrases;
@@ -223,11 +288,12 @@ pub(crate) use phrases;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::tests::any_sentence;
     use proptest::prelude::*;
 
     #[track_caller]
     fn check_fit(pattern: &str, text: &str, expected: bool) {
-        assert_eq!(Phrases::new(&[pattern]).fit(&Words::of(text)), expected, "{pattern} in {text}");
+        assert_eq!(Phrases::new(None, &[pattern]).fit(&Words::of(text)), expected, "{pattern} in {text}");
     }
 
     #[test]
@@ -252,20 +318,37 @@ mod tests {
 
     #[test]
     fn a_pattern_fits_at_a_place() {
-        let phrases = Phrases::new(&["can|could you|we", "any idea"]);
+        let phrases = Phrases::new(None, &["can|could you|we", "any idea"]);
         let words = Words::of("now can we go, any idea");
         let places: Vec<usize> = (0..words.len()).filter(|place| phrases.fit_at(&words, *place)).collect();
         assert_eq!(places, [1, 4]);
     }
 
+    #[test]
+    fn every_list_knows_its_name() {
+        for list in Often::ALL {
+            assert_eq!(list.phrases().list, Some(list));
+        }
+    }
+
     proptest! {
+        /// No list is passed over that fits.
+        #[test]
+        fn lists_fit_only_where_a_cue_is_said(text in any_sentence()) {
+            let words = Words::of(&text);
+            for list in Often::ALL {
+                let fits = (0..words.len()).any(|place| list.phrases().fit_at(&words, place));
+                prop_assert_eq!(list.phrases().fit(&words), fits, "{:?} in {}", list, text);
+            }
+        }
+
         /// Where a pattern is tried does not matter: it is found wherever it fits.
         #[test]
         fn nothing_is_missed(
             pattern in "(\\^?(a|b|the|is\\|a)|@any|@base) ((~ )?(a|the|@any|b\\|c) ){0,3}(the|b|you)",
             text in "(a|b|c|the|is|you|`a`|x) ((a|b|c|the|is|you|x),? ){0,12}",
         ) {
-            let (phrases, words) = (Phrases::new(&[&pattern]), Words::of(&text));
+            let (phrases, words) = (Phrases::new(None, &[&pattern]), Words::of(&text));
             let fits = (0..words.len()).any(|place| phrases.fit_at(&words, place));
             prop_assert_eq!(phrases.fit(&words), fits, "{} in {}", pattern, text);
         }

@@ -48,6 +48,13 @@ pub(crate) fn fast_trim(text: &str) -> &str {
     }
 }
 
+/// Where the last blank line of a text begins, as `text.rfind("\n\n")` has it.
+pub(crate) fn last_blank_line(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let is_blank = |at: &usize| *at > 0 && bytes[at - 1] == b'\n';
+    memchr::memrchr_iter(b'\n', bytes).find(is_blank).map(|at| at - 1)
+}
+
 /// Whether `text` begins with one of these words. Most texts differ from most words in the first byte.
 pub(crate) fn begins_with_any(text: &str, words: &[&str]) -> bool {
     let Some(first) = text.as_bytes().first() else { return words.contains(&"") };
@@ -142,6 +149,11 @@ mod tests {
         #[test]
         fn last_lines_are_lines_from_the_end(text in "[a\r\n]{0,12}") {
             prop_assert_eq!(last_lines(&text).collect::<Vec<_>>(), text.lines().rev().collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn the_last_blank_line_is_found(text in "[a\r\n]{0,12}") {
+            prop_assert_eq!(last_blank_line(&text), text.rfind("\n\n"));
         }
 
         #[test]

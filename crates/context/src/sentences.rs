@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::search::{fast_trim, fast_trim_start};
+
 /// A piece of a text that can be quoted alone: a sentence, a list item, a heading or a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit<'t> {
@@ -165,9 +167,9 @@ impl<'t> Splitter<'t> {
 
     fn push(&mut self, range: Range<usize>, kind: UnitKind) {
         let text = &self.text[range.clone()];
-        let trimmed = text.trim_start();
+        let trimmed = fast_trim_start(text);
         let start = range.start + text.len() - trimmed.len();
-        let trimmed = trimmed.trim_end();
+        let trimmed = fast_trim(trimmed);
         if !trimmed.is_empty() {
             self.units.push(Unit { text: trimmed, start, kind });
         }
@@ -368,17 +370,42 @@ const OPEN_ABBREVIATIONS: &[&str] = &[
     "etc", "usw", "a.m", "p.m", "inc", "ltd", "co", "al",
 ];
 
+/// For each length that an abbreviation can have, a bit for each letter that one of them begins with.
+const ABBREVIATED: [u32; 8] = {
+    let mut letters = [0; 8];
+    let lists = [ABBREVIATIONS, OPEN_ABBREVIATIONS];
+    let mut list = 0;
+    while list < lists.len() {
+        let mut place = 0;
+        while place < lists[list].len() {
+            let known = lists[list][place].as_bytes();
+            letters[known.len()] |= 1 << (known[0] & 31);
+            place += 1;
+        }
+        list += 1;
+    }
+    letters
+};
+
+/// Whether a word has the length and the first letter of an abbreviation: most words at the end of a sentence have not.
+fn may_be_abbreviation(word: &str) -> bool {
+    let first = word.as_bytes().first().map_or(0, |first| 1 << (first & 31));
+    ABBREVIATED.get(word.len()).is_some_and(|letters| letters & first != 0)
+}
+
 fn is_abbreviation(before: &str, lower_follows: bool) -> bool {
     let word = before
         .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | ','))
         .next()
         .unwrap_or_default();
-    let is_in = |list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(word));
+    let is_in = |list: &[&str]| {
+        may_be_abbreviation(word) && list.iter().any(|known| known.eq_ignore_ascii_case(word))
+    };
     let initial = word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_uppercase()) && word != "I";
-    let bare_number =
-        word.len() == before.trim_start().len() && word.bytes().all(|byte| byte.is_ascii_digit());
+    let stands_alone = || word.len() == before.trim_start().len();
+    let bare_number = word.bytes().all(|byte| byte.is_ascii_digit()) && stands_alone();
     // "No." abbreviates a number and also answers a question.
-    let answer = word.len() == before.trim_start().len() && word.eq_ignore_ascii_case("no");
+    let answer = word.eq_ignore_ascii_case("no") && stands_alone();
     !answer && (initial || bare_number || is_in(ABBREVIATIONS)) || lower_follows && is_in(OPEN_ABBREVIATIONS)
 }
 
@@ -467,6 +494,14 @@ mod tests {
         );
         check("Ask J. Smith. He knows.", &["Ask J. Smith.", "He knows."]);
         check("Siehe z.B. Seite 3. Gut.", &["Siehe z.B. Seite 3.", "Gut."]);
+    }
+
+    #[test]
+    fn every_abbreviation_may_be_one() {
+        for known in ABBREVIATIONS.iter().chain(OPEN_ABBREVIATIONS) {
+            assert!(may_be_abbreviation(known) && may_be_abbreviation(&known.to_uppercase()), "{known}");
+        }
+        assert!(!may_be_abbreviation("") && !may_be_abbreviation("us") && !may_be_abbreviation("everything"));
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Subject {
     }
 
     /// The subject of a text whose words are known already.
-    pub(crate) fn of_words(text: &str, words: &Words) -> Self {
+    pub(crate) fn of_words(text: &str, words: &Words<'_>) -> Self {
         let mut subject = Self::default();
         for word in words.all() {
             let text = words.text(word);

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use crate::search::{begins_with_any, last_blank_line};
 use crate::sentences::{Unit, UnitKind, split_units};
 use crate::words::{WordSet, Words, word_set};
 
@@ -9,7 +10,7 @@ use crate::words::{WordSet, Words, word_set};
 #[derive(Clone, Debug)]
 pub(crate) struct Said<'t> {
     pub(crate) unit: Unit<'t>,
-    pub(crate) words: Words,
+    pub(crate) words: Words<'t>,
     pub(crate) voice: Voice,
 }
 
@@ -41,7 +42,7 @@ pub(crate) fn said_units<'t>(text: &'t str, units: &[Unit<'t>]) -> Vec<Said<'t>>
     }
     let first = text.find("\n\n").filter(|end| *end <= LONG_PARAGRAPH);
     let trimmed = text.trim_end();
-    let last = trimmed.rfind("\n\n").filter(|start| trimmed.len() - start <= LONG_PARAGRAPH);
+    let last = last_blank_line(trimmed).filter(|start| trimmed.len() - start <= LONG_PARAGRAPH);
     let walk_piece =
         |piece: &'t str, offset, from_start| walk(piece, &split_units(piece), offset, from_start);
     let mut said = first.map_or_else(Vec::new, |end| walk_piece(&text[..end], 0, true));
@@ -53,7 +54,7 @@ pub(crate) fn said_units<'t>(text: &'t str, units: &[Unit<'t>]) -> Vec<Said<'t>>
 }
 
 fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) -> Vec<Said<'t>> {
-    let last_paragraph = text.trim_end().rfind("\n\n").unwrap_or(0);
+    let last_paragraph = last_blank_line(text.trim_end()).unwrap_or(0);
     let mut said = Vec::with_capacity(units.len());
     let mut voice = Voice::Typed;
     let mut log_lines = 0;
@@ -61,7 +62,12 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
         if matches!(unit.kind, UnitKind::Code | UnitKind::Quote | UnitKind::Row) {
             continue;
         }
-        if is_machine_line(unit.text) {
+        if is_marked_as_machines(unit.text) {
+            log_lines += 1;
+            continue;
+        }
+        let words = Words::of(unit.text);
+        if !words.have_few_signs() && is_mostly_signs(unit.text) {
             log_lines += 1;
             continue;
         }
@@ -72,7 +78,6 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
             voice = Voice::Typed;
         }
         let is_first = from_start && said.is_empty();
-        let words = Words::of(unit.text);
         let hands_over = hands_over(&unit, &words, is_first);
         said.push(Said { unit: Unit { start: unit.start + offset, ..unit }, words, voice });
         if hands_over {
@@ -96,8 +101,8 @@ static HANDED_AT_ONCE: WordSet =
     word_set!["feedback", "review", "reviewer", "log", "logs", "traceback", "ci"];
 
 /// Whether what follows is somebody else's text: "pr feedback:", "Here is the issue:", "Implement the following plan:".
-fn hands_over(unit: &Unit<'_>, words: &Words, is_first: bool) -> bool {
-    let names = |text: &str, words: &Words, known: &WordSet| {
+fn hands_over(unit: &Unit<'_>, words: &Words<'_>, is_first: bool) -> bool {
+    let names = |text: &str, words: &Words<'_>, known: &WordSet| {
         text.len() <= LONGEST_LEAD && words.len() <= 16 && words.all().iter().any(|word| known.has(word))
     };
     if let Some(lead) = unit.text.strip_suffix([':', '：']) {
@@ -118,8 +123,9 @@ fn hands_over(unit: &Unit<'_>, words: &Words, is_first: bool) -> bool {
 fn opens_instructions(unit: &Unit<'_>) -> bool {
     let label = match unit.kind {
         UnitKind::Heading => unit.text,
-        _ => unit.text.split(':').next().unwrap_or_default(),
+        _ => memchr::memchr(b':', unit.text.as_bytes()).map_or(unit.text, |end| &unit.text[..end]),
     };
+    let label = label.trim();
     let known = [
         "instructions",
         "rules",
@@ -129,7 +135,7 @@ fn opens_instructions(unit: &Unit<'_>) -> bool {
         "important rules",
         "conventions",
     ];
-    known.iter().any(|known| label.trim().eq_ignore_ascii_case(known))
+    known.iter().any(|known| label.eq_ignore_ascii_case(known))
 }
 
 /// Beginnings that only programs write.
@@ -184,11 +190,11 @@ static MACHINE_FIRST: [bool; 256] = {
     table
 };
 
-/// Whether a line was written by a program: a log, a stack frame, code.
-pub(crate) fn is_machine_line(text: &str) -> bool {
-    let text = text.trim();
+/// Whether a line was written by a program, by how it begins and ends: a log, a stack frame, code. There is no space around
+/// it.
+fn is_marked_as_machines(text: &str) -> bool {
     let Some(first) = text.as_bytes().first() else { return false };
-    if MACHINE_FIRST[*first as usize] && MACHINE_STARTS.iter().any(|start| text.starts_with(start))
+    if MACHINE_FIRST[*first as usize] && begins_with_any(text, MACHINE_STARTS)
         || text.ends_with(['{', '}', ';'])
     {
         return true;
@@ -201,7 +207,7 @@ pub(crate) fn is_machine_line(text: &str) -> bool {
         && text[1..].split(']').next().is_some_and(|tag| {
             tag.len() < 40 && tag.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b':')
         });
-    stack_frame || stamped || tagged || is_mostly_signs(text)
+    stack_frame || stamped || tagged
 }
 
 fn is_mostly_signs(text: &str) -> bool {
@@ -257,6 +263,7 @@ fn is_plain_sign(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
@@ -285,6 +292,13 @@ mod tests {
             &["Here's the issue:", "RULES:", "Never push."],
         );
         check("Note: never push.\nOk.", &["Note: never push.", "Ok."]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_has_few_signs_is_not_made_of_them(text in "([a-c]{1,4}|[1-2]|[ .,;+={}'_`\"\t-]|é){0,30}") {
+            prop_assert!(!Words::of(&text).have_few_signs() || !is_mostly_signs(&text));
+        }
     }
 
     #[test]

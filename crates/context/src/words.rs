@@ -1,18 +1,28 @@
 //! Words of a sentence, by what they are and by what stands around them.
 
+mod pieces;
+
 use std::cell::OnceCell;
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use self::pieces::{Piece, Pieces};
 use crate::eight;
-use crate::extract::{hash_short, hash_text};
+use crate::extract::hash_text;
+use crate::phrases::Often;
 use crate::sentences::is_wide;
 
 /// The words of a text in small letters, in order. Han and kana are not words here; see [`crate::subject::Subject`].
 #[derive(Clone, Debug)]
-pub(crate) struct Words {
-    lower: String,
+pub(crate) struct Words<'t> {
+    text: &'t str,
+    /// The words as they are spelled in small letters; hardly anybody asks for it where the text is ASCII.
+    lower: OnceCell<String>,
     words: Vec<Word>,
+    /// The lists that any word is a cue of.
+    cues: u8,
+    /// How many signs stand between the words, single spaces aside; counted in ASCII alone, if all of it was read.
+    signs: Option<usize>,
     /// Whether a clause began with a verb, as orders do.
     has_order: bool,
     /// Whether there are Han, kana or their punctuation in the text.
@@ -35,6 +45,8 @@ pub(crate) struct Word {
     start: u32,
     end: u32,
     flags: u8,
+    /// The lists that it is a cue of.
+    cues: u8,
 }
 
 /// It stands first in its clause, politeness and interjections aside.
@@ -63,62 +75,67 @@ const INTERJECTIONS: &[&str] = &[
 /// Longer texts are not one sentence; their words are looked at up to here.
 const LONGEST: usize = u32::MAX as usize;
 
-impl Words {
-    pub(crate) fn of(text: &str) -> Self {
-        let text = &text[..text.floor_char_boundary(LONGEST)];
-        // English has a word in every five or six characters.
-        let words = Vec::with_capacity(text.len() / 5 + 1);
-        let verdicts = Verdicts::default();
-        if text.is_ascii() {
-            let lower = text.to_ascii_lowercase();
-            let mut words = Self { lower, words, has_order: false, has_wide: false, verdicts };
-            words.find_in_ascii(text);
-            words
-        } else {
-            let (lower, has_wide) = (String::with_capacity(text.len()), text.contains(is_wide));
-            let mut words = Self { lower, words, has_order: false, has_wide, verdicts };
-            words.find_in(text);
-            words
-        }
+impl<'t> Words<'t> {
+    /// All words of a text.
+    pub(crate) fn of(text: &'t str) -> Self {
+        Self::of_as_much(text, |_| false)
     }
 
-    /// Finds the words of a text that is ASCII throughout; they stand in `lower` where they stand in the text.
-    fn find_in_ascii(&mut self, text: &str) {
-        let lower = std::mem::take(&mut self.lower);
-        let bytes = lower.as_bytes();
-        let kinds = &*KINDS;
-        let is_joined = |at: usize| {
-            bytes.get(at) == Some(&b'\'') && bytes.get(at + 1).is_some_and(u8::is_ascii_alphabetic)
+    /// The first words: at least the first one that opens a clause and is no interjection, and the next one.
+    pub(crate) fn of_opening(text: &'t str) -> Self {
+        Self::of_as_much(text, |words| words.openers().next().is_some_and(|first| first + 1 < words.len()))
+    }
+
+    /// The words of a text, up to that with which it is enough at the soonest.
+    #[inline]
+    fn of_as_much(text: &'t str, is_enough: impl Fn(&Self) -> bool) -> Self {
+        let text = &text[..text.floor_char_boundary(LONGEST)];
+        let mut words = Self {
+            text,
+            lower: OnceCell::new(),
+            // English has a word in every five or six characters.
+            words: Vec::with_capacity(text.len() / 5 + 1),
+            cues: 0,
+            signs: None,
+            has_order: false,
+            has_wide: false,
+            verdicts: Verdicts::default(),
         };
-        let (mut opens, mut marks) = (true, Marks::default());
-        let mut at = 0;
-        while at < bytes.len() {
-            let eight = eight::load(bytes, at);
-            let start = at;
-            at += eight::run(eight::alphanumerics(eight));
-            if at == start {
-                // Most words have a single space behind them.
-                if bytes[at] != b' ' {
-                    opens |= marks.pass(text, at, char::from(bytes[at]));
-                }
-                at += 1;
-                continue;
-            }
-            let hash = if at < start + 8 && !is_joined(at) {
-                hash_short(eight::first(eight, at - start), at - start)
-            } else {
-                while bytes.get(at).is_some_and(u8::is_ascii_alphanumeric) || is_joined(at) {
-                    at += 1;
-                }
-                hash_text(&lower[start..at])
-            };
-            opens = self.push(hash, kinds.get(hash), start..at, opens, marks.are_open());
+        if text.is_ascii() {
+            words.find_in_ascii(is_enough);
+        } else {
+            words.has_wide = text.contains(is_wide);
+            words.find_in_any();
         }
-        self.lower = lower;
+        words
+    }
+
+    /// Finds the words of a text that is ASCII throughout; in small letters they stand where they stand in the text.
+    #[inline]
+    fn find_in_ascii(&mut self, is_enough: impl Fn(&Self) -> bool) {
+        let (text, kinds) = (self.text, &*KINDS);
+        let (mut opens, mut marks, mut signs) = (true, Marks::default(), 0);
+        for piece in Pieces::of(text) {
+            match piece {
+                Piece::Word { hash, place, .. } => {
+                    opens = self.push(hash, kinds.get(hash), place, opens, marks.are_open());
+                    if is_enough(self) {
+                        return;
+                    }
+                }
+                Piece::Sign { at, sign } => {
+                    signs += 1;
+                    opens |= marks.pass(text, at, char::from(sign));
+                }
+            }
+        }
+        self.signs = Some(signs);
     }
 
     /// Finds the words of any text, and writes them one right behind the other.
-    fn find_in(&mut self, text: &str) {
+    fn find_in_any(&mut self) {
+        let text = self.text;
+        let mut lower = String::with_capacity(text.len());
         let (mut opens, mut marks) = (true, Marks::default());
         let mut word_start = None;
         let mut chars = text.char_indices().peekable();
@@ -127,37 +144,42 @@ impl Words {
                 && word_start.is_some()
                 && chars.peek().is_some_and(|(_, next)| next.is_alphabetic());
             if joins || c.is_alphanumeric() && !is_wide(c) {
-                word_start.get_or_insert(self.lower.len());
+                word_start.get_or_insert(lower.len());
                 if joins {
-                    self.lower.push('\'');
+                    lower.push('\'');
                 } else if c.is_ascii() {
-                    self.lower.push(c.to_ascii_lowercase());
+                    lower.push(c.to_ascii_lowercase());
                 } else {
-                    self.lower.extend(c.to_lowercase());
+                    lower.extend(c.to_lowercase());
                 }
                 continue;
             }
             if let Some(start) = word_start.take() {
-                opens = self.push_from(start, opens, marks.are_open());
+                opens = self.push_from(&lower, start, opens, marks.are_open());
             }
             opens |= marks.pass(text, at, c);
         }
         if let Some(start) = word_start {
-            self.push_from(start, opens, marks.are_open());
+            self.push_from(&lower, start, opens, marks.are_open());
         }
+        self.lower = OnceCell::from(lower);
     }
 
     /// Adds the word that `lower` ends with; tells whether the next one opens a clause too.
-    fn push_from(&mut self, start: usize, opens: bool, quoted: bool) -> bool {
-        let hash = hash_text(&self.lower[start..]);
-        self.push(hash, KINDS.get(hash), start..self.lower.len(), opens, quoted)
+    fn push_from(&mut self, lower: &str, start: usize, opens: bool, quoted: bool) -> bool {
+        let hash = hash_text(&lower[start..]);
+        self.push(hash, KINDS.get(hash), start..lower.len(), opens, quoted)
     }
 
     /// Adds a word; tells whether the next one opens a clause too.
-    fn push(&mut self, hash: u64, kinds: u8, place: Range<usize>, opens: bool, quoted: bool) -> bool {
-        let flags = kinds | if opens { OPENS } else { 0 } | if quoted { QUOTED } else { 0 };
-        self.words.push(Word { hash, start: place.start as u32, end: place.end as u32, flags });
-        if kinds & AND != 0 {
+    fn push(&mut self, hash: u64, value: u16, place: Range<usize>, opens: bool, quoted: bool) -> bool {
+        let [kinds, cues] = value.to_le_bytes();
+        self.cues |= cues;
+        let flags = kinds | (u8::from(opens) * OPENS) | (u8::from(quoted) * QUOTED);
+        self.words.push(Word { hash, start: place.start as u32, end: place.end as u32, flags, cues });
+        if kinds == 0 {
+            false
+        } else if kinds & AND != 0 {
             // "Fix it and never push" goes on ordering; "they help and always smile" does not.
             opens || self.has_order
         } else if kinds & BUT != 0 {
@@ -166,6 +188,11 @@ impl Words {
             self.has_order |= opens && kinds & VERB != 0;
             opens && kinds & INTERJECTION != 0
         }
+    }
+
+    /// Whether a word was said without which nothing of this list can fit.
+    pub(crate) fn may_have(&self, list: Often) -> bool {
+        self.cues & list.bit() != 0
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -177,20 +204,35 @@ impl Words {
         self.has_wide
     }
 
+    /// Whether the text is ASCII, names no code and has a sign in at most one of five characters.
+    pub(crate) fn have_few_signs(&self) -> bool {
+        self.signs.is_some_and(|signs| signs * 5 <= self.text.len())
+            && memchr::memchr(b'`', self.text.as_bytes()).is_none()
+    }
+
     pub(crate) fn all(&self) -> &[Word] {
         &self.words
     }
 
+    /// Whether the first word is "no".
+    pub(crate) fn begin_with_no(&self) -> bool {
+        static NO: WordSet = word_set!["no"];
+        self.words.first().is_some_and(|word| NO.has(word))
+    }
+
+    #[cfg(test)]
     pub(crate) fn get(&self, place: usize) -> Option<&str> {
         self.words.get(place).map(|word| self.text(word))
     }
 
+    #[cfg(test)]
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.words.iter().map(|word| self.text(word))
     }
 
     pub(crate) fn text(&self, word: &Word) -> &str {
-        &self.lower[word.start as usize..word.end as usize]
+        let lower = self.lower.get_or_init(|| self.text.to_ascii_lowercase());
+        &lower[word.start as usize..word.end as usize]
     }
 
     /// The places of words that open a clause and are not themselves interjections.
@@ -205,7 +247,61 @@ impl Words {
     }
 }
 
+/// Whether a word is said in a text without which nothing of this list can fit; only a guess where it is not ASCII. This
+/// takes less than half of the time in which all words can be found.
+pub(crate) fn may_say(text: &str, list: Often) -> bool {
+    let kinds = &*KINDS;
+    let is_cue = |piece| matches!(piece, Piece::Word { hash, .. } if kinds.get(hash) >> 8 & u16::from(list.bit()) != 0);
+    !text.is_ascii() || Pieces::of(text).any(is_cue)
+}
+
+/// Whether a text has fewer words than this; no more of it is looked at than need be.
+pub(crate) fn has_fewer_words(text: &str, than: usize) -> bool {
+    Words::of_as_much(text, |words| words.len() >= than).len() < than
+}
+
+/// Tells which words with digits a text has, in their order.
+pub(crate) fn print_numbers(text: &str) -> u64 {
+    let mut print = 0;
+    if text.is_ascii() {
+        for stretch in stretches_with_digits(text) {
+            for piece in Pieces::of(stretch) {
+                if let Piece::Word { hash, has_digit: true, .. } = piece {
+                    print = mix(print, hash);
+                }
+            }
+        }
+    } else {
+        let words = Words::of(text);
+        let has_digit = |word: &&Word| words.text(word).bytes().any(|byte| byte.is_ascii_digit());
+        print = words.all().iter().filter(has_digit).fold(print, |print, word| mix(print, word.hash));
+    }
+    print
+}
+
+fn mix(print: u64, hash: u64) -> u64 {
+    (print.rotate_left(29) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
+/// The stretches of a text between white space that have a digit; no word goes beyond one.
+fn stretches_with_digits(text: &str) -> impl Iterator<Item = &str> {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let digit = eight::find_digit(bytes, from)?;
+        let is_space = |byte: &u8| byte.is_ascii_whitespace();
+        let start = bytes[from..digit].iter().rposition(is_space).map_or(from, |space| from + space + 1);
+        from = bytes[digit..].iter().position(is_space).map_or(bytes.len(), |length| digit + length);
+        Some(&text[start..from])
+    })
+}
+
 impl Word {
+    /// Whether it is a cue of this list.
+    pub(crate) fn is_cue_of(&self, list: Often) -> bool {
+        self.cues & list.bit() != 0
+    }
+
     pub(crate) fn opens(&self) -> bool {
         self.flags & OPENS != 0
     }
@@ -249,41 +345,51 @@ impl Marks {
 
 /// A small value for each of some words, 0 for all others, by hash.
 pub(crate) struct WordTable {
-    /// A hash and, in the place of its lowest byte, the value; 0 where nothing stands. A power of two of them, at most a
-    /// quarter of them taken.
+    /// A hash and, in the place of its lowest bits, the value; 0 where nothing stands. A power of two of them, at most half
+    /// of them taken.
     slots: Vec<u64>,
 }
 
 /// The bits of a slot that hold the value.
-const VALUE: u64 = 0xff;
+const VALUE: u64 = 0xffff;
 
 impl WordTable {
-    pub(crate) fn new(values: &[(&[&str], u8)]) -> Self {
-        let count: usize = values.iter().map(|(words, _)| words.len()).sum();
-        let mut table = Self { slots: vec![0; (count * 4).next_power_of_two().max(4)] };
-        for (words, value) in values {
-            for word in *words {
-                let hash = hash_text(word);
-                let place = table.place(hash);
-                table.slots[place] = hash & !VALUE | table.slots[place] & VALUE | u64::from(*value);
-            }
+    /// A table of these words.
+    pub(crate) fn new(values: &[(&[&str], u16)]) -> Self {
+        let hashed = |(words, value): &(&[&str], u16)| -> Vec<(u64, u16)> {
+            words.iter().map(|word| (hash_text(word), *value)).collect()
+        };
+        Self::of_hashes(&values.iter().flat_map(hashed).collect::<Vec<_>>())
+    }
+
+    /// A table of words that have these hashes; one that stands there twice has both values.
+    fn of_hashes(values: &[(u64, u16)]) -> Self {
+        let mut table = Self { slots: vec![0; (values.len() * 2).next_power_of_two().max(4)] };
+        for (hash, value) in values {
+            let place = table.place(*hash);
+            table.slots[place] = hash & !VALUE | table.slots[place] & VALUE | u64::from(*value);
         }
         table
     }
 
-    pub(crate) fn get(&self, hash: u64) -> u8 {
-        (self.slots[self.place(hash)] & VALUE) as u8
+    #[inline]
+    pub(crate) fn get(&self, hash: u64) -> u16 {
+        (self.slots[self.place(hash)] & VALUE) as u16
     }
 
     /// Where a hash stands, or where it would.
+    #[inline]
     fn place(&self, hash: u64) -> usize {
         let last = self.slots.len() - 1;
         // The lowest bits give way to the value, so others tell the place.
-        let mut place = (hash >> 8) as usize & last;
-        while self.slots[place] != 0 && (self.slots[place] ^ hash) & !VALUE != 0 {
+        let mut place = (hash >> 16) as usize & last;
+        loop {
+            let slot = self.slots[place];
+            if slot == 0 || slot ^ hash <= VALUE {
+                return place;
+            }
             place = (place + 1) & last;
         }
-        place
     }
 }
 
@@ -315,13 +421,22 @@ macro_rules! word_set {
 }
 pub(crate) use word_set;
 
+/// What every word is: its flags, and the lists that it is a cue of.
 static KINDS: LazyLock<WordTable> = LazyLock::new(|| {
-    WordTable::new(&[
+    let kinds: [(&[&str], u8); 4] = [
         (VERBS, VERB),
         (INTERJECTIONS, INTERJECTION),
         (&["and", "und", "y", "et"], AND),
         (&["but", "aber", "pero", "mais"], BUT),
-    ])
+    ];
+    let mut values = Vec::new();
+    for (words, kind) in kinds {
+        values.extend(words.iter().map(|word| (hash_text(word), u16::from(kind))));
+    }
+    for list in Often::ALL {
+        values.extend(list.phrases().cues().map(|hash| (hash, u16::from(list.bit()) << 8)));
+    }
+    WordTable::of_hashes(&values)
 });
 
 /// Verbs that requests commonly begin with, in their plain form.
@@ -350,64 +465,4 @@ const VERBS: &[&str] = &[
 ];
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    #[track_caller]
-    fn check(text: &str, words: &[&str], openers: &[&str], quoted: &[&str]) {
-        let found = Words::of(text);
-        assert_eq!(found.iter().collect::<Vec<_>>(), words, "{text}");
-        let opening: Vec<_> = found.openers().filter_map(|place| found.get(place)).collect();
-        assert_eq!(opening, openers, "{text}");
-        let in_quotes = found.all().iter().filter(|word| word.is_quoted()).map(|word| found.text(word));
-        assert_eq!(in_quotes.collect::<Vec<_>>(), quoted, "{text}");
-    }
-
-    #[test]
-    fn words_and_where_they_stand() {
-        check(
-            "Please Fix it, then it's done.",
-            &["please", "fix", "it", "then", "it's", "done"],
-            &["fix", "it's"],
-            &[],
-        );
-        check("Don’t do ‘that’", &["don't", "do", "that"], &["don't"], &[]);
-        check(
-            "fix `this one` or \"that\" - and \"so",
-            &["fix", "this", "one", "or", "that", "and", "so"],
-            &["fix"],
-            &["this", "one", "that"],
-        );
-        check("Größe ändern，然后 push", &["größe", "ändern", "push"], &["größe", "push"], &[]);
-        check("' 'a' b'c", &["a", "b'c"], &["a"], &[]);
-        check("", &[], &[], &[]);
-    }
-
-    #[test]
-    fn kinds_of_words() {
-        let words = Words::of("Run the tests, never push");
-        assert_eq!(words.orders().collect::<Vec<_>>(), [0]);
-        assert_eq!(words.all().iter().filter(|word| word.is_verb()).count(), 2);
-        assert!(!words.has_wide() && Words::of("用 tabs").has_wide());
-    }
-
-    #[test]
-    fn sets_have_their_words() {
-        static SET: WordSet = word_set!["one", "two", "two"];
-        let has = |word: &str| SET.has(&Words::of(word).all()[0]);
-        assert!(has("one") && has("Two") && !has("three"));
-    }
-
-    proptest! {
-        #[test]
-        fn ascii_is_read_as_any_text_is(text in "([a-c]|[A-C]|[1-2]|[ '`\",.;:!?(\\-_])*|but and fix") {
-            let fast = Words::of(&text);
-            let mut slow = Words::of("");
-            slow.find_in(&text);
-            prop_assert_eq!(fast.iter().collect::<Vec<_>>(), slow.iter().collect::<Vec<_>>());
-            let flags = |words: &Words| words.all().iter().map(|word| word.flags).collect::<Vec<_>>();
-            prop_assert_eq!(flags(&fast), flags(&slow));
-        }
-    }
-}
+pub(crate) mod tests;

@@ -86,39 +86,45 @@ fn asks_of(said: &[&Said<'_>]) -> Vec<String> {
     let asking = |said: &&Said<'_>| {
         !is_item(&said.unit) && !is_label(said.unit.text) && asks_outright(said) && !is_only_a_rule(said)
     };
-    let mut sentences: Vec<_> = typed().filter(asking).map(|said| said.unit.text).collect();
+    let mut joined = Joined::of(typed().filter(asking).map(|said| said.unit.text));
     // "wth?" and "investigate" ask something, but what stands before them says what.
-    let is_terse =
-        sentences.iter().map(|text| text.chars().count()).sum::<usize>() < TERSE && !text_is_wide(&sentences);
+    let is_terse = joined.characters < TERSE && !joined.text.contains(is_wide);
     if is_terse && items.len() < 2 {
         let statement = |said: &&Said<'_>| said.unit.kind != UnitKind::Heading && !is_only_a_rule(said);
-        sentences = typed().filter(statement).map(|said| said.unit.text).take(STATEMENTS).collect();
+        joined = Joined::of(typed().filter(statement).map(|said| said.unit.text).take(STATEMENTS));
     }
     let mut asks = Vec::new();
-    asks.extend((!sentences.is_empty()).then(|| join(&sentences)));
+    asks.extend(Some(joined.text).filter(|text| !text.is_empty()));
     if items.len() >= 2 {
-        asks.extend(items.iter().take(MOST_ASKS).map(|item| join(&[item])));
+        asks.extend(items.iter().take(MOST_ASKS).map(|item| shorten(item, LONGEST_ASK).to_string()));
     }
     asks
 }
 
-fn text_is_wide(sentences: &[&str]) -> bool {
-    sentences.iter().any(|text| text.contains(is_wide))
+/// Whole sentences, as many as fit; no more are looked at than need be.
+#[derive(Default)]
+struct Joined {
+    text: String,
+    /// How many characters the sentences have, the first one that did not fit included.
+    characters: usize,
 }
 
-/// Joins whole sentences while they fit.
-fn join(sentences: &[&str]) -> String {
-    let mut joined = String::new();
-    for sentence in sentences {
-        if !joined.is_empty() && joined.len() + sentence.len() >= LONGEST_ASK {
-            break;
+impl Joined {
+    fn of<'t>(sentences: impl Iterator<Item = &'t str>) -> Self {
+        let mut joined = Self::default();
+        for sentence in sentences {
+            joined.characters += sentence.chars().count();
+            let is_first = joined.text.is_empty();
+            if !is_first && joined.text.len() + sentence.len() >= LONGEST_ASK {
+                break;
+            }
+            if !is_first {
+                joined.text.push(' ');
+            }
+            joined.text.push_str(shorten(sentence, LONGEST_ASK));
         }
-        if !joined.is_empty() {
-            joined.push(' ');
-        }
-        joined.push_str(shorten(sentence, LONGEST_ASK));
+        joined
     }
-    joined
 }
 
 /// The beginning of `text`, at most `most` bytes long.
@@ -134,7 +140,8 @@ fn asks_outright(Said { unit, words, .. }: &Said<'_>) -> bool {
         || words.has_wide() && WIDE_WISHES.iter().any(|wish| unit.text.contains(wish))
 }
 
-static WISHES: LazyPhrases = phrases![
+pub(crate) static WISHES: LazyPhrases = phrases![
+    Wishes:
     "^let's|lets @any",
     "^i want|need|would|wish|expect",
     "^i'd like|love",
@@ -242,13 +249,14 @@ fn bare(text: &str) -> &str {
     text.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
-fn all_words(text: &str, words: &Words, known: &WordSet) -> bool {
+fn all_words(text: &str, words: &Words<'_>, known: &WordSet) -> bool {
     (1..=5).contains(&words.len())
         && words.all().iter().all(|word| known.has(word))
         && !(words.has_wide() && text.contains(is_wide))
 }
 
-static WITHDRAWALS: LazyPhrases = phrases![
+pub(crate) static WITHDRAWALS: LazyPhrases = phrases![
+    Withdrawals:
     "^never mind",
     "^nevermind",
     "^forget it|that|this|about",
@@ -260,7 +268,8 @@ static WITHDRAWALS: LazyPhrases = phrases![
     "^laisse tomber",
 ];
 
-static CORRECTIONS: LazyPhrases = phrases![
+pub(crate) static CORRECTIONS: LazyPhrases = phrases![
+    Corrections:
     "instead",
     "actually",
     "i meant|mean",
@@ -273,7 +282,8 @@ static CORRECTIONS: LazyPhrases = phrases![
     "plutôt",
 ];
 
-static COMPLAINTS: LazyPhrases = phrases![
+pub(crate) static COMPLAINTS: LazyPhrases = phrases![
+    Complaints:
     "^still @any",
     "still not|doesn't|shows|fails|broken|wrong|the|looks|get|getting|happens|see",
     "doesn't|didn't|don't|not|isn't work|working|help|compile|right|correct",
@@ -300,7 +310,7 @@ fn withdraws(Said { unit, words, .. }: &Said<'_>) -> bool {
 fn judge(said: &Said<'_>) -> Reply {
     let Said { unit, words, .. } = said;
     let text = unit.text;
-    let starts_with_no = words.get(0) == Some("no")
+    let starts_with_no = words.begin_with_no()
         && words.len() > 1
         && text[2..].starts_with([',', '.', '!', ' '])
         && !is_rule(text, words);

@@ -1,24 +1,27 @@
 //! What the user asked for, and what became of it.
 
 mod hear;
+mod known;
 mod recall;
 mod turn;
 
-use std::collections::VecDeque;
+use std::cell::LazyCell;
 
 use longhaul_conversation::{Message, Ordinal};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::hear::{COMPLAINTS, CORRECTIONS, WISHES, WITHDRAWALS};
 pub(crate) use self::recall::{DONE, IN_PROGRESS, TODO, without_state};
+pub(crate) use self::turn::COMPLETED;
 
 use self::hear::{Heard, Reply, hear};
+use self::known::{COMPARED, Compared, Known};
 use self::turn::{News, Turn};
 use crate::hearing::{self, typed_texts};
-use crate::pins::{is_question, normalise};
+use crate::pins::asks_a_question;
 use crate::subject::Subject;
 use crate::tracker::lost_before;
 use crate::typed::Said;
-use crate::words::{Word, Words};
 
 /// The things a user asked for in a session, in order; the last open one says what to do now.
 ///
@@ -89,9 +92,6 @@ pub enum EvidenceKind {
     Accepted,
 }
 
-/// Only this many of the newest asks are compared with a new one: a message costs the same late in a session.
-const COMPARED: usize = 32;
-
 impl Asks {
     /// Takes the next message into account. Costs that message, whatever came before.
     pub fn observe(&mut self, message: &Message) {
@@ -132,8 +132,8 @@ impl Asks {
             let ask = &mut self.asks[*place];
             if let AskState::Open { claim } = &mut ask.state {
                 let asked_a_question = || match self.compared.known(*place) {
-                    Some(known) => known.is_question,
-                    None => is_question(&ask.text, &Words::of(&ask.text)),
+                    Some(known) => known.is_question(&ask.text),
+                    None => asks_a_question(&ask.text),
                 };
                 // While the model works nothing is claimed, and the words need not be looked at.
                 *claim = has_closed.then(|| self.turn.evidence(asked_a_question)).flatten();
@@ -142,18 +142,17 @@ impl Asks {
     }
 
     fn hear(&mut self, heard: Typed, ordinal: Ordinal) {
-        let corrects = matches!(heard.reply, Reply::Corrects | Reply::Complains) && !heard.asks.is_empty();
-        let new = corrects.then(|| {
+        let new = LazyCell::new(|| {
             let texts: Vec<&str> = heard.asks.iter().map(|(text, _)| text.as_str()).collect();
             Subject::of(&texts.join("\n"))
         });
+        let is_corrected = |ask: &Ask| !heard.asks.is_empty() && new.shared(&Subject::of(&ask.text)) > 0;
         let is_only = self.focus.len() == 1;
         let has_closed = self.turn.closing().is_some();
         for place in &self.focus {
             let ask = &mut self.asks[*place];
             let AskState::Open { claim } = &mut ask.state else { continue };
             let claim = claim.take();
-            let is_corrected = new.as_ref().is_some_and(|new| new.shared(&Subject::of(&ask.text)) > 0);
             ask.state = match heard.reply {
                 Reply::Accepts if claim.is_none() && has_closed => {
                     AskState::Done(Evidence::new(ordinal, EvidenceKind::Accepted, "accepted by the user"))
@@ -162,15 +161,14 @@ impl Asks {
                     claim.map_or(AskState::Open { claim: None }, AskState::Done)
                 }
                 Reply::Withdraws => AskState::Replaced { by: ordinal },
-                Reply::Corrects if is_only || is_corrected => AskState::Replaced { by: ordinal },
-                Reply::Complains if is_corrected => AskState::Replaced { by: ordinal },
-                Reply::GoesOn | Reply::Corrects | Reply::Complains | Reply::Silent => {
+                Reply::Corrects if is_only || is_corrected(ask) => AskState::Replaced { by: ordinal },
+                Reply::Complains if is_corrected(ask) => AskState::Replaced { by: ordinal },
+                Reply::Complains => {
+                    ask.messages.push(ordinal);
                     AskState::Open { claim: None }
                 }
+                Reply::GoesOn | Reply::Corrects | Reply::Silent => AskState::Open { claim: None },
             };
-            if heard.reply == Reply::Complains && !is_corrected {
-                ask.messages.push(ordinal);
-            }
         }
         if !heard.asks.is_empty() {
             self.focus.clear();
@@ -182,7 +180,7 @@ impl Asks {
     }
 
     /// Opens an ask at the end. One in the same words is opened again, one that it says anew is replaced.
-    fn open(&mut self, text: String, own: Known, ordinal: Ordinal) {
+    fn open(&mut self, text: String, mut own: Known, ordinal: Ordinal) {
         self.compared.catch_up(&self.asks);
         let mut ask = Ask { text, messages: vec![ordinal], state: AskState::Open { claim: None } };
         let from = self.asks.len().saturating_sub(COMPARED);
@@ -190,9 +188,9 @@ impl Asks {
             if earlier.messages.contains(&ordinal) || matches!(earlier.state, AskState::Replaced { .. }) {
                 continue;
             }
-            let is_equal = known.normal == own.normal;
+            let is_equal = own.is_equal(&ask.text, known, &earlier.text);
             let is_open = matches!(earlier.state, AskState::Open { .. });
-            let is_restated = || known.numbers == own.numbers && own.subject.restates(&known.subject);
+            let mut is_restated = || own.restates(&ask.text, known, &earlier.text);
             if is_equal || is_open && is_restated() {
                 earlier.state = AskState::Replaced { by: ordinal };
                 if is_equal {
@@ -257,71 +255,6 @@ impl Overheard {
         });
         let typed = (!typed.is_empty()).then(|| Typed { reply: all.reply, asks: asks.collect() });
         Self { news: News::of(message, parts), typed }
-    }
-}
-
-/// What new asks are compared with: what the newest ones are about. It follows from the asks.
-#[derive(Clone, Debug, Default)]
-struct Compared {
-    /// What is known of the newest asks, in order.
-    known: VecDeque<Known>,
-    /// How many asks there were when the last of these came.
-    through: usize,
-}
-
-/// What an ask is compared by.
-#[derive(Clone, Debug)]
-struct Known {
-    normal: String,
-    subject: Subject,
-    /// Hashes of the words with digits in them: "part 1" and "part 2" are two things, however alike.
-    numbers: Vec<u64>,
-    is_question: bool,
-}
-
-impl Compared {
-    /// Makes up for asks that it has not seen, as after reading them from a file.
-    fn catch_up(&mut self, asks: &[Ask]) {
-        if self.through != asks.len() {
-            let from = asks.len().saturating_sub(COMPARED);
-            self.known = asks[from..].iter().map(|ask| Known::of(&ask.text)).collect();
-            self.through = asks.len();
-        }
-    }
-
-    /// What is known of the ask at `place`, if it is one of the newest.
-    fn known(&self, place: usize) -> Option<&Known> {
-        self.known.get((place + self.known.len()).checked_sub(self.through)?)
-    }
-
-    fn newest(&self) -> impl Iterator<Item = &Known> {
-        self.known.iter()
-    }
-
-    fn add(&mut self, known: Known) {
-        self.known.push_back(known);
-        self.through += 1;
-        if self.known.len() > COMPARED {
-            self.known.pop_front();
-        }
-    }
-}
-
-impl PartialEq for Compared {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Compared {}
-
-impl Known {
-    fn of(text: &str) -> Self {
-        let words = Words::of(text);
-        let has_digit = |word: &&Word| words.text(word).bytes().any(|byte| byte.is_ascii_digit());
-        let numbers = words.all().iter().filter(has_digit).map(|word| word.hash).collect();
-        let is_question = is_question(text, &words);
-        Self { normal: normalise(text), subject: Subject::of_words(text, &words), numbers, is_question }
     }
 }
 

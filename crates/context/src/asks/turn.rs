@@ -9,10 +9,10 @@ use serde_json::Value;
 use super::hear::shorten;
 use super::{Evidence, EvidenceKind};
 use crate::hearing::Heard;
-use crate::phrases::{LazyPhrases, phrases};
+use crate::phrases::{LazyPhrases, Often, phrases};
 use crate::search::AnyOf;
 use crate::sentences::{Unit, UnitKind, is_wide, longest_ends, split_units};
-use crate::words::Words;
+use crate::words::{WordSet, Words, has_fewer_words, may_say, word_set};
 
 /// What has happened since the user last spoke.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -144,7 +144,8 @@ impl Evidence {
 }
 
 /// Words of a sentence that reports finished work.
-static COMPLETED: LazyPhrases = phrases![
+pub(crate) static COMPLETED: LazyPhrases = phrases![
+    Completed:
     "^done|fixed|completed|complete|finished|implemented|committed|pushed|updated|added|removed|created|renamed|merged|resolved",
     "^all done|set|good|tests|checks",
     "i've|i @ed",
@@ -199,7 +200,7 @@ impl LastWords {
         let mut prose = units.iter().filter(is_prose);
         // "Certainly!" answers nothing.
         let is_short =
-            |text: &str| text.len() < LONGEST_WORDS && Words::of(text).len() < 4 && !text.contains(is_wide);
+            |text: &str| text.len() < LONGEST_WORDS && has_fewer_words(text, 4) && !text.contains(is_wide);
         let answer = prose.clone().find(|unit| !is_short(unit.text)).or(prose.clone().next())?;
         let quoted = |unit: &Unit<'_>| shorten(unit.text, LONGEST_WORDS).to_string();
         let is_report = |unit: &&Unit<'_>| reports_completion(unit.text);
@@ -212,18 +213,24 @@ impl LastWords {
     }
 }
 
+/// Last words of a short sentence that reports finished work; each is a cue of [`COMPLETED`], too.
+static ENDS: WordSet = word_set!["done", "complete", "completed", "fixed", "finished", "pushed"];
+
 fn reports_completion(text: &str) -> bool {
-    let words = Words::of(shorten(text, LONGEST_REPORT));
-    // Wide cues count wherever they stand.
-    let has = |cues: &[&str]| !text.is_ascii() && cues.iter().any(|cue| text.contains(cue));
-    let ends_done = words.len() <= 8
-        && matches!(
-            words.iter().next_back(),
-            Some("done" | "complete" | "completed" | "fixed" | "finished" | "pushed")
-        );
+    may_report(text) && {
+        let words = Words::of(shorten(text, LONGEST_REPORT));
+        // Wide cues count wherever they stand.
+        let has = |cues: &[&str]| !text.is_ascii() && cues.iter().any(|cue| text.contains(cue));
+        let ends_done = words.len() <= 8 && words.all().last().is_some_and(|word| ENDS.has(word));
+        (ends_done || COMPLETED.fit(&words)) && !UNFINISHED.fit(&words)
+            || has(WIDE_COMPLETED) && !has(WIDE_UNFINISHED)
+    }
+}
+
+/// Whether a sentence may report that work is done: most have no word of such a report.
+fn may_report(text: &str) -> bool {
     !text.ends_with(['?', '？'])
-        && ((ends_done || COMPLETED.fit(&words)) && !UNFINISHED.fit(&words)
-            || has(WIDE_COMPLETED) && !has(WIDE_UNFINISHED))
+        && (!text.is_ascii() || may_say(shorten(text, LONGEST_REPORT), Often::Completed))
 }
 
 /// Commands that check or record work.
@@ -284,5 +291,41 @@ impl Answer {
         }
         let words = Words::of(&self.complaints);
         CLEAN.fit(&words) || !FAILED.fit(&words)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::words::tests::any_sentence;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: bool) {
+        assert_eq!(reports_completion(text), expected, "{text}");
+    }
+
+    #[test]
+    fn reports_of_finished_work() {
+        check("Done.", true);
+        check("I fixed the parser.", true);
+        check("The upload is now faster", true);
+        check("ALL TESTS PASS", true);
+        check("Everything is merged and pushed", true);
+        check("修复了这个问题。", true);
+        check("I think so.", false);
+        check("Is it done?", false);
+        check("I couldn't finish: it is not done.", false);
+        check("The parser reads the file.", false);
+    }
+
+    proptest! {
+        #[test]
+        fn no_report_is_passed_over(text in any_sentence()) {
+            let words = Words::of(&text);
+            let ends_done = words.all().last().is_some_and(|word| ENDS.has(word));
+            let is_report = !text.ends_with(['?', '？']) && (ends_done || COMPLETED.fit(&words));
+            prop_assert!(may_report(&text) || !is_report, "{text}");
+        }
     }
 }

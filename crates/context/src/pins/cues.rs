@@ -7,7 +7,8 @@ use crate::phrases::{LazyPhrases, phrases};
 use crate::words::{WordSet, word_set};
 
 /// Orders and conventions that hold from now on.
-pub(super) static RULES: LazyPhrases = phrases![
+pub(crate) static RULES: LazyPhrases = phrases![
+    Rules:
     // English: always and never.
     "from now on",
     "from here on",
@@ -172,7 +173,8 @@ pub(super) static RULES: LazyPhrases = phrases![
 ];
 
 /// Times and manners that make a rule of an order, and only of an order.
-pub(super) static STANDING: LazyPhrases = phrases![
+pub(crate) static STANDING: LazyPhrases = phrases![
+    Standing:
     "from now on",
     "going|moving forward",
     "in the future",
@@ -314,7 +316,8 @@ pub(super) const WIDE_QUESTION_ENDS: &[&str] =
 ];
 
 /// Phrases that lift an instruction.
-pub(super) static LIFTS: LazyPhrases = phrases![
+pub(crate) static LIFTS: LazyPhrases = phrases![
+    Lifts:
     "no longer need|needs|needed|required|necessary|applies|apply|valid|use|using|want|have|a|the|care|matters|forbidden|has|must",
     "you|we|i no longer",
     "you may now|again|use|also",
