@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::anchors::{AnchorKind, command_at, find_programs, scan_tokens};
 use super::lines::{output_lines, prose_lines};
 use super::memo::{Found, Memo};
+use super::repeats::Find;
 use crate::hearing::Heard;
 use crate::ledger::programs_of;
 use crate::sentences::Unit;
@@ -53,6 +54,21 @@ pub(crate) struct Mention {
     pub(crate) place: Range<usize>,
     /// The number that it is known by, if it is.
     pub(crate) number: Option<u32>,
+}
+
+impl Mention {
+    /// What was found in a line that stands at `start`.
+    fn of(find: &Find, start: usize) -> Self {
+        let from = start + usize::from(find.start);
+        let place = from..from + usize::from(find.length);
+        Self { kind: find.kind, hash: find.hash, place, number: None }
+    }
+
+    /// The same without the place of its line, which stands at `start` and is short.
+    fn in_line(&self, start: usize) -> Find {
+        let Self { kind, hash, place, .. } = self;
+        Find { hash: *hash, start: (place.start - start) as u16, length: place.len() as u16, kind: *kind }
+    }
 }
 
 /// A line with all that was found in it.
@@ -132,7 +148,7 @@ impl Gathered {
             let end = lines.get(nth + 1).map_or(text.len(), |next| next.start);
             let start = lines[nth].start;
             let line = &text[start..end];
-            let mut found = |anchor: Found<'_>| {
+            let found = |mentions: &mut Vec<Mention>, anchor: Found<'_>| {
                 let start = anchor.text.as_ptr().addr() - text.as_ptr().addr();
                 let place = start..start + anchor.text.len();
                 mentions.push(Mention { kind: anchor.kind, hash: anchor.hash, place, number: None });
@@ -142,10 +158,22 @@ impl Gathered {
                 if is_whole
                     && let Some(command) = command_at(line, program.start - start, program.end - start)
                 {
-                    found(Found::of(AnchorKind::Command, command));
+                    found(mentions, Found::of(AnchorKind::Command, command));
                 }
             }
-            scan_tokens(line, &mut |token| memo.each_anchor(token, root, &mut found));
+            let place = memo.lines.place_of(line);
+            if let Some(finds) = place.and_then(|place| memo.lines.found_in(line, place)) {
+                mentions.extend(finds.iter().map(|find| Mention::of(find, start)));
+            } else {
+                let from = mentions.len();
+                scan_tokens(line, &mut |token| {
+                    memo.each_anchor(token, root, &mut |anchor| found(mentions, anchor))
+                });
+                if let Some(place) = place {
+                    let names = mentions[from..].iter();
+                    memo.lines.remember(line, place, names.map(|mention| mention.in_line(start)));
+                }
+            }
             lines[nth].mentions = mentions.len();
         }
     }

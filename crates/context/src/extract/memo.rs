@@ -1,6 +1,7 @@
-//! Remembers what was found in names: the same ones stand in a conversation again and again.
+//! Remembers what was found in names and in lines: the same ones stand in a conversation again and again.
 
 use super::anchors::{AnchorKind, Token};
+use super::repeats::Repeats;
 use super::table::hash_text;
 
 /// An anchor with the hash of its text.
@@ -22,6 +23,8 @@ impl<'t> Found<'t> {
 pub(crate) struct Memo {
     /// A power of two of them; none at all where nothing is to be remembered.
     slots: Vec<Slot>,
+    /// The names of whole lines.
+    pub(crate) lines: Repeats,
 }
 
 #[derive(Clone, Copy)]
@@ -59,7 +62,7 @@ impl Memo {
     pub(crate) fn new() -> Self {
         // No name is that short.
         let empty = Slot { hash: 0, length: 0, anchors: Anchors::Few([None; FEW]) };
-        Self { slots: vec![empty; SLOTS] }
+        Self { slots: vec![empty; SLOTS], lines: Repeats::new() }
     }
 
     /// Calls `found` with each anchor of a token; paths inside `root` are seen from there.

@@ -6,6 +6,7 @@ mod lines;
 mod memo;
 mod names;
 mod pool;
+mod repeats;
 mod select;
 mod slice;
 mod table;
