@@ -6,10 +6,11 @@ use longhaul_conversation::{Body, Origin, Output, Part, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::anchors::{AnchorKind, command_at, find_programs, scan_tokens};
+use super::anchors::{AnchorKind, command_at, find_programs};
 use super::lines::{output_lines, prose_lines};
-use super::memo::{Found, Memo};
+use super::memo::Memo;
 use super::repeats::Find;
+use super::table::hash_text;
 use crate::hearing::Heard;
 use crate::ledger::programs_of;
 use crate::sentences::Unit;
@@ -59,15 +60,9 @@ pub(crate) struct Mention {
 impl Mention {
     /// What was found in a line that stands at `start`.
     fn of(find: &Find, start: usize) -> Self {
-        let from = start + usize::from(find.start);
-        let place = from..from + usize::from(find.length);
+        let from = start + find.start as usize;
+        let place = from..from + find.length as usize;
         Self { kind: find.kind, hash: find.hash, place, number: None }
-    }
-
-    /// The same without the place of its line, which stands at `start` and is short.
-    fn in_line(&self, start: usize) -> Find {
-        let Self { kind, hash, place, .. } = self;
-        Find { hash: *hash, start: (place.start - start) as u16, length: place.len() as u16, kind: *kind }
     }
 }
 
@@ -148,32 +143,18 @@ impl Gathered {
             let end = lines.get(nth + 1).map_or(text.len(), |next| next.start);
             let start = lines[nth].start;
             let line = &text[start..end];
-            let found = |mentions: &mut Vec<Mention>, anchor: Found<'_>| {
-                let start = anchor.text.as_ptr().addr() - text.as_ptr().addr();
-                let place = start..start + anchor.text.len();
-                mentions.push(Mention { kind: anchor.kind, hash: anchor.hash, place, number: None });
-            };
             while let Some(program) = programs.next_if(|program| program.start < end) {
                 let is_whole = program.start >= start && program.end < end;
                 if is_whole
                     && let Some(command) = command_at(line, program.start - start, program.end - start)
                 {
-                    found(mentions, Found::of(AnchorKind::Command, command));
+                    let place = program.start..program.start + command.len();
+                    let hash = hash_text(command);
+                    mentions.push(Mention { kind: AnchorKind::Command, hash, place, number: None });
                 }
             }
-            let place = memo.lines.place_of(line);
-            if let Some(finds) = place.and_then(|place| memo.lines.found_in(line, place)) {
-                mentions.extend(finds.iter().map(|find| Mention::of(find, start)));
-            } else {
-                let from = mentions.len();
-                scan_tokens(line, &mut |token| {
-                    memo.each_anchor(token, root, &mut |anchor| found(mentions, anchor))
-                });
-                if let Some(place) = place {
-                    let names = mentions[from..].iter();
-                    memo.lines.remember(line, place, names.map(|mention| mention.in_line(start)));
-                }
-            }
+            let names = memo.names_of(text, start..end, root);
+            mentions.extend(names.iter().map(|name| Mention::of(name, start)));
             lines[nth].mentions = mentions.len();
         }
     }
