@@ -1,13 +1,14 @@
 //! Finds anchors: the words by which later work refers back, such as paths, identifiers, commands and error codes.
 //!
-//! A hand-written scanner: one pass over the bytes of a line, no allocation.
+//! What may be one is found by how it is written ([`scan_tokens`]), and told by its signs.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
-use crate::eight;
+use super::chart::Chart;
+use super::tokens::{CLASS, COLON, INSIDE, SLASH, Token, scan_tokens};
 use crate::search::AnyOf;
 
 /// What kind of thing an anchor is.
@@ -44,18 +45,9 @@ pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind,
 
 /// Finds the anchors of one line that can be told by how they are written: all but commands.
 fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
-    scan_tokens(line, &mut |token| token.classify(found));
-}
-
-/// What may be an anchor, or hold some.
-#[derive(Clone, Copy)]
-pub(crate) enum Token<'t> {
-    /// A text in backticks.
-    Quoted(&'t str),
-    /// A web address.
-    Address(&'t str),
-    /// Something written as names, paths and numbers are, without a position behind it, and the classes of all its bytes.
-    Name(&'t str, u8),
+    let mut chart = Chart::default();
+    chart.draw(line, 0..line.len());
+    scan_tokens(line, &chart, &mut |token| token.classify(found));
 }
 
 impl<'t> Token<'t> {
@@ -64,93 +56,10 @@ impl<'t> Token<'t> {
         match self {
             Self::Quoted(text) => found(AnchorKind::Quoted, text),
             Self::Address(text) => found(AnchorKind::Url, text),
-            Self::Name(text, seen) => classify(text, seen, found),
+            Self::Name(text) => classify(text, found),
         }
     }
 }
-
-/// Finds what may be anchors in one line, or hold some.
-pub(crate) fn scan_tokens<'t>(line: &'t str, found: &mut impl FnMut(Token<'t>)) {
-    let bytes = line.as_bytes();
-    let class = |at: usize| bytes.get(at).map_or(0, |byte| CLASS[*byte as usize]);
-    let mut at = 0;
-    let mut quoted_to = 0;
-    while let Some(mark) = find_telling(bytes, at) {
-        if bytes[mark] == b'`' {
-            // The backtick that ends a quotation begins no other.
-            if mark >= quoted_to {
-                quoted_to = scan_quoted(line, mark, found);
-            }
-            at = mark + 1;
-            continue;
-        }
-        let mut start = mark;
-        while start > at && class(start - 1) & INSIDE != 0 {
-            start -= 1;
-        }
-        while class(start) & (INSIDE | START) == INSIDE {
-            start += 1;
-        }
-        if class(start) & START == 0 {
-            at = start;
-            continue;
-        }
-        // A capital at the beginning does not make a name of a word.
-        let mut seen = class(start) & !UPPER;
-        let mut end = start + 1;
-        for byte in &bytes[end..] {
-            let class = CLASS[*byte as usize];
-            if class & INSIDE == 0 {
-                break;
-            }
-            seen |= class;
-            end += 1;
-        }
-        let is_address = seen & COLON != 0 && seen & SLASH != 0 && has_scheme(&bytes[start..end]);
-        if is_address {
-            while class(end) & ADDRESS != 0 {
-                end += 1;
-            }
-        }
-        if end - start >= 3 && seen & NAMING != 0 {
-            let token = trim_end(&line[start..end], b".:-+,;?!&=");
-            if is_address {
-                if token.len() >= SHORTEST_ADDRESS {
-                    found(Token::Address(token));
-                }
-            } else if token.len() == end - start || is_telling_inside(token) {
-                let name = if seen & COLON != 0 { strip_position(token) } else { token };
-                found(Token::Name(name, seen));
-            }
-        }
-        at = end;
-    }
-}
-
-/// Whether a token is more than a plain word, perhaps with a capital: a sign behind it makes no name of it.
-fn is_telling_inside(token: &str) -> bool {
-    let first = token.as_bytes().first().is_some_and(|first| CLASS[*first as usize] & NAMING & !UPPER != 0);
-    first || token.bytes().skip(1).any(|byte| CLASS[byte as usize] & NAMING != 0)
-}
-
-/// Whether a token has `://` in it.
-fn has_scheme(token: &[u8]) -> bool {
-    // Hardly any token has more than a colon or two.
-    memchr::memchr_iter(b':', token).any(|colon| token[colon + 1..].starts_with(b"//"))
-}
-
-/// The next byte that no plain word has, nor what stands between words. Most of most texts is passed over at once.
-fn find_telling(bytes: &[u8], from: usize) -> Option<usize> {
-    (from..bytes.len()).step_by(8).find_map(|at| {
-        // Behind the end there are zeros, which tell nothing.
-        let telling = eight::any_between(eight::load(bytes, at), &TELLING);
-        (telling != 0).then(|| at + eight::gap(telling))
-    })
-}
-
-/// The bytes of [`NAMING`], and that which opens a quotation.
-const TELLING: [(u8, u8); 6] =
-    [(b'-', b':'), (b'@', b'Z'), (b'_', b'`'), (b'$', b'$'), (b'+', b'+'), (b'~', b'~')];
 
 /// Programs whose names are hardly used for anything else, so that a command is spoken of where one stands before a space.
 /// All have four bytes at least, which the search is fast by: of the shortest names, what stands before them is a part.
@@ -188,81 +97,12 @@ pub(crate) fn command_at(line: &str, start: usize, end: usize) -> Option<&str> {
     is_argument.then(|| &line[start..end + 1 + word.len()])
 }
 
-/// Bytes that can begin an anchor.
-const START: u8 = 1;
-/// Bytes that can stand in one.
-const INSIDE: u8 = 2;
-/// Bytes that can stand in a web address.
-const ADDRESS: u8 = 4;
-const DIGIT: u8 = 8;
-const UPPER: u8 = 16;
-const SLASH: u8 = 32;
-const COLON: u8 = 64;
-/// What else can stand in an anchor and in no plain word.
-const MARK: u8 = 128;
-/// Bytes of which an anchor has at least one.
-const NAMING: u8 = DIGIT | UPPER | SLASH | COLON | MARK;
-
-static CLASS: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let character = byte as u8;
-        if character.is_ascii_alphanumeric() || character == b'_' {
-            table[byte] = START | INSIDE | ADDRESS;
-        }
-        if character.is_ascii_digit() {
-            table[byte] |= DIGIT;
-        }
-        if character.is_ascii_uppercase() {
-            table[byte] |= UPPER;
-        }
-        byte += 1;
+/// Finds out what a token is that is written as names, paths and numbers are.
+fn classify<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    if token.bytes().all(|byte| byte.is_ascii_digit()) {
+        return classify_digits(token, found);
     }
-    let starts = b"/.~@$";
-    let mut place = 0;
-    while place < starts.len() {
-        table[starts[place] as usize] = START | INSIDE | ADDRESS | MARK;
-        place += 1;
-    }
-    let inside = b"-:+";
-    place = 0;
-    while place < inside.len() {
-        table[inside[place] as usize] = INSIDE | ADDRESS | MARK;
-        place += 1;
-    }
-    let address = b"?=&%#!*,;";
-    place = 0;
-    while place < address.len() {
-        table[address[place] as usize] = ADDRESS;
-        place += 1;
-    }
-    table[b'_' as usize] |= MARK;
-    table[b'/' as usize] |= SLASH;
-    table[b':' as usize] |= COLON;
-    table
-};
-
-/// A text in backticks on the same line, if it is short and more than one plain word.
-///
-/// Returns where it ends.
-fn scan_quoted<'t>(line: &'t str, open: usize, found: &mut impl FnMut(Token<'t>)) -> usize {
-    let inner = &line[open + 1..];
-    let Some(length) = inner.bytes().take(64).position(|byte| byte == b'`') else { return open };
-    let quoted = inner[..length].trim();
-    let is_phrase = quoted.contains(' ') || quoted.contains('(') || quoted.len() >= 6;
-    if (3..=60).contains(&quoted.len()) && is_phrase && quoted.bytes().any(|byte| byte.is_ascii_alphabetic())
-    {
-        found(Token::Quoted(quoted));
-    }
-    open + length + 2
-}
-
-/// Shorter addresses lead nowhere.
-const SHORTEST_ADDRESS: usize = 10;
-
-/// Finds out what a token is that has a byte of each class in `seen` and is no address.
-fn classify<'t>(token: &'t str, seen: u8, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    let seen = token.bytes().fold(0, |seen, byte| seen | CLASS[byte as usize]);
     if seen & (COLON | SLASH) == 0 {
         return classify_word(trim_start(token, b".@$~"), found);
     }
@@ -284,21 +124,6 @@ fn trim_start<'t>(text: &'t str, trimmed: &[u8]) -> &'t str {
 fn trim_end<'t>(text: &'t str, trimmed: &[u8]) -> &'t str {
     let last = text.bytes().rposition(|byte| !trimmed.contains(&byte));
     &text[..last.map_or(0, |last| last + 1)]
-}
-
-/// Takes `:12` and `:12:5` off the end.
-pub(crate) fn strip_position(token: &str) -> &str {
-    let mut token = token;
-    for _ in 0..2 {
-        let colon = token.bytes().rposition(|byte| !byte.is_ascii_digit() && byte != b'-');
-        match colon {
-            Some(colon) if colon > 0 && token.as_bytes()[colon] == b':' && colon + 1 < token.len() => {
-                token = &token[..colon];
-            }
-            _ => break,
-        }
-    }
-    token
 }
 
 fn classify_path<'t>(token: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
@@ -383,11 +208,21 @@ fn classify_word<'t>(word: &'t str, found: &mut impl FnMut(AnchorKind, &'t str))
     }
 }
 
+/// A number of digits alone, as most are.
+fn classify_digits<'t>(digits: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+    if NUMBER.contains(&digits.len()) {
+        found(AnchorKind::Number, digits);
+    }
+}
+
+/// How many digits make a number worth knowing. Longer ones count nothing.
+const NUMBER: RangeInclusive<usize> = 3..=20;
+
 fn classify_number<'t>(word: &'t str, marks: &Marks, found: &mut impl FnMut(AnchorKind, &'t str)) {
     let bytes = word.as_bytes();
     if is_hash(bytes, marks) {
         found(AnchorKind::Hash, word);
-    } else if marks.digits >= 3 && bytes.len() <= 20
+    } else if marks.digits >= *NUMBER.start() && bytes.len() <= *NUMBER.end()
         || marks.letters >= 1 && marks.letters <= 3 && marks.digits >= 2
     {
         found(AnchorKind::Number, word);
@@ -483,6 +318,7 @@ fn is_file_ending(ending: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tokens::START;
     use super::*;
     use proptest::prelude::*;
 
@@ -494,20 +330,6 @@ mod tests {
     }
 
     use AnchorKind::*;
-
-    #[test]
-    fn every_byte_is_told_in_every_place() {
-        for byte in 0..128 {
-            let is_told = CLASS[byte as usize] & NAMING != 0 || byte == b'`';
-            for place in 0..20 {
-                let mut bytes = [b'a'; 20];
-                bytes[place] = byte;
-                assert_eq!(find_telling(&bytes, 0), is_told.then_some(place), "{byte} at {place}");
-                assert_eq!(find_telling(&bytes, place + 1), None);
-            }
-        }
-        assert_eq!(find_telling("日本語 é".as_bytes(), 0), None);
-    }
 
     #[test]
     fn paths_are_found_without_positions() {
@@ -579,6 +401,14 @@ mod tests {
             for token in tokens(&line) {
                 scan_anchors(token, &mut |kind, text| expected.push((kind, text)));
             }
+            prop_assert_eq!(seen, expected);
+        }
+
+        #[test]
+        fn digits_are_numbers_like_others(digits in "[0-9]{1,24}") {
+            let (mut seen, mut expected) = (Vec::new(), Vec::new());
+            classify(&digits, &mut |kind, text| seen.push((kind, text)));
+            classify_word(&digits, &mut |kind, text| expected.push((kind, text)));
             prop_assert_eq!(seen, expected);
         }
 

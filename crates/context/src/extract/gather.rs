@@ -6,9 +6,11 @@ use longhaul_conversation::{Body, Origin, Output, Part, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::anchors::{AnchorKind, command_at, find_programs, scan_tokens};
+use super::anchors::{AnchorKind, command_at, find_programs};
 use super::lines::{output_lines, prose_lines};
-use super::memo::{Found, Memo};
+use super::memo::Memo;
+use super::repeats::Find;
+use super::table::hash_text;
 use crate::hearing::Heard;
 use crate::ledger::programs_of;
 use crate::sentences::Unit;
@@ -53,6 +55,15 @@ pub(crate) struct Mention {
     pub(crate) place: Range<usize>,
     /// The number that it is known by, if it is.
     pub(crate) number: Option<u32>,
+}
+
+impl Mention {
+    /// What was found in a line that stands at `start`.
+    fn of(find: &Find, start: usize) -> Self {
+        let from = start + find.start as usize;
+        let place = from..from + find.length as usize;
+        Self { kind: find.kind, hash: find.hash, place, number: None }
+    }
 }
 
 /// A line with all that was found in it.
@@ -132,20 +143,18 @@ impl Gathered {
             let end = lines.get(nth + 1).map_or(text.len(), |next| next.start);
             let start = lines[nth].start;
             let line = &text[start..end];
-            let mut found = |anchor: Found<'_>| {
-                let start = anchor.text.as_ptr().addr() - text.as_ptr().addr();
-                let place = start..start + anchor.text.len();
-                mentions.push(Mention { kind: anchor.kind, hash: anchor.hash, place, number: None });
-            };
             while let Some(program) = programs.next_if(|program| program.start < end) {
                 let is_whole = program.start >= start && program.end < end;
                 if is_whole
                     && let Some(command) = command_at(line, program.start - start, program.end - start)
                 {
-                    found(Found::of(AnchorKind::Command, command));
+                    let place = program.start..program.start + command.len();
+                    let hash = hash_text(command);
+                    mentions.push(Mention { kind: AnchorKind::Command, hash, place, number: None });
                 }
             }
-            scan_tokens(line, &mut |token| memo.each_anchor(token, root, &mut found));
+            let names = memo.names_of(text, start..end, root);
+            mentions.extend(names.iter().map(|name| Mention::of(name, start)));
             lines[nth].mentions = mentions.len();
         }
     }

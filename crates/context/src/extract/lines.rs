@@ -1,7 +1,7 @@
 //! Cuts the text of a message into the lines that may be quoted from it.
 
 use crate::eight;
-use crate::search::{fast_lines, fast_trim};
+use crate::search::{fast_lines, fast_trim, fast_trim_start};
 use crate::sentences::{Unit, UnitKind};
 
 /// Lines are joined until they have about so many characters.
@@ -22,17 +22,17 @@ pub(crate) fn prose_lines(units: &[Unit<'_>], found: &mut impl FnMut(&str)) {
         match unit.kind {
             UnitKind::Code => {
                 join.flush(found);
-                let code = unit.text.lines().filter(|line| !line.trim_start().starts_with("```"));
+                let code = fast_lines(unit.text).map(fast_trim).filter(|line| !line.starts_with("```"));
                 code.for_each(|line| join.add(line, found));
                 join.flush(found);
             }
-            UnitKind::Heading | UnitKind::Row => join.add(unit.text, found),
+            UnitKind::Heading | UnitKind::Row => join.add(fast_trim(unit.text), found),
             _ => {
                 // A sentence stands alone unless it is too short to say anything.
                 if unit.text.len() >= JOINED {
                     join.flush(found);
                 }
-                join.add(unit.text, found);
+                join.add(fast_trim(unit.text), found);
             }
         }
     }
@@ -46,7 +46,7 @@ pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
         let mut rest = fast_trim(strip_line_number(line));
         while rest.len() > PIECE {
             let piece = cut_at(rest, PIECE);
-            join.add(piece, found);
+            join.add(fast_trim(piece), found);
             rest = rest[piece.len()..].trim_start();
         }
         join.add(rest, found);
@@ -58,38 +58,51 @@ pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
 #[derive(Default)]
 struct Joined {
     text: String,
+    counted: Counted,
 }
 
 impl Joined {
+    /// Adds a line without white space around it.
     fn add(&mut self, line: &str, found: &mut impl FnMut(&str)) {
-        let line = fast_trim(line);
         if !line.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) {
             return;
         }
-        if self.text.is_empty()
-            && says_enough(line, || count_plain_words(line, SAYING))
+        let is_first = self.text.is_empty();
+        if is_first
+            && says_enough(line, &mut self.counted)
             && memchr::memchr2(b'\n', b'\t', line.as_bytes()).is_none()
         {
+            self.counted = Counted::default();
             return found(cut(line));
         }
+        self.push(line);
+        if is_first && self.counted.length > 0 {
+            // It has the same words, however wide the space between them was.
+            self.counted.length = self.text.len();
+        }
+        if says_enough(&self.text, &mut self.counted) {
+            self.flush(found);
+        }
+    }
+
+    fn push(&mut self, line: &str) {
         if !self.text.is_empty() {
             self.text.push(' ');
         }
         if line.len() <= LONGEST && !has_wide_space(line) {
-            self.text.push_str(line);
-        } else {
-            for (nth, word) in line.split_whitespace().enumerate() {
-                if nth > 0 {
-                    self.text.push(' ');
-                }
-                self.text.push_str(word);
-                if self.text.len() > LONGEST {
-                    break;
-                }
-            }
+            return self.text.push_str(line);
         }
-        if says_enough(&self.text, || count_plain_words(&self.text, SAYING)) {
-            self.flush(found);
+        if self.text.len() + line.len() <= LONGEST && line.is_ascii() {
+            return push_narrow(&mut self.text, line);
+        }
+        for (nth, word) in line.split_whitespace().enumerate() {
+            if nth > 0 {
+                self.text.push(' ');
+            }
+            self.text.push_str(word);
+            if self.text.len() > LONGEST {
+                break;
+            }
         }
     }
 
@@ -99,6 +112,42 @@ impl Joined {
             found(cut(&self.text));
         }
         self.text.clear();
+        self.counted = Counted::default();
+    }
+}
+
+/// How many plain words a text was found to have. What is joined to it by a space makes neither more nor fewer of them, so
+/// that only what is new need be looked at.
+#[derive(Default)]
+struct Counted {
+    /// Up to [`SAYING`].
+    words: usize,
+    /// How much of the text was looked at.
+    length: usize,
+}
+
+impl Counted {
+    /// The words of a text that begins with what was counted before.
+    fn words_in(&mut self, text: &str) -> usize {
+        self.words += count_plain_words(&text[self.length..], SAYING - self.words);
+        self.length = text.len();
+        self.words
+    }
+}
+
+/// Adds a line of ASCII with a single space wherever it has white space.
+fn push_narrow(text: &mut String, line: &str) {
+    // Behind the last word there is an end as if there were space.
+    let ends = line.bytes().enumerate().filter(|(_, byte)| matches!(byte, b' ' | b'\t'..=b'\r'));
+    let mut start = 0;
+    for end in ends.map(|(end, _)| end).chain([line.len()]) {
+        if end > start {
+            if start > 0 {
+                text.push(' ');
+            }
+            text.push_str(&line[start..end]);
+        }
+        start = end + 1;
     }
 }
 
@@ -120,9 +169,9 @@ fn has_wide_space(line: &str) -> bool {
     rest.array_windows().any(|[one, next]| is_wide(*one, *next))
 }
 
-/// Whether a line can be quoted without the one behind it; `words` tells how many plain words it has.
-fn says_enough(text: &str, words: impl FnOnce() -> usize) -> bool {
-    text.len() >= JOINED && (text.len() >= JOINED_ENOUGH || words() >= SAYING)
+/// Whether a line can be quoted without the one behind it.
+fn says_enough(text: &str, counted: &mut Counted) -> bool {
+    text.len() >= JOINED && (text.len() >= JOINED_ENOUGH || counted.words_in(text) >= SAYING)
 }
 
 /// How many plain words a text has: letters only, and no piece of a name such as `os.path` or `max_size`.
@@ -213,7 +262,7 @@ pub(crate) fn strip_line_number(line: &str) -> &str {
     if !matches!(line.as_bytes(), [byte, ..] if !byte.is_ascii() || byte.is_ascii_digit() || *byte <= b' ') {
         return line;
     }
-    let rest = line.trim_start();
+    let rest = fast_trim_start(line);
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 || digits > 6 {
         return line;
@@ -323,6 +372,24 @@ mod tests {
         #[test]
         fn plain_words_are_counted_as_if_one_by_one(text in "([a-z]{0,11}|[aB]{0,18}|[ .:_/1é]){0,12}", most in 0usize..6) {
             prop_assert_eq!(count_plain_words(&text, most), count_slowly(&text).min(most));
+        }
+
+        #[test]
+        fn what_is_joined_has_the_words_of_both(one in "[aB .:_/1é]{0,30}", other in "[aB .:_/1é]{0,30}") {
+            let mut counted = Counted::default();
+            let parts = [&one, &other].map(|text| count_slowly(text)).iter().sum::<usize>();
+            let joined = format!("{one} {other}");
+            counted.words_in(&one);
+            prop_assert_eq!(counted.words_in(&joined), parts.min(SAYING));
+            prop_assert_eq!(count_slowly(&joined), parts);
+        }
+
+        #[test]
+        fn narrow_lines_have_the_same_words(line in "[a \t\r\u{b}\u{c}]{0,50}") {
+            let line = line.trim();
+            let mut narrow = String::new();
+            push_narrow(&mut narrow, line);
+            prop_assert_eq!(narrow, line.split_whitespace().collect::<Vec<_>>().join(" "));
         }
 
         #[test]

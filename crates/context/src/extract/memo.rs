@@ -1,7 +1,12 @@
-//! Remembers what was found in names: the same ones stand in a conversation again and again.
+//! Remembers what was found in names and in lines: the same ones stand in a conversation again and again.
 
-use super::anchors::{AnchorKind, Token};
+use std::ops::Range;
+
+use super::anchors::AnchorKind;
+use super::chart::Chart;
+use super::repeats::{Find, Repeats};
 use super::table::hash_text;
+use super::tokens::{Token, scan_tokens};
 
 /// An anchor with the hash of its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +20,12 @@ impl<'t> Found<'t> {
     pub(crate) fn of(kind: AnchorKind, text: &'t str) -> Self {
         Self { kind, text, hash: hash_text(text) }
     }
+
+    /// Where it stands in `line`, of which it is a part.
+    fn within(&self, line: &str) -> Find {
+        let start = self.text.as_ptr().addr() - line.as_ptr().addr();
+        Find { hash: self.hash, start: start as u32, length: self.text.len() as u32, kind: self.kind }
+    }
 }
 
 /// The anchors of the names that were seen last, by hash; names of one length with the same 64 bits are taken for the same.
@@ -22,6 +33,10 @@ impl<'t> Found<'t> {
 pub(crate) struct Memo {
     /// A power of two of them; none at all where nothing is to be remembered.
     slots: Vec<Slot>,
+    /// What was found in whole lines.
+    lines: Repeats,
+    /// The chart of the line that is looked at.
+    chart: Chart,
 }
 
 #[derive(Clone, Copy)]
@@ -59,38 +74,48 @@ impl Memo {
     pub(crate) fn new() -> Self {
         // No name is that short.
         let empty = Slot { hash: 0, length: 0, anchors: Anchors::Few([None; FEW]) };
-        Self { slots: vec![empty; SLOTS] }
+        Self { slots: vec![empty; SLOTS], lines: Repeats::new(), chart: Chart::default() }
     }
 
-    /// Calls `found` with each anchor of a token; paths inside `root` are seen from there.
-    pub(crate) fn each_anchor<'t>(
-        &mut self,
-        token: Token<'t>,
-        root: Option<&str>,
-        found: &mut impl FnMut(Found<'t>),
-    ) {
-        // Numbers hardly come again.
-        let is_name = |text: &str| !text.starts_with(|c: char| c.is_ascii_digit());
-        let (Token::Name(name, _), false) = (token, self.slots.is_empty()) else {
-            return each_new(token, root, found);
-        };
-        let Some(length) = u8::try_from(name.len()).ok().filter(|_| is_name(name)) else {
-            return each_new(token, root, found);
-        };
-        let hash = hash_text(name);
-        let last = self.slots.len() - 1;
-        let slot = &mut self.slots[hash as usize & last];
-        if (slot.hash, slot.length) != (hash, length) {
-            *slot = Slot { hash, length, anchors: take_apart(name, token, root) };
-        }
-        match &slot.anchors {
-            Anchors::Few(parts) => parts.iter().flatten().for_each(|part| {
-                let start = usize::from(part.start);
-                let text = &name[start..start + usize::from(part.length)];
-                found(Found { kind: part.kind, text, hash: part.hash });
-            }),
-            Anchors::Many => each_new(token, root, found),
-        }
+    /// The anchors of the line at `place` in a text, but for commands; paths inside `root` are seen from there.
+    pub(crate) fn names_of(&mut self, text: &str, place: Range<usize>, root: Option<&str>) -> &[Find] {
+        let Self { slots, lines, chart } = self;
+        let line = &text[place.clone()];
+        lines.found_in(line, |finds| {
+            chart.draw(text, place);
+            let mut found = |anchor: Found<'_>| finds.push(anchor.within(line));
+            scan_tokens(line, chart, &mut |token| each_anchor(slots, token, root, &mut found));
+        })
+    }
+}
+
+/// Calls `found` with each anchor of a token, as far as possible from memory.
+fn each_anchor<'t>(
+    slots: &mut [Slot],
+    token: Token<'t>,
+    root: Option<&str>,
+    found: &mut impl FnMut(Found<'t>),
+) {
+    // Numbers hardly come again.
+    let is_name = |text: &str| !text.starts_with(|c: char| c.is_ascii_digit());
+    let (Token::Name(name), Some(last)) = (token, slots.len().checked_sub(1)) else {
+        return each_new(token, root, found);
+    };
+    let Some(length) = u8::try_from(name.len()).ok().filter(|_| is_name(name)) else {
+        return each_new(token, root, found);
+    };
+    let hash = hash_text(name);
+    let slot = &mut slots[hash as usize & last];
+    if (slot.hash, slot.length) != (hash, length) {
+        *slot = Slot { hash, length, anchors: take_apart(name, token, root) };
+    }
+    match &slot.anchors {
+        Anchors::Few(parts) => parts.iter().flatten().for_each(|part| {
+            let start = usize::from(part.start);
+            let text = &name[start..start + usize::from(part.length)];
+            found(Found { kind: part.kind, text, hash: part.hash });
+        }),
+        Anchors::Many => each_new(token, root, found),
     }
 }
 
@@ -119,15 +144,22 @@ pub(crate) fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
 
 #[cfg(test)]
 mod tests {
-    use super::super::anchors::scan_tokens;
     use super::*;
     use proptest::prelude::*;
 
-    fn anchors<'t>(line: &'t str, memo: &mut Memo) -> Vec<Found<'t>> {
-        let mut all = Vec::new();
-        let mut found = |anchor| all.push(anchor);
-        scan_tokens(line, &mut |token| memo.each_anchor(token, Some("/home/me/app"), &mut found));
-        all
+    fn anchors(line: &str, memo: &mut Memo) -> Vec<Find> {
+        memo.names_of(line, 0..line.len(), Some("/home/me/app")).to_vec()
+    }
+
+    /// What would be found in a line if nothing were remembered.
+    fn anew(line: &str) -> Vec<Find> {
+        anchors(line, &mut Memo::default())
+    }
+
+    /// As if the line itself had never been seen, but its names.
+    fn by_names(line: &str, memo: &mut Memo) -> Vec<Find> {
+        memo.lines = Repeats::default();
+        anchors(line, memo)
     }
 
     #[test]
@@ -138,11 +170,12 @@ mod tests {
             "https://a.example/b?c=d fn read_file(maxSize: u64) 12345 1a2b3c4d5e src/main.rs: note: Note. v1.2.3",
             &format!("src/{}.rs and {}:one_two", "x".repeat(150), "y".repeat(300)),
         ] {
-            let expected = anchors(line, &mut Memo::default());
+            let expected = anew(line);
             assert!(expected.len() > 1);
             for _ in 0..3 {
                 assert_eq!(anchors(line, &mut memo), expected);
             }
+            assert_eq!(by_names(line, &mut memo), expected);
         }
     }
 
@@ -156,7 +189,7 @@ mod tests {
         // As if a shorter name had the same hash.
         let hash = hash_text("short_name");
         memo.slots[hash as usize & (SLOTS - 1)] = Slot { hash, ..slot };
-        assert_eq!(anchors("short_name", &mut memo), anchors("short_name", &mut Memo::default()));
+        assert_eq!(by_names("short_name", &mut memo), anew("short_name"));
     }
 
     proptest! {
@@ -164,7 +197,10 @@ mod tests {
         fn any_line_is_read_alike(lines in prop::collection::vec("([a-cA-C1-3_./:@-]{1,6} ?|/home/me/app/|Error|`){0,20}", 1..8)) {
             let mut memo = Memo::new();
             for line in lines.iter().chain(&lines) {
-                prop_assert_eq!(anchors(line, &mut memo), anchors(line, &mut Memo::default()));
+                prop_assert_eq!(anchors(line, &mut memo), anew(line));
+            }
+            for line in &lines {
+                prop_assert_eq!(by_names(line, &mut memo), anew(line));
             }
         }
     }

@@ -1,14 +1,17 @@
 //! Finds what of a conversation is worth quoting: lines ranked by the anchors that later work is likely to need.
 
 mod anchors;
+mod chart;
 mod gather;
 mod lines;
 mod memo;
 mod names;
 mod pool;
+mod repeats;
 mod select;
 mod slice;
 mod table;
+mod tokens;
 mod weigh;
 
 pub use anchors::AnchorKind;

@@ -71,8 +71,10 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
         if terms[best.place].tokens + LINE_COST > choice.room {
             continue;
         }
-        if best.round < round {
-            // Something was chosen since this was weighed; if it is still the best, it comes up again at once.
+        if best.round < round || !terms[best.place].is_read() {
+            // Something was chosen since this was weighed, or it was taken to be as readable as can be; if it is still the
+            // best, it comes up again at once.
+            terms[best.place].read(line);
             let alike = shapes.get(&terms[best.place].shape(line)).copied().unwrap_or(0);
             let score = choice.score(line, &terms[best.place], &weights) * ALIKE.powi(alike);
             if score > 0.0 {
@@ -96,10 +98,12 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     chosen
 }
 
-/// What is worth knowing of a line's text, which is read once.
+/// What is worth knowing of a line's text. Most lines are never among the best, whatever they say, so that they need not be
+/// read for it.
 struct Terms {
     tokens: f64,
-    readable: f32,
+    /// How readable it is, once that was asked for.
+    readable: Option<f32>,
     /// How many of the words in focus it has.
     about: usize,
     /// What it looks like, once that was asked for.
@@ -107,6 +111,14 @@ struct Terms {
 }
 
 impl Terms {
+    fn is_read(&self) -> bool {
+        self.readable.is_some()
+    }
+
+    fn read(&mut self, line: &Candidate) {
+        self.readable.get_or_insert_with(|| readable(&line.text));
+    }
+
     fn shape(&mut self, line: &Candidate) -> u64 {
         *self.shape.get_or_insert_with(|| shape_of(&line.text))
     }
@@ -159,10 +171,10 @@ impl Choice<'_> {
             self.focus.iter().filter(|word| lower.contains(word.as_str())).count()
         };
         let tokens = self.estimator.text(&line.text).as_f64();
-        Terms { tokens, readable: readable(&line.text), about, shape: None }
+        Terms { tokens, readable: None, about, shape: None }
     }
 
-    /// What a line adds for what it costs.
+    /// What a line adds for what it costs; no less than that while it is not read.
     fn score(&self, line: &Candidate, terms: &Terms, weights: &[f32]) -> f32 {
         let familiar = 1.0 - self.worth_again();
         let gain: f32 = line
@@ -179,7 +191,8 @@ impl Choice<'_> {
             Source::Thought => 0.9,
         };
         let cost = terms.tokens + LINE_COST + MARK_SHARE;
-        gain * said_by * terms.readable / cost as f32 * (1.0 + 1.5 * terms.about as f32)
+        gain * said_by * terms.readable.unwrap_or(MOST_READABLE) / cost as f32
+            * (1.0 + 1.5 * terms.about as f32)
     }
 
     /// The share that an anchor is still worth when it is quoted again.
@@ -207,6 +220,9 @@ fn readable(text: &str) -> f32 {
     const ENOUGH: usize = 5;
     0.4 + 0.6 * count_plain_words(text, ENOUGH) as f32 / ENOUGH as f32
 }
+
+/// No line is more readable than this.
+const MOST_READABLE: f32 = 1.0;
 
 /// A candidate with what it was worth in a certain round.
 struct Scored {
@@ -269,6 +285,14 @@ mod tests {
         let other = "the parser of read_config fails because the file is empty and nobody looks at it";
         let chosen = chosen(&format!("{rows}{other}\n"), 60.0);
         assert!(chosen.iter().any(|line| line.contains("read_config")), "{chosen:?}");
+    }
+
+    #[test]
+    fn no_line_is_more_readable_than_the_most_readable() {
+        let texts =
+            ["", "one", "one two", "one two three", "one two three four", "one two three four five six"];
+        assert!(texts.is_sorted_by(|one, other| readable(one) < readable(other)));
+        assert!(texts.iter().all(|text| readable(text) <= MOST_READABLE));
     }
 
     #[test]
