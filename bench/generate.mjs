@@ -1,7 +1,9 @@
 // Writes a Claude Code session of about the given size: tool outputs of 8 to 20 KB, some of them Chinese and Japanese.
-// usage: node generate.mjs MEGABYTES [json] > FILE
+// As JSON it is one value, a request to Anthropic; small outputs have 200 to 1,000 bytes.
+// usage: node generate.mjs MEGABYTES [json [small]] > FILE
 const megabytes = Number(process.argv[2] ?? 100);
 const asDocument = process.argv[3] === "json";
+const [least, more] = process.argv[4] === "small" ? [200, 800] : [8000, 12000];
 let seed = 42;
 const random = (below) => {
   seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
@@ -15,7 +17,7 @@ const line = () => {
   return `  ${parts.join(" ")} "quoted ${random(10000)}" // src/module_${random(40)}/file_${random(200)}.rs:${random(900)}`;
 };
 const output = () => {
-  const size = 8000 + random(12000);
+  const size = least + random(more);
   const lines = [];
   for (let length = 0; length < size; ) {
     const next = line();

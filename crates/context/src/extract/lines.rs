@@ -86,7 +86,10 @@ impl Joined {
     }
 
     fn push(&mut self, line: &str) {
-        if !self.text.is_empty() {
+        if self.text.is_empty() {
+            // There is room for all that will ever be joined, so that it grows but once.
+            self.text.reserve(LONGEST);
+        } else {
             self.text.push(' ');
         }
         if line.len() <= LONGEST && !has_wide_space(line) {
