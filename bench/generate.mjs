@@ -1,9 +1,10 @@
 // Writes a Claude Code session of about the given size: tool outputs of 8 to 20 KB, some of them Chinese and Japanese.
-// As JSON it is one value, a request to Anthropic; small outputs have 200 to 1,000 bytes.
+// As JSON it is one value, a request to Anthropic; small outputs have 400 to 4,400 bytes, so that a message
+// has as many as those of real sessions.
 // usage: node generate.mjs MEGABYTES [json [small]] > FILE
 const megabytes = Number(process.argv[2] ?? 100);
 const asDocument = process.argv[3] === "json";
-const [least, more] = process.argv[4] === "small" ? [200, 800] : [8000, 12000];
+const [least, more] = process.argv[4] === "small" ? [400, 4000] : [8000, 12000];
 let seed = 42;
 const random = (below) => {
   seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
