@@ -404,6 +404,44 @@ fn replace(mut json: Value, place: &Index, by: &str, doubled: bool) -> String {
     json.to_string().replace(&format!("\"{HOLE}\""), &by)
 }
 
+/// A sample that is one JSON value, with its lists so long that they are not parsed at once.
+fn lengthened(sample: &Sample, is_pretty: bool) -> Vec<u8> {
+    let lengthen = |list: &mut Vec<Value>| {
+        let items = list.clone();
+        list.extend(items.iter().cycle().take(if items.is_empty() { 0 } else { 220 }).cloned());
+    };
+    let mut value: Value = serde_json::from_str(sample.text).expect("it is a document");
+    match &mut value {
+        Value::Array(list) => lengthen(list),
+        Value::Object(fields) => fields.values_mut().filter_map(Value::as_array_mut).for_each(lengthen),
+        _ => {}
+    }
+    if is_pretty { format!("{value:#}").into_bytes() } else { value.to_string().into_bytes() }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_broken_item_makes_reading_panic(
+        sample in any::<Index>(),
+        is_pretty in any::<bool>(),
+        breaks in prop::collection::vec(any_break(), 0..4),
+    ) {
+        let documents: Vec<_> = samples(Shape::Document).collect();
+        let sample = documents[sample.index(documents.len())];
+        let mut bytes = lengthened(sample, is_pretty);
+        for change in &breaks {
+            bytes = apply(bytes, sample.shape, change);
+        }
+        let session = check_reading(&bytes);
+        if breaks.is_empty() {
+            let session = session.expect("nothing is broken");
+            prop_assert_eq!(session.info.format, sample.format);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
