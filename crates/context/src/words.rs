@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use self::pieces::{Piece, Pieces};
 use crate::eight;
-use crate::extract::hash_text;
+use crate::extract::{hash_text, mix};
 use crate::phrases::Often;
 use crate::sentences::is_wide;
 
@@ -277,10 +277,6 @@ pub(crate) fn print_numbers(text: &str) -> u64 {
         print = words.all().iter().filter(has_digit).fold(print, |print, word| mix(print, word.hash));
     }
     print
-}
-
-fn mix(print: u64, hash: u64) -> u64 {
-    (print.rotate_left(29) ^ hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// The stretches of a text between white space that have a digit; no word goes beyond one.

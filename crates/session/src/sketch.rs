@@ -91,9 +91,10 @@ impl<'a> Cut<'a> {
             (Json::Object(fields), Some(place)) => fields.at_mut(place),
             (list, _) => Some(list),
         };
-        if let Some(Json::Array(ready)) = list {
-            let ready = std::mem::take(ready);
-            *list.expect("it was just there") = Json::List(List::new(ready, self.items));
+        if let Some(list) = list
+            && let Json::Array(ready) = list
+        {
+            *list = Json::List(List::new(std::mem::take(ready), self.items));
         }
     }
 }

@@ -32,7 +32,7 @@ fn seed(length: usize) -> u64 {
 }
 
 /// A hash of what has this hash with eight more bytes behind it.
-pub(super) fn mix(hash: u64, word: u64) -> u64 {
+pub(crate) fn mix(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash ^ word) * 0x9e37_79b9_7f4a_7c15;
     (product as u64) ^ ((product >> 64) as u64)
 }

@@ -97,10 +97,8 @@ impl Reader for OpenHands {
                 self.events(list.into_list().unwrap_or_default(), out);
             }
             Json::Object(mut record) => {
-                let history = ["history", "trajectory", "events"].iter().find_map(|key| {
-                    record.get(key)?.as_array()?;
-                    record.take(key)
-                });
+                let history =
+                    ["history", "trajectory", "events"].iter().find_map(|key| record.take_list(key));
                 match history {
                     Some(_) if self.is_complete => {
                         let name = record.str("instance_id").unwrap_or("another conversation");
@@ -110,8 +108,8 @@ impl Reader for OpenHands {
                     Some(events) => {
                         self.is_complete = true;
                         read_head(&record, out);
-                        self.instruction(&mut record, events.as_array().unwrap_or_default(), out);
-                        self.events(events.into_list().unwrap_or_default(), out);
+                        self.instruction(&mut record, events.ready(), out);
+                        self.events(events, out);
                     }
                     None => self.event(record, out),
                 }
