@@ -50,6 +50,7 @@ mod replace;
 mod report;
 mod reverse_budget;
 mod routing;
+mod said;
 mod search;
 mod sentences;
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! What every snapshot must say: the user's standing instructions, and in the end their newest words.
 
+use std::collections::HashMap;
+
 use longhaul_conversation::{Message, Ordinal, Origin, Part, Role, TokenCount};
 
+use crate::said::find_said;
 use crate::snapshot::{Entry, Section, Snapshot};
 use crate::tracker::{Tracker, USER_SAID, own_snapshot};
 use crate::truncate::{Ends, ends, grouped};
@@ -59,31 +62,50 @@ pub(crate) fn pins_size(tracker: &Tracker, tail: &[Message], estimator: &Estimat
 
 /// The snapshot with every instruction that neither it nor the tail says in front.
 pub(crate) fn keep_pins(snapshot: Snapshot, tracker: &Tracker, tail: &[Message]) -> Snapshot {
+    let constraints = Constraints::of([&snapshot]);
     let missing: Vec<&Pin> =
-        pins_not_in(tracker, tail).into_iter().filter(|pin| !says(&snapshot, pin)).collect();
+        pins_not_in(tracker, tail).into_iter().filter(|pin| !constraints.say(pin)).collect();
     if missing.is_empty() { snapshot } else { with_pins(&snapshot, &missing) }
 }
 
 /// How many of the instructions that hold the messages say, typed or in a snapshot, and how many there are.
 pub(crate) fn count_kept_pins(tracker: &Tracker, messages: &[Message]) -> (usize, usize) {
     let snapshots: Vec<Snapshot> = messages.iter().filter_map(own_snapshot).collect();
-    let missing = pins_not_in(tracker, messages).into_iter();
-    let missing = missing.filter(|pin| !snapshots.iter().any(|snapshot| says(snapshot, pin))).count();
+    let constraints = Constraints::of(&snapshots);
+    let missing = pins_not_in(tracker, messages).into_iter().filter(|pin| !constraints.say(pin)).count();
     let all = tracker.pins().active().count();
     (all - missing, all)
 }
 
 /// The instructions that hold and that nobody says in the tail.
 fn pins_not_in<'t>(tracker: &'t Tracker, tail: &[Message]) -> Vec<&'t Pin> {
-    let said: Vec<&str> = tail.iter().flat_map(typed).collect();
-    tracker.pins().active().filter(|pin| !said.iter().any(|text| text.contains(&pin.text))).collect()
+    let pins: Vec<&Pin> = tracker.pins().active().collect();
+    let texts: Vec<&str> = pins.iter().map(|pin| pin.text.as_str()).collect();
+    let said = find_said(&texts, tail.iter().flat_map(typed));
+    pins.into_iter().zip(said).filter_map(|(pin, is_said)| (!is_said).then_some(pin)).collect()
 }
 
-fn says(snapshot: &Snapshot, pin: &Pin) -> bool {
-    let own = entry_of(pin);
-    let entries = snapshot.entries(Section::ActiveConstraints).iter();
-    own.is_empty()
-        || entries.map(Entry::lines).any(|lines| lines.windows(own.lines().len()).any(|w| w == own.lines()))
+/// Where each line stands among the constraints of snapshots; there may be thousands.
+struct Constraints<'s>(HashMap<&'s str, Vec<&'s [String]>>);
+
+impl<'s> Constraints<'s> {
+    fn of(snapshots: impl IntoIterator<Item = &'s Snapshot>) -> Self {
+        let mut places: HashMap<&str, Vec<&[String]>> = HashMap::new();
+        for entry in snapshots.into_iter().flat_map(|snapshot| snapshot.entries(Section::ActiveConstraints)) {
+            for (at, line) in entry.lines().iter().enumerate() {
+                places.entry(line.as_str()).or_default().push(&entry.lines()[at..]);
+            }
+        }
+        Self(places)
+    }
+
+    fn say(&self, pin: &Pin) -> bool {
+        let own = entry_of(pin);
+        let Some(first) = own.lines().first() else { return true };
+        self.0
+            .get(first.as_str())
+            .is_some_and(|places| places.iter().any(|lines| lines.starts_with(own.lines())))
+    }
 }
 
 fn entry_of(pin: &Pin) -> Entry {
