@@ -363,9 +363,9 @@ mod tests {
             Part::call(ToolCall::new("c1", "run").with_args(json!({"command": text()}))),
             Part::result(ToolResult { nested, ..ToolResult::text("c1", text()) }),
             Part::result(ToolResult { output: structured, ..ToolResult::text("c2", "") }),
-            Part::new(longhaul_conversation::Origin::User, Body::File(file)),
+            Part::new(longhaul_conversation::Origin::User, Body::File(Box::new(file))),
             Part::opaque(longhaul_conversation::Origin::Model, Vendor::Agent, json!([text()])),
-            Part::new(longhaul_conversation::Origin::User, Body::Media(media)),
+            Part::new(longhaul_conversation::Origin::User, Body::Media(Box::new(media))),
             Part::user_text("plain").with_extra(Vendor::Agent, extra("note")),
         ];
         let extra = Extra::boxed(Vendor::Agent, extra("toolUseResult"));

@@ -215,7 +215,7 @@ mod tests {
     fn the_reference_is_not_disturbed_by_files_and_empty_messages() {
         let mut messages = conversation("user*20 reply user*20");
         let file = FileReference { mime: Some("image/png".into()), uri: "gs://bucket/picture.png".into() };
-        messages[1].parts = vec![Part::new(Origin::Model, Body::File(file))];
+        messages[1].parts = vec![Part::new(Origin::Model, Body::File(Box::new(file)))];
         assert_eq!(reference_split(&messages, 0.5), Ok(2));
         check_reference("user*500 reply empty", 0.5, 2);
     }
@@ -327,7 +327,7 @@ mod tests {
     fn a_screenshot_does_not_move_the_mark() {
         let mut messages = conversation("user*20000 reply*40000 user*9000 reply user*9000 reply");
         let media = Media { mime: "image/png".into(), data: MediaData::Base64("A".repeat(2_000_000)) };
-        messages[4].parts.push(Part::new(Origin::User, Body::Media(media)));
+        messages[4].parts.push(Part::new(Origin::User, Body::Media(Box::new(media))));
         assert_eq!(plan_cut(&messages, &bare()).tail_from, 4);
         assert_eq!(reference_split(&messages, 0.7), Ok(6));
     }

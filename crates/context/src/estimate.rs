@@ -287,7 +287,7 @@ mod tests {
 
     fn media(mime: &str, data: &str) -> Part {
         let data = MediaData::Base64(data.into());
-        Part::new(Origin::User, Body::Media(Media { mime: mime.into(), data }))
+        Part::new(Origin::User, Body::Media(Box::new(Media { mime: mime.into(), data })))
     }
 
     fn result(output: Output, nested: Vec<Part>) -> Part {
@@ -338,7 +338,7 @@ mod tests {
         let sound = media("audio/wav", &"A".repeat(4_000));
         assert!((1_000..1_020).contains(&Estimator::default().part(&sound).tokens().0));
         let file = FileReference { mime: Some("image/jpeg".into()), uri: "files/1".into() };
-        check(&[Part::new(Origin::User, Body::File(file))], 3_000);
+        check(&[Part::new(Origin::User, Body::File(Box::new(file)))], 3_000);
     }
 
     #[test]

@@ -66,7 +66,7 @@ pub(crate) fn copy_said(message: &Message) -> Message {
         Body::Text(text) => Some(Part::text(part.origin, text.as_str())),
         Body::Thought(thought) => {
             let thought = Thought { text: thought.text.clone(), ..Thought::default() };
-            Some(Part::new(part.origin, Body::Thought(thought)))
+            Some(Part::new(part.origin, Body::Thought(Box::new(thought))))
         }
         Body::Call(_) | Body::Result(_) => Some(Part::new(part.origin, part.body.clone())),
         Body::Media(_) | Body::File(_) | Body::Opaque(_) => None,

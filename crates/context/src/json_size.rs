@@ -254,10 +254,11 @@ mod tests {
         );
         let file = FileReference { mime: Some("image/png".into()), uri: "gs://x".into() };
         check_part(
-            Part::new(Origin::User, Body::File(file)),
+            Part::new(Origin::User, Body::File(Box::new(file))),
             &json!({"fileData": {"mimeType": "image/png", "fileUri": "gs://x"}}),
         );
-        let media = |data| Part::new(Origin::User, Body::Media(Media { mime: "image/png".into(), data }));
+        let media =
+            |data| Part::new(Origin::User, Body::Media(Box::new(Media { mime: "image/png".into(), data })));
         check_part(
             media(MediaData::Base64("AAAA".into())),
             &json!({"inlineData": {"mimeType": "image/png", "data": "AAAA"}}),
@@ -307,7 +308,7 @@ mod tests {
     fn the_bytes_of_an_image_do_not_change_its_size() {
         let image = |bytes: usize| {
             let media = Media { mime: "image/png".into(), data: MediaData::Base64("A".repeat(bytes)) };
-            Message::new("m", Role::User, vec![Part::new(Origin::User, Body::Media(media))])
+            Message::new("m", Role::User, vec![Part::new(Origin::User, Body::Media(Box::new(media)))])
         };
         let estimator = Estimator::default();
         assert_eq!(message_size(&image(10), &estimator), message_size(&image(1_000_000), &estimator));

@@ -250,9 +250,9 @@ mod tests {
     fn exempt_tools_stay_and_do_not_count() {
         let mut messages = outputs(&[60_000, 60_000]);
         for part in &mut messages[2].parts {
-            part.body = longhaul_conversation::Body::Result(
+            part.body = longhaul_conversation::Body::Result(Box::new(
                 ToolResult::text("c1", "x".repeat(240_000)).with_name("activate_skill"),
-            );
+            ));
         }
         let plan = plan_masks(&messages, &settings(), MaskWhen::Always);
         assert_eq!(masked_calls(&plan), ["c2"]);

@@ -224,7 +224,7 @@ mod tests {
         let long = || "long text ".repeat(9);
         let nested = |text: &str| Part::text(Origin::Tool, text);
         let media = Media { mime: "image/png".into(), data: MediaData::Base64("AA".into()) };
-        let image = || Part::new(Origin::Tool, Body::Media(media.clone()));
+        let image = || Part::new(Origin::Tool, Body::Media(Box::new(media.clone())));
         let output = || json!({ "output": "short" });
         check_replaced(result(Output::Text(long()), vec![]), &result(Output::Text("short".into()), vec![]));
         check_replaced(

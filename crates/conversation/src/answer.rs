@@ -60,7 +60,7 @@ impl Answer {
     /// The message the events amount to, also where the answer broke off.
     pub fn into_message(mut self, id: impl Into<MessageId>) -> Message {
         self.close();
-        Message { usage: self.usage, ..Message::new(id, Role::Model, self.parts) }
+        Message { usage: self.usage.map(Box::new), ..Message::new(id, Role::Model, self.parts) }
     }
 
     fn open_with(&mut self, open: Open) {
@@ -132,6 +132,6 @@ mod tests {
         let usage = |tokens| Usage { input: Some(crate::TokenCount(tokens)), ..Usage::default() };
         answer.add(ResponseEvent::Usage(usage(1)));
         answer.add(ResponseEvent::Usage(usage(2)));
-        assert_eq!(answer.into_message("a").usage, Some(usage(2)));
+        assert_eq!(answer.into_message("a").usage, Some(Box::new(usage(2))));
     }
 }

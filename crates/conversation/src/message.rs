@@ -27,7 +27,7 @@ pub struct Message {
     /// The model that wrote it, where known.
     pub model: Option<String>,
     /// What the provider said the call consumed.
-    pub usage: Option<Usage>,
+    pub usage: Option<Box<Usage>>,
     /// What was said.
     pub parts: Vec<Part>,
     /// Fields of the vendor's message that we do not model, to be written back.

@@ -15,23 +15,23 @@ pub struct Part {
     pub extra: Option<Box<Extra>>,
 }
 
-/// What a part holds.
+/// What a part holds. There may be millions in memory, so that the larger ones lie elsewhere.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// Plain text.
     Text(String),
     /// The model's reasoning.
-    Thought(Thought),
+    Thought(Box<Thought>),
     /// The model asks for a tool to run.
-    Call(ToolCall),
+    Call(Box<ToolCall>),
     /// A tool has answered.
-    Result(ToolResult),
+    Result(Box<ToolResult>),
     /// An image, a document or a sound, carried along.
-    Media(Media),
+    Media(Box<Media>),
     /// A file that the provider holds or fetches.
-    File(FileReference),
+    File(Box<FileReference>),
     /// Something a vendor sends that we do not model.
-    Opaque(Opaque),
+    Opaque(Box<Opaque>),
 }
 
 /// The model's reasoning, with what proves it to its vendor.
@@ -140,22 +140,22 @@ impl Part {
 
     /// A thought of the model's.
     pub fn thought(thought: Thought) -> Self {
-        Self::new(Origin::Model, Body::Thought(thought))
+        Self::new(Origin::Model, Body::Thought(Box::new(thought)))
     }
 
     /// A tool call.
     pub fn call(call: ToolCall) -> Self {
-        Self::new(Origin::Model, Body::Call(call))
+        Self::new(Origin::Model, Body::Call(Box::new(call)))
     }
 
     /// A tool result.
     pub fn result(result: ToolResult) -> Self {
-        Self::new(Origin::Tool, Body::Result(result))
+        Self::new(Origin::Tool, Body::Result(Box::new(result)))
     }
 
     /// Something of a vendor's that we carry without understanding it.
     pub fn opaque(origin: Origin, vendor: Vendor, value: Value) -> Self {
-        Self::new(origin, Body::Opaque(Opaque { vendor, value }))
+        Self::new(origin, Body::Opaque(Box::new(Opaque { vendor, value })))
     }
 
     /// The same part with a vendor's further fields; none are kept if there are none.

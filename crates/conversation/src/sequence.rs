@@ -1,6 +1,8 @@
 //! Things in order that can be found, replaced and taken back by the id of their message.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
 
 use crate::MessageId;
 
@@ -10,13 +12,20 @@ use crate::MessageId;
 pub struct Sequence<T> {
     entries: Vec<T>,
     ids: Vec<MessageId>,
-    // Where each id stands, so that changes to early entries do not search the whole list.
-    places: HashMap<MessageId, usize>,
+    // Where each id stands, so that changes to early entries do not search the whole list. Only places are kept: there
+    // may be millions of messages, each in several lists.
+    places: HashTable<u32>,
+    hasher: RandomState,
 }
 
 impl<T> Default for Sequence<T> {
     fn default() -> Self {
-        Self { entries: Vec::new(), ids: Vec::new(), places: HashMap::new() }
+        Self {
+            entries: Vec::new(),
+            ids: Vec::new(),
+            places: HashTable::new(),
+            hasher: RandomState::default(),
+        }
     }
 }
 
@@ -37,18 +46,26 @@ impl<T> Sequence<T> {
             return Some(std::mem::replace(&mut self.entries[known], entry));
         }
         self.entries.insert(place, entry);
-        self.ids.insert(place, id);
-        for (place, id) in self.ids.iter().enumerate().skip(place) {
-            self.places.insert(id.clone(), place);
+        let Self { ids, places, hasher, .. } = self;
+        // From the end, so that no two ever stand at the same place.
+        for (at, id) in ids.iter().enumerate().skip(place).rev() {
+            let known = places.find_mut(hasher.hash_one(id), |known| *known as usize == at);
+            *known.expect("every id has its place") += 1;
         }
+        ids.insert(place, id);
+        let hash = |place: &u32| hasher.hash_one(&ids[*place as usize]);
+        let place = u32::try_from(place).expect("a session has fewer messages than that");
+        places.insert_unique(hash(&place), place, hash);
         None
     }
 
     /// Takes back the entry with this id and all behind it, in order; an unknown id takes back nothing.
     pub fn rewind_to(&mut self, id: &MessageId) -> Vec<T> {
         let Some(place) = self.position(id) else { return Vec::new() };
-        for id in self.ids.drain(place..) {
-            self.places.remove(&id);
+        for (at, id) in self.ids.drain(place..).enumerate() {
+            let hash = self.hasher.hash_one(&id);
+            let entry = self.places.find_entry(hash, |known| *known as usize == place + at);
+            entry.expect("every id has its place").remove();
         }
         self.entries.split_off(place)
     }
@@ -62,7 +79,8 @@ impl<T> Sequence<T> {
 
     /// Where the entry with this id stands.
     pub fn position(&self, id: &MessageId) -> Option<usize> {
-        self.places.get(id).copied()
+        let is_same = |place: &u32| self.ids[*place as usize] == *id;
+        self.places.find(self.hasher.hash_one(id), is_same).map(|place| *place as usize)
     }
 
     /// The entry with this id.

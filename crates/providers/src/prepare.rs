@@ -63,10 +63,12 @@ fn has_own_role(message: &Message, vendor: Vendor) -> bool {
 /// A text that says what stood here: the vendor has no place for it.
 pub(crate) fn as_note(part: &Part) -> Option<Part> {
     let note = match &part.body {
-        Body::Media(Media { mime, data: MediaData::Omitted { bytes } }) => {
-            format!("[{mime}, {bytes} bytes, no longer here]")
-        }
-        Body::Media(Media { mime, .. }) => format!("[{mime}, cannot be sent to this model]"),
+        Body::Media(media) => match &**media {
+            Media { mime, data: MediaData::Omitted { bytes } } => {
+                format!("[{mime}, {bytes} bytes, no longer here]")
+            }
+            Media { mime, .. } => format!("[{mime}, cannot be sent to this model]"),
+        },
         Body::File(file) => format!("[file {}]", file.uri),
         _ => return None,
     };

@@ -1,9 +1,8 @@
 //! Where readers put what they find.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 
-use longhaul_conversation::{Change, Message, MessageId, Ordinal, Part, Timestamp, Usage};
+use longhaul_conversation::{Change, Message, MessageId, Ordinal, Part, Sequence, Timestamp, Usage};
 
 use crate::{Event, Format, SessionInfo, Warning};
 
@@ -15,7 +14,7 @@ pub(crate) struct Out<'s> {
     pub(crate) info: SessionInfo,
     sink: &'s mut dyn FnMut(Event),
     line: Option<usize>,
-    ordinals: HashMap<MessageId, Ordinal>,
+    ordinals: Sequence<Ordinal>,
     /// The last mark that was given, or that a snapshot stands for.
     last: u32,
     /// The number in the last id that was made up.
@@ -37,14 +36,14 @@ pub(crate) enum Memory {
 #[derive(Clone, Debug)]
 pub(crate) struct Kept {
     pub(crate) info: SessionInfo,
-    ordinals: HashMap<MessageId, Ordinal>,
+    ordinals: Sequence<Ordinal>,
     last: u32,
     made_up: usize,
 }
 
 impl Kept {
     pub(crate) fn new(format: Format) -> Self {
-        Self { info: SessionInfo::new(format), ordinals: HashMap::new(), last: 0, made_up: 0 }
+        Self { info: SessionInfo::new(format), ordinals: Sequence::default(), last: 0, made_up: 0 }
     }
 }
 
@@ -96,7 +95,7 @@ impl<'s> Out<'s> {
     /// Adds a message, or replaces the one with its id.
     pub(crate) fn put(&mut self, message: Message) {
         let message = self.marked(message);
-        self.note(message.at, message.model.as_deref(), message.usage);
+        self.note(message.at, message.model.as_deref(), message.usage.as_deref());
         (self.sink)(Event::Change(Change::Put(message)));
     }
 
@@ -113,7 +112,10 @@ impl<'s> Out<'s> {
         // There may be very many of them, and few ever grow.
         message.parts.shrink_to_fit();
         let next = Ordinal(self.last + 1);
-        let ordinal = *self.ordinals.entry(message.id.clone()).or_insert(next);
+        let ordinal = self.ordinals.get(&message.id).copied().unwrap_or_else(|| {
+            self.ordinals.put(message.id.clone(), next);
+            next
+        });
         let through = message.snapshot_through().map_or(0, |through| through.0);
         self.last = self.last.max(ordinal.0).max(through);
         Message { ordinal: Some(ordinal), ..message }
@@ -126,12 +128,12 @@ impl<'s> Out<'s> {
 
     /// Whether a message with this id was put before.
     pub(crate) fn knows(&self, id: &MessageId) -> bool {
-        self.ordinals.contains_key(id)
+        self.ordinals.position(id).is_some()
     }
 
     /// Whether any message was put yet; system messages that stand before the first one are the instruction.
     pub(crate) fn has_messages(&self) -> bool {
-        !self.ordinals.is_empty()
+        !self.ordinals.as_slice().is_empty()
     }
 
     /// Takes back this message and all after it.
@@ -174,7 +176,7 @@ impl<'s> Out<'s> {
     /// An id for a message whose source has none: no other message has it, also none that was not put yet.
     pub(crate) fn made_up_id(&self) -> MessageId {
         loop {
-            let number = self.made_up.get().max(self.ordinals.len()) + 1;
+            let number = self.made_up.get().max(self.ordinals.as_slice().len()) + 1;
             self.made_up.set(number);
             let id = MessageId::made_up(format_args!("m{number}"));
             if !self.knows(&id) {
@@ -189,7 +191,7 @@ impl<'s> Out<'s> {
     }
 
     /// Remembers a time, a model and a usage that a record states.
-    pub(crate) fn note(&mut self, at: Option<Timestamp>, model: Option<&str>, usage: Option<Usage>) {
+    pub(crate) fn note(&mut self, at: Option<Timestamp>, model: Option<&str>, usage: Option<&Usage>) {
         if let Some(at) = at {
             self.info.started = Some(self.info.started.map_or(at, |started| started.min(at)));
             self.info.ended = Some(self.info.ended.map_or(at, |ended| ended.max(at)));
@@ -202,7 +204,7 @@ impl<'s> Out<'s> {
             }
         }
         if let Some(usage) = usage.filter(|usage| !usage.is_empty()) {
-            self.info.last_usage = Some(usage);
+            self.info.last_usage = Some(*usage);
         }
     }
 }

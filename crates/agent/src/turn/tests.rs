@@ -40,7 +40,7 @@ fn a_turn_records_what_was_said_and_answered() {
     let [request] = model.requests().try_into().expect("one request");
     assert_eq!((request.model.as_str(), request.system[0].as_text()), ("m", Some("Be brief.")));
     let reply = trial.agent.conversation().transcript().messages().last().cloned().expect("a reply");
-    assert_eq!((reply.model.as_deref(), reply.usage), (Some("p/m"), Some(usage)));
+    assert_eq!((reply.model.as_deref(), reply.usage.as_deref()), (Some("p/m"), Some(&usage)));
     trial.check_valid();
 }
 

@@ -117,7 +117,7 @@ impl Work {
         }
         for spot in &analysis.spare_calls {
             let part = part_at(messages, *spot);
-            if let Body::Call(ToolCall { name, args, id, .. }) = &part.body {
+            if let Some(ToolCall { name, args, id, .. }) = part.as_call() {
                 let text = format!("[call recorded on the user's side: {name}, call {id}]\n{args}");
                 *part = Part::text(Origin::Hook, text);
             }
@@ -228,7 +228,8 @@ fn stand_alone(nested: &[Part], origin: Origin) -> Vec<Part> {
         match &part.body {
             Body::Text(_) => {}
             Body::Thought(thought) => parts.push(Part::text(origin, thought.text.as_str())),
-            Body::Call(ToolCall { name, args, id, .. }) => {
+            Body::Call(call) => {
+                let ToolCall { name, args, id, .. } = &**call;
                 parts.push(Part::text(origin, format!("[call inside a result: {name}, call {id}]\n{args}")));
             }
             Body::Result(result) => {
@@ -336,10 +337,10 @@ mod tests {
             "picture" => {
                 let nested = Part::new(
                     Origin::Tool,
-                    Body::Media(Media {
+                    Body::Media(Box::new(Media {
                         mime: "image/png".into(),
                         data: MediaData::Base64(format!("#{count}.")),
-                    }),
+                    })),
                 );
                 Part::result(ToolResult { nested: vec![nested], ..ToolResult::text(argument, "seen") })
             }

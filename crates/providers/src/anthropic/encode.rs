@@ -293,7 +293,8 @@ mod tests {
         let redacted = json!({"type": "redacted_thinking", "data": "x"});
         let call = ToolCall::new("t1", "ls").with_args(json!({"z": 1, "a": 2}));
         let mut result = ToolResult::text("t1", "no").with_status(ToolStatus::Failed);
-        let image = Body::Media(Media { mime: "image/png".into(), data: MediaData::Base64("AA==".into()) });
+        let image =
+            Body::Media(Box::new(Media { mime: "image/png".into(), data: MediaData::Base64("AA==".into()) }));
         result.nested = vec![Part::new(Origin::Tool, image)];
         check(
             vec![

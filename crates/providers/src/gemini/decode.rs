@@ -81,14 +81,14 @@ impl Decoder {
         }
         let (key, body, rest) = if let Some(call) = part.take_object("functionCall") {
             let (call, rest) = self.call(call);
-            ("functionCall", Body::Call(call), rest)
+            ("functionCall", Body::Call(Box::new(call)), rest)
         } else if let Some(media) = part.take_object("inlineData") {
             let (media, rest) = read_media(media);
-            ("inlineData", Body::Media(media), rest)
+            ("inlineData", Body::Media(Box::new(media)), rest)
         } else if let Some(mut file) = part.take_object("fileData") {
             let uri = file.take_string("fileUri").unwrap_or_default();
             let file_reference = FileReference { mime: file.take_string("mimeType"), uri };
-            ("fileData", Body::File(file_reference), file)
+            ("fileData", Body::File(Box::new(file_reference)), file)
         } else {
             return self.whole(Part::opaque(Origin::Model, OWN, Value::Object(part)), out);
         };

@@ -307,7 +307,8 @@ mod tests {
     }
 
     fn with_image(model_name: &str) -> Request {
-        let image = Body::Media(Media { mime: "image/png".into(), data: MediaData::Base64("AA==".into()) });
+        let image =
+            Body::Media(Box::new(Media { mime: "image/png".into(), data: MediaData::Base64("AA==".into()) }));
         let mut result = ToolResult::text("c1", "shown");
         result.nested = vec![Part::new(Origin::Tool, image)];
         request(
@@ -366,8 +367,10 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_told_and_files_are_named() {
-        let gone = Body::Media(Media { mime: "image/png".into(), data: MediaData::Omitted { bytes: 7 } });
-        let file = Body::File(FileReference { mime: Some("text/plain".into()), uri: "gs://x".into() });
+        let gone =
+            Body::Media(Box::new(Media { mime: "image/png".into(), data: MediaData::Omitted { bytes: 7 } }));
+        let file =
+            Body::File(Box::new(FileReference { mime: Some("text/plain".into()), uri: "gs://x".into() }));
         let opaque = Part::opaque(Origin::User, Vendor::Anthropic, json!({"type": "x"}));
         let parts = vec![Part::new(Origin::User, gone), Part::new(Origin::User, file), opaque];
         check(

@@ -339,9 +339,12 @@ mod tests {
 
     #[test]
     fn images_are_sent_beside_the_text() {
-        let image = Body::Media(Media { mime: "image/png".into(), data: MediaData::Base64("AA==".into()) });
-        let sound = Body::Media(Media { mime: "audio/wav".into(), data: MediaData::Base64("AA==".into()) });
-        let video = Body::Media(Media { mime: "video/mp4".into(), data: MediaData::Base64("AA==".into()) });
+        let image =
+            Body::Media(Box::new(Media { mime: "image/png".into(), data: MediaData::Base64("AA==".into()) }));
+        let sound =
+            Body::Media(Box::new(Media { mime: "audio/wav".into(), data: MediaData::Base64("AA==".into()) }));
+        let video =
+            Body::Media(Box::new(Media { mime: "video/mp4".into(), data: MediaData::Base64("AA==".into()) }));
         let parts =
             [Body::Text("look".into()), image, sound, video].map(|body| Part::new(Origin::User, body));
         check(

@@ -58,7 +58,7 @@ pub(super) fn decode_message(message: Json<'_>) -> Option<Message> {
     let usage = fields.get("usage").map(decode_usage);
     let model = fields.take_string("model");
     let extra = decode_extra(&mut fields)?;
-    Some(Message { at, model, usage, extra, ..Message::new(id, role, parts) })
+    Some(Message { at, model, usage: usage.map(Box::new), extra, ..Message::new(id, role, parts) })
 }
 
 /// Whether the message can be decoded again: not if it is nested beyond all measure.
@@ -154,19 +154,19 @@ fn decode_part(part: Json<'_>) -> Option<Part> {
     let body = if let Some(text) = fields.take_string("text") {
         Body::Text(text)
     } else if let Some(thought) = fields.take_object("thought") {
-        Body::Thought(decode_thought(thought)?)
+        Body::Thought(Box::new(decode_thought(thought)?))
     } else if let Some(call) = fields.take_object("call") {
-        Body::Call(decode_call(call)?)
+        Body::Call(Box::new(decode_call(call)?))
     } else if let Some(result) = fields.take_object("result") {
-        Body::Result(decode_result(result)?)
+        Body::Result(Box::new(decode_result(result)?))
     } else if let Some(media) = fields.take_object("media") {
-        Body::Media(decode_media(media)?)
+        Body::Media(Box::new(decode_media(media)?))
     } else if let Some(mut file) = fields.take_object("file") {
-        Body::File(FileReference { mime: file.take_string("mime"), uri: file.take_string("uri")? })
+        Body::File(Box::new(FileReference { mime: file.take_string("mime"), uri: file.take_string("uri")? }))
     } else {
         let mut opaque = fields.take_object("opaque")?;
         let vendor = vendor_of_word(opaque.str("vendor")?)?;
-        Body::Opaque(Opaque { vendor, value: decode_value(opaque.take("value")?)? })
+        Body::Opaque(Box::new(Opaque { vendor, value: decode_value(opaque.take("value")?)? }))
     };
     Some(Part { origin, body, extra })
 }
@@ -407,7 +407,7 @@ mod tests {
     #[test]
     fn what_is_empty_comes_back_empty() {
         let mut message = Message::new("", Role::User, Vec::new());
-        message.usage = Some(Usage::default());
+        message.usage = Some(Box::new(Usage::default()));
         message.extra = Some(Box::new(Extra { vendor: Vendor::Agent, fields: Map::new() }));
         message.at = Some(Timestamp::from_millis(i64::MIN));
         check(&message);
@@ -435,7 +435,7 @@ mod tests {
             input in proptest::option::of(any::<u64>()),
         ) {
             let usage = input.map(|input| Usage { input: Some(TokenCount(input)), ..Usage::default() });
-            check(&Message { at: at.map(Timestamp::from_millis), usage, ..message });
+            check(&Message { at: at.map(Timestamp::from_millis), usage: usage.map(Box::new), ..message });
         }
     }
 }

@@ -110,10 +110,10 @@ fn read(text: &str, out: &mut Out<'_>) {
             Block::Answer(answer) => {
                 message.role = Role::Model;
                 message.model.clone_from(&model);
-                message.usage = usage_ahead.take();
+                message.usage = usage_ahead.take().map(Box::new);
                 if let Some(Block::Output(behind)) = blocks.peek() {
                     let behind = behind.lines().find_map(|line| read_usage(line, USAGE));
-                    message.usage = behind.or(message.usage);
+                    message.usage = behind.map(Box::new).or(message.usage.take());
                 }
                 message.parts.push(Part::model_text(answer));
             }

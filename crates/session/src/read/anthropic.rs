@@ -95,7 +95,7 @@ impl Reader for Anthropic {
 
 fn read_head(document: &mut Object<'_>, out: &mut Out<'_>) {
     let usage = document.get("usage").and_then(read_usage);
-    out.note(document.time("timestamp"), document.str("model"), usage);
+    out.note(document.time("timestamp"), document.str("model"), usage.as_ref());
     match document.take("system") {
         Some(Json::String(text)) => out.info.system.push(Part::text(Origin::Hook, text)),
         Some(Json::Array(blocks)) => {
@@ -152,7 +152,7 @@ fn read_message(mut message: Object<'_>, out: &mut Out<'_>) {
     let mut read = Message::new(out.unused_id(id), role, parts);
     read.at = message.time("timestamp");
     read.model = message.take_string("model");
-    read.usage = message.take("usage").as_ref().and_then(read_usage);
+    read.usage = message.take("usage").as_ref().and_then(read_usage).map(Box::new);
     if is_answer(&message) {
         // These belong to an answer; a request that repeats it must not have them.
         for key in ["type", "stop_reason", "stop_sequence"] {
@@ -200,15 +200,15 @@ pub(super) fn read_block(block: Json<'_>, role: Role, whole: Option<Origin>) -> 
             let text = block.take_string("thinking").unwrap_or_default();
             let signature = block.take_string("signature").filter(|value| !value.is_empty());
             let signature = signature.map(|value| Signature { vendor: Vendor::Anthropic, value });
-            Body::Thought(Thought { text, signature, item: None })
+            Body::Thought(Box::new(Thought { text, signature, item: None }))
         }
         "tool_use" => {
             let id = block.take_string("id").map_or_else(|| CallId::new(""), CallId::new);
             let name = block.take_string("name").unwrap_or_default();
             let args = block.take("input").map_or_else(|| Value::Object(Map::new()), Json::into_value);
-            Body::Call(ToolCall { id, name, args, reasoning: None })
+            Body::Call(Box::new(ToolCall { id, name, args, reasoning: None }))
         }
-        "tool_result" => Body::Result(read_result(&mut block)),
+        "tool_result" => Body::Result(Box::new(read_result(&mut block))),
         "image" | "document" => match read_source(&block) {
             Some((body, rest)) => {
                 block.take("source");
@@ -259,11 +259,11 @@ fn read_source<'a>(block: &Object<'a>) -> Option<(Body, Object<'a>)> {
     let body = match source.take_string("type")?.as_str() {
         "base64" => {
             let mime = source.take_string("media_type")?;
-            Body::Media(Media { mime, data: MediaData::Base64(source.take_string("data")?) })
+            Body::Media(Box::new(Media { mime, data: MediaData::Base64(source.take_string("data")?) }))
         }
         "url" => {
             let mime = source.take_string("media_type");
-            Body::File(FileReference { mime, uri: source.take_string("url")? })
+            Body::File(Box::new(FileReference { mime, uri: source.take_string("url")? }))
         }
         _ => return None,
     };
@@ -373,7 +373,7 @@ mod tests {
         let session = read_text(&answer.to_string());
         let message = &session.transcript.messages()[0];
         assert_eq!((message.id.as_str(), message.model.as_deref()), ("msg_1", Some("claude")));
-        assert_eq!(message.usage.and_then(|usage| usage.input), Some(TokenCount(111)));
+        assert_eq!(message.usage.as_ref().and_then(|usage| usage.input), Some(TokenCount(111)));
         assert_eq!(message.extra, None);
     }
 

@@ -125,14 +125,17 @@ mod tests {
             r#"[{"type":"image_url","image_url":{"url":"data:image/png;base64,AA=="}}]"#,
             &[Part::new(
                 Origin::Tool,
-                Body::Media(Media { mime: "image/png".into(), data: MediaData::Base64("AA==".into()) }),
+                Body::Media(Box::new(Media {
+                    mime: "image/png".into(),
+                    data: MediaData::Base64("AA==".into()),
+                })),
             )],
         );
         check_content(
             r#"[{"type":"image","image_urls":["https://example.org/a.png"]}]"#,
             &[Part::new(
                 Origin::Tool,
-                Body::File(FileReference { mime: None, uri: "https://example.org/a.png".into() }),
+                Body::File(Box::new(FileReference { mime: None, uri: "https://example.org/a.png".into() })),
             )],
         );
         check_content("[7]", &[Part::opaque(Origin::Tool, Vendor::Agent, json!(7))]);

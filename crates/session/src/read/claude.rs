@@ -160,7 +160,7 @@ impl Claude {
         let mut read = Message::new(id, Role::Model, parts);
         read.at = record.time("timestamp");
         read.model = message.take_string("model").filter(|model| model != SYNTHETIC);
-        read.usage = message.get("usage").and_then(read_usage);
+        read.usage = message.get("usage").and_then(read_usage).map(Box::new);
         self.place(read, &record, out);
     }
 
@@ -185,7 +185,7 @@ impl Claude {
         }
         let begun = self.model_ids.get(&message.id).copied();
         if begun == Some(out.info.compactions) {
-            out.note(message.at, message.model.as_deref(), message.usage);
+            out.note(message.at, message.model.as_deref(), message.usage.as_deref());
             return out.extend(message.id, message.parts);
         }
         self.flush(out);

@@ -133,7 +133,7 @@ fn read_message(mut message: Object<'_>, place: usize, out: &mut Out<'_>) {
         let name = model.get("id").or_else(|| model.get("modelId")).and_then(Json::as_str);
         read.model = name.map(str::to_string);
     }
-    read.usage = message.get("metrics").and_then(read_usage);
+    read.usage = message.get("metrics").and_then(read_usage).map(Box::new);
     out.put(read);
 }
 
@@ -174,7 +174,7 @@ impl Texts {
                 let data = MediaData::Base64(block.take_string("data").unwrap_or_default());
                 let origin =
                     self.whole.unwrap_or(if role == Role::User { Origin::User } else { Origin::Model });
-                vec![Part::new(origin, Body::Media(Media { mime, data }))]
+                vec![Part::new(origin, Body::Media(Box::new(Media { mime, data })))]
             }
             Some("tool_result") => read_result(block),
             _ => read_block(Json::Object(block), role, self.whole),
@@ -416,7 +416,7 @@ mod tests {
         assert!(asked.at.is_some());
         let origins: Vec<_> = asked.parts.iter().map(|part| part.origin).collect();
         assert_eq!(origins, [Origin::User, Origin::Tool]);
-        assert_eq!(called.usage.and_then(|usage| usage.input), Some(TokenCount(50)));
+        assert_eq!(called.usage.as_ref().and_then(|usage| usage.input), Some(TokenCount(50)));
         assert_eq!(called.calls().count(), 2);
         let results: Vec<_> =
             answered.results().map(|result| (result.name.as_deref(), result.status)).collect();

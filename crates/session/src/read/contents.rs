@@ -134,7 +134,7 @@ impl Contents {
         if self.is_neutral {
             message.at = content.take("timestamp").as_ref().and_then(Json::as_time);
             message.model = content.take_string("model");
-            message.usage = content.take("tokens").as_ref().and_then(read_tokens);
+            message.usage = content.take("tokens").as_ref().and_then(read_tokens).map(Box::new);
         }
         message.extra = longhaul_conversation::Extra::boxed(Vendor::Gemini, content.into_map());
         out.put(message);
@@ -315,7 +315,7 @@ pub(super) fn read_part(part: Json<'_>, role: Role, ids: &mut CallIds) -> Vec<Pa
         ("inlineData", body, rest)
     } else if let Some(mut file) = part.take_object("fileData") {
         let uri = file.take_string("fileUri").unwrap_or_default();
-        let body = Body::File(FileReference { mime: file.take_string("mimeType"), uri });
+        let body = Body::File(Box::new(FileReference { mime: file.take_string("mimeType"), uri }));
         ("fileData", body, file)
     } else {
         let origin = if role == Role::User { Origin::Hook } else { Origin::Model };
@@ -342,7 +342,7 @@ fn read_call<'a>(mut call: Object<'a>, ids: &mut CallIds) -> (Body, Object<'a>) 
     let name = call.take_string("name").unwrap_or_default();
     let id = call.take_string("id").map_or_else(|| ids.of_call(&name), CallId::new);
     let args = call.take("args").map_or_else(|| Value::Object(Map::new()), Json::into_value);
-    (Body::Call(ToolCall { id, name, args, reasoning: None }), call)
+    (Body::Call(Box::new(ToolCall { id, name, args, reasoning: None })), call)
 }
 
 fn read_response<'a>(mut response: Object<'a>, ids: &mut CallIds) -> (Body, Object<'a>) {
@@ -360,7 +360,7 @@ fn read_response<'a>(mut response: Object<'a>, ids: &mut CallIds) -> (Body, Obje
         read_part(part, Role::Model, ids).into_iter().map(|part| Part { origin: Origin::Tool, ..part })
     });
     let nested = nested.collect();
-    (Body::Result(ToolResult { call, name, status, output, nested }), response)
+    (Body::Result(Box::new(ToolResult { call, name, status, output, nested })), response)
 }
 
 fn read_media(mut media: Object<'_>) -> (Body, Object<'_>) {
@@ -373,7 +373,7 @@ fn read_media(mut media: Object<'_>) -> (Body, Object<'_>) {
             MediaData::Omitted { bytes: bytes.unwrap_or(0) }
         }
     };
-    (Body::Media(Media { mime, data }), media)
+    (Body::Media(Box::new(Media { mime, data })), media)
 }
 
 #[cfg(test)]
@@ -424,7 +424,7 @@ mod tests {
         let message = &session.transcript.messages()[0];
         assert_eq!(message.at.map(|at| at.to_minute()).as_deref(), Some("2026-01-02 03:04"));
         assert_eq!((message.model.as_deref(), &message.extra), (Some("m-1"), &None));
-        assert_eq!(message.usage.and_then(|usage| usage.input).map(|input| input.0), Some(7));
+        assert_eq!(message.usage.as_ref().and_then(|usage| usage.input).map(|input| input.0), Some(7));
         let info = session.info;
         assert_eq!((info.session_id.as_deref(), info.directory.as_deref()), (Some("s-1"), Some("/home/dev")));
     }

@@ -190,7 +190,7 @@ impl Gemini {
     /// Adds a message, or replaces the one with its id.
     fn put(&mut self, message: Message, out: &mut Out<'_>) {
         let message = out.marked(message);
-        out.note(message.at, message.model.as_deref(), message.usage);
+        out.note(message.at, message.model.as_deref(), message.usage.as_deref());
         self.change(Change::Put(message), out);
     }
 
@@ -305,7 +305,7 @@ impl Gemini {
         let mut message = Message::new(id.clone(), Role::Model, parts);
         message.at = at;
         message.model = record.take_string("model");
-        message.usage = record.take("tokens").as_ref().and_then(read_tokens);
+        message.usage = record.take("tokens").as_ref().and_then(read_tokens).map(Box::new);
         message.extra = Extra::boxed(Vendor::Agent, record.into_map());
         self.put(message, out);
         if !responses.is_empty() {

@@ -205,11 +205,11 @@ fn read_head(document: &Object<'_>, out: &mut Out<'_>) {
 }
 
 /// When a message was made, by which model, and at what cost.
-fn read_extra(extra: &Object<'_>) -> (Option<Timestamp>, Option<String>, Option<Usage>) {
+fn read_extra(extra: &Object<'_>) -> (Option<Timestamp>, Option<String>, Option<Box<Usage>>) {
     let response = extra.get("response");
     let model = response.and_then(|response| response.get("model")?.as_str()).map(str::to_string);
     let usage = response.and_then(|response| read_usage(response.get("usage")?));
-    (extra.time("timestamp"), model, usage)
+    (extra.time("timestamp"), model, usage.map(Box::new))
 }
 
 #[cfg(test)]

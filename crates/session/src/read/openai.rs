@@ -76,7 +76,7 @@ fn read_head(document: &mut Object<'_>, out: &mut Out<'_>) {
     let answered_by = response.and_then(|response| response.get("model")).and_then(Json::as_str);
     let usage = response.and_then(|response| response.get("usage")).or_else(|| document.get("usage"));
     out.note(document.time("timestamp"), document.str("model"), None);
-    out.note(None, answered_by, usage.and_then(read_usage));
+    out.note(None, answered_by, usage.and_then(read_usage).as_ref());
     out.info.window = document.get("context_window").and_then(Json::as_u64).map(TokenCount);
     let tools = document.take_array("tools").or_else(|| document.take_array("functions"));
     for tool in tools.unwrap_or_default() {

@@ -233,7 +233,7 @@ impl OpenHands {
         let mut message = Message::new(message_id, Role::Model, parts);
         message.at = event.time("timestamp");
         message.model = response.take_string("model");
-        message.usage = if is_new { response.get("usage").and_then(read_usage) } else { None };
+        message.usage = if is_new { response.get("usage").and_then(read_usage).map(Box::new) } else { None };
         self.kept.put(message, out);
     }
 

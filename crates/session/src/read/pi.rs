@@ -200,7 +200,7 @@ fn read_answer(mut message: Object<'_>, record: &Object<'_>, out: &mut Out<'_>) 
     let mut read = Message::new(message_id(record, out), Role::Model, parts);
     read.at = record.time("timestamp");
     read.model = message.take_string("model");
-    read.usage = message.get("usage").and_then(read_usage);
+    read.usage = message.get("usage").and_then(read_usage).map(Box::new);
     if matches!(message.str("stopReason"), Some("error" | "aborted")) {
         let why = ["stopReason", "errorMessage"];
         let fields = why.iter().filter_map(|key| Some((key.to_string(), message.take(key)?.into_value())));
@@ -288,7 +288,7 @@ fn read_block(block: Json<'_>, side: Side) -> Vec<Part> {
         (Some("image"), _) if block.str("data").is_some() => {
             let mime = block.take_string("mimeType").unwrap_or_default();
             let data = MediaData::Base64(block.take_string("data").unwrap_or_default());
-            Part::new(side.origin(), Body::Media(Media { mime, data }))
+            Part::new(side.origin(), Body::Media(Box::new(Media { mime, data })))
         }
         (Some("thinking"), Side::Model(vendor)) => Part::thought(read_thought(&mut block, vendor)),
         (Some("toolCall"), Side::Model(vendor)) => read_call(&mut block, vendor),
@@ -379,9 +379,9 @@ mod tests {
         assert_eq!(session.info.models, ["opus"]);
         assert_eq!(session.info.skipped.iter().collect::<Vec<_>>(), [("thinking_level_change", 1)]);
         let [_, called, answered, aborted] = session.transcript.messages() else { panic!("four messages") };
-        let usage = called.usage.expect("usage");
+        let usage = called.usage.as_deref().expect("usage");
         assert_eq!((usage.input, usage.cached), (Some(TokenCount(35)), Some(TokenCount(30))));
-        assert_eq!(session.info.last_usage, Some(usage));
+        assert_eq!(session.info.last_usage, Some(*usage));
         let Body::Thought(thought) = &called.parts[0].body else { panic!("a thought") };
         assert_eq!(thought.signature.as_ref().map(|signature| signature.vendor), Some(Vendor::Anthropic));
         assert_eq!(

@@ -93,7 +93,7 @@ impl Reader for Responses {
 
 fn read_head(document: &mut Object<'_>, out: &mut Out<'_>) {
     let usage = document.get("usage").and_then(read_usage);
-    out.note(document.time("created_at"), document.str("model"), usage);
+    out.note(document.time("created_at"), document.str("model"), usage.as_ref());
     if out.info.session_id.is_none() {
         out.info.session_id = document.str("id").map(str::to_string);
     }
@@ -429,7 +429,7 @@ pub(super) fn read_audio(block: &mut Object<'_>) -> Option<Body> {
     let data = audio.get("data")?.as_str()?.to_string();
     let mime = format!("audio/{}", audio.get("format")?.as_str()?);
     block.take("input_audio");
-    Some(Body::Media(Media { mime, data: MediaData::Base64(data) }))
+    Some(Body::Media(Box::new(Media { mime, data: MediaData::Base64(data) })))
 }
 
 #[cfg(test)]

@@ -39,7 +39,8 @@ impl Reader for Recording {
         };
         let mut message = Message::new(out.made_up_id(), Role::Model, Vec::new());
         for mut chunk in chunks.into_iter().filter_map(Json::into_object) {
-            message.usage = chunk.get("usageMetadata").and_then(read_usage).or(message.usage);
+            let usage = chunk.get("usageMetadata").and_then(read_usage);
+            message.usage = usage.map(Box::new).or(message.usage);
             message.model = chunk.take_string("modelVersion").or(message.model);
             for part in take_parts(&mut chunk) {
                 for part in read_part(part, Role::Model, &mut self.ids) {
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!(streamed.parts.len(), 3);
         assert_eq!(streamed.parts[1].as_text(), Some("BANANA"));
         assert_eq!(streamed.calls().next().map(|call| call.name.as_str()), Some("ls"));
-        assert_eq!(streamed.usage.and_then(|usage| usage.input), Some(TokenCount(9)));
+        assert_eq!(streamed.usage.as_ref().and_then(|usage| usage.input), Some(TokenCount(9)));
         assert_eq!(whole.parts[0].as_text(), Some("0"));
         assert!(whole.parts.iter().all(|part| part.origin == Origin::Model));
         assert_eq!(session.info.skipped.iter().collect::<Vec<_>>(), [("countTokens", 1)]);

@@ -66,9 +66,9 @@ pub(super) fn blocks_of<'j, 'a>(message: &'j Object<'a>) -> &'j [Json<'a>] {
 pub(super) fn body_of_url(url: String) -> Body {
     match split_data_url(&url) {
         Some((mime, data)) => {
-            Body::Media(Media { mime: mime.to_string(), data: MediaData::Base64(data.to_string()) })
+            Body::Media(Box::new(Media { mime: mime.to_string(), data: MediaData::Base64(data.to_string()) }))
         }
-        None => Body::File(FileReference { mime: None, uri: url }),
+        None => Body::File(Box::new(FileReference { mime: None, uri: url })),
     }
 }
 
@@ -81,7 +81,9 @@ pub(super) fn read_arguments(arguments: Option<Json<'_>>) -> Value {
     match arguments {
         None | Some(Json::Null) => Value::Object(Map::new()),
         Some(Json::String(text)) => {
-            serde_json::from_str(&text).unwrap_or_else(|_| Value::String(text.into_owned()))
+            // Not at once as a value, whose maps take up room for fields to come.
+            let read = serde_json::from_str(&text).map(Json::into_value);
+            read.unwrap_or_else(|_| Value::String(text.into_owned()))
         }
         // Some servers send the object itself.
         Some(value) => value.into_value(),

@@ -113,10 +113,10 @@ pub(super) fn fit_part(
                 }
                 return None;
             }
-            Body::Thought(fit_thought(thought, OWN, losses))
+            Body::Thought(Box::new(fit_thought(thought, OWN, losses)))
         }
-        (Body::Call(call), Role::Model) => Body::Call(fit_call_with_object(call, losses)),
-        (Body::Result(result), _) => Body::Result(fit_result(result, names, losses)),
+        (Body::Call(call), Role::Model) => Body::Call(Box::new(fit_call_with_object(call, losses))),
+        (Body::Result(result), _) => Body::Result(Box::new(fit_result(result, names, losses))),
         (Body::Thought(_) | Body::Call(_), Role::User) | (Body::Media(_) | Body::File(_), Role::Model) => {
             lose_misplaced(part, losses);
             return None;
@@ -156,7 +156,7 @@ fn fit_block(part: &Part, losses: &mut Losses) -> Option<Part> {
 fn fit_file(part: &Part, file: &FileReference, losses: &mut Losses) -> Part {
     let mut fields = fields_of(&keep_fields(&part.extra, OWN, losses));
     let kind = kind_of_source(&part.body);
-    let bare = Body::File(FileReference { mime: None, uri: file.uri.clone() });
+    let bare = Body::File(Box::new(FileReference { mime: None, uri: file.uri.clone() }));
     if kind != kind_of_source(&bare) && !fields.contains_key("type") {
         fields.shift_insert(0, "type".into(), kind.into());
     }

@@ -327,7 +327,7 @@ impl<'a> Writer<'a> {
             line.insert("message".into(), Value::Object(answer));
             push_line(&mut self.text, &Value::Object(line));
         }
-        let usage = message.usage.unwrap_or_default();
+        let usage = message.usage.as_deref().copied().unwrap_or_default();
         if [usage.thoughts, usage.tool, usage.total].iter().any(Option::is_some) {
             self.losses.add(LossKind::Usage, "");
         }
@@ -394,8 +394,10 @@ impl<'a> Writer<'a> {
         }
         if self.is_own {
             let signature = Some(Signature { vendor: Vendor::Anthropic, value: String::new() });
-            let signed =
-                Part { body: Body::Thought(Thought { signature, ..thought.clone() }), ..part.clone() };
+            let signed = Part {
+                body: Body::Thought(Box::new(Thought { signature, ..thought.clone() })),
+                ..part.clone()
+            };
             let fitted = fit_part(&signed, Role::Model, &self.names, self.losses);
             return fitted.filter(|part| !thought.text.is_empty() || part.extra.is_some());
         }

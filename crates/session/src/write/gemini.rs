@@ -57,10 +57,10 @@ pub(super) fn fit_part(part: &Part, names: &HashMap<&CallId, &str>, losses: &mut
                 lose_fields(&part.extra, losses);
                 return None;
             }
-            Body::Thought(thought)
+            Body::Thought(Box::new(thought))
         }
-        Body::Call(call) => Body::Call(fit_call_with_object(call, losses)),
-        Body::Result(result) => Body::Result(fit_result(result, names, losses)),
+        Body::Call(call) => Body::Call(Box::new(fit_call_with_object(call, losses))),
+        Body::Result(result) => Body::Result(Box::new(fit_result(result, names, losses))),
         Body::Opaque(_) => return fit_opaque(part, OWN, losses),
         Body::Text(_) | Body::Media(_) | Body::File(_) => part.body.clone(),
     };

@@ -330,7 +330,7 @@ impl<'a> Writer<'a> {
         }
         let result = parts.iter().filter_map(|part| match &part.body {
             Body::Result(result) => {
-                let body = Body::Result(self.stated_result(result));
+                let body = Body::Result(Box::new(self.stated_result(result)));
                 let extra = keep_fields(&part.extra, Vendor::Gemini, self.losses);
                 Some(encode_part(&Part { origin: part.origin, body, extra }, MadeUpIds::Written))
             }

@@ -87,7 +87,7 @@ fn texts() -> impl Strategy<Value = String> {
 fn thoughts() -> impl Strategy<Value = Body> {
     let signatures = (vendors(), "[A-Z]{1,4}").prop_map(|(vendor, value)| Signature { vendor, value });
     (texts(), option::of(signatures), option::weighted(0.2, "rs[0-9]"))
-        .prop_map(|(text, signature, item)| Body::Thought(Thought { text, signature, item }))
+        .prop_map(|(text, signature, item)| Body::Thought(Box::new(Thought { text, signature, item })))
 }
 
 fn call_ids() -> impl Strategy<Value = CallId> {
@@ -110,7 +110,7 @@ fn calls() -> impl Strategy<Value = Body> {
         json!(null),
     ]);
     (call_ids(), "[a-c]", args, option::weighted(0.2, "rs[0-9]"))
-        .prop_map(|(id, name, args, reasoning)| Body::Call(ToolCall { id, name, args, reasoning }))
+        .prop_map(|(id, name, args, reasoning)| Body::Call(Box::new(ToolCall { id, name, args, reasoning })))
 }
 
 fn media() -> impl Strategy<Value = Body> {
@@ -119,19 +119,20 @@ fn media() -> impl Strategy<Value = Body> {
         4 => "[A-Z]{4}".prop_map(MediaData::Base64),
         1 => (0u64..99).prop_map(|bytes| MediaData::Omitted { bytes }),
     ];
-    (select(mimes.to_vec()), data).prop_map(|(mime, data)| Body::Media(Media { mime, data }))
+    (select(mimes.to_vec()), data).prop_map(|(mime, data)| Body::Media(Box::new(Media { mime, data })))
 }
 
 fn files() -> impl Strategy<Value = Body> {
     let mimes = ["image/png", "application/pdf"].map(String::from).to_vec();
     let uris = ["https://example.com/a", "gs://bucket/a"].map(String::from).to_vec();
-    (option::of(select(mimes)), select(uris)).prop_map(|(mime, uri)| Body::File(FileReference { mime, uri }))
+    (option::of(select(mimes)), select(uris))
+        .prop_map(|(mime, uri)| Body::File(Box::new(FileReference { mime, uri })))
 }
 
 fn opaques() -> impl Strategy<Value = Body> {
     let values =
         select(vec![json!({"type": "odd", "z": 1, "a": [2]}), json!(7), json!({"executableCode": {}})]);
-    (vendors(), values).prop_map(|(vendor, value)| Body::Opaque(Opaque { vendor, value }))
+    (vendors(), values).prop_map(|(vendor, value)| Body::Opaque(Box::new(Opaque { vendor, value })))
 }
 
 fn results() -> impl Strategy<Value = Body> {
@@ -161,7 +162,7 @@ fn results() -> impl Strategy<Value = Body> {
     let nested = vec(with_fields(bodies), 0..3);
     (call_ids(), option::of("[a-c]"), statuses, outputs, nested).prop_map(
         |(call, name, status, output, nested)| {
-            Body::Result(ToolResult { call, name, status, output, nested })
+            Body::Result(Box::new(ToolResult { call, name, status, output, nested }))
         },
     )
 }
@@ -482,7 +483,7 @@ fn what_is_left_out_is_reported() {
     let image = || {
         Part::new(
             Origin::Tool,
-            Body::Media(Media { mime: "image/png".into(), data: MediaData::Base64("AA".into()) }),
+            Body::Media(Box::new(Media { mime: "image/png".into(), data: MediaData::Base64("AA".into()) })),
         )
     };
     let seen = Part::result(ToolResult { nested: vec![image()], ..ToolResult::text("c", "seen") });

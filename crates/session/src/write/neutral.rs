@@ -30,8 +30,10 @@ pub(super) fn document(session: &Session, losses: &mut Losses) -> Value {
         let mut parts = Vec::new();
         for part in message.parts.iter().filter(|part| says_something(part)) {
             let fitted = match &part.body {
-                Body::Call(call) => fit_own(part, Body::Call(fit_call(call, losses)), losses),
-                Body::Result(result) => fit_own(part, Body::Result(fit_result(result, losses)), losses),
+                Body::Call(call) => fit_own(part, Body::Call(Box::new(fit_call(call, losses))), losses),
+                Body::Result(result) => {
+                    fit_own(part, Body::Result(Box::new(fit_result(result, losses))), losses)
+                }
                 _ => match fit_part(part, &names, losses).filter(says_something) {
                     Some(part) => part,
                     None => continue,

@@ -84,7 +84,7 @@ impl Sorted {
             (Body::Result(result), _) => {
                 self.step_to(if role == Role::User { 0 } else { 4 });
                 let extra = keep_fields(&part.extra, OWN, losses);
-                let body = Body::Result(fit_result(result, losses));
+                let body = Body::Result(Box::new(fit_result(result, losses)));
                 self.results.push(Part { origin: part.origin, body, extra });
             }
             (Body::Thought(thought), Role::Model) => {
@@ -101,7 +101,7 @@ impl Sorted {
                 let extra = keep_fields(&part.extra, OWN, losses);
                 self.calls.push(Part {
                     origin: part.origin,
-                    body: Body::Call(fit_call(call, losses)),
+                    body: Body::Call(Box::new(fit_call(call, losses))),
                     extra,
                 });
             }
@@ -147,7 +147,7 @@ fn fit_block(part: &Part, role: Role, losses: &mut Losses) -> Option<Part> {
             if let Some(mime) = &file.mime {
                 losses.add(LossKind::MediaType, mime);
             }
-            Body::File(FileReference { mime: None, uri: file.uri.clone() })
+            Body::File(Box::new(FileReference { mime: None, uri: file.uri.clone() }))
         }
         _ => {
             lose_misplaced(part, losses);

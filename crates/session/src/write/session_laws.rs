@@ -76,12 +76,15 @@ fn sessions() -> impl Strategy<Value = Session> {
             if message.role == Role::Model {
                 message.model.clone_from(&coat.model);
                 let count = |number| Some(TokenCount(number));
-                message.usage = coat.figures.map(|figures| Usage {
-                    input: count(figures),
-                    cached: count(figures / 2),
-                    output: count(7),
-                    ..Usage::default()
-                });
+                message.usage = coat
+                    .figures
+                    .map(|figures| Usage {
+                        input: count(figures),
+                        cached: count(figures / 2),
+                        output: count(7),
+                        ..Usage::default()
+                    })
+                    .map(Box::new);
             }
             for (part, origin) in message.parts.iter_mut().zip(&coat.origins) {
                 let plain = if message.role == Role::User { *origin } else { Origin::Model };
@@ -217,7 +220,7 @@ proptest! {
                 prop_assert_eq!(message.at, original.at);
             }
             prop_assert_eq!(&message.model, &original.model);
-            prop_assert_eq!(message.usage, original.usage);
+            prop_assert_eq!(&message.usage, &original.usage);
         }
     }
 }

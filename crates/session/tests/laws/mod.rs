@@ -144,7 +144,7 @@ fn any_part(kind: u8, id: u8, role: Role, place: usize) -> Option<Part> {
         }
         _ => {
             let data = MediaData::Base64("AAAA".into());
-            Part::new(origin, Body::Media(Media { mime: "image/png".into(), data }))
+            Part::new(origin, Body::Media(Box::new(Media { mime: "image/png".into(), data })))
         }
     };
     Some(part)

@@ -276,7 +276,7 @@ impl Gathered {
                 }
                 self.media_bytes += data.len();
                 self.text.push_str(&format!("--- {name} ---\n\n[Attached as {}.]\n\n", media.mime));
-                self.media.push(Part::new(Origin::Tool, Body::Media(media)));
+                self.media.push(Part::new(Origin::Tool, Body::Media(Box::new(media))));
             }
             Content::Media(media) => {
                 return self.leave_out(format!("{name} is {} and no pattern names it", media.mime));

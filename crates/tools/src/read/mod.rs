@@ -132,7 +132,7 @@ impl ReadFile {
             }
             Content::Media(media) => {
                 let answer = Answer::succeeded(format!("{name} is attached ({}).", media.mime));
-                Answer { media: vec![Part::new(Origin::Tool, Body::Media(media))], ..answer }
+                Answer { media: vec![Part::new(Origin::Tool, Body::Media(Box::new(media)))], ..answer }
             }
             Content::Nothing(why) => Answer::succeeded(why),
         };

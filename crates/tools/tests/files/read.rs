@@ -131,7 +131,7 @@ fn media_are_attached() {
         let answer = world.check("read_file", &json!({"file_path": name}), &said);
         let media = Media { mime: mime.into(), data: MediaData::Base64(base64.into()) };
         let [part] = answer.media.as_slice() else { panic!("{answer:?}") };
-        assert_eq!((part.origin, &part.body), (Origin::Tool, &Body::Media(media)));
+        assert_eq!((part.origin, &part.body), (Origin::Tool, &Body::Media(Box::new(media))));
     }
 }
 
