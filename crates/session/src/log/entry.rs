@@ -212,7 +212,7 @@ pub enum RecordedWait {
 pub(crate) enum Record {
     Exact(Message),
     Setup(Setup),
-    Compaction { id: String, at: Option<Timestamp>, compaction: RecordedCompaction, view: Vec<Piece> },
+    Compaction { id: String, at: Option<Timestamp>, compaction: Box<RecordedCompaction>, view: Vec<Piece> },
     Mask { id: String, at: Option<Timestamp>, masking: Masking },
     Undo { rewrite: String },
     Fragment(RecordedFragment),
@@ -281,7 +281,7 @@ pub(crate) fn decode_record(mut record: Object<'_>, branch: &Branch) -> Option<R
         })),
         "compaction" => {
             let (compaction, view) = decode_view(record, at, branch)?;
-            Some(Record::Compaction { id, at, compaction, view })
+            Some(Record::Compaction { id, at, compaction: Box::new(compaction), view })
         }
         "mask" => {
             let masks = record.take_array("masks")?.into_iter().map(from_json).collect::<Option<_>>()?;

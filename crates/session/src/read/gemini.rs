@@ -173,7 +173,7 @@ impl Gemini {
             Some(Record::State(state)) => return self.branch.keep_state(state),
             Some(Record::Compaction { id, at, compaction, view }) => {
                 out.info.compactions += 1;
-                self.branch.compact(id, at, compaction, view);
+                self.branch.compact(id, at, *compaction, view);
             }
             Some(Record::Mask { id, at, masking }) => self.branch.mask(id, at, masking),
             Some(Record::Undo { rewrite }) => match self.branch.undo(&rewrite) {
