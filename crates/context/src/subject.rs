@@ -1,6 +1,6 @@
 //! Tells what a text is about, and whether two texts are about the same.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use crate::extract::hash_text;
 use crate::words::{WordSet, Words, word_set};
@@ -114,6 +114,29 @@ impl Subject {
         shared >= 3 && shared * 10 >= self.len().max(other.len()) * 7
     }
 
+    /// What a text on this subject is found under. Two texts of which [`Self::is_same`] holds share two of these:
+    /// under which the one is sought the other is found.
+    pub(crate) fn found_under(&self) -> Vec<u64> {
+        let is_few = self.words.len() < 2;
+        let always = self.common.iter().map(|word| under(COMMON_WORD, *word));
+        let if_few = self.common.iter().filter(|_| is_few).map(|word| under(OF_FEW, *word));
+        self.own().chain(always).chain(if_few).collect()
+    }
+
+    /// What texts on the same subject are sought under.
+    pub(crate) fn sought_under(&self) -> Vec<u64> {
+        // Common words are compared where either text has few others.
+        let kind = if self.words.len() < 2 { COMMON_WORD } else { OF_FEW };
+        self.own().chain(self.common.iter().map(|word| under(kind, *word))).collect()
+    }
+
+    fn own(&self) -> impl Iterator<Item = u64> {
+        let pairs: BTreeSet<&[char; 2]> = self.pairs.iter().collect();
+        let pairs =
+            pairs.into_iter().map(|[one, other]| u64::from(*one as u32) << 32 | u64::from(*other as u32));
+        self.words.iter().copied().chain(pairs.map(|pair| under(PAIR, pair)))
+    }
+
     fn len(&self) -> usize {
         self.words.len() + self.pairs.len().div_ceil(2)
     }
@@ -131,6 +154,16 @@ impl Subject {
         }
         counted.len()
     }
+}
+
+/// Kinds of what a text is found under, beside its own words.
+const COMMON_WORD: u64 = 1;
+const OF_FEW: u64 = 2;
+const PAIR: u64 = 3;
+
+/// A number for a word of a kind that no word of another kind is likely to have.
+fn under(kind: u64, word: u64) -> u64 {
+    word.wrapping_add(kind.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
 /// How many hashes two sorted lists share.
@@ -171,6 +204,7 @@ fn stem(word: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[track_caller]
     fn check_shared(one: &str, other: &str, expected: usize) {
@@ -188,6 +222,37 @@ mod tests {
         check_shared("提交信息必须用英文", "提交信息不用再写英文", 3);
         check_shared("变量名必须小写", "变量名", 1);
         check_shared("コメントは日本語", "コメントの日本", 2);
+    }
+
+    proptest! {
+        #[test]
+        fn the_same_subject_is_found_under_two_words(
+            one in texts(),
+            other in texts(),
+        ) {
+            let (one, other) = (Subject::of(&one), Subject::of(&other));
+            let found: HashSet<u64> = other.found_under().into_iter().collect();
+            let sought: HashSet<u64> = one.sought_under().into_iter().collect();
+            prop_assert!(!one.is_same(&other) || sought.intersection(&found).count() >= 2);
+        }
+    }
+
+    fn texts() -> impl Strategy<Value = String> {
+        let words = [
+            "use",
+            "tests",
+            "run",
+            "parser",
+            "cache",
+            "names",
+            "提交",
+            "信息",
+            "变量名",
+            "テスト",
+            "コード",
+            "the",
+        ];
+        prop::collection::vec(prop::sample::select(words.to_vec()), 0..6).prop_map(|words| words.join(" "))
     }
 
     #[test]

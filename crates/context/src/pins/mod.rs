@@ -1,6 +1,7 @@
 //! Standing instructions that a person typed, kept verbatim with the messages they came from.
 
 mod cues;
+mod roll;
 mod rules;
 
 use std::fmt;
@@ -8,6 +9,7 @@ use std::fmt;
 use longhaul_conversation::{Message, Ordinal};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use self::roll::Roll;
 use self::rules::{Effect, can_be_listed_rule, effect_of, introduces_rules};
 use crate::adopt::FOUND;
 use crate::hearing::{Heard, typed_texts};
@@ -26,37 +28,9 @@ pub(crate) use self::rules::{asks_a_question, is_question, is_rule};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pins {
     /// In the order in which they were last said: where two disagree, the later holds.
-    pins: Vec<Held>,
+    pins: Roll,
     last: u32,
 }
-
-/// A pin with what it is about.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(from = "Pin", into = "Pin")]
-struct Held {
-    pin: Pin,
-    subject: Subject,
-}
-
-impl From<Pin> for Held {
-    fn from(pin: Pin) -> Self {
-        Self { subject: Subject::of(&pin.text), pin }
-    }
-}
-
-impl From<Held> for Pin {
-    fn from(held: Held) -> Self {
-        held.pin
-    }
-}
-
-impl PartialEq for Held {
-    fn eq(&self, other: &Self) -> bool {
-        self.pin == other.pin
-    }
-}
-
-impl Eq for Held {}
 
 /// One standing instruction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,40 +99,30 @@ impl Pins {
 
     /// Retires the earlier pins on the subject of a sentence that lifts or changes.
     fn retire_by(&mut self, text: &str, message: Ordinal) {
-        let subject = Subject::of(text);
         let id = PinId::of(text);
-        for Held { pin, subject: known } in &mut self.pins {
-            let is_earlier = || pin.messages.iter().all(|from| *from < message);
-            if pin.retired_by.is_none() && pin.id != id && subject.is_same(known) && is_earlier() {
+        self.pins.each_about(&Subject::of(text), message, |pin| {
+            if pin.retired_by.is_none() && pin.id != id {
                 pin.retired_by = Some(Retirement::Message { message, words: text.to_string() });
             }
-        }
+        });
     }
 
     /// Adds a rule at the end; one that is known already moves there and holds again.
     fn put(&mut self, text: &str, message: Option<Ordinal>) -> PinId {
         let id = PinId::of(text);
-        let mut held = match self.pins.iter().position(|held| held.pin.id == id) {
-            Some(place) => self.pins.remove(place),
-            None => Pin { id, text: text.to_string(), messages: Vec::new(), retired_by: None }.into(),
-        };
-        let pin = &mut held.pin;
-        pin.retired_by = None;
-        // They are added in the order of the conversation.
-        pin.messages
-            .extend(message.filter(|message| !pin.messages.iter().rev().any(|known| known == message)));
-        self.pins.push(held);
+        let new = || Pin { id, text: text.to_string(), messages: Vec::new(), retired_by: None };
+        self.pins.put_last(id, message, new).retired_by = None;
         id
     }
 
     /// The instructions that hold, the newest last.
     pub fn active(&self) -> impl Iterator<Item = &Pin> {
-        self.pins.iter().map(|held| &held.pin).filter(|pin| pin.retired_by.is_none())
+        self.pins.iter().filter(|pin| pin.retired_by.is_none())
     }
 
     /// The instructions that were taken back.
     pub fn retired(&self) -> impl Iterator<Item = &Pin> {
-        self.pins.iter().map(|held| &held.pin).filter(|pin| pin.retired_by.is_some())
+        self.pins.iter().filter(|pin| pin.retired_by.is_some())
     }
 
     /// Pins `text` because the user says so; nothing if it says nothing.
@@ -170,7 +134,7 @@ impl Pins {
     /// Pins a sentence of the user's that a model recognised as a rule; nothing if it was pinned before, even where it was
     /// taken back since: a model does not speak for the user.
     pub fn add_quoted(&mut self, text: &str, message: Ordinal) -> Option<PinId> {
-        let is_new = !text.trim().is_empty() && self.pins.iter().all(|held| held.pin.id != PinId::of(text));
+        let is_new = !text.trim().is_empty() && self.pins.get(PinId::of(text)).is_none();
         is_new.then(|| self.put(text.trim(), Some(message)))
     }
 
@@ -192,13 +156,12 @@ impl Pins {
 
     /// Retires a pin because the user says so; tells whether it held until now.
     pub fn remove_by_hand(&mut self, id: PinId) -> bool {
-        let mut pins = self.pins.iter_mut().map(|held| &mut held.pin);
-        match pins.find(|pin| pin.id == id && pin.retired_by.is_none()) {
-            Some(pin) => {
+        match self.pins.get_mut(id) {
+            Some(pin) if pin.retired_by.is_none() => {
                 pin.retired_by = Some(Retirement::Hand);
                 true
             }
-            None => false,
+            _ => false,
         }
     }
 }

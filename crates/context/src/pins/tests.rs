@@ -346,7 +346,7 @@ proptest! {
             prop_assert_eq!(active(&pins), active(&before));
             pins.observe(&says(PIECES[pick]));
             for pin in before.active() {
-                let now = pins.pins.iter().map(|held| &held.pin).find(|now| now.id == pin.id).expect("pins are never forgotten");
+                let now = pins.pins.iter().find(|now| now.id == pin.id).expect("pins are never forgotten");
                 match &now.retired_by {
                     None => {}
                     Some(Retirement::Message { message, words }) => {
