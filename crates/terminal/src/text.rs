@@ -1,5 +1,7 @@
 //! Text from models, tools and sessions, made safe to print, measured in columns and cut to fit.
 
+use std::io::{self, Write};
+
 use unicode_width::UnicodeWidthChar;
 
 /// The text with everything that could act on a terminal made visible: control characters, escape sequences, and the
@@ -22,17 +24,34 @@ pub fn visible_text(text: &str) -> String {
 /// JSON text in which everything that could act on a terminal is escaped; it stands for the same value.
 pub fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
-    for character in json.chars() {
-        // Line ends lay the JSON out; inside of strings they are escaped already.
-        if acts(character) && character != '\n' {
-            for unit in character.encode_utf16(&mut [0; 2]) {
-                escaped.push_str(&format!("\\u{unit:04x}"));
-            }
-        } else {
-            escaped.push(character);
+    let mut rest = json;
+    // Line ends lay the JSON out; inside of strings they are escaped already.
+    while let Some((place, character)) = rest.char_indices().find(|(_, c)| acts(*c) && *c != '\n') {
+        escaped.push_str(&rest[..place]);
+        for unit in character.encode_utf16(&mut [0; 2]) {
+            escaped.push_str(&format!("\\u{unit:04x}"));
         }
+        rest = &rest[place + character.len_utf8()..];
     }
+    escaped.push_str(rest);
     escaped
+}
+
+/// Passes JSON on as [`escape_json`] has it, so that it need not be held as a whole. What is written to it at once must be
+/// whole characters, as `serde_json` writes them.
+#[derive(Debug)]
+pub struct EscapeJson<W>(pub W);
+
+impl<W: Write> Write for EscapeJson<W> {
+    fn write(&mut self, json: &[u8]) -> io::Result<usize> {
+        let text = str::from_utf8(json).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        self.0.write_all(escape_json(text).as_bytes())?;
+        Ok(json.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
 }
 
 /// Whether a character does something instead of being shown: moves, recolours, reorders, or hides.
@@ -170,6 +189,9 @@ mod tests {
         let escaped = escape_json(&json);
         assert_eq!(escaped, format!("[\n  \"{expected}\"\n]"));
         assert_eq!(serde_json::from_str::<[String; 1]>(&escaped).expect("still JSON"), [text]);
+        let mut written = Vec::new();
+        serde_json::to_writer_pretty(EscapeJson(&mut written), &[text]).expect("written to memory");
+        assert_eq!(written, escaped.as_bytes());
     }
 
     #[test]

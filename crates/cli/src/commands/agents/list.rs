@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 
 use crate::args::Color;
 use crate::commands::memory::surroundings::Surroundings;
+use crate::commands::sessions::report::print_all;
 use crate::environment;
 use crate::equipment::load_subagents;
-use crate::output::{Page, Screen, escape_json, path_json, print, visible, wrapped};
+use crate::output::{Page, Screen, path_json, print, visible, wrapped};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -24,7 +25,7 @@ pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> a
     let around = Surroundings::find(settings, &[])?;
     let loaded = load_subagents(&home, &around.cwd, around.trust.is_trusted());
     if options.json {
-        return print(&format!("{}\n", escape_json(&format!("{:#}", to_json(&loaded)))));
+        return print_all(&to_json(&loaded));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     for definition in loaded.subagents.iter() {

@@ -3,6 +3,7 @@
 use longhaul_context::{Coverage, Report};
 use longhaul_conversation::Request;
 use longhaul_session::{Target, write};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::Compression;
@@ -11,29 +12,37 @@ use crate::commands::sessions::repair::repair_json;
 use crate::commands::tracked::json as tracked;
 use crate::redaction::Redaction;
 
-/// The whole compaction.
-pub(super) fn object(compression: &Compression) -> Value {
-    let Compression { session, tracker, outcome, .. } = compression;
-    json!({
-        "schema": 1,
-        "status": outcome.status,
-        "reason": outcome.reason,
-        "before_tokens": outcome.before,
-        "after_tokens": outcome.after,
-        "added_tokens": outcome.added,
-        "split_index": outcome.split_index,
-        "coverage": coverage(outcome.coverage.as_ref()),
-        "pins": tracked::pins(tracker.pins()),
-        "asks": tracked::asks(tracker.asks()),
-        "ledger": tracked::ledger(tracker.ledger()),
-        "snapshot": outcome.snapshot.as_ref().map(|snapshot| snapshot.render()).unwrap_or_default(),
-        "contents": contents(compression),
-        "repairs": outcome.repairs.iter().map(repair_json).collect::<Vec<_>>(),
-        "warnings": outcome.warnings.iter().map(|reason| json!({"line": null, "reason": reason}))
-            .chain(session.warnings.iter().map(|warning| json!({"line": warning.line, "reason": warning.reason})))
-            .collect::<Vec<_>>(),
-        "report": report(&outcome.report, compression),
-    })
+/// The whole compaction, made as it is written.
+pub(super) struct Object<'c>(pub(super) &'c Compression);
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Compression { session, tracker, outcome, .. } = self.0;
+        let snapshot = outcome.snapshot.as_ref().map(|snapshot| snapshot.render()).unwrap_or_default();
+        let repairs: Vec<Value> = outcome.repairs.iter().map(repair_json).collect();
+        let warnings = outcome.warnings.iter().map(|reason| json!({"line": null, "reason": reason}));
+        let read = session.warnings.iter();
+        let read = read.map(|warning| json!({"line": warning.line, "reason": warning.reason}));
+        let warnings: Vec<Value> = warnings.chain(read).collect();
+        let mut object = serializer.serialize_map(None)?;
+        object.serialize_entry("schema", &1)?;
+        object.serialize_entry("status", &outcome.status)?;
+        object.serialize_entry("reason", &outcome.reason)?;
+        object.serialize_entry("before_tokens", &outcome.before)?;
+        object.serialize_entry("after_tokens", &outcome.after)?;
+        object.serialize_entry("added_tokens", &outcome.added)?;
+        object.serialize_entry("split_index", &outcome.split_index)?;
+        object.serialize_entry("coverage", &coverage(outcome.coverage.as_ref()))?;
+        object.serialize_entry("pins", &tracked::pins(tracker.pins()))?;
+        object.serialize_entry("asks", &tracked::asks(tracker.asks()))?;
+        object.serialize_entry("ledger", &tracked::ledger(tracker.ledger()))?;
+        object.serialize_entry("snapshot", &snapshot)?;
+        object.serialize_entry("contents", &contents(self.0))?;
+        object.serialize_entry("repairs", &repairs)?;
+        object.serialize_entry("warnings", &warnings)?;
+        object.serialize_entry("report", &report(&outcome.report, self.0))?;
+        object.end()
+    }
 }
 
 /// What is still there of what later work may need. Where nothing was compacted away nothing is missing.

@@ -111,7 +111,7 @@ pub(crate) fn run(options: &CompressOptions, settings: &Settings, color: Color) 
     save::write(&mut compression, &options.file)?;
     let destination = &compression.destination;
     if options.json {
-        print_json(&json::object(&compression), destination)?;
+        print_json(&json::Object(&compression), destination)?;
     } else {
         let text = report::text(&compression, &screen(destination, color));
         print(&text, destination)?;

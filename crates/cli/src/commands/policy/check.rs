@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use crate::args::Color;
 use crate::commands::memory::surroundings::Surroundings;
+use crate::commands::sessions::report::print_all;
 use crate::environment;
 use crate::equipment::{Attendance, WorkOptions, load_permissions, load_skills, load_subagents};
 use crate::failure::hinted;
-use crate::output::{Screen, escape_json, print, print_aside, visible, visible_text};
+use crate::output::{Screen, print, print_aside, visible, visible_text};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -52,7 +53,7 @@ pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> 
     if options.json {
         let mode = permissions.situation.mode.name();
         let told = to_json(&options.tool, &args, mode, &explanation);
-        return print(&format!("{}\n", escape_json(&format!("{told:#}"))));
+        return print_all(&told);
     }
     print(&format!("{}\n", visible_text(&explanation.to_string()).trim_end()))
 }

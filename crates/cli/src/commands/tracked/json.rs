@@ -2,17 +2,26 @@
 
 use longhaul_context::{Ask, AskState, Asks, FileEntry, FileState, Ledger, Pin, Pins, Retirement, RunEntry};
 use longhaul_conversation::Ordinal;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 
 /// Every pin: those that hold, then those that were taken back.
-pub(crate) fn pins(pins: &Pins) -> Value {
-    pins.active().chain(pins.retired()).map(pin).collect()
+pub(crate) fn pins(pins: &Pins) -> impl Serialize {
+    Each(|| pins.active().chain(pins.retired()).map(pin))
 }
 
 /// Everything that was asked for, in order.
-pub(crate) fn asks(asks: &Asks) -> Value {
-    asks.all().iter().map(ask).collect()
+pub(crate) fn asks(asks: &Asks) -> impl Serialize {
+    Each(|| asks.all().iter().map(ask))
+}
+
+/// A list of which each item is made when it is written: there may be very many.
+struct Each<F>(F);
+
+impl<F: Fn() -> I, I: Iterator<Item = Value>> Serialize for Each<F> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq((self.0)())
+    }
 }
 
 /// The whole record of work.
