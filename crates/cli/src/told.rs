@@ -40,12 +40,15 @@ impl Told {
     }
 
     fn message<'c>(&mut self, message: &'c Message) -> Option<Cow<'c, Message>> {
-        let told = self.0.get(&message.id).map_or(0, |known| known.parts);
         let Message { ordinal, role, at, .. } = *message;
-        let head = Head { ordinal, role, at, parts: message.parts.len().max(told) };
-        self.0.put(message.id.clone(), head);
+        let mut head = Head { ordinal, role, at, parts: message.parts.len() };
+        let told = self.0.put(message.id.clone(), head).map_or(0, |known| known.parts);
         if told == 0 {
             return Some(Cow::Borrowed(message));
+        }
+        if told > head.parts {
+            head.parts = told;
+            self.0.put(message.id.clone(), head);
         }
         let new = message.parts.get(told..).filter(|new| !new.is_empty())?;
         Some(Cow::Owned(head.message(&message.id, new)))

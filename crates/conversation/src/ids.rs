@@ -1,6 +1,6 @@
 //! Names of messages and tool calls.
 
-use std::fmt;
+use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +23,13 @@ pub struct Ordinal(pub u32);
 /// Marks the ids that a source lacked and we invented; fingerprints leave them out.
 const MADE_UP: &str = "lh-";
 
+fn made_up(place: impl fmt::Display) -> String {
+    // There is room for all, so that it is not moved as it grows.
+    let mut id = String::with_capacity(32);
+    write!(id, "{MADE_UP}{place}").expect("strings can be written to");
+    id
+}
+
 impl MessageId {
     /// Takes a message's own id.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
@@ -31,7 +38,7 @@ impl MessageId {
 
     /// Invents an id for a message whose source has none, from its place in the source.
     pub fn made_up(place: impl fmt::Display) -> Self {
-        Self(format!("{MADE_UP}{place}").into())
+        Self(made_up(place).into())
     }
 
     /// Whether the source had no id of its own.
@@ -53,7 +60,7 @@ impl CallId {
 
     /// Invents an id for a call whose source has none.
     pub fn made_up(place: impl fmt::Display) -> Self {
-        Self(format!("{MADE_UP}call-{place}").into())
+        Self(made_up(format_args!("call-{place}")).into())
     }
 
     /// Whether the source had no id of its own.

@@ -12,10 +12,23 @@ use crate::MessageId;
 pub struct Sequence<T> {
     entries: Vec<T>,
     ids: Vec<MessageId>,
-    // Where each id stands, so that changes to early entries do not search the whole list. Only places are kept: there
-    // may be millions of messages, each in several lists.
-    places: HashTable<u32>,
+    // Where each id stands, so that changes to early entries do not search the whole list.
+    places: HashTable<Place>,
     hasher: RandomState,
+}
+
+/// Where an id stands, with a hash of it. Nothing else is kept: there may be millions of messages, each in several lists.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    at: u32,
+    hash: u32,
+}
+
+impl Place {
+    /// A hash that differs in its highest bits, too, as tables want it.
+    fn spread(self) -> u64 {
+        u64::from(self.hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    }
 }
 
 impl<T> Default for Sequence<T> {
@@ -41,33 +54,34 @@ impl<T> Sequence<T> {
         self.put_at(place, id, entry)
     }
 
-    fn put_at(&mut self, place: usize, id: MessageId, entry: T) -> Option<T> {
-        if let Some(known) = self.position(&id) {
+    fn put_at(&mut self, at: usize, id: MessageId, entry: T) -> Option<T> {
+        let mut place = self.sought(&id);
+        if let Some(known) = self.find(place, &id) {
             return Some(std::mem::replace(&mut self.entries[known], entry));
         }
-        self.entries.insert(place, entry);
-        let Self { ids, places, hasher, .. } = self;
         // From the end, so that no two ever stand at the same place.
-        for (at, id) in ids.iter().enumerate().skip(place).rev() {
-            let known = places.find_mut(hasher.hash_one(id), |known| *known as usize == at);
-            *known.expect("every id has its place") += 1;
+        for later in (at..self.ids.len()).rev() {
+            let sought = self.sought(&self.ids[later]);
+            let known = self.places.find_mut(sought.spread(), |known| known.at as usize == later);
+            known.expect("every id has its place").at += 1;
         }
-        ids.insert(place, id);
-        let hash = |place: &u32| hasher.hash_one(&ids[*place as usize]);
-        let place = u32::try_from(place).expect("a session has fewer messages than that");
-        places.insert_unique(hash(&place), place, hash);
+        self.entries.insert(at, entry);
+        self.ids.insert(at, id);
+        place.at = u32::try_from(at).expect("a session has fewer messages than that");
+        self.places.insert_unique(place.spread(), place, |place| place.spread());
         None
     }
 
     /// Takes back the entry with this id and all behind it, in order; an unknown id takes back nothing.
     pub fn rewind_to(&mut self, id: &MessageId) -> Vec<T> {
-        let Some(place) = self.position(id) else { return Vec::new() };
-        for (at, id) in self.ids.drain(place..).enumerate() {
-            let hash = self.hasher.hash_one(&id);
-            let entry = self.places.find_entry(hash, |known| *known as usize == place + at);
-            entry.expect("every id has its place").remove();
+        let Some(first) = self.position(id) else { return Vec::new() };
+        for at in first..self.ids.len() {
+            let sought = self.sought(&self.ids[at]);
+            let known = self.places.find_entry(sought.spread(), |known| known.at as usize == at);
+            known.expect("every id has its place").remove();
         }
-        self.entries.split_off(place)
+        self.ids.truncate(first);
+        self.entries.split_off(first)
     }
 
     /// Takes out everything.
@@ -79,8 +93,17 @@ impl<T> Sequence<T> {
 
     /// Where the entry with this id stands.
     pub fn position(&self, id: &MessageId) -> Option<usize> {
-        let is_same = |place: &u32| self.ids[*place as usize] == *id;
-        self.places.find(self.hasher.hash_one(id), is_same).map(|place| *place as usize)
+        self.find(self.sought(id), id)
+    }
+
+    fn find(&self, sought: Place, id: &MessageId) -> Option<usize> {
+        let is_same = |known: &Place| known.hash == sought.hash && self.ids[known.at as usize] == *id;
+        self.places.find(sought.spread(), is_same).map(|known| known.at as usize)
+    }
+
+    /// A place that only has the hash yet.
+    fn sought(&self, id: &MessageId) -> Place {
+        Place { at: 0, hash: self.hasher.hash_one(id) as u32 }
     }
 
     /// The entry with this id.
@@ -97,5 +120,81 @@ impl<T> Sequence<T> {
     /// The entries, in order.
     pub fn as_slice(&self) -> &[T] {
         &self.entries
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Put(u8),
+        PutAfter(u8, u8),
+        Rewind(u8),
+        TakeAll,
+    }
+
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
+        let id = || 0..12u8;
+        let step = prop_oneof![
+            6 => id().prop_map(Step::Put),
+            3 => (id(), id()).prop_map(|(after, id)| Step::PutAfter(after, id)),
+            1 => id().prop_map(Step::Rewind),
+            1 => Just(Step::TakeAll),
+        ];
+        prop::collection::vec(step, 0..60)
+    }
+
+    fn id(number: u8) -> MessageId {
+        MessageId::new(format!("m{number}"))
+    }
+
+    /// Puts an entry into a plain list.
+    fn put(list: &mut Vec<(u8, usize)>, place: usize, id: u8, entry: usize) -> Option<usize> {
+        match list.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, known)) => Some(std::mem::replace(known, entry)),
+            None => {
+                list.insert(place, (id, entry));
+                None
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_a_list_in_which_ids_are_found(steps in steps()) {
+            let (mut sequence, mut list) = (Sequence::default(), Vec::new());
+            for (entry, step) in steps.into_iter().enumerate() {
+                match step {
+                    Step::Put(one) => {
+                        let end = list.len();
+                        prop_assert_eq!(sequence.put(id(one), entry), put(&mut list, end, one, entry));
+                    }
+                    Step::PutAfter(after, one) => {
+                        let behind = list.iter().position(|(known, _)| *known == after).map(|place| place + 1);
+                        let place = behind.unwrap_or(list.len());
+                        let replaced = put(&mut list, place, one, entry);
+                        prop_assert_eq!(sequence.put_after(&id(after), id(one), entry), replaced);
+                    }
+                    Step::Rewind(one) => {
+                        let place = list.iter().position(|(known, _)| *known == one).unwrap_or(list.len());
+                        let taken: Vec<usize> = list.drain(place..).map(|(_, entry)| entry).collect();
+                        prop_assert_eq!(sequence.rewind_to(&id(one)), taken);
+                    }
+                    Step::TakeAll => {
+                        let taken: Vec<usize> = list.drain(..).map(|(_, entry)| entry).collect();
+                        prop_assert_eq!(sequence.take_all(), taken);
+                    }
+                }
+                let entries: Vec<usize> = list.iter().map(|(_, entry)| *entry).collect();
+                prop_assert_eq!(sequence.as_slice(), entries);
+                for number in 0..12 {
+                    let place = list.iter().position(|(known, _)| *known == number);
+                    prop_assert_eq!(sequence.position(&id(number)), place);
+                }
+            }
+        }
     }
 }

@@ -78,12 +78,14 @@ impl Transcript {
     pub fn apply(&mut self, change: Change) {
         match change {
             Change::Put(message) => {
-                let message = self.marked(message);
-                self.messages.put(message.id.clone(), message);
+                let id = message.id.clone();
+                let replaced = self.messages.put(id.clone(), message);
+                self.keep_mark(&id, replaced);
             }
             Change::PutAfter { after, message } => {
-                let message = self.marked(message);
-                self.messages.put_after(&after, message.id.clone(), message);
+                let id = message.id.clone();
+                let replaced = self.messages.put_after(&after, id.clone(), message);
+                self.keep_mark(&id, replaced);
             }
             Change::Extend { id, parts } => {
                 if let Some(message) = self.messages.get_mut(&id) {
@@ -96,9 +98,12 @@ impl Transcript {
     }
 
     /// A message that replaces another keeps the mark it was first quoted by.
-    fn marked(&self, message: Message) -> Message {
-        let ordinal = self.messages.get(&message.id).and_then(|known| known.ordinal);
-        Message { ordinal: ordinal.or(message.ordinal), ..message }
+    fn keep_mark(&mut self, id: &MessageId, replaced: Option<Message>) {
+        if let Some(mark) = replaced.and_then(|message| message.ordinal)
+            && let Some(message) = self.messages.get_mut(id)
+        {
+            message.ordinal = Some(mark);
+        }
     }
 }
 

@@ -112,10 +112,11 @@ impl<'s> Out<'s> {
         // There may be very many of them, and few ever grow.
         message.parts.shrink_to_fit();
         let next = Ordinal(self.last + 1);
-        let ordinal = self.ordinals.get(&message.id).copied().unwrap_or_else(|| {
-            self.ordinals.put(message.id.clone(), next);
-            next
-        });
+        let known = self.ordinals.put(message.id.clone(), next);
+        if let Some(known) = known {
+            self.ordinals.put(message.id.clone(), known);
+        }
+        let ordinal = known.unwrap_or(next);
         let through = message.snapshot_through().map_or(0, |through| through.0);
         self.last = self.last.max(ordinal.0).max(through);
         Message { ordinal: Some(ordinal), ..message }
