@@ -3,7 +3,7 @@
 //! The sessions are made in memory. One has tool outputs of 8 to 20 KB, some lines Chinese and Japanese, as
 //! `bench/generate.mjs` writes it; one has outputs, arguments, answers, thoughts and prompts in the shares that real sessions
 //! have; the others have nothing but prose, which a user types and a model answers: messages of
-//! 1 KB, of 100 bytes and of 100 KB. What is timed is all that stands between the bytes of a history and its snapshot: reading, following, composing.
+//! 1 KB, of 100 bytes and of 100 KB; and a small one is nothing but standing instructions, which are all kept. What is timed is all that stands between the bytes of a history and its snapshot: reading, following, composing.
 //! Reading and following go on at the same time, on two threads. With a file, the session in it is measured instead.
 
 use std::error::Error;
@@ -25,6 +25,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let small = compact("outputs", &generate(megabytes.div_ceil(10) * 1_000_000))?;
     let large = compact("outputs", &generate(megabytes * 1_000_000))?;
     println!("growth      {:.1} times the time for 10 times the history", ratio(large, small));
+    let few = compact("rules", &generate_rules(megabytes * 10_000))?;
+    let many = compact("rules", &generate_rules(megabytes * 100_000))?;
+    println!("growth      {:.1} times the time for 10 times the rules", ratio(many, few));
     compact("mixed", &generate_mixed(megabytes * 1_000_000))?;
     for (what, size) in [("prose", 1_000), ("short prose", 100), ("long prose", 100_000)] {
         compact(what, &generate_prose(megabytes * 1_000_000, size))?;
@@ -228,6 +231,22 @@ fn generate_prose(bytes: usize, size: usize) -> String {
             });
             put(&mut history, "assistant", &format!("a{nth}"), &message);
         }
+        nth += 1;
+    }
+    history
+}
+
+/// A session of about so many bytes in which the user gives rules and lifts some of them.
+fn generate_rules(bytes: usize) -> String {
+    let mut history = String::with_capacity(bytes + 1_000);
+    let mut nth = 0;
+    while history.len() < bytes {
+        let text = match nth % 4 {
+            3 => format!("You may now touch module_{} again, which is no longer frozen.", nth - 1),
+            _ => format!("Always log what part_{nth} does. Never touch module_{nth}: it is frozen."),
+        };
+        let message = json!({"role": "user", "content": [{"type": "text", "text": text}]});
+        put(&mut history, "user", &format!("u{nth}"), &message);
         nth += 1;
     }
     history

@@ -101,7 +101,7 @@ impl Pins {
     fn retire_by(&mut self, text: &str, message: Ordinal) {
         let id = PinId::of(text);
         self.pins.each_about(&Subject::of(text), message, |pin| {
-            if pin.retired_by.is_none() && pin.id != id {
+            if pin.id != id {
                 pin.retired_by = Some(Retirement::Message { message, words: text.to_string() });
             }
         });

@@ -56,7 +56,7 @@ impl Roll {
         &mut last.expect("the pin that was just put").pin
     }
 
-    /// Calls `found` with each pin about the subject of which all messages stand before `message`.
+    /// Calls `found` with each pin about the subject that holds and of which all messages stand before `message`.
     pub(super) fn each_about(
         &mut self,
         subject: &Subject,
@@ -65,6 +65,7 @@ impl Roll {
     ) {
         for place in self.topics.find(subject, &self.slots) {
             if let Some(held) = &mut self.slots[place]
+                && held.pin.retired_by.is_none()
                 && subject.is_same(&held.subject)
                 && held.last < Some(message)
             {
@@ -108,44 +109,71 @@ impl Held {
 /// lifted.
 #[derive(Clone, Debug, Default)]
 struct Topics {
-    /// Where the list of those that have a word begins, and how many they are.
-    lists: HashMap<u64, (u32, u32)>,
-    /// Slots, each with the place of the next in its list.
-    links: Vec<(u32, u32)>,
+    lists: HashMap<u64, List>,
+    links: Vec<Link>,
     /// How many slots were looked at.
     known: usize,
 }
 
-/// Ends a list.
-const NONE: u32 = u32::MAX;
+/// The slots of the pins that have a word.
+#[derive(Clone, Copy, Debug)]
+struct List {
+    first: Option<u32>,
+    count: u32,
+}
+
+/// A slot in a list.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    slot: u32,
+    next: Option<u32>,
+}
 
 impl Topics {
-    /// The slots of all pins that may be about a subject, in order, and of some others.
+    /// The slots of all pins that hold and may be about a subject, in order, and of some others.
     fn find(&mut self, subject: &Subject, slots: &[Option<Held>]) -> Vec<usize> {
         self.learn(slots);
-        let mut lists: Vec<(u32, u32)> =
-            subject.sought_under().iter().filter_map(|word| self.lists.get(word).copied()).collect();
+        let mut words = subject.sought_under();
+        words.retain(|word| self.lists.contains_key(word));
         // Those that share two words are on two lists, so that the longest is not needed.
-        lists.sort_unstable_by_key(|(_, count)| *count);
-        lists.pop();
+        words.sort_unstable_by_key(|word| self.lists[word].count);
+        words.pop();
         let mut found = Vec::new();
-        for (mut link, _) in lists {
-            while let Some((slot, next)) = self.links.get(link as usize) {
-                found.push(*slot as usize);
-                link = *next;
-            }
+        for word in words {
+            self.follow(word, slots, &mut found);
         }
         found.sort_unstable();
         found.dedup();
         found
     }
 
+    /// Adds the slots on a list to `found`. What was said again or taken back since leaves the list.
+    fn follow(&mut self, word: u64, slots: &[Option<Held>], found: &mut Vec<usize>) {
+        let Some(list) = self.lists.get_mut(&word) else { return };
+        let (mut last, mut next) = (None, list.first);
+        while let Some(at) = next {
+            let link = self.links[at as usize];
+            if slots[link.slot as usize].as_ref().is_some_and(|held| held.pin.retired_by.is_none()) {
+                found.push(link.slot as usize);
+                last = Some(at);
+            } else {
+                list.count -= 1;
+                match last {
+                    Some(last) => self.links[last as usize].next = link.next,
+                    None => list.first = link.next,
+                }
+            }
+            next = link.next;
+        }
+    }
+
     fn learn(&mut self, slots: &[Option<Held>]) {
-        for (slot, held) in slots.iter().enumerate().skip(self.known) {
+        for (slot, held) in (0u32..).zip(slots).skip(self.known) {
             for word in held.iter().flat_map(|held| held.subject.found_under()) {
-                let (first, count) = self.lists.entry(word).or_insert((NONE, 0));
-                self.links.push((slot as u32, *first));
-                (*first, *count) = (self.links.len() as u32 - 1, *count + 1);
+                let list = self.lists.entry(word).or_insert(List { first: None, count: 0 });
+                let at = self.links.len() as u32;
+                self.links.push(Link { slot, next: list.first });
+                *list = List { first: Some(at), count: list.count + 1 };
             }
         }
         self.known = slots.len();
@@ -181,6 +209,7 @@ impl<'de> Deserialize<'de> for Roll {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Retirement;
     use super::*;
     use proptest::prelude::*;
 
@@ -205,12 +234,19 @@ mod tests {
             let known = self.0.iter().position(|pin| pin.id == id).map(|place| self.0.remove(place));
             let mut pin = known.unwrap_or_else(|| new_pin(text));
             pin.messages.extend(message.filter(|message| !pin.messages.contains(message)));
+            pin.retired_by = None;
             self.0.push(pin);
         }
 
         fn about(&self, subject: &Subject, message: Ordinal) -> Vec<PinId> {
             let pins = self.0.iter().filter(|pin| subject.is_same(&Subject::of(&pin.text)));
+            let pins = pins.filter(|pin| pin.retired_by.is_none());
             pins.filter(|pin| pin.messages.iter().all(|from| *from < message)).map(|pin| pin.id).collect()
+        }
+
+        fn retire(&mut self, id: PinId) {
+            let pin = self.0.iter_mut().find(|pin| pin.id == id).expect("a pin that was found");
+            pin.retired_by = Some(Retirement::Hand);
         }
     }
 
@@ -220,17 +256,21 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_roll_is_a_list(steps in prop::collection::vec((0..RULES.len(), prop::option::of(1..20u32)), 0..80)) {
+        fn a_roll_is_a_list(steps in prop::collection::vec((0..RULES.len(), prop::option::of(1..20u32), any::<bool>()), 0..80)) {
             let (mut roll, mut plain) = (Roll::default(), Plain::default());
-            for (pick, at) in steps {
+            for (pick, at, retires) in steps {
                 let (text, message) = (RULES[pick], at.map(Ordinal));
-                roll.put_last(PinId::of(text), message, || new_pin(text));
+                roll.put_last(PinId::of(text), message, || new_pin(text)).retired_by = None;
                 plain.put_last(text, message);
                 prop_assert!(roll.iter().eq(&plain.0));
                 let (subject, message) = (Subject::of(RULES[(pick + 3) % RULES.len()]), message.unwrap_or(Ordinal(9)));
                 let mut about = Vec::new();
                 roll.each_about(&subject, message, |pin| about.push(pin.id));
-                prop_assert_eq!(about, plain.about(&subject, message));
+                prop_assert_eq!(&about, &plain.about(&subject, message));
+                if retires {
+                    roll.each_about(&subject, message, |pin| pin.retired_by = Some(Retirement::Hand));
+                    about.into_iter().for_each(|id| plain.retire(id));
+                }
             }
             let written = serde_json::to_string(&roll).expect("pins can be written");
             let read: Roll = serde_json::from_str(&written).expect("pins can be read");
