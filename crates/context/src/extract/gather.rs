@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::anchors::{AnchorKind, command_at, find_programs};
 use super::lines::{output_lines, prose_lines};
 use super::memo::Memo;
+use super::plain::may_name;
 use super::repeats::Find;
 use super::table::hash_text;
 use crate::hearing::Heard;
@@ -24,6 +25,13 @@ pub(crate) enum Source {
     Thought,
     Call,
     Output,
+}
+
+impl Source {
+    /// Whether somebody says it in sentences.
+    fn is_prose(self) -> bool {
+        matches!(self, Self::User | Self::Model | Self::Thought)
+    }
 }
 
 /// The lines of one message, all in one text. It can be emptied and filled again, so that messages need no memory of their
@@ -153,8 +161,10 @@ impl Gathered {
                     mentions.push(Mention { kind: AnchorKind::Command, hash, place, number: None });
                 }
             }
-            let names = memo.names_of(text, start..end, root);
-            mentions.extend(names.iter().map(|name| Mention::of(name, start)));
+            if !lines[nth].source.is_prose() || may_name(line) {
+                let names = memo.names_of(text, start..end, root);
+                mentions.extend(names.iter().map(|name| Mention::of(name, start)));
+            }
             lines[nth].mentions = mentions.len();
         }
     }

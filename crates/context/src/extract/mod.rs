@@ -6,6 +6,7 @@ mod gather;
 mod lines;
 mod memo;
 mod names;
+mod plain;
 mod pool;
 mod repeats;
 mod select;
