@@ -334,6 +334,10 @@ fn after_code(paragraph: &str, at: usize) -> usize {
 
 /// Skips quotes, brackets and emphasis that close behind the end of a sentence.
 fn after_closers(text: &str, at: usize) -> usize {
+    // Mostly there is nothing to skip.
+    if text.as_bytes().get(at) == Some(&b' ') {
+        return at;
+    }
     let closers = |c: char| {
         matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '”' | '’' | '»' | '」' | '』' | '）' | '】')
     };
@@ -348,7 +352,7 @@ fn ends_sentence(text: &str, at: usize, run: usize, end: usize) -> bool {
         // Chinese and Japanese are often typed with half-width signs and no space behind them.
         return &text[at..run] != "." && is_wide(next);
     }
-    let follower = rest.trim_start().chars().next();
+    let follower = fast_trim_start(rest).chars().next();
     let lower = follower.is_some_and(char::is_lowercase);
     if lower && (end > run || text[at..run].starts_with("..")) {
         return false;
@@ -394,10 +398,7 @@ fn may_be_abbreviation(word: &str) -> bool {
 }
 
 fn is_abbreviation(before: &str, lower_follows: bool) -> bool {
-    let word = before
-        .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | ','))
-        .next()
-        .unwrap_or_default();
+    let word = last_word(before);
     let is_in = |list: &[&str]| {
         may_be_abbreviation(word) && list.iter().any(|known| known.eq_ignore_ascii_case(word))
     };
@@ -407,6 +408,17 @@ fn is_abbreviation(before: &str, lower_follows: bool) -> bool {
     // "No." abbreviates a number and also answers a question.
     let answer = word.eq_ignore_ascii_case("no") && stands_alone();
     !answer && (initial || bare_number || is_in(ABBREVIATIONS)) || lower_follows && is_in(OPEN_ABBREVIATIONS)
+}
+
+/// What stands behind the last white space, opening bracket, quotation mark or comma.
+fn last_word(text: &str) -> &str {
+    let is_outside = |c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | ',');
+    let bytes = text.as_bytes();
+    match bytes.iter().rposition(|byte| !byte.is_ascii() || is_outside(char::from(*byte))) {
+        None => text,
+        Some(at) if bytes[at].is_ascii() => &text[at + 1..],
+        Some(_) => text.rsplit(is_outside).next().unwrap_or_default(),
+    }
 }
 
 /// Where the sentence ends if the full-width `sign` before `next` ends one.
@@ -567,6 +579,12 @@ mod tests {
         #[test]
         fn stops_are_found_alike_with_and_without_all_else(text in "([a-cA-C1]|[.!?)\\]\"* ]|e\\.g\\. ){0,60}") {
             prop_assert_eq!(sentence_length(&text, true), sentence_length(&text, false));
+        }
+
+        #[test]
+        fn last_words_are_found(text in "[ab ,(\\[\"\u{3000}é\t]{0,12}") {
+            let outside = [',', '(', '[', '"', ' ', '\t', '\u{3000}'];
+            prop_assert_eq!(Some(last_word(&text)), text.rsplit(outside).next());
         }
 
         #[test]
