@@ -12,6 +12,7 @@ pub(super) enum Piece {
 }
 
 /// Takes a text that is ASCII throughout apart, in order.
+#[derive(Clone)]
 pub(super) struct Pieces<'t> {
     text: &'t str,
     at: usize,
@@ -21,6 +22,11 @@ impl<'t> Pieces<'t> {
     /// The pieces of a text that is ASCII throughout.
     pub(super) fn of(text: &'t str) -> Self {
         Self { text, at: 0 }
+    }
+
+    /// The whole text.
+    pub(super) fn text(&self) -> &'t str {
+        self.text
     }
 }
 
