@@ -21,5 +21,5 @@ pub(crate) use lines::count_plain_words;
 pub(crate) use memo::Memo;
 pub(crate) use pool::Pool;
 pub(crate) use select::{Choice, choose_lines};
-pub(crate) use table::{hash_short, hash_text, mix};
+pub(crate) use table::{hash_short, hash_text, hash_word, mix};
 pub(crate) use weigh::{USUAL_BUDGET, weigh_anchors};
