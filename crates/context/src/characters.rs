@@ -15,6 +15,9 @@ const LANES: usize = 32;
 /// emptied before they can overflow.
 pub(crate) fn count_units(text: &str) -> Units {
     let bytes = text.as_bytes();
+    if bytes.is_ascii() {
+        return Units { ascii: bytes.len(), all: bytes.len() };
+    }
     let mut units = Units::default();
     // Every character has one byte that does not continue another; one of four bytes counts twice in UTF-16.
     for block in bytes.chunks(LANES * 255) {

@@ -84,6 +84,11 @@ pub(crate) fn run(answers: u64) -> usize {
     (!answers & HIGH).trailing_zeros() as usize / 8
 }
 
+/// How many bytes there are behind the last one of which this is not true.
+pub(crate) fn run_at_end(answers: u64) -> usize {
+    (!answers & HIGH).leading_zeros() as usize / 8
+}
+
 /// How many bytes there are before the first one of which this is true.
 pub(crate) fn gap(answers: u64) -> usize {
     answers.trailing_zeros() as usize / 8
@@ -172,6 +177,9 @@ mod tests {
         check("  Ab c", 0, 2);
         check("abcdefgh", 8, 0);
         check("12345678", 0, 8);
+        for (text, expected) in [(b"ab cdefg", 5), (b"abcdefgh", 8), (b"abcdefg ", 0), (b" bcdefgh", 7)] {
+            assert_eq!(run_at_end(letters(load(text, 0))), expected);
+        }
         assert_eq!(first(load(b"abcdefgh", 0), 3), load(b"abc", 0));
         assert_eq!(first(load(b"abcdefgh", 0), 0), 0);
     }

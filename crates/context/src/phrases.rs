@@ -89,12 +89,26 @@ impl Phrases {
         self.patterns.iter().any(|pattern| fits(&pattern.tokens, words, place))
     }
 
+    /// Whether one of the patterns may fit around a word with this hash, as far as the next word tells: its hash and text,
+    /// which is ASCII.
+    pub(crate) fn may_fit(&self, word: u64, next: Option<(u64, &str)>) -> bool {
+        self.triggered_by(word).any(|pattern| {
+            let token = pattern.tokens.get(pattern.trigger + 1);
+            token.is_none_or(|token| token.may_fit(next))
+        })
+    }
+
     fn tried_at(&self, word: &Word) -> impl Iterator<Item = &Pattern> {
-        let byte = highest_byte(word.hash);
+        self.triggered_by(word.hash).filter(|pattern| pattern.may_be_at(word))
+    }
+
+    /// The patterns that are tried at words with this hash.
+    fn triggered_by(&self, word: u64) -> impl Iterator<Item = &Pattern> {
+        let byte = highest_byte(word);
         let start = if byte == 0 { 0 } else { self.ends[byte - 1] };
         let near = self.triggers[usize::from(start)..usize::from(self.ends[byte])].iter();
-        let own = near.filter(|(hash, _)| *hash == word.hash);
-        own.map(|(_, number)| &self.patterns[*number as usize]).filter(|pattern| pattern.may_be_at(word))
+        let own = near.filter(move |(hash, _)| *hash == word);
+        own.map(|(_, number)| &self.patterns[*number as usize])
     }
 }
 
@@ -169,6 +183,16 @@ impl Token {
             _ => TokenKind::Words(token.split('|').map(hash_text).collect()),
         };
         Self { kind, must_open }
+    }
+
+    /// Whether it may fit the next word, by its hash and text.
+    fn may_fit(&self, next: Option<(u64, &str)>) -> bool {
+        let Some((hash, text)) = next else { return matches!(self.kind, TokenKind::Gap) };
+        match &self.kind {
+            TokenKind::Words(known) => known.contains(&hash),
+            TokenKind::Ed => text.len() > 3 && text[text.len() - 2..].eq_ignore_ascii_case("ed"),
+            _ => true,
+        }
     }
 
     fn fits(&self, words: &Words<'_>, word: &Word) -> bool {

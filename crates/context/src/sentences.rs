@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::eight;
 use crate::search::{fast_trim, fast_trim_start};
 
 /// A piece of a text that can be quoted alone: a sentence, a list item, a heading or a block.
@@ -166,12 +167,10 @@ impl<'t> Splitter<'t> {
     }
 
     fn push(&mut self, range: Range<usize>, kind: UnitKind) {
-        let text = &self.text[range.clone()];
-        let trimmed = fast_trim_start(text);
-        let start = range.start + text.len() - trimmed.len();
-        let trimmed = fast_trim(trimmed);
-        if !trimmed.is_empty() {
-            self.units.push(Unit { text: trimmed, start, kind });
+        let text = fast_trim(&self.text[range]);
+        if !text.is_empty() {
+            let start = text.as_ptr().addr() - self.text.as_ptr().addr();
+            self.units.push(Unit { text, start, kind });
         }
     }
 }
@@ -294,6 +293,7 @@ fn sentence_length(paragraph: &str, is_plain: bool) -> usize {
         }
         at = match bytes[at] {
             b'`' => after_code(paragraph, at),
+            b'.' | b'!' | b'?' if ends_plainly(bytes, at) => return at + 1,
             b'.' | b'!' | b'?' => {
                 let run =
                     at + bytes[at..].iter().take_while(|byte| matches!(byte, b'.' | b'!' | b'?')).count();
@@ -334,10 +334,31 @@ fn after_code(paragraph: &str, at: usize) -> usize {
 
 /// Skips quotes, brackets and emphasis that close behind the end of a sentence.
 fn after_closers(text: &str, at: usize) -> usize {
+    // Mostly there is nothing to skip.
+    if text.as_bytes().get(at) == Some(&b' ') {
+        return at;
+    }
     let closers = |c: char| {
         matches!(c, '"' | '\'' | ')' | ']' | '*' | '_' | '”' | '’' | '»' | '」' | '』' | '）' | '】')
     };
     at + text[at..].chars().take_while(|c| closers(*c)).map(char::len_utf8).sum::<usize>()
+}
+
+/// Whether the sign at `at` ends a sentence as most of them end: a space follows, and no abbreviation stands before it.
+fn ends_plainly(bytes: &[u8], at: usize) -> bool {
+    bytes.get(at + 1) == Some(&b' ') && (bytes[at] != b'.' || ends_with_long_word(&bytes[..at]))
+}
+
+/// Whether a text ends with a word of letters that is longer than all abbreviations, or begins otherwise than those of its
+/// length.
+fn ends_with_long_word(text: &[u8]) -> bool {
+    let Some(last) = text.last_chunk() else { return false };
+    let eight = u64::from_le_bytes(*last);
+    let length = eight::run_at_end(eight::letters(eight));
+    match last[..8 - length] {
+        [] => true,
+        [.., before] => before == b' ' && length > 1 && !may_be_abbreviation(&last[8 - length..]),
+    }
 }
 
 /// Whether the signs from `at` to `run`, with closers up to `end`, end a sentence.
@@ -348,7 +369,7 @@ fn ends_sentence(text: &str, at: usize, run: usize, end: usize) -> bool {
         // Chinese and Japanese are often typed with half-width signs and no space behind them.
         return &text[at..run] != "." && is_wide(next);
     }
-    let follower = rest.trim_start().chars().next();
+    let follower = fast_trim_start(rest).chars().next();
     let lower = follower.is_some_and(char::is_lowercase);
     if lower && (end > run || text[at..run].starts_with("..")) {
         return false;
@@ -388,18 +409,15 @@ const ABBREVIATED: [u32; 8] = {
 };
 
 /// Whether a word has the length and the first letter of an abbreviation: most words at the end of a sentence have not.
-fn may_be_abbreviation(word: &str) -> bool {
-    let first = word.as_bytes().first().map_or(0, |first| 1 << (first & 31));
+fn may_be_abbreviation(word: &[u8]) -> bool {
+    let first = word.first().map_or(0, |first| 1 << (first & 31));
     ABBREVIATED.get(word.len()).is_some_and(|letters| letters & first != 0)
 }
 
 fn is_abbreviation(before: &str, lower_follows: bool) -> bool {
-    let word = before
-        .rsplit(|c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | ','))
-        .next()
-        .unwrap_or_default();
+    let word = last_word(before);
     let is_in = |list: &[&str]| {
-        may_be_abbreviation(word) && list.iter().any(|known| known.eq_ignore_ascii_case(word))
+        may_be_abbreviation(word.as_bytes()) && list.iter().any(|known| known.eq_ignore_ascii_case(word))
     };
     let initial = word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_uppercase()) && word != "I";
     let stands_alone = || word.len() == before.trim_start().len();
@@ -407,6 +425,17 @@ fn is_abbreviation(before: &str, lower_follows: bool) -> bool {
     // "No." abbreviates a number and also answers a question.
     let answer = word.eq_ignore_ascii_case("no") && stands_alone();
     !answer && (initial || bare_number || is_in(ABBREVIATIONS)) || lower_follows && is_in(OPEN_ABBREVIATIONS)
+}
+
+/// What stands behind the last white space, opening bracket, quotation mark or comma.
+fn last_word(text: &str) -> &str {
+    let is_outside = |c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | ',');
+    let bytes = text.as_bytes();
+    match bytes.iter().rposition(|byte| !byte.is_ascii() || is_outside(char::from(*byte))) {
+        None => text,
+        Some(at) if bytes[at].is_ascii() => &text[at + 1..],
+        Some(_) => text.rsplit(is_outside).next().unwrap_or_default(),
+    }
 }
 
 /// Where the sentence ends if the full-width `sign` before `next` ends one.
@@ -499,9 +528,12 @@ mod tests {
     #[test]
     fn every_abbreviation_may_be_one() {
         for known in ABBREVIATIONS.iter().chain(OPEN_ABBREVIATIONS) {
-            assert!(may_be_abbreviation(known) && may_be_abbreviation(&known.to_uppercase()), "{known}");
+            let is_told =
+                |word: &str| may_be_abbreviation(word.as_bytes()) && !ends_with_long_word(word.as_bytes());
+            assert!(is_told(known) && is_told(&known.to_uppercase()), "{known}");
+            assert!(!ends_with_long_word(format!("and so on, {known}").as_bytes()), "{known}");
         }
-        assert!(!may_be_abbreviation("") && !may_be_abbreviation("us") && !may_be_abbreviation("everything"));
+        assert!(["", "us", "everything"].iter().all(|word| !may_be_abbreviation(word.as_bytes())));
     }
 
     #[test]
@@ -567,6 +599,20 @@ mod tests {
         #[test]
         fn stops_are_found_alike_with_and_without_all_else(text in "([a-cA-C1]|[.!?)\\]\"* ]|e\\.g\\. ){0,60}") {
             prop_assert_eq!(sentence_length(&text, true), sentence_length(&text, false));
+        }
+
+        #[test]
+        fn plain_ends_are_ends(text in "([a-c.,(é1]|e\\.g|vol|Co| |[a-c]{4,9}){0,12}[.!?] ?[aB]?") {
+            for (at, _) in text.match_indices(['.', '!', '?']) {
+                let is_end = !ends_plainly(text.as_bytes(), at) || ends_sentence(&text, at, at + 1, at + 1);
+                prop_assert!(is_end, "{} at {}", text, at);
+            }
+        }
+
+        #[test]
+        fn last_words_are_found(text in "[ab ,(\\[\"\u{3000}é\t]{0,12}") {
+            let outside = [',', '(', '[', '"', ' ', '\t', '\u{3000}'];
+            prop_assert_eq!(Some(last_word(&text)), text.rsplit(outside).next());
         }
 
         #[test]

@@ -224,12 +224,25 @@ fn fold(text: &str, most: usize) -> String {
             _ => Some(2),
         }
     };
-    let mut order: Vec<(u8, usize)> =
-        (0..units.len()).filter_map(|place| Some((rank(place)?, place))).collect();
-    order.sort_unstable();
     let mut keep = vec![false; units.len()];
     let mut left = most;
-    for (_, place) in order {
+    let mut later: Vec<(u8, usize)> = Vec::new();
+    for place in 0..units.len() {
+        let cost = units[place].text.len() + 1;
+        // There is never more room than now, so what does not fit need not be looked at.
+        if cost <= left
+            && let Some(rank) = rank(place)
+        {
+            if rank == 0 {
+                left -= cost;
+                keep[place] = true;
+            } else {
+                later.push((rank, place));
+            }
+        }
+    }
+    later.sort_unstable();
+    for (_, place) in later {
         let cost = units[place].text.len() + 1;
         if cost <= left {
             left -= cost;

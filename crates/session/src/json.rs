@@ -236,7 +236,7 @@ impl<'a> Object<'a> {
 
 impl<'de> Deserialize<'de> for Json<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(JsonVisitor { unread: &[] })
+        deserializer.deserialize_any(JsonVisitor { unread: &[], fields: 0 })
     }
 }
 
@@ -248,7 +248,7 @@ impl<'de> DeserializeSeed<'de> for TopLevel {
     type Value = Json<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
-        deserializer.deserialize_any(JsonVisitor { unread: self.unread })
+        deserializer.deserialize_any(JsonVisitor { unread: self.unread, fields: USUAL_FIELDS })
     }
 }
 
@@ -281,8 +281,13 @@ impl<'de> Deserialize<'de> for Text<'de> {
     }
 }
 
+/// A record has hardly more fields than this.
+const USUAL_FIELDS: usize = 16;
+
 struct JsonVisitor {
     unread: &'static [&'static str],
+    /// For how many fields there is room at once.
+    fields: usize,
 }
 
 impl<'de> Visitor<'de> for JsonVisitor {
@@ -333,7 +338,7 @@ impl<'de> Visitor<'de> for JsonVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
-        let mut object = Vec::new();
+        let mut object = Vec::with_capacity(self.fields);
         while let Some(Text(key)) = fields.next_key()? {
             if self.unread.contains(&key.as_ref()) {
                 fields.next_value::<IgnoredAny>()?;

@@ -49,7 +49,8 @@ const TERSE: usize = 16;
 
 /// Hears what `text` says and asks, whose units are `said`.
 pub(super) fn hear(text: &str, said: &[Said<'_>]) -> Heard {
-    let said: Vec<&Said<'_>> = said.iter().filter(|said| !is_command(said.unit.text)).collect();
+    let mut said: Vec<&Said<'_>> = said.iter().collect();
+    said.retain(|said| !is_command(said.unit.text));
     if said.is_empty() {
         return Heard { reply: reply_of_command(text), asks: Vec::new() };
     }
@@ -58,7 +59,8 @@ pub(super) fn hear(text: &str, said: &[Said<'_>]) -> Heard {
     let rest = &said[nods..];
     // People say first what they think of the work.
     let reply = rest.iter().take(2).map(|said| judge(said)).find(|reply| *reply != Reply::MovesOn);
-    let mut rest: Vec<_> = rest.iter().copied().filter(|said| !withdraws(said)).collect();
+    let mut rest = rest.to_vec();
+    rest.retain(|said| !withdraws(said));
     if reply == Some(Reply::Complains) && !rest.iter().any(|said| asks_outright(said)) {
         rest.clear();
     }

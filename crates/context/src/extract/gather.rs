@@ -44,6 +44,8 @@ pub(crate) struct Gathered {
 struct Line {
     source: Source,
     start: usize,
+    /// Whether it was found to name nothing, commands aside.
+    is_plain: bool,
     /// How many anchors stand in this line and those before it.
     mentions: usize,
 }
@@ -153,8 +155,10 @@ impl Gathered {
                     mentions.push(Mention { kind: AnchorKind::Command, hash, place, number: None });
                 }
             }
-            let names = memo.names_of(text, start..end, root);
-            mentions.extend(names.iter().map(|name| Mention::of(name, start)));
+            if !lines[nth].is_plain {
+                let names = memo.names_of(text, start..end, root);
+                mentions.extend(names.iter().map(|name| Mention::of(name, start)));
+            }
             lines[nth].mentions = mentions.len();
         }
     }
@@ -185,7 +189,7 @@ impl Gathered {
     }
 
     fn add(&mut self, source: Source, line: &str) {
-        self.lines.push(Line { source, start: self.text.len(), mentions: 0 });
+        self.lines.push(Line { source, start: self.text.len(), is_plain: false, mentions: 0 });
         self.text.push_str(line);
     }
 
@@ -205,7 +209,10 @@ impl Gathered {
     }
 
     fn add_prose(&mut self, source: Source, units: &[Unit<'_>]) {
-        prose_lines(units, &mut |line| self.add(source, line));
+        prose_lines(units, &mut |line, is_plain| {
+            self.lines.push(Line { source, start: self.text.len(), is_plain, mentions: 0 });
+            self.text.push_str(line);
+        });
     }
 
     fn add_output(&mut self, text: &str) {
@@ -240,7 +247,7 @@ impl Gathered {
             self.text.push(' ');
             self.text.push_str(&short);
             if let Some(last) = self.lines.last_mut() {
-                last.source = Source::Call;
+                (last.source, last.is_plain) = (Source::Call, false);
             }
         } else {
             self.add(Source::Call, &short);

@@ -1,5 +1,6 @@
 //! Cuts the text of a message into the lines that may be quoted from it.
 
+use super::plain::{begins_with_words, is_plain};
 use crate::eight;
 use crate::search::{fast_lines, fast_trim, fast_trim_start};
 use crate::sentences::{Unit, UnitKind};
@@ -15,28 +16,38 @@ const LONGEST: usize = 320;
 /// A line of code or output is broken into pieces of about so many.
 const PIECE: usize = 160;
 
-/// Calls `found` with each sentence, list item or short block of prose that has these units.
-pub(crate) fn prose_lines(units: &[Unit<'_>], found: &mut impl FnMut(&str)) {
+/// Calls `found` with each sentence, list item or short block of prose that has these units, and with whether it
+/// [`is_plain`].
+pub(crate) fn prose_lines(units: &[Unit<'_>], found: &mut impl FnMut(&str, bool)) {
     let mut join = Joined::default();
-    for unit in units {
-        match unit.kind {
+    for Unit { text, kind, .. } in units {
+        match kind {
             UnitKind::Code => {
-                join.flush(found);
-                let code = fast_lines(unit.text).map(fast_trim).filter(|line| !line.starts_with("```"));
-                code.for_each(|line| join.add(line, found));
-                join.flush(found);
+                join.flush(&mut joined(found));
+                let code = fast_lines(text).map(fast_trim).filter(|line| !line.starts_with("```"));
+                code.for_each(|line| join.add(line, &mut joined(found)));
+                join.flush(&mut joined(found));
             }
-            UnitKind::Heading | UnitKind::Row => join.add(fast_trim(unit.text), found),
-            _ => {
-                // A sentence stands alone unless it is too short to say anything.
-                if unit.text.len() >= JOINED {
-                    join.flush(found);
+            UnitKind::Heading | UnitKind::Row => join.add(text, &mut joined(found)),
+            // A sentence stands alone unless it is too short to say anything.
+            _ if text.len() >= JOINED => {
+                join.flush(&mut joined(found));
+                // Most sentences need no further look.
+                if is_plain(text) && begins_with_words(text, SAYING) {
+                    found(cut(text), true);
+                } else {
+                    join.add(text, &mut joined(found));
                 }
-                join.add(fast_trim(unit.text), found);
             }
+            _ => join.add(text, &mut joined(found)),
         }
     }
-    join.flush(found);
+    join.flush(&mut joined(found));
+}
+
+/// Calls `found` with lines that were joined.
+fn joined(found: &mut impl FnMut(&str, bool)) -> impl FnMut(&str) {
+    |line| found(line, is_plain(line))
 }
 
 /// Calls `found` with the lines of code or output, neighbours joined; numbers that a tool put before them are dropped.
@@ -347,7 +358,7 @@ mod tests {
     fn sentences_stand_alone() {
         let mut seen: Vec<String> = Vec::new();
         let text = "The upload fails because the server is busy and nobody waits for it. It must retry. Yes.";
-        prose_lines(&split_units(text), &mut |line| seen.push(line.to_string()));
+        prose_lines(&split_units(text), &mut |line, _| seen.push(line.to_string()));
         assert_eq!(
             seen,
             ["The upload fails because the server is busy and nobody waits for it.", "It must retry. Yes."]
@@ -399,7 +410,7 @@ mod tests {
         fn any_text_gives_lines(text in "(\\PC|\n){0,400}") {
             let mut check = |line: &str| assert!(line.len() <= LONGEST && line.chars().any(char::is_alphabetic));
             output_lines(&text, &mut check);
-            prose_lines(&split_units(&text), &mut |line| assert!(line.len() <= LONGEST + 8));
+            prose_lines(&split_units(&text), &mut |line, _| assert!(line.len() <= LONGEST + 8));
         }
     }
 }

@@ -67,8 +67,10 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let mut round = 0;
     while let Some(best) = heap.pop() {
         let line = &candidates[best.place];
-        // The room only shrinks: what does not fit now need not be weighed again.
-        if terms[best.place].tokens + LINE_COST > choice.room {
+        // The room only shrinks: what does not fit now need not be weighed again, nor anything else that does not.
+        let fits = |scored: &Scored| terms[scored.place].tokens + LINE_COST <= choice.room;
+        if !fits(&best) {
+            heap.retain(fits);
             continue;
         }
         if best.round < round || !terms[best.place].is_read() {

@@ -1,6 +1,6 @@
 //! Finds the number of a hash among hashes that were numbered in the order in which they came.
 
-use crate::eight::load_short;
+use crate::eight::{first, load_short, small};
 
 /// Numbers by hash: open addressing. The hashes themselves stand where all else stands that is known of a number, so that
 /// both are fetched from memory at once.
@@ -20,6 +20,14 @@ pub(crate) fn hash_text(text: &str) -> u64 {
     let (words, rest) = text.as_bytes().as_chunks::<8>();
     let hash = words.iter().fold(seed(text.len()), |hash, word| mix(hash, u64::from_le_bytes(*word)));
     mix(hash, load_short(rest))
+}
+
+/// The [`hash_text`] of a word in small letters; it consists of letters and digits of ASCII, and apostrophes.
+pub(crate) fn hash_word(word: &str) -> u64 {
+    let (pieces, rest) = word.as_bytes().as_chunks::<8>();
+    let hash =
+        pieces.iter().fold(seed(word.len()), |hash, piece| mix(hash, small(u64::from_le_bytes(*piece))));
+    mix(hash, first(small(load_short(rest)), rest.len()))
 }
 
 /// The [`hash_text`] of a text of fewer than eight bytes, which stand in one number.
@@ -104,6 +112,14 @@ mod tests {
     fn short_texts_have_one_hash() {
         for text in ["", "a", "fix", "abcdefg"] {
             assert_eq!(hash_short(load_short(text.as_bytes()), text.len()), hash_text(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_have_the_hash_of_their_small_letters() {
+        for word in ["", "I", "Don't", "Yesterday", "ABCDEFGH", "somebody's", "X2345678Y012345Z", "somewhere"]
+        {
+            assert_eq!(hash_word(word), hash_text(&word.to_ascii_lowercase()), "{word}");
         }
     }
 

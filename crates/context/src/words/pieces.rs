@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::eight;
-use crate::extract::{hash_short, hash_text};
+use crate::extract::{hash_short, hash_word};
 
 /// What a text of ASCII consists of, spaces aside.
 pub(super) enum Piece {
@@ -12,6 +12,7 @@ pub(super) enum Piece {
 }
 
 /// Takes a text that is ASCII throughout apart, in order.
+#[derive(Clone)]
 pub(super) struct Pieces<'t> {
     text: &'t str,
     at: usize,
@@ -21,6 +22,11 @@ impl<'t> Pieces<'t> {
     /// The pieces of a text that is ASCII throughout.
     pub(super) fn of(text: &'t str) -> Self {
         Self { text, at: 0 }
+    }
+
+    /// The whole text.
+    pub(super) fn text(&self) -> &'t str {
+        self.text
     }
 }
 
@@ -51,7 +57,7 @@ impl Iterator for Pieces<'_> {
         self.at = end_of_word(bytes, start + length);
         let word = &self.text[start..self.at];
         let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
-        Some(Piece::Word { hash: hash_small(word), place: start..self.at, has_digit })
+        Some(Piece::Word { hash: hash_word(word), place: start..self.at, has_digit })
     }
 }
 
@@ -65,14 +71,5 @@ fn end_of_word(bytes: &[u8], mut at: usize) -> usize {
             _ if length < 8 => return at,
             _ => {}
         }
-    }
-}
-
-/// The hash of a word of ASCII in small letters.
-fn hash_small(word: &str) -> u64 {
-    if word.bytes().any(|byte| byte.is_ascii_uppercase()) {
-        hash_text(&word.to_ascii_lowercase())
-    } else {
-        hash_text(word)
     }
 }
