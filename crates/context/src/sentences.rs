@@ -167,10 +167,10 @@ impl<'t> Splitter<'t> {
     }
 
     fn push(&mut self, range: Range<usize>, kind: UnitKind) {
-        let text = fast_trim(&self.text[range]);
+        let rest = fast_trim_start(&self.text[range.clone()]);
+        let text = fast_trim(rest);
         if !text.is_empty() {
-            let start = text.as_ptr().addr() - self.text.as_ptr().addr();
-            self.units.push(Unit { text, start, kind });
+            self.units.push(Unit { text, start: range.end - rest.len(), kind });
         }
     }
 }
