@@ -168,7 +168,7 @@ impl Topics {
     }
 
     fn learn(&mut self, slots: &[Option<Held>]) {
-        for (slot, held) in (0u32..).zip(slots).skip(self.known) {
+        for (slot, held) in (self.known as u32..).zip(&slots[self.known..]) {
             for word in held.iter().flat_map(|held| held.subject.found_under()) {
                 let list = self.lists.entry(word).or_insert(List { first: None, count: 0 });
                 let at = self.links.len() as u32;
