@@ -2,8 +2,13 @@
 
 /// For each phrase, whether one of the texts contains it.
 pub(crate) fn find_said<'t>(phrases: &[&str], texts: impl IntoIterator<Item = &'t str>) -> Vec<bool> {
-    let sought = Sought::new(phrases);
     let mut said = vec![false; phrases.len()];
+    let mut texts = texts.into_iter().peekable();
+    // Mostly there is nothing to look for, or nowhere.
+    if phrases.is_empty() || texts.peek().is_none() {
+        return said;
+    }
+    let sought = Sought::new(phrases);
     for text in texts {
         sought.find_in(text.as_bytes(), &mut said);
     }
@@ -40,16 +45,13 @@ impl<'p> Sought<'p> {
             match phrase {
                 [first, second, ..] => beginnings[pair(*first, *second)] = true,
                 [first] => beginnings[pair(*first, 0)..=pair(*first, u8::MAX)].fill(true),
-                [] => beginnings.fill(true),
+                [] => {}
             }
         }
         Self { sorted, shorter, beginnings }
     }
 
     fn find_in(&self, text: &[u8], said: &mut [bool]) {
-        if self.sorted.is_empty() {
-            return;
-        }
         for (at, first) in text.iter().enumerate() {
             let second = text.get(at + 1).copied().unwrap_or_default();
             if self.beginnings[pair(*first, second)] {
