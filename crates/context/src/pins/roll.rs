@@ -1,6 +1,7 @@
 //! Pins in order, found by their id and by what they are about, whatever their number.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use longhaul_conversation::Ordinal;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -9,7 +10,7 @@ use super::{Pin, PinId};
 use crate::subject::Subject;
 
 /// Pins in the order in which they were last said.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(super) struct Roll {
     /// One that was said again has left a gap where it stood before.
     slots: Vec<Option<Held>>,
@@ -177,6 +178,12 @@ impl Topics {
             }
         }
         self.known = slots.len();
+    }
+}
+
+impl fmt::Debug for Roll {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 
