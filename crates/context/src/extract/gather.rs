@@ -189,7 +189,11 @@ impl Gathered {
     }
 
     fn add(&mut self, source: Source, line: &str) {
-        self.lines.push(Line { source, start: self.text.len(), is_plain: false, mentions: 0 });
+        self.add_line(source, line, false);
+    }
+
+    fn add_line(&mut self, source: Source, line: &str, is_plain: bool) {
+        self.lines.push(Line { source, start: self.text.len(), is_plain, mentions: 0 });
         self.text.push_str(line);
     }
 
@@ -209,10 +213,7 @@ impl Gathered {
     }
 
     fn add_prose(&mut self, source: Source, units: &[Unit<'_>]) {
-        prose_lines(units, &mut |line, is_plain| {
-            self.lines.push(Line { source, start: self.text.len(), is_plain, mentions: 0 });
-            self.text.push_str(line);
-        });
+        prose_lines(units, &mut |line, is_plain| self.add_line(source, line, is_plain));
     }
 
     fn add_output(&mut self, text: &str) {

@@ -8,15 +8,15 @@ mod store;
 mod terminal;
 mod trust;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_workspace::Home;
 
+use crate::commands::sessions::report::print_all;
 use crate::environment;
-use crate::output::{Screen, escape_json, plural, with_progress};
+use crate::output::{Screen, plural, print, with_progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorOptions {
@@ -93,12 +93,11 @@ impl Diagnosis {
 /// Looks at everything and tells; problems make it a failure.
 pub(crate) fn run(options: &DoctorOptions, screen: &Screen) -> anyhow::Result<()> {
     let diagnosis = with_progress(|| "reading sessions".to_string(), || examine(screen));
-    let text = if options.json {
-        escape_json(&format!("{:#}\n", report::json(&diagnosis)))
+    if options.json {
+        print_all(&report::json(&diagnosis))?;
     } else {
-        report::text(&diagnosis, screen)
-    };
-    std::io::stdout().lock().write_all(text.as_bytes())?;
+        print(&report::text(&diagnosis, screen))?;
+    }
     match diagnosis.count(State::Problem) {
         0 => Ok(()),
         count => Err(anyhow!("found {}", plural(count, "problem", "problems"))),

@@ -4,11 +4,10 @@ mod by_model;
 mod find;
 mod report;
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use clap::Args;
 use longhaul_conversation::TokenCount;
 use longhaul_eval::{Class, Method, SessionReport, Settings, Subject, baselines, evaluate, offline, to_json};
@@ -17,10 +16,11 @@ use serde_json::{Value, json};
 
 use self::by_model::Asked;
 use crate::args::{Color, Summariser, parse_tokens};
+use crate::commands::sessions::report::print_all;
 use crate::failure::hinted;
 use crate::input;
 use crate::models::ModelOptions;
-use crate::output::{Screen, escape_json, thousands, with_progress};
+use crate::output::{Screen, print, thousands, with_progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalOptions {
@@ -88,12 +88,10 @@ pub(crate) fn run(
     if evaluation.reports.is_empty() {
         return Err(nothing_evaluated(&evaluation.skipped));
     }
-    let text = if options.json {
-        escape_json(&serde_json::to_string_pretty(&object(&evaluation))?) + "\n"
-    } else {
-        report::text(&evaluation, options.sessions, screen)
-    };
-    std::io::stdout().lock().write_all(text.as_bytes()).context("could not write the output")
+    match options.json {
+        true => print_all(&object(&evaluation)),
+        false => print(&report::text(&evaluation, options.sessions, screen)),
+    }
 }
 
 fn evaluate_all(options: &EvalOptions, asked: Option<&Asked>) -> Evaluation {

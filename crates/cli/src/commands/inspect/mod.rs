@@ -3,16 +3,15 @@
 mod json;
 mod report;
 
-use std::io::Write;
-
 use anyhow::Context;
 use longhaul_context::{Asks, Breakdown, Ledger, Pins, Survey, Threshold};
 use longhaul_conversation::{Change, Message, TokenCount};
 use longhaul_session::{Event, SessionInfo, Warning, read};
 
 use crate::args::InspectOptions;
+use crate::commands::sessions::report::print_all;
 use crate::input;
-use crate::output::{Screen, escape_json};
+use crate::output::{Screen, print};
 use crate::settings::Settings;
 use crate::told::Told;
 use crate::window::Window;
@@ -71,12 +70,10 @@ impl Work {
 /// Reads the session and prints what is in it.
 pub(crate) fn run(options: &InspectOptions, settings: &Settings, screen: &Screen) -> anyhow::Result<()> {
     let inspection = inspect(options, settings)?;
-    let text = if options.json {
-        escape_json(&serde_json::to_string_pretty(&json::object(&inspection))?) + "\n"
-    } else {
-        report::text(&inspection, screen)
-    };
-    std::io::stdout().lock().write_all(text.as_bytes()).context("could not write the output")
+    match options.json {
+        true => print_all(&json::object(&inspection)),
+        false => print(&report::text(&inspection, screen)),
+    }
 }
 
 fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Inspection> {
