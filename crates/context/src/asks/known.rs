@@ -8,7 +8,7 @@ use crate::subject::Subject;
 use crate::words::{Words, print_numbers};
 
 /// Only this many of the newest asks are compared with a new one: a message costs the same late in a session.
-pub(super) const COMPARED: usize = 32;
+const COMPARED: usize = 32;
 
 /// What new asks are compared with: what the newest ones are about. It follows from the asks.
 #[derive(Clone, Debug, Default)]
@@ -37,6 +37,19 @@ impl Compared {
 
     pub(super) fn newest(&mut self) -> impl Iterator<Item = &mut Known> {
         self.known.iter_mut()
+    }
+
+    /// How many of the newest asks it knows.
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Forgets the ask at `place`, which is taken out.
+    pub(super) fn take_out(&mut self, place: usize) {
+        if let Some(place) = (place + self.known.len()).checked_sub(self.through) {
+            self.known.remove(place);
+        }
+        self.through -= 1;
     }
 
     pub(super) fn add(&mut self, known: Known) {

@@ -15,7 +15,7 @@ pub(crate) use self::recall::{DONE, IN_PROGRESS, TODO, without_state};
 pub(crate) use self::turn::COMPLETED;
 
 use self::hear::{Heard, Reply, hear};
-use self::known::{COMPARED, Compared, Known};
+use self::known::{Compared, Known};
 use self::turn::{News, Turn};
 use crate::hearing::{self, typed_texts};
 use crate::pins::asks_a_question;
@@ -179,30 +179,46 @@ impl Asks {
         self.turn = Turn::default();
     }
 
-    /// Opens an ask at the end. One in the same words is opened again, one that it says anew is replaced.
+    /// Opens an ask at the end. One in the same words is opened again there, one that it says anew is replaced.
     fn open(&mut self, text: String, mut own: Known, ordinal: Ordinal) {
         self.compared.catch_up(&self.asks);
-        let mut ask = Ask { text, messages: vec![ordinal], state: AskState::Open { claim: None } };
-        let from = self.asks.len().saturating_sub(COMPARED);
+        let mut messages = Vec::new();
+        while let Some(place) = self.place_of_same(&text, &own, ordinal) {
+            messages.append(&mut self.take_out(place).messages);
+        }
+        messages.push(ordinal);
+        let from = self.asks.len() - self.compared.len();
         for (earlier, known) in self.asks[from..].iter_mut().zip(self.compared.newest()) {
-            if earlier.messages.contains(&ordinal) || matches!(earlier.state, AskState::Replaced { .. }) {
-                continue;
-            }
-            let is_equal = own.is_equal(&ask.text, known, &earlier.text);
             let is_open = matches!(earlier.state, AskState::Open { .. });
-            let mut is_restated = || own.restates(&ask.text, known, &earlier.text);
-            if is_equal || is_open && is_restated() {
+            if is_open && !earlier.is_of(ordinal) && own.restates(&text, known, &earlier.text) {
                 earlier.state = AskState::Replaced { by: ordinal };
-                if is_equal {
-                    let mut messages = earlier.messages.clone();
-                    messages.append(&mut ask.messages);
-                    ask.messages = messages;
-                }
             }
         }
         self.compared.add(own);
         self.focus.push(self.asks.len());
-        self.asks.push(ask);
+        self.asks.push(Ask { text, messages, state: AskState::Open { claim: None } });
+    }
+
+    /// Where an earlier message asked for this in the same words, if that still stands.
+    fn place_of_same(&mut self, text: &str, own: &Known, ordinal: Ordinal) -> Option<usize> {
+        let from = self.asks.len() - self.compared.len();
+        let mut newest = self.asks[from..].iter().zip(self.compared.newest());
+        let place = newest.position(|(earlier, known)| {
+            !matches!(earlier.state, AskState::Replaced { .. })
+                && own.is_equal(text, known, &earlier.text)
+                && !earlier.is_of(ordinal)
+        })?;
+        Some(from + place)
+    }
+
+    /// Takes one of the newest asks out.
+    fn take_out(&mut self, place: usize) -> Ask {
+        self.compared.take_out(place);
+        self.focus.retain(|other| *other != place);
+        for other in self.focus.iter_mut().filter(|other| **other > place) {
+            *other -= 1;
+        }
+        self.asks.remove(place)
     }
 
     /// Everything that was asked for, in order.
@@ -218,6 +234,13 @@ impl Asks {
     /// The ask that says what to do now: the newest that is open, else the newest.
     pub fn current(&self) -> Option<&Ask> {
         self.open_asks().next_back().or(self.asks.last())
+    }
+}
+
+impl Ask {
+    /// Whether this message was the last to ask for it.
+    fn is_of(&self, message: Ordinal) -> bool {
+        self.messages.last() == Some(&message)
     }
 }
 

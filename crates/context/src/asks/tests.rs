@@ -141,9 +141,22 @@ fn the_same_words_are_the_same_ask() {
         ("fix the bug!", &[Ordinal(1), Ordinal(4)][..])
     );
     check(
+        &["u Fix the bug", "a Fixed.", "u add docs", "u fix the bug!"],
+        &["open: add docs", "open: fix the bug!"],
+    );
+    check(
         &["u Read the log file part 1", "u Read the log file part 2"],
         &["open: Read the log file part 1", "open: Read the log file part 2"],
     );
+}
+
+#[test]
+fn what_is_asked_again_and_again_stays_one_ask() {
+    let lines = ["u 1. fix the bug\n2. add docs", "a Fixed."].repeat(100);
+    let asks = asks_of(&lines);
+    let shown: Vec<_> = asks.all().iter().map(|ask| (ask.text.as_str(), ask.messages.len())).collect();
+    assert_eq!(shown, [("fix the bug", 100), ("add docs", 100)]);
+    check(&lines, &["claimed m200: fix the bug", "claimed m200: add docs"]);
 }
 
 #[test]
