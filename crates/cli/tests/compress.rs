@@ -3,6 +3,7 @@
 mod desk;
 
 use std::fs;
+use std::process::Output;
 
 use desk::{Desk, RULE, check_has, keys, long_session, text};
 use serde_json::Value;
@@ -300,6 +301,59 @@ fn nothing_in_a_session_touches_the_terminal() {
     {
         let text = desk.done(&[&["compress", "bad.json"], arguments].concat());
         assert!(!text.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{text:?}");
+    }
+}
+
+/// Checks that a file, whose beginning is let go as it is read, is compacted as standard input is, which is held whole.
+#[track_caller]
+fn check_same_as_held(desk: &Desk, name: &str, window: &str) {
+    let compress = |output: Output| -> Value {
+        let mut json: Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|error| panic!("{name}: {error}: {}", text(&output.stderr)));
+        // Plans name files for saved outputs, which lie in a folder with the session's name; and the clock goes on.
+        for key in ["file", "plan", "milliseconds"] {
+            json["report"][key] = Value::Null;
+        }
+        json
+    };
+    let let_go = compress(desk.run(&["compress", name, "--window", window, "--json"]));
+    let input = fs::read(desk.path(name)).expect("it is there");
+    let held = compress(desk.feed(&["compress", "-", "--window", window, "--json"], &input));
+    for key in ["status", "reason", "before_tokens", "after_tokens", "split_index", "coverage", "report"] {
+        assert_eq!(let_go[key], held[key], "{name}: {key}");
+    }
+    for key in ["snapshot", "pins", "asks", "ledger"] {
+        assert!(let_go[key] == held[key], "{name}: {key} differs");
+    }
+}
+
+#[test]
+fn what_is_let_go_while_reading_changes_nothing() {
+    let (record, user) = (|id: usize, kind: &str| format!("{{\"id\":\"{id}\",\"type\":\"{kind}\""), "user");
+    let said = |id: usize| match id % 2 {
+        0 => {
+            format!("{},\"content\":\"Look at part_{id}. {}\"}}", record(id, user), "It is slow. ".repeat(40))
+        }
+        _ => format!(
+            "{},\"content\":\"It was {id} ms. {}\"}}",
+            record(id, "gemini"),
+            "Now it is not. ".repeat(40)
+        ),
+    };
+    let log: Vec<String> = (0..200).map(said).collect();
+    let changed = |change: &str| [&log.join("\n"), change, &said(300)].join("\n");
+    let grown = changed(&said(4).replace("part_4", "part_4 and part_5"));
+    let desk = Desk::new()
+        .with("long.json", &long_session(90))
+        .with("talk.jsonl", &log.join("\n"))
+        .with("early.jsonl", &changed(r#"{"$rewindTo":"4"}"#))
+        .with("late.jsonl", &changed(r#"{"$rewindTo":"190"}"#))
+        .with("unknown.jsonl", &changed(r#"{"$rewindTo":"nobody"}"#))
+        .with("grown.jsonl", &grown);
+    for name in ["long.json", "talk.jsonl", "early.jsonl", "late.jsonl", "unknown.jsonl", "grown.jsonl"] {
+        for window in ["500", "2k", "6k", "20k"] {
+            check_same_as_held(&desk, name, window);
+        }
     }
 }
 

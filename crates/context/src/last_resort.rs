@@ -91,7 +91,7 @@ pub(crate) fn plan_last_resort(planner: &Planner<'_>) -> Compaction {
     let left = room(planner) - size.as_f64() - planner.acknowledgement(kept.tail_from).as_f64();
     // What the estimate of a snapshot rounds down must fit as well.
     let budget = TokenCount((left.max(0.0) as u64).saturating_sub(1)).min(planner.options.budget.snapshot);
-    kept.into_compaction(cut, budget, size.tokens())
+    planner.compaction(kept, cut, budget, size.tokens())
 }
 
 /// Gives up groups, then outputs, then messages, until the rest fits.

@@ -33,6 +33,7 @@ mod follow;
 mod gauge;
 mod groups;
 mod hearing;
+mod horizon;
 mod json_size;
 mod last_resort;
 mod ledger;
@@ -84,6 +85,7 @@ pub use estimate::{Estimate, Estimator, Meter, Weights};
 pub use extract::AnchorKind;
 pub use gauge::{Due, Gauge};
 pub use groups::complete_groups;
+pub use horizon::{Gone, Horizon};
 pub use ledger::{
     CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,
     FileSummary, JobEntry, JobKind, Ledger, LedgerLine, LedgerSection, LedgerSummary, LineRange, RunEntry,

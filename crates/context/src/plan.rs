@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cut::{CutReason, CutSettings, plan_cut};
 use crate::environment::{Environment, find_environment};
+use crate::horizon::{Gone, NOTHING};
 use crate::last_resort::{Bottom, plan_last_resort};
 use crate::numbering::ordinals;
 use crate::replace::{Replacement, apply_replacements};
@@ -97,6 +98,8 @@ pub enum Rung {
 pub struct Compaction {
     /// The first message that stays.
     pub tail_from: usize,
+    /// How many messages were let go before those that are counted here.
+    pub gone: u32,
     /// Why it is cut there.
     pub cut: CutReason,
     /// What the snapshot may take.
@@ -179,8 +182,9 @@ impl fmt::Display for Plan {
             Rung::DoesNotFit(refusal) => write!(f, "\nremedy: {}", refusal.part.remedy()),
             Rung::Mask(masks) => masks.iter().try_for_each(|mask| write_replacement(f, mask)),
             Rung::Compact(compaction) | Rung::LastResort(compaction) => {
-                let Compaction { tail_from, cut, snapshot_budget, tail, .. } = compaction;
-                write!(f, "\nkeep from message {} on ({tail} tokens): {cut}", tail_from + 1)?;
+                let Compaction { tail_from, gone, cut, snapshot_budget, tail, .. } = compaction;
+                let first = *gone as usize + tail_from + 1;
+                write!(f, "\nkeep from message {first} on ({tail} tokens): {cut}")?;
                 write!(f, "\nsnapshot of at most {snapshot_budget} tokens")?;
                 compaction
                     .replacements
@@ -210,6 +214,8 @@ pub struct Planner<'a> {
     pub(crate) tracker: &'a Tracker,
     pub(crate) messages: &'a [Message],
     pub(crate) options: &'a PlanOptions,
+    /// What stood between the first of the messages and the others.
+    pub(crate) gone: &'a Gone,
     pub(crate) environment: Environment,
     pub(crate) ordinals: Vec<Ordinal>,
     /// The request without the messages that may be compacted.
@@ -225,7 +231,18 @@ impl<'a> Planner<'a> {
         let surroundings: Estimate =
             environment.message.iter().map(|message| options.estimator.message(message)).sum();
         let fixed = Estimate::from(options.fixed.total()) + surroundings;
-        Self { tracker, messages, options, environment, ordinals: ordinals(messages), fixed, before }
+        let (gone, ordinals) = (&NOTHING, ordinals(messages));
+        Self { tracker, messages, options, gone, environment, ordinals, fixed, before }
+    }
+
+    /// The same for a conversation of which so much was let go by a [`crate::Horizon`].
+    #[must_use]
+    pub fn behind(self, gone: &'a Gone) -> Self {
+        if gone.is_nothing() {
+            return self;
+        }
+        let size = Estimate::from(self.options.fixed.total()) + gone.size + self.size(self.messages);
+        Self { gone, before: size.tokens(), ..self }
     }
 
     /// Decides what to do.
@@ -291,6 +308,7 @@ impl<'a> Planner<'a> {
         let outputs = self.messages.iter().flat_map(|message| &message.parts);
         let outputs = outputs.filter(|part| part.as_result().is_some());
         let outputs: Estimate = outputs.map(|part| self.options.estimator.part(part)).sum();
+        let outputs = outputs + self.gone.outputs;
         // Previews of a long history take their time, so first see whether they could be enough at all.
         if self.before - outputs.tokens() > most {
             return None;
@@ -347,6 +365,7 @@ impl<'a> Planner<'a> {
             keep: self.options.keep,
             max_tail: Some(self.target() - budget),
             max_added: Some(TokenCount(budget.0 / 4)),
+            gone: self.gone.characters,
             estimator: self.options.estimator,
             ..CutSettings::default()
         };
@@ -359,10 +378,23 @@ impl<'a> Planner<'a> {
         let replacements = self.shrink_outputs(tail_from, self.options.budget.outputs.protected);
         let kept = Kept { tail_from, replacements, shortenings: Vec::new() };
         let tail = self.size(&kept.tail(self.messages));
-        let head = self.size(&self.messages[from..tail_from]).as_f64();
+        let head = (self.gone.size + self.size(&self.messages[from..tail_from])).as_f64();
         let budget = (budget - cut.added).0.min((head * MOST_OF_HEAD) as u64);
         let snapshot_budget = TokenCount(budget) - self.acknowledgement(tail_from).tokens() - TokenCount(1);
-        Some(kept.into_compaction(cut.reason, snapshot_budget, tail.tokens()))
+        Some(self.compaction(kept, cut.reason, snapshot_budget, tail.tokens()))
+    }
+
+    /// The compaction that keeps this.
+    pub(crate) fn compaction(
+        &self,
+        kept: Kept,
+        cut: CutReason,
+        snapshot_budget: TokenCount,
+        tail: TokenCount,
+    ) -> Compaction {
+        let Kept { tail_from, replacements, shortenings } = kept;
+        let gone = u32::try_from(self.gone.prepared).unwrap_or(u32::MAX);
+        Compaction { tail_from, gone, cut, snapshot_budget, tail, replacements, shortenings }
     }
 
     /// What the messages should take after a compaction: what the target leaves, but never next to nothing. A target
@@ -446,11 +478,6 @@ impl Kept {
     /// The messages that stay, shortened.
     pub(crate) fn tail(&self, messages: &[Message]) -> Vec<Message> {
         tail_of(messages, self.tail_from, &self.replacements, &self.shortenings)
-    }
-
-    pub(crate) fn into_compaction(self, cut: CutReason, budget: TokenCount, tail: TokenCount) -> Compaction {
-        let Self { tail_from, replacements, shortenings } = self;
-        Compaction { tail_from, cut, snapshot_budget: budget, tail, replacements, shortenings }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
-use longhaul_conversation::{Message, Repair, find_faults, repair};
+use longhaul_conversation::{Message, Repair, Repaired, find_faults, repair};
 
 use crate::curate::{EmptyMessages, curate, is_curated};
+use crate::horizon::Gone;
 
 /// A conversation as it would be sent.
 #[derive(Clone, Debug)]
@@ -13,7 +14,9 @@ pub struct Prepared<'m> {
     pub messages: Cow<'m, [Message]>,
     /// What had to be repaired.
     pub repairs: Vec<Repair>,
-    /// How many messages there were before.
+    /// What was let go before they were prepared.
+    pub(crate) gone: Gone,
+    /// How many messages there were before, apart from those.
     pub(crate) given: usize,
     /// The ids of the curated messages in order, where repairs may have moved them.
     curated: Option<Vec<longhaul_conversation::MessageId>>,
@@ -30,16 +33,35 @@ pub fn prepare<'m>(messages: impl Into<Cow<'m, [Message]>>, empty: EmptyMessages
         Cow::Owned(curate(messages.into_owned(), empty))
     };
     if find_faults(&curated).is_empty() {
-        return Prepared { messages: curated, repairs: Vec::new(), given, curated: None };
+        return Prepared {
+            messages: curated,
+            repairs: Vec::new(),
+            gone: Gone::default(),
+            given,
+            curated: None,
+        };
     }
     let ids = curated.iter().map(|message| message.id.clone()).collect();
     let repaired = repair(curated.into_owned());
-    Prepared { messages: Cow::Owned(repaired.messages), repairs: repaired.repairs, given, curated: Some(ids) }
+    let Repaired { messages, repairs } = repaired;
+    let messages = Cow::Owned(messages);
+    Prepared { messages, repairs, gone: Gone::default(), given, curated: Some(ids) }
 }
 
 impl Prepared<'_> {
-    /// Where the message at `place` stood before the repairs: in the curated conversation.
+    /// The same behind messages that a [`crate::Horizon`] let go.
+    #[must_use]
+    pub fn behind(mut self, mut gone: Gone) -> Self {
+        self.repairs.splice(0..0, gone.repairs.drain(..));
+        Self { gone, ..self }
+    }
+
+    /// Where the message at `place` stood before the repairs: in the curated conversation, with what was let go of it.
     pub fn curated_place(&self, place: usize) -> usize {
+        self.gone.prepared + self.place_in_curated(place)
+    }
+
+    fn place_in_curated(&self, place: usize) -> usize {
         let Some(ids) = &self.curated else { return place };
         // A message that a repair put in has no place of its own; the next one has.
         let own = self.messages.get(place..).unwrap_or_default().iter();

@@ -200,7 +200,7 @@ mod tests {
             (format!("{long}\n{}\n", lines("\n")), LENGTH + 1),
         ] {
             let streamed = read_text(&file);
-            let in_memory = read_session_in(file.as_bytes(), &mut |_| {}).expect("the same");
+            let in_memory = read_session_in(file.as_bytes(), &mut |_, _| {}).expect("the same");
             assert_eq!(streamed.transcript.messages(), in_memory.transcript.messages());
             assert_eq!((streamed.warnings.len(), in_memory.warnings.len()), (0, 0));
             assert_eq!(streamed.transcript.messages().len(), expected);

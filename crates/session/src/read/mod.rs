@@ -195,26 +195,29 @@ fn warn_about_text(lossy: bool, mended: bool, out: &mut Out<'_>) {
 
 /// Reads a session of any known format and collects it.
 pub fn read_session(input: impl Read) -> Result<Session, ReadError> {
-    read_session_watched(input, &mut |_| {})
+    read_session_watched(input, &mut |_, _| {})
 }
 
-/// As [`read_session`], but shows each change before it is carried out: also those whose messages are compacted away or
-/// taken back later.
+/// As [`read_session`], but shows each change before it is carried out, with what it is done to: also those whose messages
+/// are compacted away or taken back later.
 pub fn read_session_watched(
     input: impl Read,
-    watch: &mut dyn FnMut(&mut Change),
+    watch: &mut dyn FnMut(&mut Change, &mut Transcript),
 ) -> Result<Session, ReadError> {
     collect(watch, |sink| read_with(input, Memory::Whole, sink))
 }
 
 /// As [`read_session_watched`], of a session that is in memory already: one JSON value is read where it is.
-pub fn read_session_in(bytes: &[u8], watch: &mut dyn FnMut(&mut Change)) -> Result<Session, ReadError> {
+pub fn read_session_in(
+    bytes: &[u8],
+    watch: &mut dyn FnMut(&mut Change, &mut Transcript),
+) -> Result<Session, ReadError> {
     collect(watch, |sink| find_format_in(bytes, |found, rest| read_found(found, rest, Memory::Whole, sink)))
 }
 
 /// Collects what `read` hands over.
 fn collect(
-    watch: &mut dyn FnMut(&mut Change),
+    watch: &mut dyn FnMut(&mut Change, &mut Transcript),
     read: impl FnOnce(&mut dyn FnMut(Event)) -> Result<SessionInfo, ReadError>,
 ) -> Result<Session, ReadError> {
     let mut transcript = Transcript::default();
@@ -223,7 +226,7 @@ fn collect(
     let mut warnings = Vec::new();
     let info = read(&mut |event| match event {
         Event::Change(mut change) => {
-            watch(&mut change);
+            watch(&mut change, &mut transcript);
             transcript.apply(change);
         }
         Event::Side { chain, message } => {

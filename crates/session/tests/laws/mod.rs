@@ -11,7 +11,7 @@ use serde_json::json;
 
 /// Reading never panics and gives the same twice; whatever was read can be repaired.
 pub(crate) fn check_reading(bytes: &[u8]) -> Result<Session, ReadError> {
-    let (first, second) = (read_session(bytes), read_session_in(bytes, &mut |_| {}));
+    let (first, second) = (read_session(bytes), read_session_in(bytes, &mut |_, _| {}));
     match (&first, &second) {
         (Ok(first), Ok(second)) => {
             assert_eq!(first.transcript.messages(), second.transcript.messages());
