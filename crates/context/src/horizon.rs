@@ -21,6 +21,8 @@ use crate::{Estimate, Estimator};
 pub struct Gone {
     /// How many messages.
     pub messages: usize,
+    /// How many of them the curated conversation would have.
+    pub curated: usize,
     /// How many they would have been in a request.
     pub prepared: usize,
     /// What they would take in a request.
@@ -36,6 +38,7 @@ pub struct Gone {
 /// What was let go of a conversation that is whole.
 pub(crate) static NOTHING: Gone = Gone {
     messages: 0,
+    curated: 0,
     prepared: 0,
     size: Estimate::ZERO,
     outputs: Estimate::ZERO,
@@ -212,7 +215,17 @@ impl Gone {
 
     /// Adds messages as they would be sent, but for those that stay.
     fn add(&mut self, prepared: &Prepared<'_>, stay: &HashSet<&MessageId>, estimator: &Estimator) {
-        for message in prepared.messages.iter().filter(|message| !stay.contains(&message.id)) {
+        let curated: HashSet<&MessageId> = prepared.curated_ids().collect();
+        self.curated += curated.difference(stay).count();
+        let mut stays = true;
+        for message in prepared.messages.iter() {
+            // What a repair put in stays or leaves with what stands before it.
+            if curated.contains(&message.id) {
+                stays = stay.contains(&message.id);
+            }
+            if stays {
+                continue;
+            }
             let outputs = message.parts.iter().filter(|part| part.as_result().is_some());
             self.prepared += 1;
             self.size += estimator.message(message);
@@ -399,6 +412,7 @@ mod tests {
                 prop_assert_eq!(rest.plan.to_string(), whole.plan.to_string());
                 prop_assert_eq!(&rest.files, &whole.files);
                 prop_assert_eq!(&rest.repairs, &whole.repairs);
+                prop_assert_eq!(rest.split_index, whole.split_index);
                 prop_assert_eq!(rest.report.messages_before, whole.report.messages_before);
             }
         }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use longhaul_conversation::{Message, Repair, Repaired, find_faults, repair};
+use longhaul_conversation::{Message, MessageId, Repair, Repaired, find_faults, repair};
 
 use crate::curate::{EmptyMessages, curate, is_curated};
 use crate::horizon::Gone;
@@ -19,7 +19,7 @@ pub struct Prepared<'m> {
     /// How many messages there were before, apart from those.
     pub(crate) given: usize,
     /// The ids of the curated messages in order, where repairs may have moved them.
-    curated: Option<Vec<longhaul_conversation::MessageId>>,
+    curated: Option<Vec<MessageId>>,
 }
 
 /// Leaves out the model's failed turns and repairs the rest. Costs a copy only where something has to change in messages
@@ -58,7 +58,13 @@ impl Prepared<'_> {
 
     /// Where the message at `place` stood before the repairs: in the curated conversation, with what was let go of it.
     pub fn curated_place(&self, place: usize) -> usize {
-        self.gone.prepared + self.place_in_curated(place)
+        self.gone.curated + self.place_in_curated(place)
+    }
+
+    /// The ids of the messages that were left before the repairs.
+    pub(crate) fn curated_ids(&self) -> impl Iterator<Item = &MessageId> {
+        let own = self.messages.iter().filter(|_| self.curated.is_none()).map(|message| &message.id);
+        own.chain(self.curated.iter().flatten())
     }
 
     fn place_in_curated(&self, place: usize) -> usize {
