@@ -11,10 +11,8 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use longhaul_context::{
-    ComposeOptions, EmptyMessages, Estimator, Gauge, Horizon, PlanOptions, Tracker, compose, plan,
-};
-use longhaul_conversation::{Change, FALLBACK_WINDOW, Message, Ordinal, Part, Role, TokenCount, ToolResult};
+use longhaul_context::{ComposeOptions, Estimator, Gauge, PlanOptions, Tracker, compose, plan};
+use longhaul_conversation::{Change, Message, Ordinal, Part, Role, TokenCount, ToolResult};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
@@ -55,13 +53,11 @@ fn compact(what: &str, history: &str) -> Result<Duration, Box<dyn Error>> {
 
         let start = Instant::now();
         let mut tracker = Tracker::in_directory("/home/dev/project");
-        let mut horizon = Horizon::new(FALLBACK_WINDOW, EmptyMessages::default(), Estimator::default());
         let session = tracker.observe_while(|observe| {
-            longhaul_session::read_session_in(history.as_bytes(), &mut |change, transcript| {
+            longhaul_session::read_session_in(history.as_bytes(), &mut |change, _| {
                 if let Change::Put(message) | Change::PutAfter { message, .. } = change {
                     observe(message);
                 }
-                horizon.follow(change, transcript);
             })
         })?;
         followed = followed.min(start.elapsed());
