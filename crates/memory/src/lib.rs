@@ -25,7 +25,6 @@
 //! ```
 
 mod budget;
-mod diff;
 mod discover;
 mod duplicates;
 mod entries;

@@ -101,7 +101,7 @@ fn a_proposal_is_written_as_it_was_shown() {
     assert_eq!(proposal.title(Some(folder.path())), "Confirm Memory Save: ~/GEMINI.md");
     assert_eq!(
         proposal.diff(),
-        "--- Current\n+++ Proposed\n@@ -1,1 +1,4 @@\n text\n+\n+## Gemini Added Memories\n+- new fact <!-- saved 2026-03-04 -->\n"
+        "--- Current\n+++ Proposed\n@@ -1 +1,4 @@\n text\n+\n+## Gemini Added Memories\n+- new fact <!-- saved 2026-03-04 -->\n"
     );
     let shown = proposal.after().to_owned();
     proposal.clone().accept(Patience::default()).expect("written");

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::{Component, Path, PathBuf};
 
 use longhaul_redact::has_secret;
-use similar::TextDiff;
+use longhaul_workspace::unified_diff;
 
 use crate::SkillError;
 use crate::discover::SKILL_FILE;
@@ -77,7 +77,7 @@ impl PlannedWrite {
         let name = self.path.display().to_string();
         let old = if self.before.is_some() { name.as_str() } else { NOTHING };
         let before = self.before.as_deref().unwrap_or_default();
-        TextDiff::from_lines(before, &self.after).unified_diff().header(old, &name).to_string()
+        unified_diff((old, before), (&name, &self.after)).text
     }
 }
 

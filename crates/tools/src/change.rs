@@ -3,7 +3,9 @@
 use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 
-use crate::diff::{Diff, unified_diff};
+use longhaul_workspace::Diff;
+
+use crate::diff::{diff_of_binary, diff_of_text};
 use crate::folder::{Folder, Over, split};
 use crate::read::{ReadError, looks_binary, read_whole};
 use crate::text::{Decoded, decode_text, encode_text};
@@ -61,8 +63,8 @@ impl Change {
         let short = roots.shorten(&place);
         let before = existing.as_ref().map(|existing| existing.decoded.text.as_str());
         let diff = match &existing {
-            Some(existing) if existing.is_binary => Diff::of_binary(short, &text),
-            _ => unified_diff(short, before, &text),
+            Some(existing) if existing.is_binary => diff_of_binary(short, &text),
+            _ => diff_of_text(short, before, &text),
         };
         let name = short.display().to_string();
         Self { place, existing, text, diff, name }

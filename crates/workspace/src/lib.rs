@@ -6,6 +6,7 @@
 //! - [`IgnoreRules`] say what `.gitignore`, `.geminiignore` and their like hide, and which line does;
 //! - [`Lock`] lets one process at a time work on a file, and [`write_private_atomically`] replaces one so that a
 //!   reader finds the old or the new contents and never half of them;
+//! - [`unified_diff`] shows what a change to a file would be before it is made;
 //! - [`CommandLine`] starts a shell as a [`Process`], which leads a group of its own and is ended together with it.
 //!
 //! The layout is Gemini CLI's: both programs can share a home.
@@ -30,6 +31,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod diff;
 mod error;
 mod home;
 mod ignore_rules;
@@ -44,6 +46,7 @@ mod shared_lock;
 mod trust;
 mod write;
 
+pub use diff::{Diff, unified_diff};
 pub use error::WorkspaceError;
 pub use home::{Environment, Home, ProjectHome, WorkspaceFolder, canonical_workspace, system_folder};
 pub use ignore_rules::{GitChain, HiddenBy, IgnoreRules, Ignoring};

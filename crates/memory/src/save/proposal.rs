@@ -4,11 +4,10 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::Timestamp;
 use longhaul_redact::has_secret;
-use longhaul_workspace::Patience;
+use longhaul_workspace::{Patience, unified_diff};
 
 use super::section::with_item;
 use super::{Change, Fact, Saved, lock, look_for, read_memory, write_memory};
-use crate::diff::unified_diff;
 use crate::duplicates::Likeness;
 use crate::error::MemoryError;
 
@@ -66,7 +65,7 @@ impl Proposal {
 
     /// What would change, as a diff that people read; empty if nothing would.
     pub fn diff(&self) -> String {
-        unified_diff(&self.before, &self.after, "Current", "Proposed")
+        unified_diff(("Current", &self.before), ("Proposed", &self.after)).text
     }
 
     /// What the file says already that has to do with the fact.
