@@ -1,14 +1,13 @@
 //! Finds out by content what kind of session an input is.
 
 use std::borrow::Cow;
-use std::io::Read;
 
 use serde::de::IgnoredAny;
 
 use crate::Format;
 use crate::ReadError;
 use crate::json::{Json, Object};
-use crate::lines::{Lines, OwnedLine, Start, describe, mend, text_of};
+use crate::lines::{Input, Lines, OwnedLine, Start, describe, mend, text_of};
 use crate::read::{KNOWN, KNOWN_TEXTS, Known, KnownText};
 use crate::sketch::{Sketch, Sketcher};
 
@@ -39,9 +38,9 @@ const LOOK_AT: usize = 200;
 /// Looks at as much of the input as it takes to tell its format, and calls `open` with what was found.
 ///
 /// What has not been looked at is handed over with it.
-pub(crate) fn find_format<R: Read, T>(
-    mut lines: Lines<R>,
-    open: impl FnOnce(Found<'_>, Option<Lines<R>>) -> Result<T, ReadError>,
+pub(crate) fn find_format<I: Input, T>(
+    mut lines: Lines<I>,
+    open: impl FnOnce(Found<'_>, Option<Lines<I>>) -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
     let first = lines.next_start()?.ok_or(ReadError::Empty)?;
     if first.goes_on && starts_json(&first.bytes) {
@@ -66,10 +65,10 @@ pub(crate) fn find_format<R: Read, T>(
 
 /// Looks at an input whose first line is too long to hold before it is known what it is. It is one JSON value, or begins
 /// with one.
-fn find_in_long_line<R: Read, T>(
-    mut lines: Lines<R>,
+fn find_in_long_line<I: Input, T>(
+    mut lines: Lines<I>,
     first: &OwnedLine,
-    open: impl FnOnce(Found<'_>, Option<Lines<R>>) -> Result<T, ReadError>,
+    open: impl FnOnce(Found<'_>, Option<Lines<I>>) -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
     check_binary(&first.bytes)?;
     let mut sketcher = Sketcher::default();
@@ -121,19 +120,19 @@ impl Shape {
     }
 }
 
-fn open_text<R, T>(
+fn open_text<I, T>(
     known: &'static KnownText,
     bytes: &[u8],
-    open: impl FnOnce(Found<'_>, Option<Lines<R>>) -> Result<T, ReadError>,
+    open: impl FnOnce(Found<'_>, Option<Lines<I>>) -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
     let (text, lossy) = text_of(bytes);
     open(Found::Text { known, text: &text, lossy }, None)
 }
 
-fn find_in_lines<R: Read, T>(
-    mut lines: Lines<R>,
+fn find_in_lines<I: Input, T>(
+    mut lines: Lines<I>,
     first: OwnedLine,
-    open: impl FnOnce(Found<'_>, Option<Lines<R>>) -> Result<T, ReadError>,
+    open: impl FnOnce(Found<'_>, Option<Lines<I>>) -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
     let mut head = vec![first];
     loop {

@@ -6,15 +6,34 @@ use std::io::{self, BufRead, BufReader, Read};
 use crate::json::Json;
 
 /// The lines of an input, counted from 1.
-pub(crate) struct Lines<R> {
-    input: BufReader<R>,
-    /// A line that the reader's own buffer does not hold whole.
+pub(crate) struct Lines<I> {
+    input: I,
+    /// A line that the input does not have ready whole.
     buffer: Vec<u8>,
-    /// How many bytes of the reader's buffer were handed out and are not needed from the next line on.
+    /// How many of the bytes that are ready were handed out and are not needed from the next line on.
     handed_out: usize,
     number: usize,
     /// A line is not read on when it has so many bytes.
     most: usize,
+}
+
+/// An input that has bytes ready.
+pub(crate) trait Input: BufRead {
+    /// The bytes that can be looked at without reading any.
+    fn ready(&self) -> &[u8];
+}
+
+impl<R: Read> Input for BufReader<R> {
+    fn ready(&self) -> &[u8] {
+        self.buffer()
+    }
+}
+
+/// Memory has everything ready.
+impl Input for &[u8] {
+    fn ready(&self) -> &[u8] {
+        self
+    }
 }
 
 /// One line, without its end.
@@ -89,14 +108,20 @@ const BOM: &[u8] = b"\xEF\xBB\xBF";
 /// A line that is longer than this is a long one.
 const LONG: usize = 1 << 18;
 
-impl<R: Read> Lines<R> {
-    pub(crate) fn new(input: R) -> Self {
+impl<R: Read> Lines<BufReader<R>> {
+    /// The lines that can be read from a file or a pipe.
+    pub(crate) fn of(reader: R) -> Self {
+        Self::new(BufReader::with_capacity(1 << 18, reader))
+    }
+}
+
+impl<I: Input> Lines<I> {
+    pub(crate) fn new(input: I) -> Self {
         Self::from_line(input, 1)
     }
 
     /// The lines of a rest of an input; `first` is the number of its first line.
-    pub(crate) fn from_line(input: R, first: usize) -> Self {
-        let input = BufReader::with_capacity(1 << 18, input);
+    pub(crate) fn from_line(input: I, first: usize) -> Self {
         Self { input, buffer: Vec::new(), handed_out: 0, number: first - 1, most: usize::MAX }
     }
 
@@ -122,7 +147,7 @@ impl<R: Read> Lines<R> {
 
     /// The line that was found, with its end.
     fn held(&self) -> &[u8] {
-        if self.handed_out > 0 { &self.input.buffer()[..self.handed_out] } else { &self.buffer }
+        if self.handed_out > 0 { &self.input.ready()[..self.handed_out] } else { &self.buffer }
     }
 
     /// The same without the mark that a file may begin with.
@@ -232,7 +257,7 @@ impl<R: Read> Lines<R> {
 }
 
 /// What can be read without waiting for more; nothing at the end of the input.
-fn fill<R: Read>(input: &mut BufReader<R>) -> io::Result<&[u8]> {
+fn fill(input: &mut impl Input) -> io::Result<&[u8]> {
     loop {
         match input.fill_buf() {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -240,7 +265,7 @@ fn fill<R: Read>(input: &mut BufReader<R>) -> io::Result<&[u8]> {
             Ok(_) => break,
         }
     }
-    Ok(input.buffer())
+    Ok(input.ready())
 }
 
 /// Text of bytes that should be UTF-8; broken places become U+FFFD, and then `true` is returned with it.
@@ -339,14 +364,18 @@ mod tests {
 
     #[track_caller]
     fn check_lines(input: &[u8], expected: &[(usize, &str, bool)]) {
-        let mut lines = Lines::new(input);
+        let expected: Vec<_> =
+            expected.iter().map(|(n, text, closed)| (*n, text.to_string(), *closed)).collect();
+        assert_eq!(all_of(Lines::new(input)), expected);
+        assert_eq!(all_of(Lines::of(input)), expected);
+    }
+
+    fn all_of(mut lines: Lines<impl Input>) -> Vec<(usize, String, bool)> {
         let mut seen = Vec::new();
         while let Some(line) = lines.next().expect("memory does not fail") {
             seen.push((line.number, text_of(line.bytes).0.into_owned(), line.closed));
         }
-        let expected: Vec<_> =
-            expected.iter().map(|(n, text, closed)| (*n, text.to_string(), *closed)).collect();
-        assert_eq!(seen, expected);
+        seen
     }
 
     #[test]
@@ -363,7 +392,15 @@ mod tests {
         let lengths = [1, (1 << 18) - 3, 5, 1 << 18, (1 << 19) + 7, 2];
         let line = |length: &usize| "x".repeat(*length);
         let input = lengths.iter().map(line).collect::<Vec<_>>().join("\n");
-        let mut lines = Lines::new(input.as_bytes());
+        check_lengths(Lines::of(input.as_bytes()), &lengths);
+        check_lengths(Lines::new(input.as_bytes()), &lengths);
+        let mut lines = Lines::of(input.as_bytes());
+        let first = lines.next_owned().expect("memory does not fail").expect("there are lines");
+        assert_eq!(lines.rest(first.into_bytes()).expect("memory does not fail"), input.as_bytes());
+    }
+
+    #[track_caller]
+    fn check_lengths(mut lines: Lines<impl Input>, lengths: &[usize]) {
         for (nth, length) in lengths.iter().enumerate() {
             let read = if nth % 2 == 0 {
                 lines.next().map(|line| line.map(|line| line.bytes.len()))
@@ -373,19 +410,16 @@ mod tests {
             assert_eq!(read.expect("memory does not fail"), Some(*length));
             assert_eq!(lines.is_at_end().expect("memory does not fail"), nth + 1 == lengths.len());
         }
-        let mut lines = Lines::new(input.as_bytes());
-        let first = lines.next_owned().expect("memory does not fail").expect("there are lines");
-        assert_eq!(lines.rest(first.into_bytes()).expect("memory does not fail"), input.as_bytes());
     }
 
     #[test]
     fn a_long_line_may_be_read_bit_by_bit() {
         let long = format!("{} {}", "x".repeat(LONG - 1), "y".repeat(LONG));
         let input = format!("{long} \r\nshort\nlast");
-        let start = |lines: &mut Lines<&[u8]>| {
+        let start = |lines: &mut Lines<BufReader<&[u8]>>| {
             lines.next_start().expect("memory does not fail").expect("there are lines")
         };
-        let mut lines = Lines::new(input.as_bytes());
+        let mut lines = Lines::of(input.as_bytes());
         let first = start(&mut lines);
         assert_eq!(
             (first.number, first.bytes.as_slice(), first.goes_on),

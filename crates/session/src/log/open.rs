@@ -241,7 +241,7 @@ impl NewSession {
 /// A session of another kind is told from a log before anything, also a lock, is made beside it.
 fn refuse_foreign(path: &Path) -> Result<(), LogError> {
     let Ok(file) = File::open(path) else { return Ok(()) };
-    match find_format(Lines::new(file), |found, _| Ok(found.format())) {
+    match find_format(Lines::of(file), |found, _| Ok(found.format())) {
         Ok(format) if format != Format::GeminiJsonl => {
             Err(LogError::OtherFormat { path: path.to_path_buf(), format })
         }

@@ -53,7 +53,7 @@ impl Replay {
     /// [`ReadError::Io`] when the input cannot be read.
     pub fn read(input: impl Read) -> Result<Self, ReadError> {
         let mut replay = Self::default();
-        let mut lines = Lines::new(input);
+        let mut lines = Lines::of(input);
         while let Some(line) = lines.next()? {
             replay.take(&line);
         }

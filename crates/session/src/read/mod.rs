@@ -29,7 +29,7 @@ use longhaul_conversation::{Change, Message, Transcript};
 
 use crate::detect::{Found, find_format, find_format_in};
 use crate::json::{Json, Object};
-use crate::lines::{Line, Lines, explain, mend, text_of};
+use crate::lines::{Input, Line, Lines, explain, mend, text_of};
 use crate::out::{Memory, Out};
 use crate::{Event, Format, ReadError, SessionInfo, Warning};
 
@@ -121,12 +121,12 @@ fn read_with(
     memory: Memory,
     sink: &mut dyn FnMut(Event),
 ) -> Result<SessionInfo, ReadError> {
-    find_format(Lines::new(input), |found, rest| read_found(found, rest, memory, sink))
+    find_format(Lines::of(input), |found, rest| read_found(found, rest, memory, sink))
 }
 
-fn read_found<R: Read>(
+fn read_found<I: Input>(
     found: Found<'_>,
-    rest: Option<Lines<R>>,
+    rest: Option<Lines<I>>,
     memory: Memory,
     sink: &mut dyn FnMut(Event),
 ) -> Result<SessionInfo, ReadError> {
