@@ -7,6 +7,7 @@ mod analysis;
 mod check;
 mod repair;
 mod shape;
+mod sound;
 
 pub use check::{Fault, FaultKind, find_faults, find_faults_in};
 pub use repair::{Repair, Repaired, repair};

@@ -299,6 +299,8 @@ fn free_id(wanted: &str, taken: &mut HashSet<MessageId>) -> MessageId {
 
 #[cfg(test)]
 mod tests {
+    use super::super::check::find_faults_in;
+    use super::super::sound::is_sound;
     use super::*;
     use crate::{FaultKind as K, Media, MediaData, Signature, Thought, find_faults};
     use proptest::prelude::*;
@@ -526,8 +528,40 @@ mod tests {
         prop::collection::vec(message, 0..9).prop_map(|messages| messages.join("|"))
     }
 
+    /// Conversations of which most are sound.
+    fn likely_sound() -> impl Strategy<Value = String> {
+        let messages = prop::sample::select(vec![
+            "u: text",
+            "m: text",
+            "m: thought call(#) call(#+)|u: result(#) result(#+) text",
+            "m: sealed call(#)|m: call(#+)|u: result(#)|u: result(#+)",
+            "m: call(#)|u: result(#)",
+            "m: sealed text blank",
+            "m: text sealed|m: text",
+            "m: call(#)|u: text result(#)",
+            "m: text|u: blank",
+        ]);
+        prop::collection::vec(messages, 0..6).prop_map(|messages| {
+            let numbered = messages.iter().enumerate().map(|(nth, message)| {
+                message.replace("#+", &format!("b{nth}")).replace('#', &format!("a{nth}"))
+            });
+            format!("u: text|{}", numbered.collect::<Vec<_>>().join("|"))
+        })
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn what_is_sound_has_no_faults(sketched in prop_oneof![any_conversation(), likely_sound()]) {
+            let messages = conversation(&sketched);
+            let shapes: Vec<Shape> = messages.iter().map(Shape::of).collect();
+            let faults = find_faults_in(&shapes);
+            // Only where calls name their reasoning a closer look may find that nothing is wrong.
+            let is_sound = is_sound(&messages);
+            let names_reasoning = sketched.contains('<');
+            prop_assert!(is_sound == faults.is_empty() || names_reasoning && !is_sound, "{:?}", faults);
+        }
 
         #[test]
         fn any_conversation_becomes_acceptable_and_loses_nothing(sketched in any_conversation()) {

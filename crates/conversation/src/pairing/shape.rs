@@ -63,17 +63,36 @@ impl Shape {
     }
 }
 
-fn item_kind(part: &Part) -> Option<ItemKind> {
+/// As [`ItemKind`], of a part that is there.
+#[derive(Clone, Copy)]
+pub(super) enum Kind<'p> {
+    Call { id: &'p CallId, reasoning: Option<&'p str> },
+    Result(&'p CallId),
+    SignedThought { item: Option<&'p str> },
+    Other,
+}
+
+/// What a part is to pairing, unless it says nothing.
+pub(super) fn kind_of(part: &Part) -> Option<Kind<'_>> {
     match &part.body {
         Body::Text(text) if text.trim().is_empty() => None,
-        Body::Call(call) => {
-            Some(ItemKind::Call { id: call.id.clone(), reasoning: call.reasoning.as_deref().map(Box::from) })
-        }
-        Body::Result(result) => Some(ItemKind::Result(result.call.clone())),
+        Body::Call(call) => Some(Kind::Call { id: &call.id, reasoning: call.reasoning.as_deref() }),
+        Body::Result(result) => Some(Kind::Result(&result.call)),
         Body::Thought(thought) if thought.signature.is_some() || thought.item.is_some() => {
-            Some(ItemKind::SignedThought { item: thought.item.as_deref().map(Box::from) })
+            Some(Kind::SignedThought { item: thought.item.as_deref() })
         }
         Body::Thought(thought) if thought.text.trim().is_empty() => None,
-        _ => Some(ItemKind::Other),
+        _ => Some(Kind::Other),
     }
+}
+
+fn item_kind(part: &Part) -> Option<ItemKind> {
+    Some(match kind_of(part)? {
+        Kind::Call { id, reasoning } => {
+            ItemKind::Call { id: id.clone(), reasoning: reasoning.map(Box::from) }
+        }
+        Kind::Result(id) => ItemKind::Result(id.clone()),
+        Kind::SignedThought { item } => ItemKind::SignedThought { item: item.map(Box::from) },
+        Kind::Other => ItemKind::Other,
+    })
 }
