@@ -28,7 +28,7 @@ impl Hearing {
             own_mark: message.ordinal,
             instructions: typed.iter().flat_map(|(_, said)| instructions_of(said)).collect(),
             overheard: Overheard::of(message, &parts, &typed),
-            words: TypedWords::of(message),
+            words: TypedWords::of(&parts),
             lines: Gathered::of(&parts, spare),
         }
     }

@@ -60,15 +60,6 @@ pub fn split_units(text: &str) -> Vec<Unit<'_>> {
     splitter.units
 }
 
-/// The first and the last lines of a text, about `most` bytes of each; a line that is longer is cut.
-pub(crate) fn longest_ends(text: &str, most: usize) -> (&str, &str) {
-    let head = &text[..text.floor_char_boundary(most)];
-    let head = head.rfind('\n').filter(|end| *end > most / 2).map_or(head, |end| &head[..end]);
-    let tail = &text[text.ceil_char_boundary(text.len().saturating_sub(most)).max(head.len())..];
-    let tail = tail.find('\n').filter(|end| *end < most / 2).map_or(tail, |end| &tail[end + 1..]);
-    (head, tail)
-}
-
 /// A block that the next line may belong to.
 struct Open {
     kind: Block,
@@ -355,10 +346,13 @@ fn ends_with_long_word(text: &[u8]) -> bool {
     let Some(last) = text.last_chunk() else { return false };
     let eight = u64::from_le_bytes(*last);
     let length = eight::run_at_end(eight::letters(eight));
-    match last[..8 - length] {
-        [] => true,
-        [.., before] => before == b' ' && length > 1 && !may_be_abbreviation(&last[8 - length..]),
+    if length == 8 {
+        return true;
     }
+    // How long a word is cannot be foreseen, so nothing below depends on it but what is looked at.
+    let (before, first) = (last[7 - length], last[(8 - length) & 7]);
+    let is_abbreviated = ABBREVIATED[length] >> (first & 31) & 1 != 0;
+    (before == b' ') & (length > 1) & !is_abbreviated
 }
 
 /// Whether the signs from `at` to `run`, with closers up to `end`, end a sentence.
@@ -613,13 +607,6 @@ mod tests {
         fn last_words_are_found(text in "[ab ,(\\[\"\u{3000}é\t]{0,12}") {
             let outside = [',', '(', '[', '"', ' ', '\t', '\u{3000}'];
             prop_assert_eq!(Some(last_word(&text)), text.rsplit(outside).next());
-        }
-
-        #[test]
-        fn both_ends_of_a_text_are_its_own(text in "([a-cé\n]){0,60}", most in 0usize..80) {
-            let (head, tail) = longest_ends(&text, most);
-            prop_assert!(text.starts_with(head) && text.ends_with(tail));
-            prop_assert!(head.len() + tail.len() <= text.len() && head.len().max(tail.len()) <= most);
         }
 
         #[test]

@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 use std::sync::LazyLock;
 
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
-use longhaul_conversation::{Body, Message, Ordinal, Origin, TokenCount};
+use longhaul_conversation::{Ordinal, Origin, TokenCount};
 use serde::{Deserialize, Serialize};
 
 use crate::Estimator;
 use crate::extract::count_plain_words;
-use crate::sentences::{UnitKind, longest_ends, split_units};
+use crate::hearing::Heard;
+use crate::sentences::{Unit, UnitKind, split_units};
 use crate::truncate::grouped;
 
 /// What people typed, message by message.
@@ -136,19 +137,21 @@ pub(crate) struct TypedWords {
 }
 
 impl TypedWords {
-    /// What was typed in a message, if anything was.
-    pub(crate) fn of(message: &Message) -> Option<Self> {
-        let typed = message.parts.iter().filter(|part| part.origin == Origin::User);
-        let mut texts = typed.filter_map(|part| match &part.body {
-            Body::Text(text) => Some(text.trim()).filter(|text| !text.is_empty()),
-            _ => None,
-        });
-        let first = texts.next()?;
-        Some(match texts.next() {
-            None => Self::of_text(first),
-            Some(second) => {
-                let texts: Vec<&str> = [first, second].into_iter().chain(texts).collect();
-                Self::of_text(&texts.join("\n"))
+    /// What was typed in a message of these parts, if anything was.
+    pub(crate) fn of(parts: &[Heard<'_>]) -> Option<Self> {
+        let typed = parts.iter().filter(|heard| heard.part.origin == Origin::User);
+        let texts = typed.filter_map(|heard| Some((heard.part.as_text()?.trim(), heard.units.as_slice())));
+        let texts: Vec<(&str, &[Unit<'_>])> = texts.filter(|(text, _)| !text.is_empty()).collect();
+        let size = texts.iter().map(|(text, _)| text.len() + 1).sum::<usize>().checked_sub(1)?;
+        if size <= LONGEST {
+            let texts: Vec<&str> = texts.into_iter().map(|(text, _)| text).collect();
+            return Some(Self { text: texts.join("\n"), left_out: 0 });
+        }
+        let size = texts.iter().map(|(text, _)| text.chars().count() + 1).sum::<usize>() - 1;
+        Some(match texts.as_slice() {
+            [(_, units)] => Self::of_paste(size, units),
+            texts => {
+                Self::of_paste(size, &texts.iter().flat_map(|(_, units)| *units).copied().collect::<Vec<_>>())
             }
         })
     }
@@ -157,8 +160,13 @@ impl TypedWords {
         if text.len() <= LONGEST {
             return Self { text: text.to_string(), left_out: 0 };
         }
-        let kept = fold_paste(text, LONGEST / 2);
-        let left_out = text.chars().count().saturating_sub(kept.chars().count());
+        Self::of_paste(text.chars().count(), &split_units(text))
+    }
+
+    /// What is kept of a text of so many characters that was pasted for the most part.
+    fn of_paste(size: usize, units: &[Unit<'_>]) -> Self {
+        let kept = fold_paste(units, LONGEST / 2);
+        let left_out = size.saturating_sub(kept.chars().count());
         Self { text: kept, left_out }
     }
 }
@@ -177,7 +185,7 @@ impl Said {
         if most < 40.0 {
             return None;
         }
-        let kept = fold(&self.text, most as usize);
+        let kept = fold(&split_units(&self.text), most as usize);
         if kept.is_empty() {
             return None;
         }
@@ -196,21 +204,31 @@ impl Said {
 const PASTE_END: usize = 32_000;
 
 /// Folds a text that was pasted for the most part, by its beginning and its end if it is very long.
-fn fold_paste(text: &str, most: usize) -> String {
-    if text.len() <= 2 * PASTE_END {
-        return fold(text, most);
+fn fold_paste(units: &[Unit<'_>], most: usize) -> String {
+    let head = count_within(units.iter(), PASTE_END);
+    let tail = count_within(units[head..].iter().rev(), PASTE_END);
+    if head + tail == units.len() {
+        return fold(units, most);
     }
-    let (head, tail) = longest_ends(text, PASTE_END);
-    let head = fold(head, most / 2);
-    let tail = fold(tail, most.saturating_sub(head.len() + 1));
+    let head = fold(&units[..head], most / 2);
+    let tail = fold(&units[units.len() - tail..], most.saturating_sub(head.len() + 1));
     [head, tail].into_iter().filter(|end| !end.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// How many of these units have no more than `most` bytes together.
+fn count_within<'u, 't: 'u>(units: impl Iterator<Item = &'u Unit<'t>>, most: usize) -> usize {
+    let mut size = 0;
+    let fits = |unit: &&Unit<'_>| {
+        size += unit.text.len();
+        size <= most
+    };
+    units.take_while(fits).count()
 }
 
 /// The sentences and list items of a text that ask for something, then the others, as far as `most` bytes go, in order.
 ///
 /// Code and tables are left out: nobody is bound by their wording, and what they name is quoted where it is needed.
-fn fold(text: &str, most: usize) -> String {
-    let units = split_units(text);
+fn fold(units: &[Unit<'_>], most: usize) -> String {
     let rank = |place: usize| -> Option<u8> {
         let unit = &units[place];
         match unit.kind {

@@ -11,7 +11,7 @@ use super::{Evidence, EvidenceKind};
 use crate::hearing::Heard;
 use crate::phrases::{LazyPhrases, Often, phrases};
 use crate::search::AnyOf;
-use crate::sentences::{Unit, UnitKind, is_wide, longest_ends, split_units};
+use crate::sentences::{Unit, UnitKind, is_wide};
 use crate::words::{WordSet, Words, has_fewer_words, may_say, word_set};
 
 /// What has happened since the user last spoke.
@@ -46,9 +46,6 @@ const LONGEST_WORDS: usize = 240;
 
 /// A model says that it is done within so many sentences of the beginning or the end of its text.
 const REPORTS: usize = 40;
-
-/// Of a longer text only the beginning and the end are looked at, so many bytes each.
-const LONGEST_END: usize = 16_000;
 
 /// The beginning of a sentence in which it reports that work is done.
 const LONGEST_REPORT: usize = 600;
@@ -128,11 +125,11 @@ impl News {
         let calls: Vec<Pending> = message.calls().map(called).collect();
         let ends_turn = message.role == Role::Model && calls.is_empty();
         let said = parts.iter().rev().filter(|heard| ends_turn && heard.part.origin == Origin::Model);
-        let mut texts = said.filter_map(|heard| Some((heard.part.as_text()?, &heard.units)));
+        let mut texts = said.filter(|heard| heard.part.as_text().is_some());
         Self {
             answers: message.results().map(Answer::of).collect(),
             calls,
-            last_words: texts.find_map(|(text, units)| LastWords::of(text, units)),
+            last_words: texts.find_map(|heard| LastWords::of(&heard.units)),
         }
     }
 }
@@ -185,16 +182,7 @@ const WIDE_UNFINISHED: &[&str] = &["未完成", "没有完成", "无法", "失�
 
 impl LastWords {
     /// The last words of a text with these units.
-    fn of(text: &str, units: &[Unit<'_>]) -> Option<Self> {
-        if text.len() <= 2 * LONGEST_END {
-            return Self::of_units(units);
-        }
-        let (head, tail) = longest_ends(text, LONGEST_END);
-        let units: Vec<Unit<'_>> = split_units(head).into_iter().chain(split_units(tail)).collect();
-        Self::of_units(&units)
-    }
-
-    fn of_units(units: &[Unit<'_>]) -> Option<Self> {
+    fn of(units: &[Unit<'_>]) -> Option<Self> {
         let is_prose =
             |unit: &&Unit<'_>| !matches!(unit.kind, UnitKind::Code | UnitKind::Row | UnitKind::Quote);
         let mut prose = units.iter().filter(is_prose);
