@@ -257,7 +257,7 @@ impl<'a> Draft<'a> {
         let candidates = self.tracker.pool.candidates();
         let recent = self.options.before.0.saturating_sub(self.options.before.0 / 5);
         for place in chosen {
-            let line = &candidates[place];
+            let line = candidates.get(place);
             // Lines of one message stay together and in order, so that each is read among its neighbours.
             let section = LINE_SECTIONS[usize::from(line.at.0 >= recent)];
             self.entries.push((section, line.at, vec![line.text.to_string()]));

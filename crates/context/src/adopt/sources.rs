@@ -31,7 +31,7 @@ impl<'a> Sources<'a> {
         let mut lines: HashMap<u32, Vec<usize>> = HashMap::new();
         let candidates = tracker.pool.candidates().iter().enumerate();
         for (place, line) in candidates.filter(|(_, line)| line.at < before) {
-            for number in &line.anchors {
+            for number in line.anchors {
                 lines.entry(*number).or_default().push(place);
             }
         }
@@ -59,12 +59,12 @@ impl<'a> Sources<'a> {
             }
         }
         if let Some(claimed) = claimed
-            && shared.keys().any(|place| candidates[*place].at == claimed)
+            && shared.keys().any(|place| candidates.get(*place).at == claimed)
         {
             return Some(claimed);
         }
         let best = shared.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
-        best.filter(|(_, weight)| *weight >= whole * ENOUGH).map(|(place, _)| candidates[place].at)
+        best.filter(|(_, weight)| *weight >= whole * ENOUGH).map(|(place, _)| candidates.get(place).at)
     }
 
     /// The sentence of the user's that a rule quotes. It is given whole: a part of it may say the opposite.

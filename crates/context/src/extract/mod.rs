@@ -1,6 +1,7 @@
 //! Finds what of a conversation is worth quoting: lines ranked by the anchors that later work is likely to need.
 
 mod anchors;
+mod candidates;
 mod chart;
 mod gather;
 mod lines;
@@ -10,7 +11,6 @@ mod plain;
 mod pool;
 mod repeats;
 mod select;
-mod slice;
 mod table;
 mod tokens;
 mod weigh;

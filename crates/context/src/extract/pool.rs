@@ -5,36 +5,23 @@
 //! later compaction.
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use longhaul_conversation::Ordinal;
 use serde::{Deserialize, Serialize};
 
 use super::anchors::{AnchorKind, scan_anchors};
+use super::candidates::{Candidate, Candidates};
 use super::gather::{Gathered, Source};
 use super::memo::{Memo, seen_from};
 use super::names::{Anchor, Names};
-use super::slice::Slice;
 use super::table::hash_text;
 use super::weigh::{USUAL_BUDGET, weigh_anchors};
-
-/// A line that may be quoted.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Candidate {
-    pub(crate) at: Ordinal,
-    pub(crate) source: Source,
-    pub(crate) text: Slice<String>,
-    /// Its anchors, by number, each once.
-    pub(crate) anchors: Slice<Vec<u32>>,
-}
 
 /// Lines and anchors of everything that was said.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Pool {
-    candidates: Vec<Candidate>,
+    candidates: Candidates,
     names: Names,
-    /// Characters of all candidates.
-    size: usize,
     /// The working folder, which paths are seen from.
     root: Option<String>,
 }
@@ -44,7 +31,7 @@ pub(super) const MOST_LINES: usize = 400;
 /// In all about so many characters are kept: twenty times a large snapshot.
 const MOST_CHARACTERS: usize = 20 * 8_000 * 4;
 /// The pool is pruned when it has grown to so many times that.
-const SLACK: usize = 4;
+const SLACK: usize = 8;
 
 impl Pool {
     /// Paths inside `root` are seen from there.
@@ -52,7 +39,7 @@ impl Pool {
         self.root = Some(root.trim_end_matches('/').to_string()).filter(|root| root.len() > 1);
     }
 
-    pub(crate) fn candidates(&self) -> &[Candidate] {
+    pub(crate) fn candidates(&self) -> &Candidates {
         &self.candidates
     }
 
@@ -77,7 +64,7 @@ impl Pool {
         // What an earlier snapshot says is little.
         let may_prune = !lines.is_quoted;
         self.keep(lines, at);
-        if may_prune && self.size > SLACK * MOST_CHARACTERS {
+        if may_prune && self.candidates.size() > SLACK * MOST_CHARACTERS {
             self.prune();
         }
     }
@@ -90,8 +77,16 @@ impl Pool {
         gathered.number(|hash| self.names.find_hash(hash));
         let mut lines: Vec<Weighed> = Vec::with_capacity(gathered.len());
         let mut anchors: Vec<u32> = Vec::with_capacity(gathered.mentioned());
+        let mut unnamed = 0;
         for line in gathered.lines() {
             let from = anchors.len();
+            if line.mentions.is_empty() && line.commands.is_empty() {
+                // They weigh nothing, so no more of them are looked at than may stay.
+                if line.source == Source::Output || unnamed == MOST_LINES {
+                    continue;
+                }
+                unnamed += 1;
+            }
             for mention in line.mentions {
                 let new = || {
                     let anchor = &gathered.text()[mention.place.clone()];
@@ -104,27 +99,15 @@ impl Pool {
                 add_once(&mut anchors, from, number);
             }
             let source = line.source;
-            if anchors.len() == from && source == Source::Output {
-                continue;
-            }
             let new = anchors[from..].iter().filter(|number| self.names.note(**number, source, at)).count();
             let weight = new as f32 / (20.0 + line.place.len() as f32);
             lines.push(Weighed { weight, source, text: line.place, anchors: from..anchors.len() });
         }
-        let least = least_of_best(lines.iter().map(|line| line.weight), MOST_LINES);
-        let best = || lines.iter().filter(|line| line.weight >= least).take(MOST_LINES);
-        let mut pack = Pack::for_lines(best().map(|line| (line.text.len(), line.anchors.len())));
-        for line in best() {
-            pack.add(&gathered.text()[line.text.clone()], anchors[line.anchors.clone()].iter().copied());
+        keep_best(&mut lines, MOST_LINES);
+        for Weighed { source, text, anchors: named, .. } in lines {
+            let (text, anchors) = (&gathered.text()[text], &anchors[named]);
+            self.candidates.push(Candidate { at, source, text, anchors });
         }
-        self.size += pack.text.len();
-        let packed = pack.slices().zip(best());
-        self.candidates.extend(packed.map(|((text, anchors), line)| Candidate {
-            at,
-            source: line.source,
-            text,
-            anchors,
-        }));
     }
 
     /// The anchors of a text that are known already.
@@ -140,7 +123,7 @@ impl Pool {
     fn prune(&mut self) {
         let newest = self.candidates.last().map_or(0, |line| line.at.0);
         let weights = weigh_anchors(self, Ordinal(newest + 1), USUAL_BUDGET);
-        let weight = |line: &Candidate| {
+        let weight = |line: Candidate<'_>| {
             let anchors = line.anchors.iter().map(|number| weights[*number as usize]);
             anchors.sum::<f32>() / (20.0 + line.text.len() as f32)
         };
@@ -148,43 +131,35 @@ impl Pool {
         let mut order: Vec<u64> =
             weighed.zip(0u64..).map(|(weight, place)| u64::from(descending(weight)) << 32 | place).collect();
         let place_of = |key: u64| (key & u64::from(u32::MAX)) as usize;
+        let length_of = |key: &u64| self.candidates.get(place_of(*key)).text.len();
         // Those that are dropped need no order among themselves, and most are.
         let half = order.len() / 2;
         let (better, _, _) = order.select_nth_unstable(half);
-        let length: usize = better.iter().map(|key| self.candidates[place_of(*key)].text.len()).sum();
+        let length: usize = better.iter().map(length_of).sum();
         let best = if length > MOST_CHARACTERS { better } else { &mut order[..] };
         best.sort_unstable();
         let mut keep = vec![false; self.candidates.len()];
-        self.size = 0;
-        for place in best.iter().map(|key| place_of(*key)) {
-            let length = self.candidates[place].text.len();
-            if self.size + length > MOST_CHARACTERS {
+        let mut size = 0;
+        for key in best.iter() {
+            size += length_of(key);
+            if size > MOST_CHARACTERS {
                 break;
             }
-            self.size += length;
-            keep[place] = true;
+            keep[place_of(*key)] = true;
         }
-        let mut kept = keep.into_iter();
-        self.candidates.retain(|_| kept.next().is_some_and(|kept| kept));
+        self.candidates.retain(|place| keep[place]);
         self.forget_anchors();
     }
 
     /// Forgets the anchors that no line has any more and that were seen only once.
     fn forget_anchors(&mut self) {
         let mut needed = vec![false; self.names.all().len()];
-        for line in &self.candidates {
-            line.anchors.iter().for_each(|number| needed[*number as usize] = true);
+        for number in self.candidates.iter().flat_map(|line| line.anchors) {
+            needed[*number as usize] = true;
         }
         let renumbered = self.names.retain(|place, anchor| needed[place] || anchor.used + anchor.typed > 1);
-        let renumber = |number: &u32| renumbered[*number as usize].expect("anchors of kept lines are kept");
-        let mut pack =
-            Pack::for_lines(self.candidates.iter().map(|line| (line.text.len(), line.anchors.len())));
-        for line in &self.candidates {
-            pack.add(&line.text, line.anchors.iter().map(renumber));
-        }
-        for (line, (text, anchors)) in self.candidates.iter_mut().zip(pack.slices()) {
-            (line.text, line.anchors) = (text, anchors);
-        }
+        self.candidates
+            .renumber(|number| renumbered[number as usize].expect("anchors of kept lines are kept"));
     }
 }
 
@@ -194,49 +169,6 @@ struct Weighed {
     source: Source,
     text: Range<usize>,
     anchors: Range<usize>,
-}
-
-/// Lines on their way into one text and one list of anchors, which they share and which hold nothing else.
-struct Pack {
-    text: String,
-    anchors: Vec<u32>,
-    /// Where each line ends, and its anchors.
-    ends: Vec<(usize, usize)>,
-}
-
-impl Pack {
-    /// Room for lines of these lengths, with so many anchors each.
-    fn for_lines(sizes: impl Iterator<Item = (usize, usize)>) -> Self {
-        let (mut count, mut length, mut anchors) = (0, 0, 0);
-        for (line, named) in sizes {
-            count += 1;
-            length += line;
-            anchors += named;
-        }
-        Self {
-            text: String::with_capacity(length),
-            anchors: Vec::with_capacity(anchors),
-            ends: Vec::with_capacity(count),
-        }
-    }
-
-    fn add(&mut self, text: &str, anchors: impl Iterator<Item = u32>) {
-        self.text.push_str(text);
-        self.anchors.extend(anchors);
-        self.ends.push((self.text.len(), self.anchors.len()));
-    }
-
-    /// Each line with its anchors, in order.
-    fn slices(self) -> impl Iterator<Item = (Slice<String>, Slice<Vec<u32>>)> {
-        let (text, anchors) = (Arc::new(self.text), Arc::new(self.anchors));
-        let (mut text_from, mut anchors_from) = (0, 0);
-        self.ends.into_iter().map(move |(text_to, anchors_to)| {
-            let slices =
-                (Slice::of(&text, text_from..text_to), Slice::of(&anchors, anchors_from..anchors_to));
-            (text_from, anchors_from) = (text_to, anchors_to);
-            slices
-        })
-    }
 }
 
 /// A number that is the smaller the larger the weight, in the order of [`f32::total_cmp`].
@@ -251,14 +183,24 @@ fn add_once(anchors: &mut Vec<u32>, from: usize, number: u32) {
     }
 }
 
-/// The least weight among the `most` best ones.
-fn least_of_best(weights: impl ExactSizeIterator<Item = f32>, most: usize) -> f32 {
-    if weights.len() <= most {
-        return 0.0;
+/// Keeps the `most` heaviest lines, in their order; of those that weigh the same, the first ones.
+fn keep_best(lines: &mut Vec<Weighed>, most: usize) {
+    if lines.len() <= most {
+        return;
     }
-    let mut weights: Vec<f32> = weights.collect();
-    let (_, least, _) = weights.select_nth_unstable_by(most - 1, |a, b| b.total_cmp(a));
-    *least
+    let mut weights: Vec<f32> = lines.iter().map(|line| line.weight).filter(|weight| *weight > 0.0).collect();
+    let (least, heavier) = if weights.len() < most {
+        (0.0, weights.len())
+    } else {
+        let (heavier, least, _) = weights.select_nth_unstable_by(most - 1, |a, b| b.total_cmp(a));
+        (*least, heavier.iter().filter(|weight| **weight > *least).count())
+    };
+    let mut as_heavy = most - heavier;
+    lines.retain(|line| {
+        let is_least = line.weight == least && as_heavy > 0;
+        as_heavy -= usize::from(is_least);
+        is_least || line.weight > least
+    });
 }
 
 #[cfg(test)]
@@ -290,24 +232,25 @@ mod tests {
     }
 
     #[test]
+    fn lines_that_name_something_stay_before_others_wherever_they_stand() {
+        let plain = "There is nothing in this sentence that anybody would ever look for again.\n";
+        let text = format!("{}The last one names last_of_all, which is looked for.", plain.repeat(1_000));
+        let pool = pool(&[Message::new("a", Role::Model, vec![Part::model_text(text)])]);
+        assert_eq!(pool.candidates().len(), MOST_LINES);
+        assert!(pool.candidates().last().is_some_and(|last| last.text.contains("last_of_all")));
+    }
+
+    #[test]
     fn the_pool_is_bounded_and_its_numbers_hold() {
         let messages: Vec<Message> = (0..200).map(|salt| output(&many_lines(400, salt))).collect();
         let pool = pool(&messages);
         let size: usize = pool.candidates().iter().map(|line| line.text.len()).sum();
-        assert!(size <= SLACK * MOST_CHARACTERS && pool.size == size, "{size}");
-        for line in pool.candidates() {
+        assert!(size <= SLACK * MOST_CHARACTERS && pool.candidates().size() == size, "{size}");
+        for line in pool.candidates().iter() {
             let names: Vec<&str> =
                 line.anchors.iter().map(|number| &*pool.anchors()[*number as usize].text).collect();
             assert!(!names.is_empty() && names.iter().all(|name| line.text.contains(name)), "{names:?}");
         }
-    }
-
-    #[test]
-    fn a_few_lines_of_a_long_message_hold_nothing_else() {
-        let pool =
-            pool(&[output(&format!("fn first_name of all\n{}", "nothing named here\n".repeat(9_000)))]);
-        let line = &pool.candidates()[0];
-        assert!(line.text.starts_with("fn first_name") && line.text.whole_len() < 400, "{line:?}");
     }
 
     #[test]

@@ -2,12 +2,14 @@
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
+use std::ops::Range;
 
 use longhaul_conversation::Ordinal;
 
+use super::candidates::{Candidate, Candidates};
 use super::gather::Source;
 use super::lines::count_plain_words;
-use super::pool::{Candidate, Pool};
+use super::pool::Pool;
 use super::weigh::weigh_anchors;
 use crate::Estimator;
 
@@ -56,7 +58,7 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let mut heap: BinaryHeap<Scored> = candidates
         .iter()
         .enumerate()
-        .filter(|(_, line)| line.at < choice.before && !quoted.contains(line))
+        .filter(|(_, line)| line.at < choice.before && !quoted.contains(line.text))
         .map(|(place, line)| Scored { score: choice.score(line, &terms[place], &weights), place, round: 0 })
         .filter(|scored| scored.score > 0.0)
         .collect();
@@ -66,7 +68,7 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let mut shapes: HashMap<u64, i32> = HashMap::new();
     let mut round = 0;
     while let Some(best) = heap.pop() {
-        let line = &candidates[best.place];
+        let line = candidates.get(best.place);
         // The room only shrinks: what does not fit now need not be weighed again, nor anything else that does not.
         let fits = |scored: &Scored| terms[scored.place].tokens + LINE_COST <= choice.room;
         if !fits(&best) {
@@ -76,8 +78,8 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
         if best.round < round || !terms[best.place].is_read() {
             // Something was chosen since this was weighed, or it was taken to be as readable as can be; if it is still the
             // best, it comes up again at once.
-            terms[best.place].read(line);
-            let alike = shapes.get(&terms[best.place].shape(line)).copied().unwrap_or(0);
+            terms[best.place].read(line.text);
+            let alike = shapes.get(&terms[best.place].shape(line.text)).copied().unwrap_or(0);
             let score = choice.score(line, &terms[best.place], &weights) * ALIKE.powi(alike);
             if score > 0.0 {
                 heap.push(Scored { score, round, ..best });
@@ -86,11 +88,11 @@ pub(crate) fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
         }
         let mark = if messages.contains(&line.at) { 0.0 } else { mark_cost(line.at) };
         let cost = terms[best.place].tokens + LINE_COST + mark;
-        if cost > choice.room || !texts.insert(&line.text) {
+        if cost > choice.room || !texts.insert(line.text) {
             continue;
         }
         choice.room -= cost;
-        *shapes.entry(terms[best.place].shape(line)).or_default() += 1;
+        *shapes.entry(terms[best.place].shape(line.text)).or_default() += 1;
         messages.insert(line.at);
         line.anchors.iter().for_each(|number| choice.covered[*number as usize] = 1.0);
         chosen.push(best.place);
@@ -117,12 +119,12 @@ impl Terms {
         self.readable.is_some()
     }
 
-    fn read(&mut self, line: &Candidate) {
-        self.readable.get_or_insert_with(|| readable(&line.text));
+    fn read(&mut self, text: &str) {
+        self.readable.get_or_insert_with(|| readable(text));
     }
 
-    fn shape(&mut self, line: &Candidate) -> u64 {
-        *self.shape.get_or_insert_with(|| shape_of(&line.text))
+    fn shape(&mut self, text: &str) -> u64 {
+        *self.shape.get_or_insert_with(|| shape_of(text))
     }
 }
 
@@ -141,8 +143,8 @@ impl<'a> Quoted<'a> {
         Self { texts, lengths }
     }
 
-    fn contains(&self, line: &Candidate) -> bool {
-        self.lengths.get(line.text.len()) == Some(&true) && self.texts.contains(&*line.text)
+    fn contains(&self, text: &str) -> bool {
+        self.lengths.get(text.len()) == Some(&true) && self.texts.contains(text)
     }
 }
 
@@ -151,33 +153,35 @@ const MANY: usize = 4_000;
 
 impl Choice<'_> {
     /// The terms of each line, looked for by two threads where there are many.
-    fn all_terms(&self, lines: &[Candidate]) -> Vec<Terms> {
-        let terms = |lines: &[Candidate]| lines.iter().map(|line| self.terms(line)).collect::<Vec<_>>();
-        if lines.len() < MANY {
-            return terms(lines);
+    fn all_terms(&self, lines: &Candidates) -> Vec<Terms> {
+        let terms = |places: Range<usize>| -> Vec<Terms> {
+            places.map(|place| self.terms(lines.get(place).text)).collect()
+        };
+        let (half, all) = (lines.len() / 2, lines.len());
+        if all < MANY {
+            return terms(0..all);
         }
-        let (first, second) = lines.split_at(lines.len() / 2);
         std::thread::scope(|scope| {
-            let second = scope.spawn(|| terms(second));
-            let mut all = terms(first);
+            let second = scope.spawn(|| terms(half..all));
+            let mut all = terms(0..half);
             all.append(&mut second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
             all
         })
     }
 
-    fn terms(&self, line: &Candidate) -> Terms {
+    fn terms(&self, text: &str) -> Terms {
         let about = if self.focus.is_empty() {
             0
         } else {
-            let lower = line.text.to_lowercase();
+            let lower = text.to_lowercase();
             self.focus.iter().filter(|word| lower.contains(word.as_str())).count()
         };
-        let tokens = self.estimator.text(&line.text).as_f64();
+        let tokens = self.estimator.text(text).as_f64();
         Terms { tokens, readable: None, about, shape: None }
     }
 
     /// What a line adds for what it costs; no less than that while it is not read.
-    fn score(&self, line: &Candidate, terms: &Terms, weights: &[f32]) -> f32 {
+    fn score(&self, line: Candidate<'_>, terms: &Terms, weights: &[f32]) -> f32 {
         let familiar = 1.0 - self.worth_again();
         let gain: f32 = line
             .anchors
@@ -276,7 +280,7 @@ mod tests {
         };
         let places = choose_lines(&mut choice);
         assert!(choice.room >= 0.0);
-        places.into_iter().map(|place| pool.candidates()[place].text.to_string()).collect()
+        places.into_iter().map(|place| pool.candidates().get(place).text.to_string()).collect()
     }
 
     #[test]

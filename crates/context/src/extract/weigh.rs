@@ -20,15 +20,9 @@ pub(crate) const USUAL_BUDGET: f64 = 4_000.0;
 pub(crate) fn weigh_anchors(pool: &Pool, before: Ordinal, budget: f64) -> Vec<f32> {
     let anchors = pool.anchors();
     let mut places = vec![Places::default(); anchors.len()];
-    // Lines of one message stand together.
-    for message in pool.candidates().chunk_by(|one, other| one.at == other.at) {
-        let at = message[0].at;
-        if at >= before {
-            continue;
-        }
-        let crowd = message.iter().map(|line| line.anchors.len() as u32).sum();
-        for number in message.iter().flat_map(|line| &line.anchors) {
-            places[*number as usize].add(at, crowd);
+    for (at, numbers) in pool.candidates().messages().filter(|(at, _)| *at < before) {
+        for number in numbers {
+            places[*number as usize].add(at, numbers.len() as u32);
         }
     }
     let newest = Ordinal(before.0.saturating_sub(1));
