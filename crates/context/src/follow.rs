@@ -157,6 +157,7 @@ pub(crate) fn follow_while<T>(
             memo: Memo::new(),
             batch: Batch::default(),
             spares: Vec::new(),
+            spare: 0,
         };
         let produced = produce(&mut |message| queue.add(eyes.watch(message), message));
         queue.hand_over();
@@ -179,7 +180,9 @@ fn listen(ears: &mut Ears<'_>, receiver: Receiver<Batch>, giver_back: &Sender<Ba
                     let mut hearing = Hearing::of(message, spare);
                     hearing.lines.find_anchors(root.as_deref(), &mut memo);
                     ears.take_in_message(*at, &mut hearing);
-                    spare = hearing.lines;
+                    // One very long message must not hold its memory for ever.
+                    spare =
+                        Some(hearing.lines).filter(|lines| lines.spare_size() <= SPARE).unwrap_or_default();
                 }
             }
         }
@@ -214,8 +217,8 @@ const MESSAGE: usize = 200;
 const ENOUGH_WAITING: usize = 2;
 /// How many batches may wait at all.
 const MOST_WAITING: usize = 32;
-/// The memory of so many messages is kept for others.
-const MOST_SPARES: usize = 64;
+/// So much memory is kept for messages to come, by either thread.
+const SPARE: usize = 1 << 21;
 
 /// The way from the eyes to the ears.
 struct Queue<'w> {
@@ -230,6 +233,8 @@ struct Queue<'w> {
     batch: Batch,
     /// Memory for messages to come.
     spares: Vec<Gathered>,
+    /// How much that is.
+    spare: usize,
 }
 
 impl Queue<'_> {
@@ -250,7 +255,9 @@ impl Queue<'_> {
     /// Does as much as can be done without knowing what came before.
     fn hear(&mut self, seen: Seen, message: &Message) -> Heard {
         seen.heard(|| {
-            let mut hearing = Hearing::of(message, self.spares.pop().unwrap_or_default());
+            let spare = self.spares.pop().unwrap_or_default();
+            self.spare -= spare.spare_size();
+            let mut hearing = Hearing::of(message, spare);
             hearing.lines.find_anchors(self.root.as_deref(), &mut self.memo);
             hearing
         })
@@ -269,10 +276,12 @@ impl Queue<'_> {
     /// Frees what was taken in, as far as its memory is not of use for messages to come.
     fn reuse(&mut self, mut used: Batch) {
         for item in used.items.drain(..) {
-            if let Item::Heard(Heard::Message { hearing, .. }) = item
-                && self.spares.len() < MOST_SPARES
-            {
-                self.spares.push(hearing.lines);
+            if let Item::Heard(Heard::Message { hearing, .. }) = item {
+                let size = self.spare + hearing.lines.spare_size();
+                if size <= SPARE {
+                    self.spare = size;
+                    self.spares.push(hearing.lines);
+                }
             }
         }
         self.batch.items = used.items;

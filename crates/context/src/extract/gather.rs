@@ -82,8 +82,6 @@ const LEADS_IN: usize = 160;
 const CALLS: usize = 240;
 /// Longer arguments are lines of their own.
 const SHORT_ARGUMENT: usize = 160;
-/// Memory for more characters than this is given back.
-const LARGEST_SPARE: usize = 1 << 16;
 
 impl Gathered {
     /// The lines of a message of these parts, in the memory of `spare`.
@@ -98,14 +96,18 @@ impl Gathered {
 
     fn clear(&mut self) {
         let Self { text, lines, commands, mentions, is_searched, is_quoted } = self;
-        // One very long message must not hold its memory for ever.
         text.clear();
-        text.shrink_to(LARGEST_SPARE);
         lines.clear();
         commands.clear();
         mentions.clear();
-        mentions.shrink_to(LARGEST_SPARE / 32);
         (*is_searched, *is_quoted) = (false, false);
+    }
+
+    /// How much memory it holds for messages to come, in bytes.
+    pub(crate) fn spare_size(&self) -> usize {
+        self.text.capacity()
+            + self.lines.capacity() * size_of::<Line>()
+            + self.mentions.capacity() * size_of::<Mention>()
     }
 
     /// A line that is known only from an earlier snapshot.
@@ -156,7 +158,8 @@ impl Gathered {
                 }
             }
             if !lines[nth].is_plain {
-                let names = memo.names_of(text, start..end, root);
+                let may_repeat = matches!(lines[nth].source, Source::Call | Source::Output);
+                let names = memo.names_of(text, start..end, root, may_repeat);
                 mentions.extend(names.iter().map(|name| Mention::of(name, start)));
             }
             lines[nth].mentions = mentions.len();

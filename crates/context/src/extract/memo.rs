@@ -78,14 +78,23 @@ impl Memo {
     }
 
     /// The anchors of the line at `place` in a text, but for commands; paths inside `root` are seen from there.
-    pub(crate) fn names_of(&mut self, text: &str, place: Range<usize>, root: Option<&str>) -> &[Find] {
+    ///
+    /// Lines of files and outputs come again (`may_repeat`), sentences hardly ever do.
+    pub(crate) fn names_of(
+        &mut self,
+        text: &str,
+        place: Range<usize>,
+        root: Option<&str>,
+        may_repeat: bool,
+    ) -> &[Find] {
         let Self { slots, lines, chart } = self;
         let line = &text[place.clone()];
-        lines.found_in(line, |finds| {
+        let look = |finds: &mut Vec<Find>| {
             chart.draw(text, place);
             let mut found = |anchor: Found<'_>| finds.push(anchor.within(line));
             scan_tokens(line, chart, &mut |token| each_anchor(slots, token, root, &mut found));
-        })
+        };
+        if may_repeat { lines.found_in(line, look) } else { lines.found_once(look) }
     }
 }
 
@@ -148,7 +157,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn anchors(line: &str, memo: &mut Memo) -> Vec<Find> {
-        memo.names_of(line, 0..line.len(), Some("/home/me/app")).to_vec()
+        let once = memo.names_of(line, 0..line.len(), Some("/home/me/app"), false).to_vec();
+        let found = memo.names_of(line, 0..line.len(), Some("/home/me/app"), true).to_vec();
+        assert_eq!(once, found);
+        found
     }
 
     /// What would be found in a line if nothing were remembered.

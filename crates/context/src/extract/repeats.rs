@@ -11,6 +11,8 @@ pub(crate) struct Repeats {
     /// The lines themselves, one right behind the other: what is not the same is never taken for it.
     texts: String,
     finds: Vec<Find>,
+    /// What was found in a line that is not remembered.
+    once: Vec<Find>,
 }
 
 /// Where a line stands, and what was found in it.
@@ -63,6 +65,13 @@ impl Repeats {
             self.remember(line, place, find);
         }
         &self.finds[find..]
+    }
+
+    /// What `look` adds to the list, of a line that is not to be remembered.
+    pub(crate) fn found_once(&mut self, look: impl FnOnce(&mut Vec<Find>)) -> &[Find] {
+        self.once.clear();
+        look(&mut self.once);
+        &self.once
     }
 
     /// The slot where a line would be remembered, or nothing if it never is.
