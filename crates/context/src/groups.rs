@@ -29,8 +29,7 @@ pub fn complete_groups(messages: &[Message]) -> Vec<Range<usize>> {
 fn find_reach(messages: &[Message]) -> Vec<usize> {
     let mut reach: Vec<usize> = (0..messages.len()).collect();
     let mut link = |from: usize, to: usize| reach[from] = reach[from].max(to);
-    // Some models count their ids from the start in every turn: a result answers the newest open call of its id.
-    let mut open: HashMap<&CallId, Vec<usize>> = HashMap::new();
+    let mut open = Open::default();
     let mut items: HashMap<&str, usize> = HashMap::new();
     let mut reasoning = None;
     for (place, message) in messages.iter().enumerate() {
@@ -48,7 +47,7 @@ fn find_reach(messages: &[Message]) -> Vec<usize> {
                     }
                 }
                 Body::Call(call) => {
-                    open.entry(&call.id).or_default().push(place);
+                    open.push(&call.id, place);
                     if let Some(from) = reasoning.take() {
                         link(from, place);
                     }
@@ -57,7 +56,7 @@ fn find_reach(messages: &[Message]) -> Vec<usize> {
                     }
                 }
                 Body::Result(result) => {
-                    if let Some(from) = open.get_mut(&result.call).and_then(Vec::pop) {
+                    if let Some(from) = open.take(&result.call) {
                         link(from, place);
                     }
                     if place > 0 {
@@ -74,6 +73,35 @@ fn find_reach(messages: &[Message]) -> Vec<usize> {
         }
     }
     reach
+}
+
+/// Calls that nothing has answered, with their places. Some models count their ids from the start in every turn: a result
+/// answers the newest open call of its id.
+#[derive(Default)]
+struct Open<'m> {
+    /// The newest ones, among which the next answer nearly always finds its call.
+    newest: Vec<(&'m CallId, usize)>,
+    older: HashMap<&'m CallId, Vec<usize>>,
+}
+
+/// So many are looked through one by one.
+const NEWEST: usize = 8;
+
+impl<'m> Open<'m> {
+    fn push(&mut self, id: &'m CallId, place: usize) {
+        if self.newest.len() == NEWEST {
+            let (id, place) = self.newest.remove(0);
+            self.older.entry(id).or_default().push(place);
+        }
+        self.newest.push((id, place));
+    }
+
+    fn take(&mut self, id: &CallId) -> Option<usize> {
+        match self.newest.iter().rposition(|(open, _)| *open == id) {
+            Some(nth) => Some(self.newest.remove(nth).1),
+            None => self.older.get_mut(id)?.pop(),
+        }
+    }
 }
 
 /// Whether a part is reasoning that its vendor ties to what follows.
@@ -129,6 +157,8 @@ mod tests {
         let call = || Message::new("m", Role::Model, vec![Part::call(ToolCall::new("call_0", "ls"))]);
         let result = || Message::new("m", Role::User, vec![Part::result(ToolResult::text("call_0", ""))]);
         check(&[call(), result(), call(), result()], &[0, 2]);
+        let many: Vec<Message> = (0..20).map(|_| call()).chain((0..20).map(|_| result())).collect();
+        check(&many, &[0]);
         // The first call was never answered; the second one is.
         check(&[call(), conversation("user").remove(0), call(), result()], &[0, 1, 2]);
     }

@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::curate::EmptyMessages;
 use crate::groups::complete_groups;
 use crate::json_size::message_size;
+use crate::mask::{least_mask, saved_at_most};
 use crate::numbering::ordinals;
 use crate::prepare::{Prepared, prepare};
 use crate::standing::newest_words;
@@ -27,8 +28,8 @@ pub struct Gone {
     pub prepared: usize,
     /// What they would take in a request.
     pub size: Estimate,
-    /// The part of it that tool outputs take.
-    pub outputs: Estimate,
+    /// The part of it that masks could save at most.
+    pub maskable: Estimate,
     /// Their size as a cut measures it.
     pub characters: usize,
     /// What had to be repaired in them.
@@ -41,15 +42,18 @@ pub(crate) static NOTHING: Gone = Gone {
     curated: 0,
     prepared: 0,
     size: Estimate::ZERO,
-    outputs: Estimate::ZERO,
+    maskable: Estimate::ZERO,
     characters: 0,
     repairs: Vec::new(),
 };
 
+/// It is time to look again when there are so many times the bytes that were left.
+const LOOK_AGAIN: usize = 2;
+
 /// Watches a conversation grow, and lets messages go that are certain to be compacted.
 ///
 /// A message is let go if a window of tokens and a half follows it, and if so much was said before that even a request
-/// without any tool output would not fit. The first group stays, and so do the newest words of the user, which a plan may
+/// with the shortest masks for all tool outputs would not fit. The first group stays, and so do the newest words of the user, which a plan may
 /// want. What the messages said must be known to a [`crate::Tracker`] by then; a plan for the rest, with
 /// [`crate::Prepared::behind`], is then the same as one for the whole.
 #[derive(Clone, Debug)]
@@ -153,32 +157,39 @@ impl Horizon {
     }
 
     fn let_go(&mut self, transcript: &mut Transcript) {
-        // Whatever is found, the next look is as far away again: looking takes no more than a share of all the time.
-        self.look_at = self.bytes * 2;
+        // Whatever is found, the next look is far away: looking takes no more than a share of all the time.
+        self.look_at = self.bytes * LOOK_AGAIN;
         let messages = transcript.messages();
         let Some((aside, recent)) = self.stays(messages) else { return };
         let goes = |place: usize| place < recent && !aside.iter().any(|range| range.contains(&place));
-        let leaving = (0..recent).filter(|place| goes(*place)).map(|place| &messages[place]);
-        let count = leaving.clone().count();
-        let through = leaving.clone().filter_map(|message| message.ordinal).max();
-        let stay = (0..recent).filter(|place| !goes(*place)).map(|place| &messages[place].id);
-        let stay: HashSet<&MessageId> = stay.collect();
-        let mut gone = Gone { messages: self.gone.messages + count, ..self.gone.clone() };
-        gone.add(&prepare(&messages[..recent], self.empty), &stay, &self.estimator);
-        if gone.size.as_f64() - gone.outputs.as_f64() <= Estimate::from(self.window).as_f64() {
+        let leaving = || (0..recent).filter(|place| goes(*place)).map(|place| &messages[place]);
+        let prepared = prepare(&messages[..recent], self.empty);
+        let mut gone = Gone { messages: self.gone.messages + leaving().count(), ..self.gone.clone() };
+        if prepared.is_as_given() {
+            gone.add(leaving(), &self.estimator);
+            gone.curated += leaving().count();
+        } else {
+            let stay = (0..recent).filter(|place| !goes(*place)).map(|place| &messages[place].id);
+            gone.add_prepared(&prepared, &stay.collect(), &self.estimator);
+        }
+        if gone.size.as_f64() - gone.maskable.as_f64() <= Estimate::from(self.window).as_f64() {
             return;
         }
-        for part in leaving.flat_map(|message| &message.parts) {
-            match &part.body {
-                Body::Call(call) => drop(self.unanswered.insert(call.id.clone())),
-                Body::Result(result) => drop(self.unanswered.remove(&result.call)),
-                _ => {}
+        // Where nothing was wrong, no call was left unanswered.
+        if !prepared.is_as_given() {
+            for part in leaving().flat_map(|message| &message.parts) {
+                match &part.body {
+                    Body::Call(call) => drop(self.unanswered.insert(call.id.clone())),
+                    Body::Result(result) => drop(self.unanswered.remove(&result.call)),
+                    _ => {}
+                }
             }
         }
+        let through = leaving().filter_map(|message| message.ordinal).max();
         self.through = self.through.max(through.unwrap_or(Ordinal(0)));
-        self.aside = recent - count;
+        self.aside = recent - leaving().count();
         self.bytes = messages[recent..].iter().flat_map(|message| &message.parts).map(text_len).sum();
-        self.look_at = self.bytes * 2;
+        self.look_at = self.bytes * LOOK_AGAIN;
         self.gone = gone;
         transcript.retain_messages(|place| !goes(place));
     }
@@ -213,25 +224,35 @@ impl Gone {
         self.messages == 0
     }
 
-    /// Adds messages as they would be sent, but for those that stay.
-    fn add(&mut self, prepared: &Prepared<'_>, stay: &HashSet<&MessageId>, estimator: &Estimator) {
+    /// Adds messages as they are sent.
+    fn add<'m>(&mut self, messages: impl Iterator<Item = &'m Message>, estimator: &Estimator) {
+        let least = least_mask(estimator);
+        for message in messages {
+            self.prepared += 1;
+            for part in &message.parts {
+                let size = estimator.part(part);
+                self.size += size;
+                if part.as_result().is_some() {
+                    self.maskable += saved_at_most(size, least);
+                }
+            }
+            self.characters += message_size(message, estimator);
+        }
+    }
+
+    /// Adds messages that had to change to be sent, but for those that stay.
+    fn add_prepared(&mut self, prepared: &Prepared<'_>, stay: &HashSet<&MessageId>, estimator: &Estimator) {
         let curated: HashSet<&MessageId> = prepared.curated_ids().collect();
         self.curated += curated.difference(stay).count();
         let mut stays = true;
-        for message in prepared.messages.iter() {
+        let leaving = prepared.messages.iter().filter(|message| {
             // What a repair put in stays or leaves with what stands before it.
             if curated.contains(&message.id) {
                 stays = stay.contains(&message.id);
             }
-            if stays {
-                continue;
-            }
-            let outputs = message.parts.iter().filter(|part| part.as_result().is_some());
-            self.prepared += 1;
-            self.size += estimator.message(message);
-            self.outputs += outputs.map(|part| estimator.part(part)).sum();
-            self.characters += message_size(message, estimator);
-        }
+            !stays
+        });
+        self.add(leaving, estimator);
         let repairs = prepared.repairs.iter().filter(|repair| !stay.contains(&repair.fault.message));
         self.repairs.extend(repairs.cloned());
     }
@@ -322,7 +343,7 @@ mod tests {
     #[test]
     fn what_masks_could_make_fit_stays() {
         let outputs = marked(&format!("user {}", ["call", "result*4000"].repeat(60).join(" ")));
-        let (horizon, transcript) = follow(2_000, outputs.into_iter().map(Change::Put));
+        let (horizon, transcript) = follow(4_000, outputs.into_iter().map(Change::Put));
         assert!(horizon.gone().is_nothing() && transcript.messages().len() == 121);
     }
 

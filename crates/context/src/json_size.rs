@@ -12,6 +12,7 @@ use longhaul_conversation::{
 use serde_json::{Map, Value};
 
 use crate::Estimator;
+use crate::characters::count_units;
 
 /// How many characters one estimated token of media counts for.
 const CHARACTERS_PER_TOKEN: u64 = 4;
@@ -41,27 +42,24 @@ pub(crate) fn message_size(message: &Message, estimator: &Estimator) -> usize {
 
 /// The length of `text` as a JSON string, quotes included.
 pub(crate) fn string_json_len(text: &str) -> usize {
-    sum_bytes(text, escaped_units) + 2
+    count_units(text).all + count_escapes(text) + 2
 }
 
-/// Adds up a weight of at most six for each byte. Short runs are summed in bytes, so that the compiler can take many at
-/// a time.
-fn sum_bytes(text: &str, weight: impl Fn(u8) -> u8) -> usize {
+/// How many units JSON's escapes add: one for quotation marks, backslashes, `\n` and its like, five for other control
+/// characters.
+fn count_escapes(text: &str) -> usize {
+    // Short runs are summed in bytes, so that the compiler can take many at a time.
     const RUN: usize = 32;
-    text.as_bytes().chunks(RUN).map(|run| usize::from(run.iter().map(|byte| weight(*byte)).sum::<u8>())).sum()
+    let (runs, rest) = text.as_bytes().as_chunks::<RUN>();
+    let run_len = |run: &[u8]| usize::from(run.iter().map(|byte| escape_len(*byte)).sum::<u8>());
+    runs.iter().map(|run| run_len(run)).sum::<usize>() + run_len(rest)
 }
 
-/// UTF-16 units that begin with this byte: a character of four bytes takes two.
-fn units(byte: u8) -> u8 {
-    u8::from(byte & 0xC0 != 0x80) + u8::from(byte >= 0xF0)
-}
-
-/// The same with JSON's escapes: `\n` and its like take two, other control characters six.
-fn escaped_units(byte: u8) -> u8 {
-    let quoted = (byte == b'"') | (byte == b'\\');
-    let control = byte < 0x20;
-    let short = matches!(byte, 0x08 | b'\t' | b'\n' | 0x0C | b'\r');
-    units(byte) + u8::from(quoted) + 5 * u8::from(control) - 4 * u8::from(short)
+#[inline(always)]
+fn escape_len(byte: u8) -> u8 {
+    let is_quoted = (byte == b'"') | (byte == b'\\');
+    let is_short = (byte.wrapping_sub(0x08) <= b'\r' - 0x08) & (byte != 0x0B);
+    u8::from(is_quoted) + 5 * u8::from(byte < 0x20) - 4 * u8::from(is_short)
 }
 
 /// The length of a list with these members: brackets and commas are added.

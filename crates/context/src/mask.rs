@@ -1,9 +1,9 @@
 //! Decides when old tool outputs give way to previews, many at once and only where it pays.
 
-use longhaul_conversation::{Message, Part, TokenCount, ToolResult};
+use longhaul_conversation::{CallId, Message, Part, TokenCount, ToolResult};
 
 use crate::preview::preview;
-use crate::replace::{Replacement, Subject, plan_replacement, results_from_newest};
+use crate::replace::{Replacement, Subject, output_file, plan_replacement, results_from_newest};
 use crate::truncate::grouped;
 use crate::{Estimate, Estimator, OutputLimits};
 
@@ -104,6 +104,10 @@ impl MaskSettings {
             estimator: Estimator::default(),
         }
     }
+
+    fn tokens(&self, part: &Part) -> TokenCount {
+        self.estimator.part(part).tokens()
+    }
 }
 
 /// Where prices are unknown, a cached token costs a tenth.
@@ -128,20 +132,12 @@ impl MaskVerdict {
 /// output and all older ones are masked together, if they are worth it.
 pub fn plan_masks(messages: &[Message], settings: &MaskSettings, when: MaskWhen) -> MaskPlan {
     let none = |verdict| MaskPlan { replacements: Vec::new(), saved: TokenCount::ZERO, verdict };
-    let estimate = |part: &Part| settings.estimator.part(part).tokens();
     let old = find_old(messages, settings);
-    let worth: TokenCount = old.iter().map(|subject| estimate(subject.part)).sum();
-    if old.is_empty() || worth < settings.worthwhile {
+    if !are_worthwhile(&old, settings) {
         return none(MaskVerdict::TooLittle);
     }
-    let mut replacements: Vec<Replacement> = old
-        .iter()
-        .filter_map(|subject| {
-            let file = subject.file(&settings.session);
-            let text = mask_text(subject, &file);
-            plan_replacement(subject, file, text, estimate)
-        })
-        .collect();
+    let mut replacements: Vec<Replacement> =
+        old.iter().filter_map(|(subject, size)| plan_mask(subject, *size, settings)).collect();
     replacements.reverse();
     let saved: TokenCount = replacements.iter().map(|mask| mask.before - mask.after).sum();
     let Some(first) = replacements.first() else { return none(MaskVerdict::TooLittle) };
@@ -153,6 +149,85 @@ pub fn plan_masks(messages: &[Message], settings: &MaskSettings, when: MaskWhen)
         }
     }
     MaskPlan { replacements, saved, verdict: MaskVerdict::Mask }
+}
+
+/// The masks that make at most `most` of a request of `before` tokens, and what it then takes at most.
+///
+/// Previews of a long history take their time, so it ends as soon as they are too much.
+pub(crate) fn plan_enough_masks(
+    messages: &[Message],
+    settings: &MaskSettings,
+    before: TokenCount,
+    most: TokenCount,
+) -> Option<(Vec<Replacement>, TokenCount)> {
+    let old = find_old(messages, settings);
+    if !are_worthwhile(&old, settings) {
+        return None;
+    }
+    let mut after = before - old.iter().map(|(_, size)| *size).sum();
+    for (subject, size) in &old {
+        let (_, text) = mask_text(subject, NAME_TO_COME, settings);
+        let masked = settings.tokens(&subject.shortened(&text));
+        // What each mask saves is rounded, so together they may save a little less.
+        after += if masked < *size { masked + TokenCount(1) } else { *size };
+        if after > most {
+            return None;
+        }
+    }
+    let masks = old.iter().rev().filter_map(|(subject, size)| plan_mask(subject, *size, settings));
+    let masks: Vec<Replacement> = masks.collect();
+    (!masks.is_empty()).then_some((masks, after))
+}
+
+/// Stands for the hash in the name of a file where only its length matters.
+const NAME_TO_COME: &str = "0000000000000000";
+
+/// What all masks together could save at most of outputs of these sizes, whatever they say; the newest comes first.
+pub(crate) fn most_saved(
+    outputs: impl Iterator<Item = Estimate>,
+    protected: TokenCount,
+    estimator: &Estimator,
+) -> Estimate {
+    let (protected, least) = (Estimate::from(protected), least_mask(estimator));
+    let mut newer = Estimate::ZERO;
+    let mut saved = Estimate::ZERO;
+    for size in outputs {
+        newer += size;
+        if newer > protected {
+            saved += saved_at_most(size, least);
+        }
+    }
+    saved
+}
+
+/// What a mask that takes `least` saves of an output of this size.
+pub(crate) fn saved_at_most(mut size: Estimate, least: Estimate) -> Estimate {
+    size -= least;
+    if size > Estimate::ZERO { size } else { Estimate::ZERO }
+}
+
+/// What a mask takes at least: its tags, and the name of a file.
+pub(crate) fn least_mask(estimator: &Estimator) -> Estimate {
+    let mask = mask_around("", 0, &output_file("", "", &CallId::from(""), ""));
+    estimator.text(&mask).tokens().into()
+}
+
+fn are_worthwhile(old: &[(Subject<'_>, TokenCount)], settings: &MaskSettings) -> bool {
+    let worth: TokenCount = old.iter().map(|(_, size)| *size).sum();
+    !old.is_empty() && worth >= settings.worthwhile
+}
+
+/// The mask of an output of this size, if it is smaller.
+fn plan_mask(subject: &Subject<'_>, size: TokenCount, settings: &MaskSettings) -> Option<Replacement> {
+    let (file, text) = mask_text(subject, subject.content(), settings);
+    plan_replacement(subject, file, text, size, |part| settings.tokens(part))
+}
+
+/// The file of an output with this hash, and the mask that names it.
+fn mask_text(subject: &Subject<'_>, content: &str, settings: &MaskSettings) -> (String, String) {
+    let file = subject.file_named(&settings.session, content);
+    let text = mask_around(&preview(subject), subject.text.chars().count(), &file);
+    (file, text)
 }
 
 /// Whether the tokens saved in further requests are worth more than sending `rewritten` tokens anew.
@@ -167,24 +242,24 @@ pub(crate) fn is_masked(result: &ToolResult) -> bool {
     result.readable().contains(TAG)
 }
 
-/// The outputs behind the protected ones, newest first.
-fn find_old<'m>(messages: &'m [Message], settings: &MaskSettings) -> Vec<Subject<'m>> {
+/// The outputs behind the protected ones with their sizes, newest first.
+fn find_old<'m>(messages: &'m [Message], settings: &MaskSettings) -> Vec<(Subject<'m>, TokenCount)> {
     let newest = messages.len().saturating_sub(1);
     let mut newer = TokenCount::ZERO;
     results_from_newest(messages)
         .filter(|subject| settings.newest_message == NewestMessage::Open || subject.message != newest)
         .filter(|subject| !settings.exempt.iter().any(|tool| tool == subject.tool))
         .filter(|subject| !subject.text.contains(TAG))
-        .filter(|subject| {
-            newer += settings.estimator.part(subject.part).tokens();
-            newer > settings.protected
+        .filter_map(|subject| {
+            let size = settings.tokens(subject.part);
+            newer += size;
+            (newer > settings.protected).then_some((subject, size))
         })
         .collect()
 }
 
-fn mask_text(subject: &Subject<'_>, file: &str) -> String {
-    let length = grouped(subject.text.chars().count());
-    let preview = preview(subject);
+fn mask_around(preview: &str, characters: usize, file: &str) -> String {
+    let length = grouped(characters);
     format!("{TAG}\n{preview}\n\nThe whole output ({length} characters) is in {file}\n</tool_output_masked>")
 }
 
@@ -267,6 +342,34 @@ mod tests {
         assert!(text.starts_with(TAG) && text.contains(&plan.replacements[0].file), "{text}");
         let again = plan_masks(&messages, &settings(), MaskWhen::Always);
         assert_eq!((again.verdict, again.replacements.len()), (MaskVerdict::TooLittle, 0));
+    }
+
+    #[test]
+    fn no_mask_saves_more_than_was_thought() {
+        let estimator = Estimator::default();
+        let least = least_mask(&estimator);
+        assert!(least > Estimate::from(TokenCount(25)), "{least:?}");
+        let sizes = [200, 40, 9_000, 1, 60_000, 700, 10_000];
+        let messages = outputs(&sizes);
+        let parts = || messages.iter().rev().flat_map(|message| &message.parts);
+        let results = || parts().filter(|part| part.as_result().is_some()).map(|part| estimator.part(part));
+        for protected in [0, 5, 10_001, 10_800, 90_000].map(TokenCount) {
+            let settings = MaskSettings { protected, worthwhile: TokenCount(1), ..settings() };
+            let saved = plan_masks(&messages, &settings, MaskWhen::Always).saved;
+            let most = most_saved(results(), protected, &estimator).tokens();
+            assert!(saved <= most && most.0 <= saved.0 + 1_200, "{saved} of {most}");
+        }
+    }
+
+    #[test]
+    fn masks_are_enough_or_there_are_none() {
+        let messages = outputs(&[60_000, 50_000, 20_000, 10_000, 40_000]);
+        let before = Estimator::default().messages(&messages);
+        let plan = plan_masks(&messages, &settings(), MaskWhen::Always);
+        let after = before - plan.saved + TokenCount(plan.replacements.len() as u64);
+        let enough = |most| plan_enough_masks(&messages, &settings(), before, most);
+        assert_eq!(enough(after), Some((plan.replacements, after)));
+        assert_eq!(enough(after - TokenCount(1)), None);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::cut::{CutReason, CutSettings, plan_cut};
 use crate::environment::{Environment, find_environment};
 use crate::horizon::{Gone, NOTHING};
 use crate::last_resort::{Bottom, plan_last_resort};
+use crate::mask::{most_saved, plan_enough_masks};
 use crate::numbering::ordinals;
 use crate::replace::{Replacement, apply_replacements};
 use crate::shorten::{Shortening, apply_shortenings};
@@ -218,6 +219,10 @@ pub struct Planner<'a> {
     pub(crate) gone: &'a Gone,
     pub(crate) environment: Environment,
     pub(crate) ordinals: Vec<Ordinal>,
+    /// What the messages take.
+    all: Estimate,
+    /// What each tool output takes, in order.
+    outputs: Vec<Estimate>,
     /// The request without the messages that may be compacted.
     pub(crate) fixed: Estimate,
     pub(crate) before: TokenCount,
@@ -227,12 +232,20 @@ impl<'a> Planner<'a> {
     /// A planner for `messages`, which are those of [`crate::prepare`] and known to the tracker.
     pub fn new(tracker: &'a Tracker, messages: &'a [Message], options: &'a PlanOptions) -> Self {
         let environment = find_environment(messages);
-        let before = size_with(options, messages);
+        let (mut all, mut outputs) = (Estimate::ZERO, Vec::new());
+        for part in messages.iter().flat_map(|message| &message.parts) {
+            let size = options.estimator.part(part);
+            all += size;
+            if part.as_result().is_some() {
+                outputs.push(size);
+            }
+        }
+        let before = (Estimate::from(options.fixed.total()) + all).tokens();
         let surroundings: Estimate =
             environment.message.iter().map(|message| options.estimator.message(message)).sum();
         let fixed = Estimate::from(options.fixed.total()) + surroundings;
         let (gone, ordinals) = (&NOTHING, ordinals(messages));
-        Self { tracker, messages, options, gone, environment, ordinals, fixed, before }
+        Self { tracker, messages, options, gone, environment, ordinals, all, outputs, fixed, before }
     }
 
     /// The same for a conversation of which so much was let go by a [`crate::Horizon`].
@@ -241,7 +254,7 @@ impl<'a> Planner<'a> {
         if gone.is_nothing() {
             return self;
         }
-        let size = Estimate::from(self.options.fixed.total()) + gone.size + self.size(self.messages);
+        let size = Estimate::from(self.options.fixed.total()) + gone.size + self.all;
         Self { gone, before: size.tokens(), ..self }
     }
 
@@ -305,18 +318,13 @@ impl<'a> Planner<'a> {
 
     /// The masks that leave a request of at most `most`, and what it then takes at most.
     fn plan_masks(&self, most: TokenCount) -> Option<(Vec<Replacement>, TokenCount)> {
-        let outputs = self.messages.iter().flat_map(|message| &message.parts);
-        let outputs = outputs.filter(|part| part.as_result().is_some());
-        let outputs: Estimate = outputs.map(|part| self.options.estimator.part(part)).sum();
-        let outputs = outputs + self.gone.outputs;
-        // Previews of a long history take their time, so first see whether they could be enough at all.
-        if self.before - outputs.tokens() > most {
+        let settings = self.mask_settings();
+        let outputs = self.outputs.iter().rev().copied();
+        let saved = most_saved(outputs, settings.protected, &settings.estimator) + self.gone.maskable;
+        if self.before - saved.tokens() > most {
             return None;
         }
-        let plan = plan_masks(self.messages, &self.mask_settings(), MaskWhen::Always);
-        // What each mask saves is rounded, so together they may save a little less.
-        let after = self.before - plan.saved + TokenCount(plan.replacements.len() as u64);
-        (!plan.replacements.is_empty() && after <= most).then_some((plan.replacements, after))
+        plan_enough_masks(self.messages, &settings, self.before, most)
     }
 
     fn mask_settings(&self) -> MaskSettings {

@@ -56,6 +56,11 @@ impl Prepared<'_> {
         Self { gone, ..self }
     }
 
+    /// Whether nothing had to change, in messages that were borrowed.
+    pub(crate) fn is_as_given(&self) -> bool {
+        matches!(self.messages, Cow::Borrowed(_))
+    }
+
     /// Where the message at `place` stood before the repairs: in the curated conversation, with what was let go of it.
     pub fn curated_place(&self, place: usize) -> usize {
         self.gone.curated + self.place_in_curated(place)

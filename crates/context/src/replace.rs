@@ -4,6 +4,7 @@
 //! name, leaves out those that could not be saved, and then calls [`apply_replacements`].
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use longhaul_conversation::{Body, CallId, Message, Output, Part, TokenCount, ToolResult};
@@ -64,26 +65,25 @@ pub fn apply_replacements(messages: &mut [Message], replacements: &[Replacement]
         let Body::Result(result) = &mut part.body else { continue };
         let Some(candidates) = by_call.get(&result.call) else { continue };
         if let Some(replacement) = candidates.iter().find(|replacement| replacement.concerns(result)) {
-            replace_output(result, &replacement.text);
+            **result = with_output(result, &replacement.text);
             applied += 1;
         }
     }
     applied
 }
 
-/// Plans one replacement, if it makes the result smaller.
+/// Plans one replacement, if it makes the result smaller that takes `before` now.
 pub(crate) fn plan_replacement(
     subject: &Subject<'_>,
     file: String,
     text: String,
+    before: TokenCount,
     estimate: impl Fn(&Part) -> TokenCount,
 ) -> Option<Replacement> {
-    let mut shorter = subject.result.clone();
-    replace_output(&mut shorter, &text);
-    let (before, after) = (estimate(subject.part), estimate(&Part::result(shorter)));
+    let after = estimate(&subject.shortened(&text));
     (after < before).then(|| Replacement {
         call: subject.result.call.clone(),
-        content: content_hash(&subject.text),
+        content: subject.content().to_string(),
         message: subject.message,
         file,
         text,
@@ -99,22 +99,43 @@ pub(crate) struct Subject<'m> {
     pub(crate) result: &'m ToolResult,
     pub(crate) tool: &'m str,
     pub(crate) text: Cow<'m, str>,
+    /// The hash of the text, once it was asked for.
+    content: OnceCell<String>,
 }
 
 impl Subject<'_> {
     /// Where the whole output belongs: in a folder of its session, under a name that differs where the content does.
     pub(crate) fn file(&self, session: &str) -> String {
-        output_file(session, self.tool, &self.result.call, &self.text)
+        self.file_named(session, self.content())
+    }
+
+    /// The same for any hash.
+    pub(crate) fn file_named(&self, session: &str, content: &str) -> String {
+        name_file(session, self.tool, &self.result.call, content)
+    }
+
+    /// The hash of the text.
+    pub(crate) fn content(&self) -> &str {
+        self.content.get_or_init(|| content_hash(&self.text))
+    }
+
+    /// The part with `text` for its output.
+    pub(crate) fn shortened(&self, text: &str) -> Part {
+        Part::result(with_output(self.result, text))
     }
 }
 
 /// Where the whole output of a call belongs, relative to the project's folder in the home: in a folder of its session, under
 /// a name that differs where the content does.
 pub fn output_file(session: &str, tool: &str, call: &CallId, text: &str) -> String {
+    name_file(session, tool, call, &content_hash(text))
+}
+
+fn name_file(session: &str, tool: &str, call: &CallId, content: &str) -> String {
     let tool = sanitised(tool).to_lowercase();
     let id = sanitised(call.as_str()).to_lowercase();
     let stem = if id.starts_with(&tool) { id } else { format!("{tool}_{id}") };
-    format!("tool-outputs/session-{}/{stem}_{}.txt", sanitised(session), content_hash(text))
+    format!("tool-outputs/session-{}/{stem}_{content}.txt", sanitised(session))
 }
 
 /// All results, the newest first.
@@ -126,7 +147,14 @@ pub(crate) fn results_from_newest(messages: &[Message]) -> impl Iterator<Item = 
         let results = results.map(|(part, result)| {
             let tool = result.name.as_deref().or_else(|| names.get(&result.call).copied());
             let tool = tool.filter(|tool| !tool.is_empty()).unwrap_or("unknown_tool");
-            Subject { message: place, part, result, tool, text: output_text(result) }
+            Subject {
+                message: place,
+                part,
+                result,
+                tool,
+                text: output_text(result),
+                content: OnceCell::new(),
+            }
         });
         results.collect::<Vec<_>>()
     })
@@ -156,24 +184,26 @@ fn has_one_text(value: &Value) -> bool {
     }
 }
 
-/// Puts `text` in the place of everything textual; media that came with the result stays.
-fn replace_output(result: &mut ToolResult, text: &str) {
+/// The result with `text` in the place of everything textual; media that came with it stays.
+fn with_output(result: &ToolResult, text: &str) -> ToolResult {
     let mut text_in_nested = None;
-    match &mut result.output {
-        Output::Text(output) => *output = text.to_string(),
-        Output::Structured(value) => *value = json!({ "output": text }),
-        Output::Empty => text_in_nested = Some(text),
-    }
-    result.nested.retain_mut(|part| {
-        let Body::Text(nested) = &mut part.body else { return true };
-        match text_in_nested.take() {
-            Some(text) => {
-                *nested = text.to_string();
-                true
-            }
-            None => false,
+    let output = match &result.output {
+        Output::Text(_) => Output::Text(text.to_string()),
+        Output::Structured(_) => Output::Structured(json!({ "output": text })),
+        Output::Empty => {
+            text_in_nested = Some(text);
+            Output::Empty
         }
+    };
+    let nested = result.nested.iter().filter_map(|part| match &part.body {
+        Body::Text(_) => {
+            let body = Body::Text(text_in_nested.take()?.to_string());
+            Some(Part { body, origin: part.origin, extra: part.extra.clone() })
+        }
+        _ => Some(part.clone()),
     });
+    let nested = nested.collect();
+    ToolResult { call: result.call.clone(), name: result.name.clone(), status: result.status, output, nested }
 }
 
 /// The first 64 bits of a hash, which is plenty for the outputs of one session.
@@ -204,10 +234,9 @@ mod tests {
     fn replacement(messages: &[Message], text: &str) -> Replacement {
         let subject = results_from_newest(messages).next().expect("a result");
         let file = subject.file("s");
-        plan_replacement(&subject, file, text.into(), |part| {
-            TokenCount(part.as_result().map_or(0, |result| output_text(result).len() as u64))
-        })
-        .expect("smaller")
+        let size =
+            |part: &Part| TokenCount(part.as_result().map_or(0, |result| output_text(result).len() as u64));
+        plan_replacement(&subject, file, text.into(), size(subject.part), size).expect("smaller")
     }
 
     #[track_caller]

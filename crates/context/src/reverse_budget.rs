@@ -55,7 +55,8 @@ pub fn plan_shrinking(messages: &[Message], settings: &ReverseBudget) -> Vec<Rep
 fn shrink(subject: &Subject<'_>, room: TokenCount, settings: &ReverseBudget) -> Option<Replacement> {
     let file = subject.file(&settings.session);
     let text = text_within(&subject.text, room, &file, settings);
-    plan_replacement(subject, file, text, |part: &Part| settings.estimator.part(part).tokens())
+    let estimate = |part: &Part| settings.estimator.part(part).tokens();
+    plan_replacement(subject, file, text, estimate(subject.part), estimate)
 }
 
 /// The longest of a few shortened forms that takes at most `room`; a bare pointer if none does.
