@@ -192,13 +192,22 @@ impl Room {
 
     /// Takes the files within `share`: the newest one by one, the others folder by folder.
     fn put_files(&mut self, mut files: Vec<(&str, &FileEntry)>, share: usize, section: LedgerSection) {
-        files.retain(|(path, file)| self.tells(&file_line(path, file, section)));
+        files.retain(|(_, file)| file_mark(file, section) < self.before);
         files.sort_by_key(|(path, file)| (is_passing(path, file), std::cmp::Reverse((file.last, *path))));
-        let mut lines: Vec<LedgerLine> =
-            files.iter().map(|(path, file)| file_line(path, file, section)).collect();
         let share = share.min(self.left);
+        // There may be thousands of files: no more lines are written than may be shown, and one that is too much.
+        let mut written = 0;
+        let mut lines: Vec<LedgerLine> = Vec::new();
+        for (path, file) in &files {
+            let line = file_line(path, file, section);
+            written += cost(&line);
+            lines.push(line);
+            if written > share {
+                break;
+            }
+        }
         let mut shown = lines.len();
-        if lines.iter().map(cost).sum::<usize>() > share {
+        if written > share {
             let for_folders = share / 3;
             let mut left = share - for_folders;
             shown = lines
@@ -270,9 +279,14 @@ fn file_line(path: &str, file: &FileEntry, section: LedgerSection) -> LedgerLine
         }
         (state, ..) => format!("{path} {}", state.as_str()),
     };
+    LedgerLine { section, text, marks: vec![file_mark(file, section)] }
+}
+
+/// The message that a file's line comes from.
+fn file_mark(file: &FileEntry, section: LedgerSection) -> Ordinal {
     let mark =
         file.change.as_ref().filter(|_| section == LedgerSection::Changed).and_then(|change| change.last);
-    LedgerLine { section, text, marks: vec![mark.unwrap_or(file.last)] }
+    mark.unwrap_or(file.last)
 }
 
 /// ` (3 edits, +40 -5; parse, render)`
