@@ -3,42 +3,53 @@
 //! The sessions are made in memory. One has tool outputs of 8 to 20 KB, some lines Chinese and Japanese, as
 //! `bench/generate.mjs` writes it; one has outputs, arguments, answers, thoughts and prompts in the shares that real sessions
 //! have; the others have nothing but prose, which a user types and a model answers: messages of
-//! 1 KB, of 100 bytes and of 100 KB; and a small one is nothing but standing instructions, which are all kept. What is timed is all that stands between the bytes of a history and its snapshot: reading, following, composing.
-//! Reading and following go on at the same time, on two threads. With a file, the session in it is measured instead.
+//! 1 KB, of 100 bytes and of 100 KB; and a small one is nothing but standing instructions, which are all kept.
+//!
+//! What is timed is all that stands between the bytes of a history and the smaller conversation: reading, following and letting
+//! go, which happen at the same time on two threads, then planning, composing and applying. With a file, the session in it is
+//! measured instead.
 
 use std::error::Error;
 use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use longhaul_context::{ComposeOptions, Estimator, Gauge, PlanOptions, Tracker, compose, plan};
-use longhaul_conversation::{Change, Message, Ordinal, Part, Role, TokenCount, ToolResult};
+use longhaul_context::{
+    Estimator, Gauge, Horizon, PlanOptions, Status, Tracker, compact_prepared, plan, prepare,
+};
+use longhaul_conversation::{Change, Message, Part, Role, TokenCount, ToolResult};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
+
+/// What the model can take that the histories are made smaller for.
+const WINDOW: TokenCount = TokenCount(200_000);
+/// No instruction is ever given up, so that both histories of them do not fit in this.
+const SMALL_WINDOW: TokenCount = TokenCount(20_000);
 
 fn main() -> Result<(), Box<dyn Error>> {
     let size = std::env::args().nth(1).unwrap_or_else(|| "100".to_string());
     let Ok(megabytes) = size.parse::<usize>() else {
-        compact("file", &std::fs::read_to_string(size)?)?;
+        compact("file", &std::fs::read_to_string(size)?, WINDOW)?;
         return Ok(());
     };
-    let small = compact("outputs", &generate(megabytes.div_ceil(10) * 1_000_000))?;
-    let large = compact("outputs", &generate(megabytes * 1_000_000))?;
+    let small = compact("outputs", &generate(megabytes.div_ceil(10) * 1_000_000), WINDOW)?;
+    let large = compact("outputs", &generate(megabytes * 1_000_000), WINDOW)?;
     println!("growth      {:.1} times the time for 10 times the history", ratio(large, small));
-    let few = compact("rules", &generate_rules(megabytes * 10_000))?;
-    let many = compact("rules", &generate_rules(megabytes * 100_000))?;
+    let few = compact("rules", &generate_rules(megabytes * 10_000), SMALL_WINDOW)?;
+    let many = compact("rules", &generate_rules(megabytes * 100_000), SMALL_WINDOW)?;
     println!("growth      {:.1} times the time for 10 times the rules", ratio(many, few));
-    compact("mixed", &generate_mixed(megabytes * 1_000_000))?;
+    compact("mixed", &generate_mixed(megabytes * 1_000_000), WINDOW)?;
     for (what, size) in [("prose", 1_000), ("short prose", 100), ("long prose", 100_000)] {
-        compact(what, &generate_prose(megabytes * 1_000_000, size))?;
+        compact(what, &generate_prose(megabytes * 1_000_000, size), WINDOW)?;
     }
     one_more();
     Ok(())
 }
 
 /// Compacts one history, prints what it took and returns it: the shortest of five times, as of what it is compared with.
-fn compact(what: &str, history: &str) -> Result<Duration, Box<dyn Error>> {
-    let (mut values, mut followed, mut composed) = (Duration::MAX, Duration::MAX, Duration::MAX);
+fn compact(what: &str, history: &str, window: TokenCount) -> Result<Duration, Box<dyn Error>> {
+    let (mut values, mut shortest, mut followed) = (Duration::MAX, Duration::MAX, Duration::MAX);
+    let mut status = Status::Noop;
     let is_document = serde_json::from_str::<IgnoredAny>(history).is_ok();
     for _ in 0..5 {
         let start = Instant::now();
@@ -53,44 +64,39 @@ fn compact(what: &str, history: &str) -> Result<Duration, Box<dyn Error>> {
 
         let start = Instant::now();
         let mut tracker = Tracker::in_directory("/home/dev/project");
-        let session = tracker.observe_while(|observe| {
-            longhaul_session::read_session_in(history.as_bytes(), &mut |change, _| {
+        let options = PlanOptions::new(window);
+        let mut horizon = Horizon::new(window, options.empty, options.estimator);
+        let mut session = tracker.observe_while(|observe| {
+            longhaul_session::read_session_in(history.as_bytes(), &mut |change, transcript| {
                 if let Change::Put(message) | Change::PutAfter { message, .. } = change {
                     observe(message);
                 }
+                horizon.follow(change, transcript);
             })
         })?;
-        followed = followed.min(start.elapsed());
-
-        let start = Instant::now();
-        black_box(snapshot(&tracker));
-        composed = composed.min(start.elapsed());
-        drop(session);
+        let following = start.elapsed();
+        let prepared =
+            prepare(session.transcript.take_messages(), options.empty).behind(horizon.gone().clone());
+        let outcome = compact_prepared(&tracker, &prepared, &options);
+        if start.elapsed() < shortest {
+            (shortest, followed) = (start.elapsed(), following);
+        }
+        status = outcome.status;
     }
-    let whole = followed + composed;
     println!(
-        "{:<11} {:>4} MB, {whole:.2?} (reading and following {followed:.2?}, composing {composed:.2?}), \
-         {:.2} times the {values:.2?} of serde_json::Value",
+        "{:<11} {:>4} MB, {shortest:.2?} (reading and following {followed:.2?}, the rest {:.2?}), \
+         {:.2} times the {values:.2?} of serde_json::Value; {}",
         what,
         history.len() / 1_000_000,
-        ratio(whole, values),
+        shortest.saturating_sub(followed),
+        ratio(shortest, values),
+        status.as_str(),
     );
-    Ok(whole)
+    Ok(shortest)
 }
 
 fn ratio(one: Duration, other: Duration) -> f64 {
     one.as_secs_f64() / other.as_secs_f64()
-}
-
-fn snapshot(tracker: &Tracker) -> String {
-    let options = ComposeOptions {
-        budget: TokenCount(4_000),
-        tail: &[],
-        before: Ordinal(tracker.last().0 + 1),
-        focus: None,
-        estimator: Estimator::default(),
-    };
-    compose(tracker, &options).snapshot.render()
 }
 
 /// Prints how long one more message of 2,000 characters takes with 500,000 tokens tracked: to observe it and to decide
