@@ -47,8 +47,11 @@ pub(crate) static NOTHING: Gone = Gone {
     repairs: Vec::new(),
 };
 
-/// It is time to look again when there are so many times the bytes that were left.
+/// It is time to look again when there are so many times the bytes that were left, so that looking takes no more than a
+/// share of all the time.
 const LOOK_AGAIN: usize = 2;
+/// The same where nothing could be let go: most of the next look would be in vain as well.
+const LOOK_AGAIN_IN_VAIN: usize = 4;
 
 /// Watches a conversation grow, and lets messages go that are certain to be compacted.
 ///
@@ -157,8 +160,7 @@ impl Horizon {
     }
 
     fn let_go(&mut self, transcript: &mut Transcript) {
-        // Whatever is found, the next look is far away: looking takes no more than a share of all the time.
-        self.look_at = self.bytes * LOOK_AGAIN;
+        self.look_at = self.bytes * LOOK_AGAIN_IN_VAIN;
         let messages = transcript.messages();
         let Some((aside, recent)) = self.stays(messages) else { return };
         let goes = |place: usize| place < recent && !aside.iter().any(|range| range.contains(&place));

@@ -32,11 +32,12 @@ pub(crate) fn prose_lines(units: &[Unit<'_>], found: &mut impl FnMut(&str, bool)
             // A sentence stands alone unless it is too short to say anything.
             _ if text.len() >= JOINED => {
                 join.flush(&mut joined(found));
-                // Most sentences need no further look.
-                if is_plain(text) && begins_with_words(text, SAYING) {
+                // Most sentences need no further look, and what is not plain need not be asked again.
+                let is_plain_text = is_plain(text);
+                if is_plain_text && begins_with_words(text, SAYING) {
                     found(cut(text), true);
                 } else {
-                    join.add(text, &mut joined(found));
+                    join.add(text, &mut |line| found(line, is_plain_text && is_plain(line)));
                 }
             }
             _ => join.add(text, &mut joined(found)),
