@@ -50,8 +50,8 @@ pub(crate) static NOTHING: Gone = Gone {
 /// It is time to look again when there are so many times the bytes that were left, so that looking takes no more than a
 /// share of all the time.
 const LOOK_AGAIN: usize = 2;
-/// The same where nothing could be let go: most of the next look would be in vain as well.
-const LOOK_AGAIN_IN_VAIN: usize = 4;
+/// About so many bytes stay of a tool output that is masked.
+const MASK: usize = 130;
 
 /// Watches a conversation grow, and lets messages go that are certain to be compacted.
 ///
@@ -75,6 +75,8 @@ pub struct Horizon {
     bytes: usize,
     /// With how many it is time to look again.
     look_at: usize,
+    /// About how many bytes no mask could save, of all that was ever there.
+    lasting: usize,
     is_crossed: bool,
 }
 
@@ -91,6 +93,7 @@ impl Horizon {
             aside: 0,
             bytes: 0,
             look_at: bytes_in(window.0.saturating_mul(3)),
+            lasting: 0,
             is_crossed: false,
         }
     }
@@ -102,7 +105,11 @@ impl Horizon {
             Change::Put(Message { parts, .. })
             | Change::PutAfter { message: Message { parts, .. }, .. }
             | Change::Extend { parts, .. } => {
-                self.bytes += parts.iter().map(text_len).sum::<usize>();
+                for part in parts {
+                    let length = text_len(part);
+                    self.bytes += length;
+                    self.lasting += if part.as_result().is_some() { MASK.min(length) } else { length };
+                }
                 self.is_crossed |= self.answers(parts);
             }
             Change::RewindTo(_) => {}
@@ -111,7 +118,9 @@ impl Horizon {
                 *self = Self { is_crossed: self.is_crossed, ..Self::new(window, empty, estimator) };
             }
         }
-        if self.bytes > self.look_at && !self.is_crossed {
+        // As long as masks could be enough, nothing is looked for.
+        let may_go = self.lasting > bytes_in(self.window.0);
+        if may_go && self.bytes > self.look_at && !self.is_crossed {
             self.let_go(transcript);
         }
     }
@@ -160,7 +169,7 @@ impl Horizon {
     }
 
     fn let_go(&mut self, transcript: &mut Transcript) {
-        self.look_at = self.bytes * LOOK_AGAIN_IN_VAIN;
+        self.look_at = self.bytes * LOOK_AGAIN;
         let messages = transcript.messages();
         let Some((aside, recent)) = self.stays(messages) else { return };
         let goes = |place: usize| place < recent && !aside.iter().any(|range| range.contains(&place));
