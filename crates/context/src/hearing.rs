@@ -5,7 +5,7 @@ use longhaul_conversation::{Body, Message, Ordinal, Origin, Part, Thought};
 use crate::asks::Overheard;
 use crate::extract::Gathered;
 use crate::pins::{Instruction, instructions_of};
-use crate::sentences::{Unit, split_units};
+use crate::sentences::{Unit, split_telling_units};
 use crate::typed::{Said, said_units};
 use crate::user_words::TypedWords;
 
@@ -34,7 +34,8 @@ impl Hearing {
     }
 }
 
-/// A part of a message, and the sentences and list items of its prose: they are looked for once.
+/// A part of a message, and the sentences and list items of its prose, but for what a very long one says in its middle
+/// without naming anything: they are looked for once.
 pub(crate) struct Heard<'m> {
     pub(crate) part: &'m Part,
     pub(crate) units: Vec<Unit<'m>>,
@@ -47,7 +48,7 @@ impl<'m> Heard<'m> {
             (Body::Thought(thought), _) => &thought.text,
             _ => "",
         };
-        Self { part, units: split_units(prose) }
+        Self { part, units: split_telling_units(prose) }
     }
 }
 

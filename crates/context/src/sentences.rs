@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::eight;
+use crate::extract::Telling;
 use crate::search::{fast_trim, fast_trim_start};
 
 /// A piece of a text that can be quoted alone: a sentence, a list item, a heading or a block.
@@ -48,17 +49,18 @@ impl Unit<'_> {
 /// Sentences end at `.`, `!`, `?` and their full-width forms, but not inside code, addresses, paths, version numbers
 /// and abbreviations. A line break ends a sentence unless the line was evidently wrapped.
 pub fn split_units(text: &str) -> Vec<Unit<'_>> {
-    let mut splitter = Splitter { text, units: Vec::with_capacity(text.len() / 80 + 1), open: None };
-    let mut start = 0;
-    while start < text.len() {
-        let length = memchr::memchr(b'\n', &text.as_bytes()[start..]);
-        let end = length.map_or(text.len(), |length| start + length);
-        splitter.line(start, end);
-        start = end + 1;
-    }
-    splitter.close();
-    splitter.units
+    Splitter::new(text, 0..0).split()
 }
+
+/// As [`split_units`], but of the middle of a very long text only the sentences that may name something: hardly any other
+/// is ever quoted from there.
+pub(crate) fn split_telling_units(text: &str) -> Vec<Unit<'_>> {
+    let is_long = text.len() > 3 * LONG_END;
+    Splitter::new(text, if is_long { LONG_END..text.len() - LONG_END } else { 0..0 }).split()
+}
+
+/// So many bytes of either end of a very long text are split into all their sentences.
+const LONG_END: usize = 16_000;
 
 /// A block that the next line may belong to.
 struct Open {
@@ -79,9 +81,29 @@ struct Splitter<'t> {
     text: &'t str,
     units: Vec<Unit<'t>>,
     open: Option<Open>,
+    /// Of paragraphs in here only the sentences count that may name something.
+    middle: Range<usize>,
+    telling: Telling,
 }
 
 impl<'t> Splitter<'t> {
+    fn new(text: &'t str, middle: Range<usize>) -> Self {
+        let likely = (text.len() - middle.len() / 2) / 80 + 1;
+        Self { text, units: Vec::with_capacity(likely), open: None, middle, telling: Telling::default() }
+    }
+
+    fn split(mut self) -> Vec<Unit<'t>> {
+        let mut start = 0;
+        while start < self.text.len() {
+            let length = memchr::memchr(b'\n', &self.text.as_bytes()[start..]);
+            let end = length.map_or(self.text.len(), |length| start + length);
+            self.line(start, end);
+            start = end + 1;
+        }
+        self.close();
+        self.units
+    }
+
     fn line(&mut self, start: usize, end: usize) {
         let line = self.text[start..end].trim_end();
         let content = line.trim_start();
@@ -149,11 +171,27 @@ impl<'t> Splitter<'t> {
     fn sentences(&mut self, range: Range<usize>) {
         let paragraph = &self.text[range.clone()];
         let is_plain = paragraph.is_ascii() && memchr::memchr(b'`', paragraph.as_bytes()).is_none();
+        if is_plain && self.middle.start <= range.start && range.end <= self.middle.end {
+            return self.telling_sentences(range);
+        }
         let mut start = 0;
         while start < paragraph.len() {
             let end = start + sentence_length(&paragraph[start..], is_plain);
             self.push(range.start + start..range.start + end, UnitKind::Sentence);
             start = end;
+        }
+    }
+
+    /// The sentences of a plain paragraph that may name something, each from where one certainly ends before it.
+    fn telling_sentences(&mut self, mut range: Range<usize>) {
+        let bytes = self.text.as_bytes();
+        while let Some(place) = self.telling.next_in(self.text, range.clone()) {
+            let stops = memchr::memrchr3_iter(b'.', b'!', b'?', &bytes[range.start..place]);
+            let mut stops = stops.map(|stop| range.start + stop);
+            range.start = stops.find(|stop| ends_plainly(bytes, *stop)).map_or(range.start, |stop| stop + 1);
+            let end = range.start + sentence_length(&self.text[range.clone()], true);
+            self.push(range.start..end, UnitKind::Sentence);
+            range.start = end;
         }
     }
 
@@ -588,6 +626,27 @@ mod tests {
                 from = unit.range().end;
             }
             prop_assert!(!has_letter(&text[from..]));
+        }
+
+        #[test]
+        fn what_is_told_of_a_long_text_stands_in_it(
+            pieces in prop::collection::vec("([a-c]{2,9} ){3,20}|[A-C]b c_d ef[.!?] |gi?t add it\\. |e\\.g\\. |No\\. |\n\n|x/y\\.rs |- an item\n|`a b. C` |é ", 1..60)
+        ) {
+            let text = pieces.join("").repeat(LONG_END / 100).repeat(2);
+            let (all, telling) = (split_units(&text), split_telling_units(&text));
+            let mut from = 0;
+            for unit in &telling {
+                prop_assert_eq!(&text[unit.range()], unit.text);
+                prop_assert!(unit.start >= from);
+                from = unit.range().end;
+            }
+            let mut told = telling.iter().peekable();
+            for unit in all.iter().filter(|unit| Telling::default().next_in(unit.text, 0..unit.text.len()).is_some()) {
+                while told.next_if(|told| told.range().end < unit.range().end).is_some() {}
+                let is_told = told.peek().is_some_and(|told| told.start <= unit.start);
+                prop_assert!(is_told, "{}", unit.text);
+            }
+            prop_assert!(text.len() > 3 * LONG_END || all == telling);
         }
 
         #[test]

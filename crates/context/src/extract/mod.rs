@@ -16,6 +16,7 @@ mod tokens;
 mod weigh;
 
 pub use anchors::AnchorKind;
+pub(crate) use anchors::Telling;
 pub(crate) use gather::{Gathered, quoted_len};
 pub(crate) use lines::count_plain_words;
 pub(crate) use memo::Memo;

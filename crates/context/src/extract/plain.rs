@@ -22,6 +22,28 @@ pub(crate) fn is_plain(line: &str) -> bool {
         && !is_naming(bytes[inner], bytes[inner + 1], b' ')
 }
 
+/// Where the first byte stands, from `from` on, that may make a name of what stands around it; nothing stands before `from`.
+pub(crate) fn find_naming(text: &str, from: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let byte = |at: usize| bytes.get(at).copied().unwrap_or(b' ');
+    let is_naming_at = |at: &usize| is_naming(byte(at - 1), byte(*at), byte(at + 1));
+    if is_naming(b' ', byte(from), byte(from + 1)) {
+        return Some(from).filter(|from| *from < bytes.len());
+    }
+    // Each byte beside the one before it and the one behind it, as long as there are both.
+    let mut at = from + 1;
+    while let Some(around) = bytes.get(at - 1..).and_then(<[u8]>::first_chunk::<{ AT_ONCE + 2 }>) {
+        let naming: [u8; AT_ONCE] = std::array::from_fn(|place| {
+            u8::from(is_naming(around[place], around[place + 1], around[place + 2]))
+        });
+        if naming != [0; AT_ONCE] {
+            return naming.iter().position(|naming| *naming != 0).map(|place| at + place);
+        }
+        at += AT_ONCE;
+    }
+    (at..bytes.len()).find(is_naming_at)
+}
+
 /// Whether a plain line has so many words of two letters at least near its beginning, the first one aside.
 pub(crate) fn begins_with_words(line: &str, count: usize) -> bool {
     let Some(beginning) = line.as_bytes().first_chunk::<{ 3 * AT_ONCE + 2 }>() else { return false };
@@ -84,6 +106,15 @@ mod tests {
             let mut found = false;
             scan_tokens(&line, &chart, &mut |_| found = true);
             prop_assert!(!is_plain(&line) || !found && !line.contains(['\n', '\t']));
+        }
+
+        #[test]
+        fn naming_bytes_are_found_in_every_place(text in "([a-z]{1,9} |[A-C]|[.,:_/é1]){0,30}", from in 0usize..90) {
+            let byte = |at: usize| text.as_bytes().get(at).copied().unwrap_or(b' ');
+            let before = |at: usize| if at == from { b' ' } else { byte(at - 1) };
+            let is_naming = |at: &usize| is_naming(before(*at), byte(*at), byte(at + 1));
+            prop_assert_eq!(find_naming(&text, from), (from..text.len()).find(is_naming));
+            prop_assert!(!is_plain(&text) || find_naming(&text, 0).is_none());
         }
 
         #[test]
