@@ -139,7 +139,7 @@ fn asks_outright(Said { unit, words, .. }: &Said<'_>) -> bool {
     is_question(unit.text, words)
         || words.openers().take(4).any(|place| words.all()[place].is_verb())
         || WISHES.fit(words)
-        || words.has_wide() && WIDE_WISHES.iter().any(|wish| unit.text.contains(wish))
+        || words.has_wide() && wishes_widely(unit.text)
 }
 
 pub(crate) static WISHES: LazyPhrases = phrases![
@@ -164,8 +164,27 @@ const WIDE_WISHES: &[&str] = &[
     "检查", "支持", "して", "てください", "お願い", "たい", "直して", "追加", "修正", "作成", "確認",
 ];
 
-/// Whether a sentence is a standing rule and orders nothing besides: rules are pinned, not done.
+/// Phrases that something need not be done any more.
+#[rustfmt::skip]
+const WIDE_RELIEFS: &[&str] = &[
+    "不用再", "不必再", "不需要再", "不再需要", "なくていい", "なくて大丈夫", "なくて結構", "もう必要な", "もう不要",
+];
+
+fn relieves(clause: &str) -> bool {
+    WIDE_RELIEFS.iter().any(|relief| clause.contains(relief))
+}
+
+/// Whether a clause of a Chinese or Japanese sentence wishes for something. What need not be done any more is no wish.
+fn wishes_widely(text: &str) -> bool {
+    let wishes = |clause: &str| WIDE_WISHES.iter().any(|wish| clause.contains(wish));
+    text.split(['，', ',', '；', '。']).any(|clause| wishes(clause) && !relieves(clause))
+}
+
+/// Whether a sentence is a standing rule, or lifts one, and orders nothing besides: rules are pinned, not done.
 fn is_only_a_rule(Said { unit, words, .. }: &Said<'_>) -> bool {
+    if words.has_wide() && relieves(unit.text) && !wishes_widely(unit.text) {
+        return true;
+    }
     static RULE_VERBS: WordSet =
         word_set!["use", "keep", "do", "leave", "limit", "stop", "ask", "answer", "respond", "reply"];
     is_rule(unit.text, words) && !words.orders().any(|place| !RULE_VERBS.has(&words.all()[place]))
@@ -388,6 +407,9 @@ mod tests {
             Reply::MovesOn,
             &["Fix the bug and ALWAYS run the tests."],
         );
+        check("以后不用再提交测试了。", Reply::MovesOn, &[]);
+        check("もうコメントを追加しなくていいです。", Reply::MovesOn, &[]);
+        check("不用再跑测试，请修复登录。", Reply::MovesOn, &["不用再跑测试，请修复登录。"]);
         check("/undo", Reply::Complains, &[]);
         check("/clear", Reply::Silent, &[]);
         check("", Reply::Silent, &[]);
