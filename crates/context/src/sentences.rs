@@ -182,16 +182,21 @@ impl<'t> Splitter<'t> {
         }
     }
 
-    /// The sentences of a plain paragraph that may name something, each from where one certainly ends before it.
+    /// The sentences of a plain paragraph that may name something. All before the last one that certainly ends there are
+    /// passed over.
     fn telling_sentences(&mut self, mut range: Range<usize>) {
         let bytes = self.text.as_bytes();
         while let Some(place) = self.telling.next_in(self.text, range.clone()) {
-            let stops = memchr::memrchr3_iter(b'.', b'!', b'?', &bytes[range.start..place]);
-            let mut stops = stops.map(|stop| range.start + stop);
-            range.start = stops.find(|stop| ends_plainly(bytes, *stop)).map_or(range.start, |stop| stop + 1);
-            let end = range.start + sentence_length(&self.text[range.clone()], true);
-            self.push(range.start..end, UnitKind::Sentence);
-            range.start = end;
+            let from = range.start;
+            let mut stops =
+                memchr::memrchr3_iter(b'.', b'!', b'?', &bytes[from..place]).map(|stop| from + stop);
+            let mut start = stops.find(|stop| ends_plainly(bytes, *stop)).map_or(from, |stop| stop + 1);
+            range.start = start;
+            while range.start <= place {
+                start = range.start;
+                range.start += sentence_length(&self.text[range.clone()], true);
+            }
+            self.push(start..range.start, UnitKind::Sentence);
         }
     }
 
