@@ -55,12 +55,14 @@ pub fn split_units(text: &str) -> Vec<Unit<'_>> {
 /// As [`split_units`], but of the middle of a very long text only the sentences that may name something: hardly any other
 /// is ever quoted from there.
 pub(crate) fn split_telling_units(text: &str) -> Vec<Unit<'_>> {
-    let is_long = text.len() > 3 * LONG_END;
+    let is_long = text.len() > LONG_TEXT;
     Splitter::new(text, if is_long { LONG_END..text.len() - LONG_END } else { 0..0 }).split()
 }
 
-/// So many bytes of either end of a very long text are split into all their sentences.
-const LONG_END: usize = 16_000;
+/// A text is very long with more bytes than this.
+const LONG_TEXT: usize = 48_000;
+/// So many bytes of either end of it are split into all their sentences.
+const LONG_END: usize = 8_000;
 
 /// A block that the next line may belong to.
 struct Open {
@@ -637,7 +639,7 @@ mod tests {
         fn what_is_told_of_a_long_text_stands_in_it(
             pieces in prop::collection::vec("([a-c]{2,9} ){3,20}|[A-C]b c_d ef[.!?] |gi?t add it\\. |e\\.g\\. |No\\. |\n\n|x/y\\.rs |- an item\n|`a b. C` |é ", 1..60)
         ) {
-            let text = pieces.join("").repeat(LONG_END / 100).repeat(2);
+            let text = pieces.join("").repeat(LONG_TEXT / 160);
             let (all, telling) = (split_units(&text), split_telling_units(&text));
             let mut from = 0;
             for unit in &telling {
@@ -651,7 +653,7 @@ mod tests {
                 let is_told = told.peek().is_some_and(|told| told.start <= unit.start);
                 prop_assert!(is_told, "{}", unit.text);
             }
-            prop_assert!(text.len() > 3 * LONG_END || all == telling);
+            prop_assert!(text.len() > LONG_TEXT || all == telling);
         }
 
         #[test]
