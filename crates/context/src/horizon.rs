@@ -56,9 +56,9 @@ const MASK: usize = 130;
 /// Watches a conversation grow, and lets messages go that are certain to be compacted.
 ///
 /// A message is let go if a window of tokens and a half follows it, and if so much was said before that even a request
-/// with the shortest masks for all tool outputs would not fit. The first group stays, and so do the newest words of the user, which a plan may
-/// want. What the messages said must be known to a [`crate::Tracker`] by then; a plan for the rest, with
-/// [`crate::Prepared::behind`], is then the same as one for the whole.
+/// with the shortest masks for all tool outputs would not fit. The first group stays, and so do the newest words of the
+/// user, which a plan may want. What the messages said must be known to a [`crate::Tracker`] by then; a plan for the rest,
+/// with [`crate::Prepared::behind`], is then the same as one for the whole.
 #[derive(Clone, Debug)]
 pub struct Horizon {
     window: TokenCount,
