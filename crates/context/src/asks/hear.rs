@@ -1,7 +1,7 @@
 //! Hears what a user's message asks for, and what it says about the work before it.
 
 use crate::phrases::{LazyPhrases, phrases};
-use crate::pins::{is_question, is_rule};
+use crate::pins::{WIDE_RELIEFS, is_question, is_rule};
 use crate::sentences::{Unit, UnitKind, is_wide};
 use crate::typed::{Said, Voice};
 use crate::words::{WordSet, Words, word_set};
@@ -164,12 +164,7 @@ const WIDE_WISHES: &[&str] = &[
     "检查", "支持", "して", "てください", "お願い", "たい", "直して", "追加", "修正", "作成", "確認",
 ];
 
-/// Phrases that something need not be done any more.
-#[rustfmt::skip]
-const WIDE_RELIEFS: &[&str] = &[
-    "不用再", "不必再", "不需要再", "不再需要", "なくていい", "なくて大丈夫", "なくて結構", "もう必要な", "もう不要",
-];
-
+/// Whether a clause says that something need not be done any more.
 fn relieves(clause: &str) -> bool {
     WIDE_RELIEFS.iter().any(|relief| clause.contains(relief))
 }

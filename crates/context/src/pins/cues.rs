@@ -357,13 +357,17 @@ pub(super) static CHANGES: LazyPhrases = phrases![
     "statt", "en lugar de", "en vez de", "au lieu de", "plutôt",
 ];
 
-/// Chinese and Japanese phrases that lift an instruction.
+/// Chinese and Japanese phrases that lift an instruction: something need not be done any more.
+#[rustfmt::skip]
+pub(crate) const WIDE_RELIEFS: &[&str] = &[
+    "不用再", "不必再", "不需要再", "不再需要", "なくていい", "なくて大丈夫", "なくて結構", "もう必要な", "もう不要",
+];
+
+/// Others that lift one, and may ask for something along with it.
 #[rustfmt::skip]
 pub(super) const WIDE_LIFTS: &[&str] = &[
-    "不用再", "不必再", "不需要再", "不再需要", "可以不用", "现在可以", "取消之前", "取消这", "规则取消",
-    "规则作废", "忘掉", "解除", "撤回", "なくていい", "なくても", "なくて大丈夫", "なくて結構",
-    "もう必要な", "もう不要", "してもいい", "てもよい", "ても構", "忘れていい", "忘れてください",
-    "もう気にし",
+    "可以不用", "现在可以", "取消之前", "取消这", "规则取消", "规则作废", "忘掉", "解除", "撤回", "なくても",
+    "してもいい", "てもよい", "ても構", "忘れていい", "忘れてください", "もう気にし",
 ];
 
 /// Chinese and Japanese phrases that change one.

@@ -135,7 +135,9 @@ pub(super) fn effect_of(text: &str, words: &Words<'_>, is_rule: bool) -> Effect 
         return Effect::None;
     }
     let has = |wide: &[&str]| words.has_wide() && contains_any(text, wide);
-    if cues::LIFTS.fit(words) || has(cues::WIDE_LIFTS) || words.has_wide() && ends_need(text) {
+    let lifts_widely =
+        || has(cues::WIDE_RELIEFS) || has(cues::WIDE_LIFTS) || words.has_wide() && ends_need(text);
+    if cues::LIFTS.fit(words) || lifts_widely() {
         Effect::Lifts
     } else if is_rule && (cues::CHANGES.fit(words) || has(cues::WIDE_CHANGES)) {
         Effect::Changes
