@@ -184,7 +184,13 @@ impl Asks {
         self.compared.catch_up(&self.asks);
         let mut messages = Vec::new();
         while let Some(place) = self.place_of_same(&text, &own, ordinal) {
-            messages.append(&mut self.take_out(place).messages);
+            let mut earlier = self.take_out(place).messages;
+            // The list moves along, it is not copied: the same words may come a million times.
+            if messages.is_empty() {
+                messages = earlier;
+            } else {
+                messages.append(&mut earlier);
+            }
         }
         messages.push(ordinal);
         let from = self.asks.len() - self.compared.len();

@@ -166,9 +166,12 @@ impl Gathered {
         }
     }
 
-    /// Numbers the anchors that were found, as far as `number` knows their hashes.
-    pub(crate) fn number(&mut self, number: impl Fn(u64) -> Option<u32>) {
-        self.mentions.iter_mut().for_each(|mention| mention.number = number(mention.hash));
+    /// Numbers the anchors that were found, as far as `number` knows their texts and hashes.
+    pub(crate) fn number(&mut self, number: impl Fn(&str, u64) -> Option<u32>) {
+        let Self { text, mentions, .. } = self;
+        for mention in mentions {
+            mention.number = number(&text[mention.place.clone()], mention.hash);
+        }
     }
 
     /// Each line with who said it, the anchors that were found in it, and its commands.

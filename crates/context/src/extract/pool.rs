@@ -74,7 +74,7 @@ impl Pool {
         gathered.find_anchors(self.root.as_deref(), &mut Memo::default());
         self.names.begin_message();
         // Most are known, and memory answers sooner when it is asked for many of them at once.
-        gathered.number(|hash| self.names.find_hash(hash));
+        gathered.number(|text, hash| self.names.find_hashed(text, hash));
         let mut lines: Vec<Weighed> = Vec::with_capacity(gathered.len());
         let mut anchors: Vec<u32> = Vec::with_capacity(gathered.mentioned());
         let mut unnamed = 0;
