@@ -6,7 +6,7 @@ use longhaul_conversation::{Body, Message, MessageId, Origin, Output, Part, Role
 
 use crate::method::{Compactor, Method, Task};
 use crate::replay::boundaries;
-use crate::text::{count_characters, readable_text};
+use crate::text::{cumulative_characters, readable_text};
 use crate::tfidf::TfIdf;
 
 /// Stands in front of what a baseline keeps of the head.
@@ -43,7 +43,8 @@ struct LongerTail;
 
 impl Compactor for LongerTail {
     fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
-        let fits = |from: &usize| count_characters(&task.context[*from..task.tail_from]) <= room(task) as u64;
+        let before = cumulative_characters(&task.context[..task.tail_from]);
+        let fits = |from: &usize| before[task.tail_from] - before[*from] <= room(task) as u64;
         let earlier = boundaries(task.context).into_iter().filter(|place| *place < task.tail_from);
         let tail_from = std::iter::once(0).chain(earlier).find(fits).unwrap_or(task.tail_from);
         with_excerpt(&Task { tail_from, ..*task }, "")

@@ -3,7 +3,7 @@
 use longhaul_conversation::{Message, MessageId, Ordinal, Part, Role};
 
 use crate::replay::boundaries;
-use crate::text::count_characters;
+use crate::text::cumulative_characters;
 
 /// The rules: the first half say by a word that they are rules, the second half do not.
 pub(crate) const RULES: [&str; 12] = [
@@ -35,10 +35,11 @@ const PLANTED_SHARE: f64 = 0.6;
 /// The session with the rules planted, each in a user message of its own, evenly over its first part and in mixed
 /// order; all messages are counted anew.
 pub(crate) fn plant(messages: &[Message]) -> Vec<Message> {
-    let room = count_characters(messages) as f64 * PLANTED_SHARE;
+    let before = cumulative_characters(messages);
+    let room = before[messages.len()] as f64 * PLANTED_SHARE;
     let mut places = boundaries(messages);
     let first = places.first().copied();
-    places.retain(|place| Some(*place) == first || count_characters(&messages[..*place]) as f64 <= room);
+    places.retain(|place| Some(*place) == first || before[*place] as f64 <= room);
     let Some(spread) = places.len().checked_sub(1) else { return messages.to_vec() };
     let mut planted = Vec::with_capacity(messages.len() + RULES.len());
     let mut next = 0;

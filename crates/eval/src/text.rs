@@ -48,6 +48,17 @@ pub(crate) fn count_characters(messages: &[Message]) -> u64 {
     count
 }
 
+/// The characters before each message, and behind the last one all of them: any stretch is a difference of two.
+pub(crate) fn cumulative_characters(messages: &[Message]) -> Vec<u64> {
+    let mut total = 0;
+    let mut cumulative = vec![0];
+    cumulative.extend(messages.iter().map(|message| {
+        total += count_characters(std::slice::from_ref(message));
+        total
+    }));
+    cumulative
+}
+
 /// The plain text of a message as a reader would see it, its pieces on lines of their own.
 pub(crate) fn readable_text(message: &Message) -> String {
     let mut text = String::new();

@@ -21,7 +21,7 @@ use serde_json::json;
 
 use self::load::Loaded;
 use crate::args::{Color, Summariser, parse_share, parse_tokens};
-use crate::commands::sessions::repair::is_own_answer;
+use crate::commands::sessions::repair::drop_own_answers;
 use crate::commands::sessions::report::{print, print_json, screen};
 use crate::destination::{Destination, Existing};
 use crate::failure::hinted;
@@ -203,7 +203,7 @@ fn compact(
     let messages = outcome.messages.take().unwrap_or_else(|| prepared.messages.into_owned());
     session.transcript = std::mem::take(&mut session.transcript).with_messages(messages);
     let mut written = write_session(session.info.format, &session);
-    written.lost.retain(|loss| !is_own_answer(loss, &outcome.repairs));
+    drop_own_answers(&mut written.lost, &outcome.repairs);
     Ok(Some(Compression {
         name: display_name(&options.file),
         session,

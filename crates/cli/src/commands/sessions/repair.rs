@@ -1,7 +1,9 @@
 //! `longhaul sessions repair FILE -o OUT`: makes a session acceptable to every provider again.
 
-use longhaul_conversation::{FaultKind, Repair, repair};
-use longhaul_session::{Format, Loss, LossKind, Session, write_session};
+use std::collections::HashSet;
+
+use longhaul_conversation::{CallId, FaultKind, Repair, repair};
+use longhaul_session::{Format, Loss, LossKind, Session, write_session_taking};
 use serde_json::{Value, json};
 
 use super::{RepairOptions, losses, report};
@@ -17,11 +19,13 @@ pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
     let (mut session, redaction) = files.load()?;
     let repairs = mend(&mut session);
     let format = options.format.map_or(session.info.format, Format::from);
-    let mut written = write_session(format, &session);
-    written.lost.retain(|loss| !is_own_answer(loss, &repairs));
+    let messages = session.transcript.messages().len();
+    let mut written = write_session_taking(format, &mut session);
+    drop_own_answers(&mut written.lost, &repairs);
     destination.write(&written.text)?;
     if files.json {
-        let mut object = report::fields(&display_name(&files.file), &session, &written, &destination);
+        let mut object =
+            report::fields(&display_name(&files.file), &session, messages, &written, &destination);
         object["repairs"] = repairs.iter().map(repair_json).collect();
         object["redacted"] = redaction.as_ref().map(Redaction::json).into();
         return report::print_json(&object, &destination);
@@ -41,17 +45,18 @@ pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
 
 /// Repairs the main conversation; what sub-agents said stays as it was.
 fn mend(session: &mut Session) -> Vec<Repair> {
-    let transcript = std::mem::take(&mut session.transcript);
-    let repaired = repair(transcript.messages().to_vec());
+    let mut transcript = std::mem::take(&mut session.transcript);
+    let repaired = repair(transcript.take_messages());
     session.transcript = transcript.with_messages(repaired.messages);
     repaired.repairs
 }
 
-/// Whether this is the outcome of a call that the repair itself answered: nothing of the session is lost with it.
-pub(crate) fn is_own_answer(loss: &Loss, repairs: &[Repair]) -> bool {
+/// Takes out what is lost only of the answers that repairs made up: nobody said those.
+pub(crate) fn drop_own_answers(lost: &mut Vec<Loss>, repairs: &[Repair]) {
     let answered = repairs.iter().filter(|repair| repair.fault.kind == FaultKind::UnansweredCall);
-    let mut calls = answered.filter_map(|repair| repair.fault.call.as_ref());
-    loss.kind == LossKind::Status && calls.any(|call| call.as_str() == loss.detail)
+    let calls: HashSet<&str> =
+        answered.filter_map(|repair| repair.fault.call.as_ref()).map(CallId::as_str).collect();
+    lost.retain(|loss| loss.kind != LossKind::Status || !calls.contains(loss.detail.as_str()));
 }
 
 /// The message, what was wrong in it, and what was done.
