@@ -86,11 +86,15 @@ pub use log::{
     RecordedCompaction, RecordedFragment, RecordedWait, Recovery, Replay, Rewrite, RewriteKind, RewriteState,
     SessionKind, Setup,
 };
-pub use read::{Session, SideChain, read, read_session, read_session_in, read_session_watched};
+pub use read::{
+    Recorded, Session, SideChain, read, read_recorded, read_session, read_session_in, read_session_watched,
+};
 pub use store::{
     Counts, Deletion, Doomed, DoomedItem, Flaw, FlawedFile, ListedSession, Listing, Pruned, Retention,
     RetentionConfig, RetentionLimits, RetentionPlan, RetentionReason, Scratchpad, SessionMetadata,
     SessionRole, Store, StoreError, ToolOutput, load_metadata, parse_period, plan_retention, sanitise_name,
     session_file_name, subagent_file_name,
 };
-pub use write::{Loss, LossKind, Target, Written, WrittenSession, response_id, write, write_session};
+pub use write::{
+    Loss, LossKind, Target, Written, WrittenSession, response_id, write, write_session, write_session_taking,
+};

@@ -6,7 +6,7 @@ use longhaul_conversation::{Message, MessageId, Transcript};
 
 use super::branch::{Branch, Rewrite};
 use super::entry::{CompactionState, HostRecord, PinChange, RecordedFragment};
-use crate::lines::{Line, Lines};
+use crate::lines::{Input, Line, Lines, OwnedLine};
 use crate::out::{Kept, Out};
 use crate::read::gemini::{Gemini, JSONL};
 use crate::read::read_line;
@@ -52,10 +52,19 @@ impl Replay {
     /// # Errors
     /// [`ReadError::Io`] when the input cannot be read.
     pub fn read(input: impl Read) -> Result<Self, ReadError> {
+        Self::of_lines(&[], Some(Lines::of(input)))
+    }
+
+    /// Replays lines that were looked at already, then those that follow.
+    pub(crate) fn of_lines<I: Input>(head: &[OwnedLine], rest: Option<Lines<I>>) -> Result<Self, ReadError> {
         let mut replay = Self::default();
-        let mut lines = Lines::of(input);
-        while let Some(line) = lines.next()? {
-            replay.take(&line);
+        for line in head {
+            replay.take(&line.as_line());
+        }
+        if let Some(mut lines) = rest {
+            while let Some(line) = lines.next()? {
+                replay.take(&line);
+            }
         }
         Ok(replay)
     }

@@ -31,7 +31,7 @@ use crate::detect::{Found, find_format, find_format_in};
 use crate::json::{Json, Object};
 use crate::lines::{Input, Line, Lines, explain, mend, text_of};
 use crate::out::{Memory, Out};
-use crate::{Event, Format, ReadError, SessionInfo, Warning};
+use crate::{Event, Format, ReadError, Replay, SessionInfo, Warning};
 
 /// Reads one format, record by record.
 pub(crate) trait Reader {
@@ -191,6 +191,28 @@ fn warn_about_text(lossy: bool, mended: bool, out: &mut Out<'_>) {
     if mended {
         out.warn("broken characters in a string were replaced");
     }
+}
+
+/// A session with all that its file knows of it.
+#[derive(Clone, Debug)]
+pub enum Recorded {
+    /// A log of ours or of Gemini CLI, with everything that was ever said.
+    Log(Box<Replay>),
+    /// A file of another kind.
+    File(Box<Session>),
+}
+
+/// Reads a session of any known format, a log with its whole past. The input is gone through once and not held.
+pub fn read_recorded(input: impl Read) -> Result<Recorded, ReadError> {
+    find_format(Lines::of(input), |found, rest| match found {
+        Found::Lines { known, head } if known.format == Format::GeminiJsonl => {
+            Replay::of_lines(&head, rest).map(|replay| Recorded::Log(Box::new(replay)))
+        }
+        found => {
+            let session = collect(&mut |_, _| {}, |sink| read_found(found, rest, Memory::Whole, sink));
+            session.map(|session| Recorded::File(Box::new(session)))
+        }
+    })
 }
 
 /// Reads a session of any known format and collects it.

@@ -50,7 +50,7 @@ pub(super) fn jsonl(session: &Session, losses: &mut Losses) -> String {
     }
     let last = writer.parent.take();
     writer.side_chains(&session.side_chains, last.is_some());
-    let mut text = String::new();
+    let mut text = writer.text;
     if let Some(title) = &session.info.title {
         let leaf = last.unwrap_or_default();
         let title = object([
@@ -58,9 +58,10 @@ pub(super) fn jsonl(session: &Session, losses: &mut Losses) -> String {
             ("summary", title.as_str().into()),
             ("leafUuid", leaf.into()),
         ]);
-        push_line(&mut text, &Value::Object(title));
+        let mut first = String::new();
+        push_line(&mut first, &Value::Object(title));
+        text.insert_str(0, &first);
     }
-    text.push_str(&writer.text);
     if text.is_empty() {
         // Some line must tell what the file is.
         let mode = ("permissionMode", "default".into());

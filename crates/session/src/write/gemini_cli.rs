@@ -26,16 +26,16 @@ pub(super) fn jsonl(session: &Session, losses: &mut Losses) -> String {
     let mut head = head(session);
     head.insert("kind".into(), "main".into());
     push_line(&mut text, &Value::Object(head));
-    for record in records(session, losses) {
-        push_line(&mut text, &record);
-    }
+    each_record(session, losses, |record| push_line(&mut text, &record));
     text
 }
 
 /// The session as one object.
 pub(super) fn json(session: &Session, losses: &mut Losses) -> Value {
     let mut document = head(session);
-    document.insert("messages".into(), Value::Array(records(session, losses)));
+    let mut records = Vec::new();
+    each_record(session, losses, |record| records.push(record));
+    document.insert("messages".into(), Value::Array(records));
     Value::Object(document)
 }
 
@@ -63,7 +63,8 @@ fn head(session: &Session) -> Map<String, Value> {
     head
 }
 
-fn records(session: &Session, losses: &mut Losses) -> Vec<Value> {
+/// Hands over the records of all messages one by one, so that a long session is not held as JSON, too.
+fn each_record(session: &Session, losses: &mut Losses, mut emit: impl FnMut(Value)) {
     lose_setup(session, losses);
     lose_side_chains(session, losses);
     let messages = session.transcript.messages();
@@ -75,7 +76,11 @@ fn records(session: &Session, losses: &mut Losses) -> Vec<Value> {
         answered: HashMap::new(),
         clock: Clock::of(session),
     };
-    let mut records = Vec::new();
+    let mut emit = |record: Value| {
+        if has_content(&record) {
+            emit(record);
+        }
+    };
     let mut rest = messages;
     while let Some((message, behind)) = rest.split_first() {
         rest = behind;
@@ -83,22 +88,20 @@ fn records(session: &Session, losses: &mut Losses) -> Vec<Value> {
             continue;
         }
         match message.role {
-            Role::User => records.push(writer.user(&message.id, message, &message.parts)),
+            Role::User => emit(writer.user(&message.id, message, &message.parts)),
             Role::Model => {
                 let answers = writer.take_answers(message, behind);
-                records.push(writer.model(message, &answers));
+                emit(writer.model(message, &answers));
                 rest = &behind[answers.whole..];
                 if let Some((left, parts)) = answers.rest {
                     rest = &rest[1..];
                     let response = response_id(&message.id);
                     let id = if left.id == response { writer.free_id(&response) } else { left.id.clone() };
-                    records.push(writer.user(&id, left, parts));
+                    emit(writer.user(&id, left, parts));
                 }
             }
         }
     }
-    records.retain(has_content);
-    records
 }
 
 /// One message as a record. Results in it are named by `names` where they do not say which tool they are of.

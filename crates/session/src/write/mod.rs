@@ -27,7 +27,7 @@ use crate::Format;
 pub use gemini_cli::response_id;
 use loss::Losses;
 pub use loss::{Loss, LossKind};
-pub use session::{WrittenSession, write_session};
+pub use session::{WrittenSession, write_session, write_session_taking};
 
 /// A wire format that can be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +70,14 @@ pub struct Written {
 pub fn write(target: Target, request: &Request) -> Written {
     let mut losses = Losses::default();
     let fitted = fit(target, request, &mut losses);
+    Written { value: encode(target, &fitted), lost: losses.into_list() }
+}
+
+/// As [`write`], but gives each form of the request up as soon as the next one is made of it.
+fn write_owned(target: Target, request: Request) -> Written {
+    let mut losses = Losses::default();
+    let fitted = fit(target, &request, &mut losses);
+    drop(request);
     Written { value: encode(target, &fitted), lost: losses.into_list() }
 }
 

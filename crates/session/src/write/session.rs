@@ -4,7 +4,7 @@ use longhaul_conversation::{Fingerprint, Message, Part, Request, Role, Timestamp
 use serde_json::Value;
 
 use super::loss::{Loss, LossKind, Losses};
-use super::{Target, claude, gemini_cli, neutral, write};
+use super::{Target, claude, gemini_cli, neutral, write_owned};
 use crate::{Format, Session};
 
 /// A session as a file of some format.
@@ -45,22 +45,58 @@ pub fn write_session(format: Format, session: &Session) -> WrittenSession {
         Format::GeminiJsonl => written(gemini_cli::jsonl(session, &mut losses), format, losses),
         Format::GeminiJson => written(pretty(&gemini_cli::json(session, &mut losses)), format, losses),
         Format::ClaudeCode => written(claude::jsonl(session, &mut losses), format, losses),
-        Format::GeminiContents => write_request(Target::Gemini, format, session),
-        Format::OpenAiChat => write_request(Target::OpenAiChat, format, session),
-        Format::Anthropic => write_request(Target::Anthropic, format, session),
-        _ => written(pretty(&neutral::document(session, &mut losses)), Format::Neutral, losses),
+        _ => match request_target(format) {
+            Some(target) => write_request(target, format, session, || session.transcript.messages().to_vec()),
+            None => written(pretty(&neutral::document(session, &mut losses)), Format::Neutral, losses),
+        },
     }
 }
 
-fn write_request(target: Target, format: Format, session: &Session) -> WrittenSession {
+/// As [`write_session`], but takes the messages out of the session: of a long one, no second copy is held.
+pub fn write_session_taking(format: Format, session: &mut Session) -> WrittenSession {
+    match (format, request_target(format)) {
+        (_, Some(target)) => {
+            let messages = session.transcript.take_messages();
+            write_request(target, format, session, || messages)
+        }
+        (Format::GeminiJsonl | Format::GeminiJson | Format::ClaudeCode, None) => {
+            let written = write_session(format, session);
+            session.transcript.take_messages();
+            written
+        }
+        (_, None) => {
+            let mut losses = Losses::default();
+            let document = neutral::document(session, &mut losses);
+            drop(session.transcript.take_messages());
+            WrittenSession { text: pretty(&document), format: Format::Neutral, lost: losses.into_list() }
+        }
+    }
+}
+
+/// The provider whose requests have this format.
+fn request_target(format: Format) -> Option<Target> {
+    match format {
+        Format::GeminiContents => Some(Target::Gemini),
+        Format::OpenAiChat => Some(Target::OpenAiChat),
+        Format::Anthropic => Some(Target::Anthropic),
+        _ => None,
+    }
+}
+
+fn write_request(
+    target: Target,
+    format: Format,
+    session: &Session,
+    messages: impl FnOnce() -> Vec<Message>,
+) -> WrittenSession {
     let request = Request {
         model: session.info.model().unwrap_or_default().to_string(),
         system: session.transcript.system.clone(),
         tools: session.transcript.tools.clone(),
-        messages: session.transcript.messages().to_vec(),
+        messages: messages(),
         ..Request::default()
     };
-    let mut written = write(target, &request);
+    let mut written = write_owned(target, request);
     let mut losses = Losses::default();
     lose_side_chains(session, &mut losses);
     written.lost.extend(losses.into_list());

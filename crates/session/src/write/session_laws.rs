@@ -12,9 +12,9 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
 use super::laws::requests;
-use super::{LossKind, WrittenSession, write_session};
+use super::{LossKind, WrittenSession, write_session, write_session_taking};
 use crate::info::SessionInfo;
-use crate::{Format, Session, SideChain, read_session};
+use crate::{Format, Recorded, Session, SideChain, read_recorded, read_session};
 
 /// The formats that hold more than a request does.
 const SESSIONS: [Format; 4] = [Format::GeminiJsonl, Format::GeminiJson, Format::ClaudeCode, Format::Neutral];
@@ -166,6 +166,27 @@ proptest! {
             parts(session).map(|(message, part)| format!("{}: {part:#?}", message.role.as_str())).collect()
         };
         prop_assert_eq!(show(&twice), show(&once));
+    }
+
+    #[test]
+    fn taking_the_messages_writes_the_same(format in formats(), session in sessions()) {
+        let expected = write_session(format, &session);
+        let mut taken = session.clone();
+        prop_assert_eq!(write_session_taking(format, &mut taken), expected);
+        prop_assert!(taken.transcript.messages().is_empty());
+    }
+
+    #[test]
+    fn a_log_is_replayed_as_it_is_found(format in formats(), session in sessions()) {
+        let text = write_session(format, &session).text;
+        let read = read_session(text.as_bytes()).expect("it was just written");
+        let (info, messages) = match read_recorded(text.as_bytes()).expect("it was just written") {
+            Recorded::Log(replay) => (replay.info().clone(), replay.transcript().take_messages()),
+            Recorded::File(mut session) => (session.info.clone(), session.transcript.take_messages()),
+        };
+        prop_assert_eq!(messages, read.transcript.messages());
+        let facts = |info: &SessionInfo| format!("{info:?}");
+        prop_assert_eq!(facts(&info), facts(&read.info));
     }
 
     #[test]

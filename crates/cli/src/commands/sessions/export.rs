@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use longhaul_session::write_session;
+use longhaul_session::write_session_taking;
 
 use super::{ExportOptions, losses, report};
 use crate::args::Color;
@@ -14,11 +14,13 @@ use crate::redaction::Redaction;
 pub(super) fn run(options: &ExportOptions, color: Color) -> anyhow::Result<()> {
     let files = &options.files;
     let destination = files.destination()?;
-    let (session, redaction) = files.load()?;
-    let written = write_session(options.format.into(), &session);
+    let (mut session, redaction) = files.load()?;
+    let messages = session.transcript.messages().len();
+    let written = write_session_taking(options.format.into(), &mut session);
     destination.write(&written.text)?;
     if files.json {
-        let mut object = report::fields(&display_name(&files.file), &session, &written, &destination);
+        let mut object =
+            report::fields(&display_name(&files.file), &session, messages, &written, &destination);
         object["redacted"] = redaction.as_ref().map(Redaction::json).into();
         return report::print_json(&object, &destination);
     }
@@ -31,7 +33,7 @@ pub(super) fn run(options: &ExportOptions, color: Color) -> anyhow::Result<()> {
     .concat();
     std::io::stderr().lock().write_all(told.as_bytes())?;
     let screen = report::screen(&destination, color);
-    let count = plural(session.transcript.messages().len(), "message", "messages");
+    let count = plural(messages, "message", "messages");
     let outcome = report::outcome(&destination, &written);
     report::print(&format!("{}; {outcome}.\n", screen.strong(&count)), &destination)
 }

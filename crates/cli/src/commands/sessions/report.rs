@@ -83,10 +83,11 @@ pub(crate) fn outcome(destination: &Destination, written: &WrittenSession) -> St
     }
 }
 
-/// The fields that both commands have in their JSON.
+/// The fields that both commands have in their JSON; the messages were counted before they were written.
 pub(crate) fn fields(
     name: &str,
     session: &Session,
+    messages: usize,
     written: &WrittenSession,
     destination: &Destination,
 ) -> Value {
@@ -94,7 +95,7 @@ pub(crate) fn fields(
         "schema": 1,
         "file": name,
         "format": session.info.format.as_str(),
-        "messages": session.transcript.messages().len(),
+        "messages": messages,
         "target": written.format.as_str(),
         "written": destination.name(),
         "lost": super::losses::json(&written.lost),

@@ -1,7 +1,6 @@
 //! `longhaul sessions show SESSION`: what was said in a session, and what became of it.
 
 use std::collections::HashMap;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -9,7 +8,7 @@ use clap::Args;
 use longhaul_archive::parse_mark;
 use longhaul_conversation::{Body, CallId, Message, Ordinal, Part, Role, Transcript};
 use longhaul_engine::State;
-use longhaul_session::{Format, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_session};
+use longhaul_session::{Recorded, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_recorded};
 use serde_json::{Value, json};
 
 use super::report::print_all;
@@ -87,15 +86,18 @@ struct Shown {
 
 impl Shown {
     fn read(path: &Path) -> anyhow::Result<Self> {
-        let mut bytes = Vec::new();
-        input::open(path)?.read_to_end(&mut bytes)?;
         let name = input::display_name(Path::new(path.file_name().unwrap_or(path.as_os_str())));
-        let session = read_session(bytes.as_slice())?;
-        if session.info.format != Format::GeminiJsonl {
-            return Ok(Self { name, info: session.info, transcript: session.transcript, replay: None });
-        }
-        let replay = Replay::read(bytes.as_slice())?;
-        Ok(Self { name, info: session.info, transcript: replay.transcript(), replay: Some(replay) })
+        Ok(match read_recorded(input::open(path)?)? {
+            Recorded::File(session) => {
+                Self { name, info: session.info, transcript: session.transcript, replay: None }
+            }
+            Recorded::Log(replay) => Self {
+                name,
+                info: replay.info().clone(),
+                transcript: replay.transcript(),
+                replay: Some(*replay),
+            },
+        })
     }
 
     fn said(&self) -> Vec<&Message> {
