@@ -1,10 +1,14 @@
 //! Decides about a call: of the rules that match, the one of the highest priority.
 
 use std::cmp::Reverse;
+use std::fmt;
 
-use crate::matching::{Call, Question, Situation};
-use crate::rule::{Rule, Source, ToolPattern, Verdict};
-use crate::shell::{Line, Part, parse_line};
+use longhaul_shell::{SimpleCommand, Unclear};
+
+use crate::line::Line;
+use crate::matching::{Call, Match, Question, Situation, Whole};
+use crate::programs::{OptionEffect, risky_options};
+use crate::rule::{Condition, Rule, Source, ToolPattern, Verdict};
 use crate::{ApprovalMode, Priority, Tier};
 
 /// What becomes of a call.
@@ -47,27 +51,43 @@ impl Ruling<'_> {
 /// Why a decision is stricter than its rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caution {
-    /// The command line could not be followed to its end.
-    UnclearLine,
+    /// Not all that the command line would run can be told.
+    Unclear(Unclear),
+    /// An argument that decides about the rule is only known when the line runs.
+    FilledArgument,
     /// The command writes to a file, and its rule does not say that it may.
     Redirection,
+    /// This option writes to a file, and the rule does not name it.
+    WritingOption(&'static str),
+    /// This option runs another program, and the rule does not name it.
+    RunningOption(&'static str),
+    /// A program that runs others is given the name of one that a rule forbids.
+    Mentioned,
     /// A folder that is not trusted can make git run anything.
     GitWithoutTrust,
     /// The user would have to be asked, and there is none.
     NobodyToAsk,
 }
 
-impl Caution {
-    /// The reason as a part of a sentence.
-    pub fn reason(self) -> &'static str {
-        match self {
-            Self::UnclearLine => "the command line is too involved to tell all that it would run",
+/// The reason as a part of a sentence.
+impl fmt::Display for Caution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unclear(unclear) => return write!(f, "not all that it would run can be told: {unclear}"),
+            Self::FilledArgument => "an argument is only known when the line runs",
             Self::Redirection => "the command writes to a file, which its rule does not allow",
+            Self::WritingOption(option) => {
+                return write!(f, "{option} writes to a file, which its rule does not allow");
+            }
+            Self::RunningOption(option) => {
+                return write!(f, "{option} can run another program, which no rule allows");
+            }
+            Self::Mentioned => "the program can run others, and its arguments name one that a rule is about",
             Self::GitWithoutTrust => {
                 "git runs what the folder's own configuration says, and the folder is not trusted"
             }
             Self::NobodyToAsk => "the user would have to be asked, and nobody is there to answer",
-        }
+        })
     }
 }
 
@@ -107,24 +127,35 @@ impl Policy {
 
     /// Decides about a call. A command line is allowed only if every command in it is.
     pub fn decide(&self, call: &Call<'_>, situation: Situation) -> Ruling<'_> {
-        let line = call.command().map(parse_line);
-        let mut rulings = questions(call, situation, line.as_ref()).map(|question| self.answer(&question));
+        let line = call.command().map(Line::parse);
+        let whole = Whole::new(*call);
+        let mut rulings = questions(&whole, situation, line.as_ref()).map(|question| self.answer(&question));
         let first = rulings.next().expect("there is always a question");
         rulings.fold(first, stricter)
     }
 
     /// Decides about a single command or a call of another tool.
     pub(crate) fn answer(&self, question: &Question<'_>) -> Ruling<'_> {
-        let rule = self.rules.iter().find(|rule| question.mismatch(rule).is_none());
+        // A heavier rule that forbids or asks, and would match if what cannot be told were so.
+        let mut doubt = None;
+        let rule = self.rules.iter().find(|rule| match question.match_rule(rule) {
+            Match::Yes => true,
+            Match::No(_) => false,
+            Match::Maybe(caution) => {
+                doubt.get_or_insert(caution);
+                false
+            }
+        });
         let Situation { mode, is_interactive, .. } = question.situation;
         let said = match rule {
             Some(rule) => rule.verdict,
             None if mode == ApprovalMode::Yolo => Verdict::Allow,
             None => Verdict::Ask,
         };
-        let mut caution = question.command.filter(|_| said == Verdict::Allow).and_then(|(line, part)| {
-            caution(line, part, rule.is_some_and(|rule| rule.allows_redirection), question.situation)
-        });
+        let mut caution = question
+            .command
+            .filter(|_| said == Verdict::Allow)
+            .and_then(|(line, command)| doubt.or_else(|| caution(question, rule, line, command)));
         let mut verdict = if caution.is_some() { Verdict::Ask } else { said };
         if verdict == Verdict::Ask && !is_interactive {
             verdict = Verdict::Deny;
@@ -136,21 +167,21 @@ impl Policy {
             Verdict::Deny => Decision::Deny { reason: deny_reason(question.call.tool, rule, caution) },
         };
         let command =
-            question.command.filter(|(line, _)| line.parts.len() > 1).map(|(_, part)| part.text.clone());
+            question.command.filter(|(line, _)| line.has_several()).map(|(_, command)| command.text.clone());
         Ruling { decision, rule, caution, command }
     }
 }
 
 /// One question for each command of a line, or one for the call.
 pub(crate) fn questions<'a>(
-    call: &Call<'a>,
+    whole: &'a Whole<'a>,
     situation: Situation,
     line: Option<&'a Line>,
 ) -> impl Iterator<Item = Question<'a>> {
-    let commands = line.map(|line| line.parts.iter().map(move |part| Some((line, part))));
+    let commands = line.map(|line| line.commands().map(move |command| Some((line, command))));
     let none = commands.is_none().then_some(None);
-    let call = *call;
-    commands.into_iter().flatten().chain(none).map(move |command| Question::new(call, situation, command))
+    let commands = commands.into_iter().flatten().chain(none);
+    commands.map(move |command| Question::new(whole, situation, command))
 }
 
 /// The stricter of two rulings, the first if they are alike.
@@ -159,18 +190,48 @@ fn stricter<'a>(first: Ruling<'a>, second: Ruling<'a>) -> Ruling<'a> {
 }
 
 /// What speaks against a command that a rule allows.
-fn caution(line: &Line, part: &Part, allows_redirection: bool, situation: Situation) -> Option<Caution> {
-    if !situation.is_trusted && part.program() == Some("git") {
-        Some(Caution::GitWithoutTrust)
-    } else if situation.mode == ApprovalMode::Yolo {
-        None
-    } else if !line.is_clear {
-        Some(Caution::UnclearLine)
-    } else if part.redirects && !allows_redirection {
-        Some(Caution::Redirection)
-    } else {
-        None
+fn caution(
+    question: &Question<'_>,
+    rule: Option<&Rule>,
+    line: &Line,
+    command: &SimpleCommand,
+) -> Option<Caution> {
+    let Situation { mode, is_trusted, .. } = question.situation;
+    let unread = line.unclear().or(command.unread).map(Caution::Unclear);
+    if !is_trusted && command.program_name() == Some("git") {
+        return Some(Caution::GitWithoutTrust);
     }
+    // It could be git.
+    if !is_trusted && unread.is_some() {
+        return unread;
+    }
+    if mode == ApprovalMode::Yolo {
+        return None;
+    }
+    if let Some(unclear) = line.unclear() {
+        return Some(Caution::Unclear(unclear));
+    }
+    let allows_redirection = rule.is_some_and(|rule| rule.allows_redirection);
+    if command.has_file_redirect() && !allows_redirection {
+        return Some(Caution::Redirection);
+    }
+    // Who allows everything allows this, too.
+    let rule = rule.filter(|rule| !matches!(rule.condition, Condition::Always))?;
+    // Code of another language, and a program that is not named, are what the rule itself allows.
+    if let Some(unread) = command.unread.filter(|unread| !matches!(unread, Unclear::Code | Unclear::Program))
+    {
+        return Some(Caution::Unclear(unread));
+    }
+    risky_options(command).into_iter().find_map(|option| {
+        let is_named = || question.names_word(rule, command, option.word);
+        match (option.name, option.effect) {
+            (_, OptionEffect::Writes) if allows_redirection => None,
+            _ if is_named() => None,
+            (Some(name), OptionEffect::Writes) => Some(Caution::WritingOption(name)),
+            (Some(name), OptionEffect::Runs) => Some(Caution::RunningOption(name)),
+            (None, _) => Some(Caution::FilledArgument),
+        }
+    })
 }
 
 fn deny_reason(tool: &str, rule: Option<&Rule>, caution: Option<Caution>) -> String {
@@ -179,7 +240,7 @@ fn deny_reason(tool: &str, rule: Option<&Rule>, caution: Option<Caution>) -> Str
             Some(message) => message.clone(),
             None => format!("The policy does not allow this call of {tool}: {rule}."),
         },
-        (_, Some(caution)) => format!("This call of {tool} was not run: {}.", caution.reason()),
+        (_, Some(caution)) => format!("This call of {tool} was not run: {caution}."),
         (None, None) => format!("The policy does not allow this call of {tool}."),
     }
 }

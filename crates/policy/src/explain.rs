@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::decide::{Decision, Policy, Ruling, questions};
-use crate::matching::{Call, Mismatch, Situation, Wants};
+use crate::decide::{Caution, Decision, Policy, Ruling, questions};
+use crate::line::Line;
+use crate::matching::{Call, Match, Mismatch, Situation, Wants, Whole};
 use crate::rule::Rule;
-use crate::shell::parse_line;
 
 /// How a decision came about.
 #[derive(Clone, Debug)]
@@ -34,11 +34,14 @@ pub enum Lost {
     Outweighed,
     /// It does not match.
     NotMatching(Mismatch),
+    /// It may match when the line runs, so that it cannot simply be allowed.
+    Uncertain(Caution),
 }
 
 impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Uncertain(caution) => return write!(f, "may be about this: {caution}"),
             Self::Outweighed => "also matches, but weighs less",
             Self::NotMatching(Mismatch::Tool) => "is about other tools",
             Self::NotMatching(Mismatch::Server) => "is about another MCP server",
@@ -55,17 +58,23 @@ impl fmt::Display for Lost {
 impl Policy {
     /// Decides as [`Policy::decide`] does and says why.
     pub fn explain(&self, call: &Call<'_>, situation: Situation) -> Explanation<'_> {
-        let line = call.command().map(parse_line);
-        let parts = questions(call, situation, line.as_ref()).map(|question| {
+        let line = call.command().map(Line::parse);
+        let whole = Whole::new(*call);
+        let parts = questions(&whole, situation, line.as_ref()).map(|question| {
             let ruling = self.answer(&question);
             let is_decider = |rule: &Rule| ruling.rule.is_some_and(|decider| std::ptr::eq(decider, rule));
-            let lost = |rule| match question.mismatch(rule) {
-                None => Some((rule, Lost::Outweighed)),
-                Some(Mismatch::Tool) => None,
-                Some(mismatch) => Some((rule, Lost::NotMatching(mismatch))),
+            let lost = |rule| match question.match_rule(rule) {
+                Match::Yes => Some((rule, Lost::Outweighed)),
+                Match::No(Mismatch::Tool) => None,
+                Match::No(mismatch) => Some((rule, Lost::NotMatching(mismatch))),
+                Match::Maybe(caution) => Some((rule, Lost::Uncertain(caution))),
             };
             let others = self.rules().iter().filter(|rule| !is_decider(rule)).filter_map(lost).collect();
-            PartExplanation { command: question.command.map(|(_, part)| part.text.clone()), ruling, others }
+            PartExplanation {
+                command: question.command.map(|(_, command)| command.text.clone()),
+                ruling,
+                others,
+            }
         });
         Explanation { parts: parts.collect(), ruling: self.decide(call, situation) }
     }
@@ -84,7 +93,7 @@ impl fmt::Display for Explanation<'_> {
                 None => writeln!(f, "  no rule is about this call, so the mode decides")?,
             }
             if let Some(caution) = part.ruling.caution {
-                writeln!(f, "  stricter than that, because {}", caution.reason())?;
+                writeln!(f, "  stricter than that, because {caution}")?;
             }
             if let Decision::Deny { reason } = &part.ruling.decision {
                 writeln!(f, "  the model is told: {reason}")?;

@@ -39,17 +39,19 @@
 mod decide;
 mod error;
 mod explain;
+mod line;
 mod load;
 mod matching;
 mod mode;
 mod parse;
 mod pattern;
 mod problem;
+mod programs;
 mod rule;
 mod save;
 mod setting;
-mod shell;
 mod stable_json;
+mod suggest;
 mod tier;
 
 pub use decide::{Caution, Decision, Policy, Ruling};
@@ -63,6 +65,6 @@ pub use problem::{Effect, Problem};
 pub use rule::{CommandPrefix, Condition, Rule, SHELL_TOOL, ServerPattern, Source, ToolPattern, Verdict};
 pub use save::{AllowedCalls, AlwaysAllow, Saved, save_always_allow};
 pub use setting::{Standing, rule_from_setting};
-pub use shell::suggest_prefixes;
 pub use stable_json::stable_json;
+pub use suggest::suggest_prefixes;
 pub use tier::{Priority, Tier};

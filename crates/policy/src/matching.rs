@@ -1,12 +1,16 @@
 //! Whether a rule is about a call.
 
 use std::borrow::Cow;
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
 
+use longhaul_shell::{ShellWord, SimpleCommand};
+use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::rule::{Condition, Rule, SHELL_TOOL, ToolPattern, Verdict};
-use crate::shell::{Line, Part};
+use crate::decide::Caution;
+use crate::line::Line;
+use crate::programs::{OptionEffect, is_runner, risky_options};
+use crate::rule::{Beginning, Condition, Rule, SHELL_TOOL, ToolPattern, Verdict};
 use crate::{ApprovalMode, stable_json};
 
 /// The tool that starts a sub-agent; the agent's name in its arguments counts as a tool's name, too.
@@ -111,45 +115,94 @@ pub enum Wants {
     NoUser,
 }
 
-/// A call, or one command of it, with what is worked out about it at most once.
+/// Whether a rule is about a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Match {
+    Yes,
+    No(Mismatch),
+    /// A rule that forbids or asks would be about it, if something were as cannot be told.
+    Maybe(Caution),
+}
+
+/// What is worked out about a call at most once, for all its commands and all rules.
+pub(crate) struct Whole<'a> {
+    call: Call<'a>,
+    json: OnceCell<Option<String>>,
+    /// Which rules' expressions are found in the whole line, or in all the arguments.
+    found: RefCell<Vec<(*const Rule, bool)>>,
+}
+
+impl<'a> Whole<'a> {
+    pub(crate) fn new(call: Call<'a>) -> Self {
+        Self { call, json: OnceCell::new(), found: RefCell::default() }
+    }
+
+    fn json(&self) -> Option<&str> {
+        self.json.get_or_init(|| self.call.args.map(stable_json)).as_deref()
+    }
+
+    /// Whether the rule's expression is found in the whole line, however many commands it has.
+    fn has(&self, rule: &Rule) -> bool {
+        let known =
+            self.found.borrow().iter().find(|(known, _)| std::ptr::eq(*known, rule)).map(|(_, is)| *is);
+        known.unwrap_or_else(|| {
+            let is_found = match &rule.condition {
+                Condition::Arguments(pattern) => self.json().is_some_and(|json| pattern.is_match(json)),
+                Condition::Command(pattern) => self.call.command().is_some_and(|line| pattern.is_match(line)),
+                Condition::Always | Condition::Prefixes(_) => false,
+            };
+            self.found.borrow_mut().push((std::ptr::from_ref(rule), is_found));
+            is_found
+        })
+    }
+}
+
+/// A call, or one command of it.
 pub(crate) struct Question<'a> {
     pub(crate) call: Call<'a>,
     pub(crate) situation: Situation,
     /// The command line and the command in it that this question is about.
-    pub(crate) command: Option<(&'a Line, &'a Part)>,
-    whole: OnceCell<Option<String>>,
+    pub(crate) command: Option<(&'a Line, &'a SimpleCommand)>,
+    whole: &'a Whole<'a>,
     alone: OnceCell<Option<String>>,
 }
 
+/// How many words of a program that runs others are looked at as the beginning of a command.
+const MOST_MENTIONS: usize = 64;
+
 impl<'a> Question<'a> {
-    pub(crate) fn new(call: Call<'a>, situation: Situation, command: Option<(&'a Line, &'a Part)>) -> Self {
-        Self { call, situation, command, whole: OnceCell::new(), alone: OnceCell::new() }
+    pub(crate) fn new(
+        whole: &'a Whole<'a>,
+        situation: Situation,
+        command: Option<(&'a Line, &'a SimpleCommand)>,
+    ) -> Self {
+        Self { call: whole.call, situation, command, whole, alone: OnceCell::new() }
     }
 
-    /// Why `rule` does not match, or `None` if it does.
-    pub(crate) fn mismatch(&self, rule: &Rule) -> Option<Mismatch> {
+    /// Whether `rule` is about this.
+    pub(crate) fn match_rule(&self, rule: &Rule) -> Match {
         let Situation { mode, is_interactive, .. } = self.situation;
-        if !rule.tools.iter().any(|tool| self.is_tool(tool, rule)) {
-            Some(Mismatch::Tool)
-        } else if rule
-            .server
-            .as_ref()
-            .is_some_and(|server| !self.call.server.is_some_and(|s| server.matches(s)))
-        {
-            Some(Mismatch::Server)
+        let is_server = |server: &crate::ServerPattern| self.call.server.is_some_and(|s| server.matches(s));
+        let no = if !rule.tools.iter().any(|tool| self.is_tool(tool, rule)) {
+            Mismatch::Tool
+        } else if rule.server.as_ref().is_some_and(|server| !is_server(server)) {
+            Mismatch::Server
         } else if rule.subagent.is_some() && rule.subagent.as_deref() != self.call.subagent {
-            Some(Mismatch::Subagent)
+            Mismatch::Subagent
         } else if !rule.modes.is_empty() && !rule.modes.contains(&mode) {
-            Some(Mismatch::Mode)
+            Mismatch::Mode
         } else if rule.interactive.is_some_and(|interactive| interactive != is_interactive) {
-            Some(Mismatch::Interactive(if is_interactive { Wants::NoUser } else { Wants::User }))
+            Mismatch::Interactive(if is_interactive { Wants::NoUser } else { Wants::User })
         } else if !self.has_annotations(&rule.annotations) {
-            Some(Mismatch::Annotations)
-        } else if !self.meets(rule) {
-            Some(Mismatch::Arguments)
+            Mismatch::Annotations
+        } else if self.meets(rule) {
+            return Match::Yes;
+        } else if let Some(caution) = self.may_meet(rule) {
+            return Match::Maybe(caution);
         } else {
-            None
-        }
+            Mismatch::Arguments
+        };
+        Match::No(no)
     }
 
     fn is_tool(&self, pattern: &ToolPattern, rule: &Rule) -> bool {
@@ -174,41 +227,113 @@ impl<'a> Question<'a> {
 
     /// Whether the arguments are as the rule asks.
     ///
-    /// A rule that allows sees one command alone, as it is written. A rule that forbids or asks also sees the whole
-    /// line, and the command without variables before it: what may be meant is enough for it.
+    /// A rule that allows sees one command alone, as it is written; it is also about a command that another one runs, if
+    /// it names both. A rule that forbids or asks also sees the whole line, and the command without variables before it:
+    /// what may be meant is enough for it.
     fn meets(&self, rule: &Rule) -> bool {
         let is_strict = rule.verdict != Verdict::Allow;
-        match (&rule.condition, self.command) {
-            (Condition::Always, _) => true,
-            (Condition::Arguments(pattern), _) => {
-                self.alone_json().is_some_and(|json| pattern.is_match(json))
-                    || is_strict && self.whole_json().is_some_and(|json| pattern.is_match(json))
+        let Some((line, command)) = self.command else {
+            return match &rule.condition {
+                Condition::Always => true,
+                Condition::Arguments(_) => self.whole.has(rule),
+                Condition::Prefixes(_) | Condition::Command(_) => false,
+            };
+        };
+        let is_met = match &rule.condition {
+            Condition::Always => true,
+            Condition::Arguments(pattern) => {
+                self.alone_json(command).is_some_and(|json| pattern.is_match(json))
+                    || is_strict && self.whole.has(rule)
             }
-            (Condition::Prefixes(prefixes), Some((_, part))) => prefixes
-                .iter()
-                .any(|prefix| prefix.begins(&part.words) || is_strict && prefix.begins_anywhere(part.bare())),
-            (Condition::Command(pattern), Some((_, part))) => {
-                pattern.is_match(&part.text)
-                    || is_strict
-                        && (pattern.is_match(&part.bare().join(" "))
-                            || self.call.command().is_some_and(|line| pattern.is_match(line)))
+            Condition::Prefixes(prefixes) => prefixes.iter().any(|prefix| {
+                prefix.begins(&command.words)
+                    || is_strict && prefix.begins_anywhere(command) == Beginning::Yes
+            }),
+            Condition::Command(pattern) => {
+                pattern.is_match(&command.text)
+                    || is_strict && (matches_words(pattern, command.bare()) || self.whole.has(rule))
             }
-            (Condition::Prefixes(_) | Condition::Command(_), None) => false,
+        };
+        let names = |(wrapper, word): (&SimpleCommand, usize)| self.names_word(rule, wrapper, word);
+        is_met || !is_strict && line.wrappers_of(command).into_iter().any(names)
+    }
+
+    /// Whether a rule is about a command not only whatever this word of it is.
+    pub(crate) fn names_word(&self, rule: &Rule, command: &SimpleCommand, word: usize) -> bool {
+        let before = || command.words.get(word).map(|word| &command.text[..word.span.start]);
+        match &rule.condition {
+            Condition::Always => true,
+            Condition::Prefixes(prefixes) => {
+                prefixes.iter().any(|prefix| prefix.len() > word && prefix.begins(&command.words))
+            }
+            Condition::Command(pattern) => {
+                pattern.is_match(&command.text) && before().is_some_and(|before| !pattern.is_match(before))
+            }
+            Condition::Arguments(pattern) => {
+                let is_found = |text: &str| self.json_of(text).is_some_and(|json| pattern.is_match(&json));
+                is_found(&command.text) && before().is_some_and(|before| !is_found(before))
+            }
         }
     }
 
-    fn whole_json(&self) -> Option<&str> {
-        self.whole.get_or_init(|| self.call.args.map(stable_json)).as_deref()
+    /// Why a rule that forbids or asks, and does not match as far as can be told, may do so when the line runs.
+    fn may_meet(&self, rule: &Rule) -> Option<Caution> {
+        let (line, command) = self.command.filter(|_| rule.verdict != Verdict::Allow)?;
+        let unclear = line.unclear().or(command.unread).map(Caution::Unclear);
+        let begins = || match &rule.condition {
+            Condition::Prefixes(prefixes) => {
+                let may_begin =
+                    |prefix: &crate::CommandPrefix| prefix.begins_anywhere(command) == Beginning::Maybe;
+                prefixes.iter().any(may_begin).then_some(Caution::FilledArgument)
+            }
+            _ => None,
+        };
+        let option = || {
+            let options = risky_options(command);
+            let option =
+                options.iter().find(|option| option.effect == OptionEffect::Runs && option.name.is_some());
+            option.and_then(|option| option.name).map(Caution::RunningOption)
+        };
+        let mentions =
+            || (is_runner(command) && self.is_mentioned(rule, command)).then_some(Caution::Mentioned);
+        unclear.or_else(begins).or_else(mentions).or_else(option)
+    }
+
+    /// Whether the arguments of a program that runs others name what the rule is about.
+    fn is_mentioned(&self, rule: &Rule, command: &SimpleCommand) -> bool {
+        let arguments = command.bare().get(1..).unwrap_or_default();
+        let arguments = &arguments[..arguments.len().min(MOST_MENTIONS)];
+        match &rule.condition {
+            Condition::Prefixes(prefixes) => {
+                let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+                let mut names = arguments.iter().flat_map(|word| word.text.split(|c| !is_name(c)));
+                names.any(|name| prefixes.iter().any(|prefix| prefix.program() == name))
+            }
+            Condition::Command(pattern) => {
+                (0..arguments.len()).any(|at| matches_words(pattern, &arguments[at..]))
+            }
+            Condition::Always | Condition::Arguments(_) => false,
+        }
     }
 
     /// The arguments as if the command were the only one of its line.
-    fn alone_json(&self) -> Option<&str> {
-        let Some((_, part)) = self.command else { return self.whole_json() };
-        let write = || {
-            let mut args = Cow::Borrowed(self.call.args?);
-            args.to_mut()["command"] = Value::from(part.text.as_str());
-            Some(stable_json(&args))
-        };
-        self.alone.get_or_init(write).as_deref()
+    fn alone_json(&self, command: &SimpleCommand) -> Option<&str> {
+        self.alone.get_or_init(|| self.json_of(&command.text)).as_deref()
     }
+
+    fn json_of(&self, text: &str) -> Option<String> {
+        let mut args = Cow::Borrowed(self.call.args?);
+        args.to_mut()["command"] = Value::from(text);
+        Some(stable_json(&args))
+    }
+}
+
+/// Whether an expression matches a command of these words, with its program's folder or without.
+fn matches_words(pattern: &Regex, words: &[ShellWord]) -> bool {
+    let Some((program, rest)) = words.split_first() else { return false };
+    let with = |program: &str| {
+        let words = std::iter::once(program).chain(rest.iter().map(|word| word.text.as_str()));
+        pattern.is_match(&words.collect::<Vec<_>>().join(" "))
+    };
+    with(&program.text) || program.text.contains('/') && with(program.file_name())
 }

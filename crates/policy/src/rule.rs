@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use longhaul_shell::{ShellWord, SimpleCommand};
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -177,9 +178,18 @@ pub enum Condition {
 }
 
 /// The first words of a command.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct CommandPrefix {
-    words: Vec<String>,
+    words: Vec<ShellWord>,
+}
+
+/// Whether a command begins with a prefix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Beginning {
+    Yes,
+    No,
+    /// That depends on words that are only known when the line runs, or on options in between.
+    Maybe,
 }
 
 impl CommandPrefix {
@@ -188,25 +198,62 @@ impl CommandPrefix {
     /// # Errors
     /// The reason, if the text is not the beginning of one command.
     pub fn parse(text: &str) -> Result<Self, &'static str> {
-        crate::shell::parse_prefix(text).map(|words| Self { words })
+        crate::line::parse_prefix(text).map(|words| Self { words })
+    }
+
+    /// The number of its words.
+    pub(crate) fn len(&self) -> usize {
+        self.words.len()
+    }
+
+    /// The program as it is written.
+    pub(crate) fn program(&self) -> &str {
+        self.words.first().map_or("", |word| &word.text)
     }
 
     /// Whether a command of these words begins with the prefix, word by word: `git` does not begin `gitk`.
-    pub(crate) fn begins(&self, words: &[String]) -> bool {
-        words.starts_with(&self.words)
+    pub(crate) fn begins(&self, words: &[ShellWord]) -> bool {
+        let is_same = |(own, word): (&ShellWord, &ShellWord)| own.text == word.text && own.kind == word.kind;
+        words.len() >= self.words.len() && self.words.iter().zip(words).all(is_same)
     }
 
-    /// The same, where the program may also be named with its folder.
-    pub(crate) fn begins_anywhere(&self, words: &[String]) -> bool {
-        let Some((program, rest)) = words.split_first() else { return false };
-        let [first, more @ ..] = self.words.as_slice() else { return false };
-        rest.starts_with(more) && (program == first || program.rsplit('/').next() == Some(first))
+    /// Whether a command may begin with the prefix: behind variables that are set, with the program's folder, with options
+    /// before a sub-command, or where words are filled in later.
+    pub(crate) fn begins_anywhere(&self, command: &SimpleCommand) -> Beginning {
+        if self.begins(&command.words) {
+            return Beginning::Yes;
+        }
+        let Some((program, words)) = command.bare().split_first() else { return Beginning::No };
+        let [first, more @ ..] = self.words.as_slice() else { return Beginning::No };
+        // Some file systems do not tell capitals from small letters.
+        let is_named = |name: &str| name.eq_ignore_ascii_case(&first.text);
+        if !is_named(&program.text) && !is_named(program.file_name()) {
+            return Beginning::No;
+        }
+        for (index, own) in more.iter().enumerate() {
+            match words.get(index) {
+                Some(word) if word.is_literal() && word.text == own.text => {}
+                Some(word)
+                    if word.is_literal() && word.text.starts_with('-') && !own.text.starts_with('-') =>
+                {
+                    let may_follow = |word: &ShellWord| !word.is_literal() || word.text == own.text;
+                    let may_follow = command.is_open_ended || words[index..].iter().any(may_follow);
+                    return if may_follow { Beginning::Maybe } else { Beginning::No };
+                }
+                Some(word) if word.is_literal() => return Beginning::No,
+                Some(_) => return Beginning::Maybe,
+                None if command.is_open_ended => return Beginning::Maybe,
+                None => return Beginning::No,
+            }
+        }
+        Beginning::Yes
     }
 }
 
 impl fmt::Display for CommandPrefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.words.join(" "))
+        let words: Vec<_> = self.words.iter().map(|word| word.text.as_str()).collect();
+        f.write_str(&words.join(" "))
     }
 }
 

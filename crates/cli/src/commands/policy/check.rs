@@ -95,7 +95,7 @@ fn part(part: &PartExplanation<'_>) -> Value {
         "command": part.command,
         "decision": word(&part.ruling.decision),
         "rule": part.ruling.rule.map(ToString::to_string),
-        "caution": part.ruling.caution.map(|caution| caution.reason()),
+        "caution": part.ruling.caution.map(|caution| caution.to_string()),
         "others": part.others.iter().map(lost).collect::<Vec<_>>(),
     })
 }

@@ -1,0 +1,82 @@
+//! Reasons why a command line, or what a command runs, cannot be told.
+
+use std::fmt;
+
+/// The reason why not everything that would run is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unclear {
+    /// A quote, a bracket or a here-document has no end.
+    Unclosed,
+    /// A closing bracket has no opening one.
+    StrayBracket,
+    /// `case`, `select`, `function`, `coproc` or `[[`.
+    Keyword,
+    /// `for` in a form other than `for NAME in WORD…`, or one that sets a variable of the system.
+    Loop,
+    /// A bracket behind a word: a function, an array or an extended pattern.
+    Function,
+    /// Arithmetic with more than numbers: a name in it can hold commands, and `<<` in it is no here-document.
+    Arithmetic,
+    /// `$$`, `$[` or `$"`, which shells read differently.
+    Dollar,
+    /// `${…}` in a form other than the plain ones, or with quotes in it.
+    Parameter,
+    /// A backslash in backticks whose meaning depends on what is around them.
+    Backticks,
+    /// A here-document whose delimiter or end shells may see differently.
+    Document,
+    /// A line end behind a backslash within an operator or an expansion.
+    Continuation,
+    /// A redirection without a target, or one that shells read differently.
+    Redirection,
+    /// `$'…'` that ends elsewhere in other shells, or holds what cannot be decoded.
+    Escapes,
+    /// A subscript that may hold anything.
+    Subscript,
+    /// A control character, or a blank that is none to the shell.
+    Character,
+    /// Substitutions or wrappers nested too deeply.
+    Depth,
+    /// A command that changes how the shell reads what follows: `alias`, `shopt`, `set -k`.
+    ShellOption,
+    /// The program's name is only known when the line runs: `$x`, `r[m]`, `{rm,-r}`.
+    Program,
+    /// A script that is put together when the line runs: `sh -c "$x"`, `eval $x`.
+    Argument,
+    /// A shell that runs its input.
+    Input,
+    /// An option of a wrapper that is not known, so that the command behind it cannot be told.
+    Option,
+    /// A script in a language that is not read here.
+    Code,
+}
+
+/// A clause that can stand behind "because".
+impl fmt::Display for Unclear {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unclosed => "a quote, a bracket or a here-document is not closed",
+            Self::StrayBracket => "a closing bracket has no opening one",
+            Self::Keyword => "case, select, function, coproc and [[ are not followed",
+            Self::Loop => "only loops of the form \"for name in words\" are followed",
+            Self::Function => "functions, arrays and extended patterns are not followed",
+            Self::Arithmetic => "arithmetic with more than plain numbers is not followed",
+            Self::Dollar => "$$, $[ and $\" are not the same in every shell",
+            Self::Parameter => "only plain forms of ${…} are followed",
+            Self::Backticks => "backslashes in backticks are not the same in every shell",
+            Self::Document => "the end of a here-document is not certain",
+            Self::Continuation => "a backslash at a line end stands within an operator or an expansion",
+            Self::Redirection => "a redirection has no target, or not the same one in every shell",
+            Self::Escapes => "$'…' is not the same in every shell",
+            Self::Subscript => "a subscript may hold anything",
+            Self::Character => "it has control characters or unusual blanks",
+            Self::Depth => "it is nested too deeply",
+            Self::ShellOption => "it changes how the shell reads what follows",
+            Self::Program => "the program is only known when the line runs",
+            Self::Argument => "a script is put together when the line runs",
+            Self::Input => "a shell would run its input",
+            Self::Option => "an option of the program in front of the command is not known",
+            Self::Code => "it holds code that is not read",
+        })
+    }
+}

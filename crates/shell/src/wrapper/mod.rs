@@ -1,0 +1,234 @@
+//! Follows commands that run others: `env`, `sh -c`, `eval`, `xargs`, `find -exec` and their like.
+
+mod code;
+mod prefixes;
+mod shells;
+
+use crate::lex::{MAX_DEPTH, lex};
+use crate::{CommandOrigin, RedirectOperator, ShellScript, ShellWord, SimpleCommand, Unclear, WordKind};
+
+/// How many wrappers may stand inside each other.
+const MAX_WRAPPERS: usize = 8;
+
+/// What a command runs, as far as its words tell.
+#[derive(Default)]
+struct Runs {
+    inner: Vec<Inner>,
+    unread: Option<Unclear>,
+}
+
+/// Something that a command runs, with the word that names it.
+enum Inner {
+    /// The words from `word` on, without those behind the end.
+    Words { word: usize, end: usize, is_open_ended: bool, placeholder: Option<String> },
+    /// A script.
+    Script { word: usize, text: String },
+}
+
+impl Runs {
+    fn words(word: usize, command: &SimpleCommand) -> Self {
+        let end = command.words.len();
+        if word >= end {
+            return Self { unread: command.is_open_ended.then_some(Unclear::Input), ..Self::default() };
+        }
+        let is_open_ended = command.is_open_ended;
+        Self { inner: vec![Inner::Words { word, end, is_open_ended, placeholder: None }], unread: None }
+    }
+
+    /// A script that is put together of these words.
+    fn joined(word: usize, words: &[ShellWord], command: &SimpleCommand) -> Self {
+        if words.is_empty() {
+            return Self { unread: command.is_open_ended.then_some(Unclear::Input), ..Self::default() };
+        }
+        let is_literal = !command.is_open_ended && words.iter().all(ShellWord::is_literal);
+        Self {
+            inner: vec![Inner::Script { word, text: join(words) }],
+            unread: (!is_literal).then_some(Unclear::Argument),
+        }
+    }
+
+    fn unread(reason: Unclear) -> Self {
+        Self { inner: Vec::new(), unread: Some(reason) }
+    }
+}
+
+/// Puts what the commands run behind them, and notes what cannot be read.
+pub(crate) fn expand(script: &mut ShellScript) {
+    let mut index = 0;
+    while index < script.commands.len() {
+        let command = &script.commands[index];
+        if changes_shell(command) {
+            script.unclear.get_or_insert(Unclear::ShellOption);
+        }
+        let Runs { inner, unread } = runs(command);
+        let depth = command.depth + 1;
+        let is_too_deep = depth > MAX_WRAPPERS && !inner.is_empty();
+        for inner in inner.into_iter().filter(|_| !is_too_deep) {
+            let (word, mut found) = match inner {
+                Inner::Words { word, end, is_open_ended, placeholder } => {
+                    let outer = &script.commands[index];
+                    let mut command = command_of(&outer.words[word..end], placeholder.as_deref());
+                    command.is_open_ended = is_open_ended;
+                    command.depth = depth;
+                    command.redirects = input_of(outer);
+                    (word, vec![command])
+                }
+                Inner::Script { word, text } => {
+                    let inner = lex(&text, depth.min(MAX_DEPTH));
+                    if let Some(reason) = inner.unclear {
+                        script.unclear.get_or_insert(reason);
+                    }
+                    (word, inner.commands)
+                }
+            };
+            for command in &mut found {
+                command.origin = CommandOrigin::Wrapped { by: index, word };
+                command.span = None;
+            }
+            script.commands.append(&mut found);
+        }
+        script.commands[index].unread = if is_too_deep { Some(Unclear::Depth) } else { unread };
+        index += 1;
+    }
+}
+
+/// What a command runs.
+fn runs(command: &SimpleCommand) -> Runs {
+    let Some(program) = command.program() else { return Runs::default() };
+    // The folder of `~/bin/x` is filled in, its name is not.
+    let is_in_home = program.kind == WordKind::Filled
+        && program.text.starts_with('~')
+        && program.text.contains('/')
+        && !program.text.contains(['$', '`']);
+    if !program.is_literal() && !is_in_home {
+        return Runs::unread(Unclear::Program);
+    }
+    let first = command.assignments;
+    let name = program.file_name();
+    match name {
+        "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "ksh93" | "mksh" | "rbash" | "rksh" | "rzsh" => {
+            shells::shell(command)
+        }
+        "eval" => Runs::joined(first + 1, &command.words[first + 1..], command),
+        "trap" => shells::trap(command),
+        "source" | "." => shells::source(command),
+        "find" | "gfind" => find(command),
+        "fd" | "fdfind" => fd(command),
+        // Its own program may follow a name, which is then taken for the program; such a line is unclear anyway.
+        "coproc" => Runs::words(first + 1, command),
+        "su" | "runuser" | "script" => shells::with_script_option(command),
+        _ => match prefixes::find(name) {
+            Some(prefix) => prefix.runs(command),
+            None => {
+                Runs { inner: Vec::new(), unread: code::holds_code(name, command).then_some(Unclear::Code) }
+            }
+        },
+    }
+}
+
+/// Whether a command changes how the shell reads those behind it.
+fn changes_shell(command: &SimpleCommand) -> bool {
+    match command.program_name() {
+        Some("alias" | "unalias" | "shopt" | "enable" | "hash") => command.bare().len() > 1,
+        Some("set") => !is_plain_set(&command.bare()[1..]),
+        _ => false,
+    }
+}
+
+/// `set -euo pipefail` and its like, or `set -- words`.
+fn is_plain_set(words: &[ShellWord]) -> bool {
+    const NAMES: &[&str] = &["errexit", "nounset", "pipefail", "verbose", "xtrace"];
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        if word.text == "--" {
+            return true;
+        }
+        let Some(letters) = word.text.strip_prefix(['-', '+']).filter(|_| word.is_literal()) else {
+            return false;
+        };
+        let (letters, takes_name) = letters.strip_suffix('o').map_or((letters, false), |rest| (rest, true));
+        if !letters.chars().all(|letter| "euvx".contains(letter)) {
+            return false;
+        }
+        if takes_name && !words.next().is_some_and(|name| NAMES.contains(&name.text.as_str())) {
+            return false;
+        }
+    }
+    true
+}
+
+/// `find … -exec COMMAND ;`
+fn find(command: &SimpleCommand) -> Runs {
+    let mut runs = Runs::default();
+    let mut index = command.assignments + 1;
+    while let Some(word) = command.words.get(index) {
+        index += 1;
+        if word.kind == WordKind::Split {
+            runs.unread = Some(Unclear::Argument);
+        }
+        if !matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {
+            continue;
+        }
+        let start = index;
+        let is_end = |at: usize| {
+            let text = command.words[at].text.as_str();
+            text == ";" || (text == "+" && command.words[at - 1].text == "{}")
+        };
+        let end = (start..command.words.len()).find(|at| is_end(*at)).unwrap_or(command.words.len());
+        index = end + 1;
+        if start < end {
+            let placeholder = Some("{}".to_owned());
+            runs.inner.push(Inner::Words { word: start, end, is_open_ended: false, placeholder });
+        }
+    }
+    runs.unread = runs.unread.or(command.is_open_ended.then_some(Unclear::Input));
+    runs
+}
+
+/// `fd … -x COMMAND`
+fn fd(command: &SimpleCommand) -> Runs {
+    let is_option = |word: &ShellWord| matches!(word.text.as_str(), "-x" | "--exec" | "-X" | "--exec-batch");
+    let has_other = |word: &ShellWord| word.kind == WordKind::Split || word.text.starts_with("--exec");
+    match command.words.iter().position(is_option) {
+        Some(at) if at + 1 < command.words.len() => {
+            let (word, end) = (at + 1, command.words.len());
+            let inner = Inner::Words { word, end, is_open_ended: true, placeholder: Some("{".to_owned()) };
+            Runs { inner: vec![inner], unread: None }
+        }
+        None if command.words.iter().any(has_other) => Runs::unread(Unclear::Argument),
+        _ => Runs { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) },
+    }
+}
+
+/// A command of these words, in which a placeholder stands for others.
+fn command_of(words: &[ShellWord], placeholder: Option<&str>) -> SimpleCommand {
+    let mut text = String::new();
+    let mut own = Vec::with_capacity(words.len());
+    for word in words {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        let start = text.len();
+        text.push_str(&word.text);
+        let is_filled = placeholder.is_some_and(|placeholder| word.text.contains(placeholder));
+        let kind = if is_filled { word.kind.max(WordKind::Filled) } else { word.kind };
+        own.push(ShellWord { span: start..text.len(), kind, ..word.clone() });
+    }
+    SimpleCommand { text, words: own, ..SimpleCommand::default() }
+}
+
+/// The redirections through which a command that is run by this one gets its input.
+fn input_of(command: &SimpleCommand) -> Vec<crate::Redirect> {
+    let is_input = |operator| {
+        matches!(operator, RedirectOperator::Document | RedirectOperator::HereString | RedirectOperator::Read)
+    };
+    let redirects = command.redirects.iter().filter(|redirect| is_input(redirect.operator));
+    redirects.filter(|redirect| !redirect.reaches_out()).cloned().collect()
+}
+
+fn join(words: &[ShellWord]) -> String {
+    words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests;
