@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 
-use longhaul_shell::{ShellWord, SimpleCommand};
+use longhaul_shell::{ShellWord, SimpleCommand, is_followed};
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -294,8 +294,11 @@ impl<'a> Question<'a> {
                 options.iter().find(|option| option.effect == OptionEffect::Runs && option.name.is_some());
             option.and_then(|option| option.name).map(Caution::RunningOption)
         };
-        let mentions =
-            || (is_runner(command) && self.is_mentioned(rule, command)).then_some(Caution::Mentioned);
+        let mentions = || {
+            let is_unknown = command.program_name().is_some_and(|program| !is_followed(program));
+            let is_mentioned = is_unknown && is_runner(command) && self.is_mentioned(rule, command);
+            is_mentioned.then_some(Caution::Mentioned)
+        };
         unclear.or_else(begins).or_else(mentions).or_else(option)
     }
 

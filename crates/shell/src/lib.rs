@@ -34,3 +34,4 @@ pub use script::{
     CommandOrigin, HereDocument, Redirect, RedirectOperator, ShellScript, ShellWord, SimpleCommand, WordKind,
 };
 pub use unclear::Unclear;
+pub use wrapper::is_followed;

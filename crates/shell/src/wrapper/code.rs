@@ -34,17 +34,36 @@ const INTERPRETERS: &[(&str, &str)] = &[
     ("powershell", "ce"),
 ];
 
-/// Whether code stands among the words of a command, or comes as its input.
-pub(super) fn holds_code(name: &str, command: &SimpleCommand) -> bool {
-    let words = &command.bare()[1..];
-    let base = name.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
-    match base {
-        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => !is_plain_awk(words) || command.is_open_ended,
-        "sed" | "gsed" | "ssed" => !is_plain_sed(words) || command.is_open_ended,
-        _ => match INTERPRETERS.iter().find(|(interpreter, _)| *interpreter == base) {
-            Some((_, letters)) => has_code_option(words, letters) || command.is_open_ended,
-            None => false,
-        },
+/// An interpreter of another language.
+pub(super) enum Interpreter {
+    Awk,
+    Sed,
+    /// One that takes code behind options of these letters.
+    Options(&'static str),
+}
+
+impl Interpreter {
+    pub(super) fn of(program: &str) -> Option<Self> {
+        let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.' || c == '-');
+        match base {
+            "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => Some(Self::Awk),
+            "sed" | "gsed" => Some(Self::Sed),
+            _ => {
+                let interpreter = INTERPRETERS.iter().find(|(interpreter, _)| *interpreter == base);
+                interpreter.map(|(_, letters)| Self::Options(letters))
+            }
+        }
+    }
+
+    /// Whether code that could run other programs stands among the words of a command, or comes as its input.
+    pub(super) fn holds_code(&self, command: &SimpleCommand) -> bool {
+        let words = &command.bare()[1..];
+        let holds_code = match self {
+            Self::Awk => !is_plain_awk(words),
+            Self::Sed => !is_plain_sed(words),
+            Self::Options(letters) => has_code_option(words, letters),
+        };
+        holds_code || command.is_open_ended
     }
 }
 

@@ -103,26 +103,64 @@ fn runs(command: &SimpleCommand) -> Runs {
     if !program.is_literal() && !is_in_home {
         return Runs::unread(Unclear::Program);
     }
-    let first = command.assignments;
-    let name = program.file_name();
-    match name {
-        "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "ksh93" | "mksh" | "rbash" | "rksh" | "rzsh" => {
-            shells::shell(command)
+    let next = command.assignments + 1;
+    match Follow::of(program.file_name()) {
+        Some(Follow::Shell) => shells::shell(command),
+        Some(Follow::Eval) => Runs::joined(next, &command.words[next..], command),
+        Some(Follow::Trap) => shells::trap(command),
+        Some(Follow::Source) => shells::source(command),
+        Some(Follow::ScriptOption) => shells::with_script_option(command),
+        Some(Follow::Find) => find(command),
+        Some(Follow::Fd) => fd(command),
+        // A name may stand before its program; such a line is unclear anyway.
+        Some(Follow::Coprocess) => Runs::words(next, command),
+        Some(Follow::Prefix(prefix)) => prefix.runs(command),
+        Some(Follow::Interpreter(interpreter)) => {
+            let holds_code = interpreter.holds_code(command);
+            Runs { inner: Vec::new(), unread: holds_code.then_some(Unclear::Code) }
         }
-        "eval" => Runs::joined(first + 1, &command.words[first + 1..], command),
-        "trap" => shells::trap(command),
-        "source" | "." => shells::source(command),
-        "find" | "gfind" => find(command),
-        "fd" | "fdfind" => fd(command),
-        // Its own program may follow a name, which is then taken for the program; such a line is unclear anyway.
-        "coproc" => Runs::words(first + 1, command),
-        "su" | "runuser" | "script" => shells::with_script_option(command),
-        _ => match prefixes::find(name) {
-            Some(prefix) => prefix.runs(command),
-            None => {
-                Runs { inner: Vec::new(), unread: code::holds_code(name, command).then_some(Unclear::Code) }
+        None => Runs::default(),
+    }
+}
+
+/// Whether it is known how a program of this name, without its folder, runs others: all that it runs is then listed, or
+/// [`SimpleCommand::unread`] tells why not.
+pub fn is_followed(program: &str) -> bool {
+    Follow::of(program).is_some()
+}
+
+/// The ways in which programs run others.
+enum Follow {
+    Shell,
+    Eval,
+    Trap,
+    Source,
+    ScriptOption,
+    Find,
+    Fd,
+    Coprocess,
+    Prefix(&'static prefixes::Prefix),
+    Interpreter(code::Interpreter),
+}
+
+impl Follow {
+    fn of(program: &str) -> Option<Self> {
+        Some(match program {
+            "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "ksh93" | "mksh" | "rbash" | "rksh" | "rzsh" => {
+                Self::Shell
             }
-        },
+            "eval" => Self::Eval,
+            "trap" => Self::Trap,
+            "source" | "." => Self::Source,
+            "su" | "runuser" | "script" => Self::ScriptOption,
+            "find" | "gfind" => Self::Find,
+            "fd" | "fdfind" => Self::Fd,
+            "coproc" => Self::Coprocess,
+            _ => match prefixes::find(program) {
+                Some(prefix) => Self::Prefix(prefix),
+                None => Self::Interpreter(code::Interpreter::of(program)?),
+            },
+        })
     }
 }
 

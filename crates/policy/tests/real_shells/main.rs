@@ -1,0 +1,136 @@
+//! What the policy allows is run by real shells: nothing but the allowed programs runs, and nothing is written.
+//!
+//! `LONGHAUL_SHELL_CASES` sets how many lines are run, `LONGHAUL_SHELL_SEED` which.
+#![cfg(unix)]
+
+mod generate;
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use generate::Random;
+use longhaul_policy::{
+    ApprovalMode, Call, Decision, Policy, Situation, Standing, default_rules, rule_from_setting,
+};
+use serde_json::json;
+
+/// How many allowed lines are run unless the environment says otherwise.
+const CASES: usize = 1_000;
+
+/// How many lines may be made for one that the policy allows.
+const TRIES: usize = 60;
+
+const HEADLESS: Situation =
+    Situation { mode: ApprovalMode::Default, is_interactive: false, is_trusted: true };
+
+/// The policy of `--allowed-tools "run_shell_command(echo),run_shell_command(cat)"`.
+fn policy() -> Policy {
+    ["echo", "cat"].into_iter().fold(Policy::new(default_rules()), |policy, program| {
+        let name = format!("run_shell_command({program})");
+        policy.with(rule_from_setting(Standing::AllowedTool, &name, "--allowed-tools").expect("a rule"))
+    })
+}
+
+fn is_allowed(policy: &Policy, line: &str) -> bool {
+    let args = json!({ "command": line });
+    policy.decide(&Call::new("run_shell_command", &args), HEADLESS).decision == Decision::Allow
+}
+
+/// A folder with the only programs that there are: `cat`, and `CMD`, which leaves a file behind.
+struct World {
+    folder: tempfile::TempDir,
+}
+
+impl World {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let bin = folder.path().join("bin");
+        fs::create_dir(&bin).expect("a folder");
+        fs::create_dir(folder.path().join("empty")).expect("a folder");
+        let program = |name: &str, text: &str| {
+            let path = bin.join(name);
+            fs::write(&path, text).expect("a program");
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("a program");
+        };
+        program("CMD", &format!("#!/bin/sh\n: > '{}'\n", folder.path().join("ran").display()));
+        program("cat", "#!/bin/sh\nexec /bin/cat \"$@\"\n");
+        Self { folder }
+    }
+
+    /// Runs a line and tells what it did that no rule allowed.
+    fn run(&self, shell: &str, line: &str) -> Option<String> {
+        let empty = self.folder.path().join("empty");
+        // Reading its output to the end waits for what runs in the background, too. Endless loops end by the limit.
+        Command::new("/bin/sh")
+            .args(["-c", "ulimit -t 2; exec \"$0\" -c \"$1\"", shell, line])
+            .current_dir(&empty)
+            .env_clear()
+            .env("PATH", self.folder.path().join("bin"))
+            .stdin(Stdio::null())
+            .output()
+            .expect("a shell");
+        let ran = self.folder.path().join("ran");
+        if ran.exists() {
+            fs::remove_file(&ran).expect("it can be removed");
+            return Some("CMD ran".to_owned());
+        }
+        let written: Vec<_> =
+            fs::read_dir(&empty).expect("a folder").flatten().map(|entry| entry.path()).collect();
+        for path in &written {
+            let _ = fs::remove_file(path);
+        }
+        (!written.is_empty()).then(|| format!("{written:?} was written"))
+    }
+}
+
+fn shells() -> Vec<&'static str> {
+    let (found, missing): (Vec<_>, Vec<_>) = [["/bin/bash", "/usr/bin/bash"], ["/bin/sh", "/usr/bin/sh"]]
+        .into_iter()
+        .map(|places| places.into_iter().find(|place| Path::new(place).exists()).ok_or(places[0]))
+        .partition(Result::is_ok);
+    for place in missing.into_iter().filter_map(Result::err) {
+        // Past what tests catch of their output.
+        let _ = writeln!(std::io::stderr(), "\nskipped: no {place}; what is allowed is not run by it");
+    }
+    found.into_iter().flatten().collect()
+}
+
+fn number(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().map_or(default, |text| text.parse().unwrap_or_else(|_| panic!("{name}={text}")))
+}
+
+#[test]
+fn the_marker_is_seen() {
+    let world = World::new();
+    for shell in shells() {
+        assert_eq!(world.run(shell, "echo; CMD").as_deref(), Some("CMD ran"), "{shell}");
+        assert_eq!(world.run(shell, "CMD & echo").as_deref(), Some("CMD ran"), "{shell}");
+        assert!(world.run(shell, "echo > x").is_some_and(|written| written.contains("x\"")), "{shell}");
+        assert_eq!(world.run(shell, "echo CMD; cat < /dev/null"), None, "{shell}");
+    }
+}
+
+#[test]
+fn only_allowed_programs_run() {
+    let (cases, seed) = (number("LONGHAUL_SHELL_CASES", CASES), number("LONGHAUL_SHELL_SEED", 1));
+    let (policy, world, shells) = (policy(), World::new(), shells());
+    let mut random = Random::new(seed as u64);
+    let (mut made, mut run, mut faults) = (0_usize, 0_usize, Vec::new());
+    while run < cases && made < cases * TRIES {
+        let line = generate::line(&mut random);
+        made += 1;
+        if !is_allowed(&policy, &line) {
+            continue;
+        }
+        run += 1;
+        for shell in &shells {
+            faults.extend(world.run(shell, &line).map(|fault| format!("{shell}: {fault}: {line:?}")));
+        }
+    }
+    println!("{run} of {made} lines were allowed and run");
+    assert!(run >= cases / 2, "only {run} of {made} lines were allowed");
+    assert!(faults.is_empty(), "{} of {run}:\n{}", faults.len(), faults.join("\n"));
+}
