@@ -296,27 +296,13 @@ impl<'a> Question<'a> {
         };
         let mentions = || {
             let is_unknown = command.program_name().is_some_and(|program| !is_followed(program));
-            let is_mentioned = is_unknown && is_runner(command) && self.is_mentioned(rule, command);
-            is_mentioned.then_some(Caution::Mentioned)
+            let arguments = if is_unknown && is_runner(command) { &command.bare()[1..] } else { &[] };
+            // `PAGER=rm git log`
+            let values =
+                if command.program().is_some() { &command.words[..command.assignments] } else { &[] };
+            (is_mentioned(rule, arguments) || is_mentioned(rule, values)).then_some(Caution::Mentioned)
         };
         unclear.or_else(begins).or_else(mentions).or_else(option)
-    }
-
-    /// Whether the arguments of a program that runs others name what the rule is about.
-    fn is_mentioned(&self, rule: &Rule, command: &SimpleCommand) -> bool {
-        let arguments = command.bare().get(1..).unwrap_or_default();
-        let arguments = &arguments[..arguments.len().min(MOST_MENTIONS)];
-        match &rule.condition {
-            Condition::Prefixes(prefixes) => {
-                let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
-                let mut names = arguments.iter().flat_map(|word| word.text.split(|c| !is_name(c)));
-                names.any(|name| prefixes.iter().any(|prefix| prefix.program() == name))
-            }
-            Condition::Command(pattern) => {
-                (0..arguments.len()).any(|at| matches_words(pattern, &arguments[at..]))
-            }
-            Condition::Always | Condition::Arguments(_) => false,
-        }
     }
 
     /// The arguments as if the command were the only one of its line.
@@ -339,4 +325,18 @@ fn matches_words(pattern: &Regex, words: &[ShellWord]) -> bool {
         pattern.is_match(&words.collect::<Vec<_>>().join(" "))
     };
     with(&program.text) || program.text.contains('/') && with(program.file_name())
+}
+
+/// Whether words name what a rule is about.
+fn is_mentioned(rule: &Rule, words: &[ShellWord]) -> bool {
+    let words = &words[..words.len().min(MOST_MENTIONS)];
+    match &rule.condition {
+        Condition::Prefixes(prefixes) => {
+            let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
+            let mut names = words.iter().flat_map(|word| word.text.split(|c| !is_name(c)));
+            names.any(|name| prefixes.iter().any(|prefix| prefix.program() == name))
+        }
+        Condition::Command(pattern) => (0..words.len()).any(|at| matches_words(pattern, &words[at..])),
+        Condition::Always | Condition::Arguments(_) => false,
+    }
 }

@@ -1,4 +1,5 @@
-//! What the policy allows is run by real shells: nothing but the allowed programs runs, and nothing is written.
+//! What the policy allows is run by real shells: nothing but the allowed programs runs and nothing is written, and a program
+//! that is denied never runs.
 //!
 //! `LONGHAUL_SHELL_CASES` sets how many lines are run, `LONGHAUL_SHELL_SEED` which.
 #![cfg(unix)]
@@ -23,9 +24,6 @@ const CASES: usize = 1_000;
 /// How many lines may be made for one that the policy allows.
 const TRIES: usize = 60;
 
-const HEADLESS: Situation =
-    Situation { mode: ApprovalMode::Default, is_interactive: false, is_trusted: true };
-
 /// The policy of `--allowed-tools "run_shell_command(echo),run_shell_command(cat)"`.
 fn policy() -> Policy {
     ["echo", "cat"].into_iter().fold(Policy::new(default_rules()), |policy, program| {
@@ -34,12 +32,23 @@ fn policy() -> Policy {
     })
 }
 
-fn is_allowed(policy: &Policy, line: &str) -> bool {
+fn is_allowed(policy: &Policy, line: &str, mode: ApprovalMode) -> bool {
     let args = json!({ "command": line });
-    policy.decide(&Call::new("run_shell_command", &args), HEADLESS).decision == Decision::Allow
+    let situation = Situation { mode, is_interactive: false, is_trusted: true };
+    policy.decide(&Call::new("run_shell_command", &args), situation).decision == Decision::Allow
 }
 
-/// A folder with the only programs that there are: `cat`, and `CMD`, which leaves a file behind.
+/// A policy that allows everything but `CMD`.
+fn denying_policy() -> Policy {
+    let rule = rule_from_setting(Standing::ExcludedTool, "run_shell_command(CMD)", "tools.exclude");
+    Policy::new(default_rules()).with(rule.expect("a rule"))
+}
+
+/// Programs that run others, or give them their input.
+const WRAPPERS: &[&str] =
+    &["awk", "bash", "env", "find", "ls", "nice", "nohup", "sed", "sh", "tee", "timeout", "xargs"];
+
+/// A folder with the only programs that there are: those that are allowed, and `CMD`, which leaves a file behind.
 struct World {
     folder: tempfile::TempDir,
 }
@@ -60,15 +69,27 @@ impl World {
         Self { folder }
     }
 
+    fn with_wrappers(self) -> Self {
+        for name in WRAPPERS {
+            let places = ["/bin", "/usr/bin"].map(|folder| Path::new(folder).join(name));
+            if let Some(place) = places.iter().find(|place| place.exists()) {
+                std::os::unix::fs::symlink(place, self.folder.path().join("bin").join(name)).expect("a link");
+            }
+        }
+        self
+    }
+
     /// Runs a line and tells what it did that no rule allowed.
     fn run(&self, shell: &str, line: &str) -> Option<String> {
         let empty = self.folder.path().join("empty");
         // Reading its output to the end waits for what runs in the background, too. Endless loops end by the limit.
         Command::new("/bin/sh")
-            .args(["-c", "ulimit -t 2; exec \"$0\" -c \"$1\"", shell, line])
+            .args(["-c", "ulimit -t 1; exec \"$0\" -c \"$1\"", shell, line])
             .current_dir(&empty)
             .env_clear()
             .env("PATH", self.folder.path().join("bin"))
+            .env("BIN", self.folder.path().join("bin"))
+            .env("x", "CMD")
             .stdin(Stdio::null())
             .output()
             .expect("a shell");
@@ -113,24 +134,44 @@ fn the_marker_is_seen() {
     }
 }
 
-#[test]
-fn only_allowed_programs_run() {
+/// Runs what is allowed of the lines that `make` makes, and tells of faults.
+fn check(
+    world: &World,
+    make: impl Fn(&mut Random) -> String,
+    is_allowed: impl Fn(&str) -> bool,
+    is_fault: impl Fn(&str) -> bool,
+) {
     let (cases, seed) = (number("LONGHAUL_SHELL_CASES", CASES), number("LONGHAUL_SHELL_SEED", 1));
-    let (policy, world, shells) = (policy(), World::new(), shells());
-    let mut random = Random::new(seed as u64);
+    let (mut random, shells) = (Random::new(seed as u64), shells());
     let (mut made, mut run, mut faults) = (0_usize, 0_usize, Vec::new());
     while run < cases && made < cases * TRIES {
-        let line = generate::line(&mut random);
+        let line = make(&mut random);
         made += 1;
-        if !is_allowed(&policy, &line) {
+        if !is_allowed(&line) {
             continue;
         }
         run += 1;
         for shell in &shells {
-            faults.extend(world.run(shell, &line).map(|fault| format!("{shell}: {fault}: {line:?}")));
+            let fault = world.run(shell, &line).filter(|fault| is_fault(fault));
+            faults.extend(fault.map(|fault| format!("{shell}: {fault}: {line:?}")));
         }
     }
     println!("{run} of {made} lines were allowed and run");
     assert!(run >= cases / 2, "only {run} of {made} lines were allowed");
     assert!(faults.is_empty(), "{} of {run}:\n{}", faults.len(), faults.join("\n"));
+}
+
+#[test]
+fn only_allowed_programs_run() {
+    let policy = policy();
+    let is_allowed = |line: &str| is_allowed(&policy, line, ApprovalMode::Default);
+    check(&World::new(), generate::line, is_allowed, |_| true);
+}
+
+#[test]
+fn a_denied_program_never_runs() {
+    let policy = denying_policy();
+    // Files may be written here, but only into the empty folder.
+    let is_allowed = |line: &str| !line.contains('>') && is_allowed(&policy, line, ApprovalMode::Yolo);
+    check(&World::new().with_wrappers(), generate::indirect, is_allowed, |fault| fault == "CMD ran");
 }

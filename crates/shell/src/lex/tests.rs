@@ -248,6 +248,9 @@ fn what_cannot_be_followed_is_unclear() {
         ("shopt -s extglob", ShellOption),
         ("set -k", ShellOption),
         ("command set -k", ShellOption),
+        ("PS4='$(x)'; set -x", ShellOption),
+        ("BASH_ENV=x bash y", ShellOption),
+        ("export ENV=x", ShellOption),
     ] {
         check_unclear(line, reason);
     }

@@ -263,7 +263,15 @@ impl Lexer<'_> {
                 self.at += 2;
                 true
             }
-            (_, Some('*' | '#' | '?' | '-' | '!' | '0'..='9')) => {
+            // A number, or letters.
+            (_, Some('#' | '?' | '-' | '!')) => {
+                word.raise(WordKind::Filled);
+                word.is_quoted = true;
+                self.at += 2;
+                word.text.push_str(&self.text[start..self.at]);
+                return;
+            }
+            (_, Some('*' | '0'..='9')) => {
                 self.at += 2;
                 true
             }

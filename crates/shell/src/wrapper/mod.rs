@@ -1,5 +1,6 @@
 //! Follows commands that run others: `env`, `sh -c`, `eval`, `xargs`, `find -exec` and their like.
 
+mod builtins;
 mod code;
 mod prefixes;
 mod shells;
@@ -114,11 +115,17 @@ fn runs(command: &SimpleCommand) -> Runs {
         Some(Follow::Fd) => fd(command),
         // A name may stand before its program; such a line is unclear anyway.
         Some(Follow::Coprocess) => Runs::words(next, command),
+        Some(Follow::Jobs) => match command.words.get(next) {
+            Some(option) if option.text == "-x" => Runs::words(next + 1, command),
+            Some(option) if !option.is_literal() => Runs::unread(Unclear::Argument),
+            _ => Runs::default(),
+        },
         Some(Follow::Prefix(prefix)) => prefix.runs(command),
         Some(Follow::Interpreter(interpreter)) => {
             let holds_code = interpreter.holds_code(command);
             Runs { inner: Vec::new(), unread: holds_code.then_some(Unclear::Code) }
         }
+        None if builtins::evaluates_words(program.file_name(), command) => Runs::unread(Unclear::Argument),
         None => Runs::default(),
     }
 }
@@ -139,6 +146,7 @@ enum Follow {
     Find,
     Fd,
     Coprocess,
+    Jobs,
     Prefix(&'static prefixes::Prefix),
     Interpreter(code::Interpreter),
 }
@@ -156,6 +164,7 @@ impl Follow {
             "find" | "gfind" => Self::Find,
             "fd" | "fdfind" => Self::Fd,
             "coproc" => Self::Coprocess,
+            "jobs" => Self::Jobs,
             _ => match prefixes::find(program) {
                 Some(prefix) => Self::Prefix(prefix),
                 None => Self::Interpreter(code::Interpreter::of(program)?),
@@ -169,7 +178,7 @@ fn changes_shell(command: &SimpleCommand) -> bool {
     match command.program_name() {
         Some("alias" | "unalias" | "shopt" | "enable" | "hash") => command.bare().len() > 1,
         Some("set") => !is_plain_set(&command.bare()[1..]),
-        _ => false,
+        _ => builtins::sets_evaluated(command),
     }
 }
 

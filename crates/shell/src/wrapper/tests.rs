@@ -70,6 +70,7 @@ fn prefixes_are_followed() {
         "find . -exec rm x \\;",
         "find . -name y -execdir rm x ';' -print",
         "fd y -x rm x",
+        "jobs -x rm x",
     ] {
         check(line, &["rm|x"], None);
     }
@@ -101,6 +102,18 @@ fn what_cannot_be_read_is_told() {
         ("env -S 'rm x'", &[], Unclear::Option),
         ("timeout $x rm", &[], Unclear::Option),
         ("find $x", &[], Unclear::Argument),
+        ("let 'a[$(x)]'", &[], Unclear::Argument),
+        ("test -v 'a[$(x)]'", &[], Unclear::Argument),
+        ("[ -v \"$x\" ]", &[], Unclear::Argument),
+        ("[ $x ]", &[], Unclear::Argument),
+        ("printf -v 'a[$(x)]' y", &[], Unclear::Argument),
+        ("printf \"$x\" 'a[$(x)]'", &[], Unclear::Argument),
+        ("unset 'a[$(x)]'", &[], Unclear::Argument),
+        ("declare 'a[$(x)]=1'", &[], Unclear::Argument),
+        ("export $x", &[], Unclear::Argument),
+        ("read 'a[$(x)]'", &[], Unclear::Argument),
+        ("mapfile -C x -c 1 y", &[], Unclear::Argument),
+        ("compgen -C x", &[], Unclear::Argument),
         ("python3 -c 'x'", &[], Unclear::Code),
         ("python3 <<EOF\nx\nEOF", &[], Unclear::Code),
         ("python3.11 -", &[], Unclear::Code),
@@ -140,6 +153,14 @@ fn programs_of_files_are_programs() {
         "xargs",
         "env",
         "exec 3<x",
+        "[ $? -eq 0 ]",
+        "[ -n \"$x\" ]",
+        "test -v x",
+        "printf '%s' \"$x\" 'a[$(y)]'",
+        "export A=\"$x\" B",
+        "read -r -p \"$x\" y",
+        "let 1+1",
+        "jobs -l",
     ] {
         check(line, &[], None);
     }
