@@ -48,10 +48,11 @@ impl Line {
     pub(crate) fn wrappers_of(&self, command: &SimpleCommand) -> Vec<(&SimpleCommand, usize)> {
         let mut wrappers = Vec::new();
         let (mut origin, mut behind) = (command.origin, 0);
-        while let CommandOrigin::Wrapped { by, word } = origin {
+        while let Some((by, word)) = origin.wrapper() {
+            // Who may run a shell may let it read a file.
+            behind = if matches!(origin, CommandOrigin::ScriptFile { .. }) { 0 } else { word + behind };
             let wrapper = &self.script.commands[by];
-            wrappers.push((wrapper, word + behind));
-            behind += word;
+            wrappers.push((wrapper, behind));
             origin = wrapper.origin;
         }
         wrappers
@@ -66,7 +67,7 @@ fn is_decided(command: &SimpleCommand) -> bool {
 /// The words at the beginning of a command that a rule names, or the reason why they name none.
 pub(crate) fn parse_prefix(prefix: &str) -> Result<Vec<ShellWord>, &'static str> {
     let script = parse_script(prefix);
-    let is_own = |command: &&SimpleCommand| !matches!(command.origin, CommandOrigin::Wrapped { .. });
+    let is_own = |command: &&SimpleCommand| command.origin.wrapper().is_none();
     let own: Vec<_> = script.commands.iter().filter(is_own).collect();
     match own.as_slice() {
         [] => Err("the prefix is empty"),

@@ -1,6 +1,6 @@
 //! Prefixes to save when a user answers that a command line is always allowed.
 
-use longhaul_shell::{CommandOrigin, SimpleCommand, parse_script};
+use longhaul_shell::{SimpleCommand, parse_script};
 
 use crate::programs::{is_runner, risky_options, without_version};
 
@@ -68,7 +68,7 @@ fn suggest_prefix(command: &SimpleCommand) -> Option<String> {
     let is_refused = command.has_file_redirect()
         || command.assignments > 0
         || command.unread.is_some()
-        || matches!(command.origin, CommandOrigin::Wrapped { .. })
+        || command.origin.wrapper().is_some()
         || is_runner(command)
         || !risky_options(command).is_empty();
     if is_refused {

@@ -71,6 +71,11 @@ proptest! {
     }
 
     #[test]
+    fn no_line_hides_a_command(line in "(echo |[a$(){}`'\"\\\\<>|&;\n #=E!-]){0,30}") {
+        laws::check_command_line(&line);
+    }
+
+    #[test]
     fn any_text_is_read_or_refused(text in "\\PC{0,80}") {
         laws::check_file(&text);
     }

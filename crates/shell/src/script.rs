@@ -75,6 +75,23 @@ pub enum CommandOrigin {
         /// it comes from the input.
         word: usize,
     },
+    /// A shell that reads this command's program as its script, as in `sh PROGRAM`.
+    ScriptFile {
+        /// That command's place in [`ShellScript::commands`].
+        by: usize,
+        /// The word of it that names the file.
+        word: usize,
+    },
+}
+
+impl CommandOrigin {
+    /// The command that runs this one, and the word of it that names it.
+    pub fn wrapper(self) -> Option<(usize, usize)> {
+        match self {
+            Self::Line | Self::Substitution => None,
+            Self::Wrapped { by, word } | Self::ScriptFile { by, word } => Some((by, word)),
+        }
+    }
 }
 
 /// A word of a command.

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use longhaul_policy::{
-    ApprovalMode, Call, Decision, Effect, Policy, Priority, Rule, Situation, Source, Tier, ToolPattern,
-    Verdict, parse_rules,
+    ApprovalMode, Call, Decision, Effect, Policy, Priority, Rule, Situation, Source, Standing, Tier,
+    ToolPattern, Verdict, parse_rules, rule_from_setting, suggest_prefixes,
 };
 use serde_json::{Value, json};
 
@@ -45,6 +45,30 @@ pub(crate) fn check_file(text: &str) {
         assert!(rules.is_empty());
     }
     check_policy(&rules);
+}
+
+/// Any command line is decided about, and one that is allowed hides no other command.
+pub(crate) fn check_command_line(line: &str) {
+    let rule = |name: &str, standing| rule_from_setting(standing, name, "a setting").expect("a rule");
+    let allowing = Policy::default().with(rule("run_shell_command(echo)", Standing::AllowedTool));
+    let denying = Policy::unattended().with(rule("run_shell_command(denied)", Standing::ExcludedTool));
+    let decide = |line: &str| {
+        let args = json!({ "command": line });
+        let call = Call::new("run_shell_command", &args);
+        let decisions =
+            [&allowing, &denying].map(|policy| policy.decide(&call, Situation::default()).decision);
+        assert!(suggest_prefixes(line).is_none_or(|prefixes| !prefixes.is_empty()));
+        decisions
+    };
+    decide(line);
+    let mut hidden = vec![format!("denied\n{line}")];
+    // What is not closed may go on behind it.
+    if longhaul_shell::parse_script(line).unclear.is_none() {
+        hidden.extend([format!("{line}\ndenied"), format!("echo $({line}\ndenied)")]);
+    }
+    for line in hidden {
+        assert!(!decide(&line).contains(&Decision::Allow), "{line:?}");
+    }
 }
 
 /// The laws of deciding, for one set of rules.

@@ -313,7 +313,7 @@ impl RawWord {
 }
 
 /// Whether a text is, or begins with, an assignment.
-pub(crate) fn is_assignment(text: &str) -> bool {
+fn is_assignment(text: &str) -> bool {
     let Some((name, _)) = text.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);
     is_name(name.split_once('[').map_or(name, |(name, _)| name))

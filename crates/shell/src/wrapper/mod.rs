@@ -24,6 +24,8 @@ enum Inner {
     Words { word: usize, end: usize, is_open_ended: bool, placeholder: Option<String> },
     /// A script.
     Script { word: usize, text: String },
+    /// A file that is read as a script.
+    File { word: usize },
 }
 
 impl Runs {
@@ -65,26 +67,30 @@ pub(crate) fn expand(script: &mut ShellScript) {
         let depth = command.depth + 1;
         let is_too_deep = depth > MAX_WRAPPERS && !inner.is_empty();
         for inner in inner.into_iter().filter(|_| !is_too_deep) {
-            let (word, mut found) = match inner {
+            let outer = &script.commands[index];
+            let (origin, mut found) = match inner {
                 Inner::Words { word, end, is_open_ended, placeholder } => {
-                    let outer = &script.commands[index];
                     let mut command = command_of(&outer.words[word..end], placeholder.as_deref());
                     command.is_open_ended = is_open_ended;
-                    command.depth = depth;
                     command.redirects = input_of(outer);
-                    (word, vec![command])
+                    (CommandOrigin::Wrapped { by: index, word }, vec![command])
+                }
+                Inner::File { word } => {
+                    let command = command_of(&outer.words[word..], None);
+                    (CommandOrigin::ScriptFile { by: index, word }, vec![command])
                 }
                 Inner::Script { word, text } => {
                     let inner = lex(&text, depth.min(MAX_DEPTH));
                     if let Some(reason) = inner.unclear {
                         script.unclear.get_or_insert(reason);
                     }
-                    (word, inner.commands)
+                    (CommandOrigin::Wrapped { by: index, word }, inner.commands)
                 }
             };
             for command in &mut found {
-                command.origin = CommandOrigin::Wrapped { by: index, word };
+                command.origin = origin;
                 command.span = None;
+                command.depth = depth;
             }
             script.commands.append(&mut found);
         }
@@ -96,12 +102,7 @@ pub(crate) fn expand(script: &mut ShellScript) {
 /// What a command runs.
 fn runs(command: &SimpleCommand) -> Runs {
     let Some(program) = command.program() else { return Runs::default() };
-    // The folder of `~/bin/x` is filled in, its name is not.
-    let is_in_home = program.kind == WordKind::Filled
-        && program.text.starts_with('~')
-        && program.text.contains('/')
-        && !program.text.contains(['$', '`']);
-    if !program.is_literal() && !is_in_home {
+    if !program.is_literal() && !has_plain_name(program) {
         return Runs::unread(Unclear::Program);
     }
     let next = command.assignments + 1;
@@ -115,11 +116,14 @@ fn runs(command: &SimpleCommand) -> Runs {
         Some(Follow::Fd) => fd(command),
         // A name may stand before its program; such a line is unclear anyway.
         Some(Follow::Coprocess) => Runs::words(next, command),
-        Some(Follow::Jobs) => match command.words.get(next) {
-            Some(option) if option.text == "-x" => Runs::words(next + 1, command),
-            Some(option) if !option.is_literal() => Runs::unread(Unclear::Argument),
-            _ => Runs::default(),
-        },
+        Some(Follow::Jobs) => {
+            let words = &command.words[next..];
+            match words.iter().position(|word| word.text.starts_with('-') && word.text.contains('x')) {
+                Some(at) => Runs::words(next + at + 1, command),
+                None if words.iter().all(ShellWord::is_literal) => Runs::default(),
+                None => Runs::unread(Unclear::Argument),
+            }
+        }
         Some(Follow::Prefix(prefix)) => prefix.runs(command),
         Some(Follow::Interpreter(interpreter)) => {
             let holds_code = interpreter.holds_code(command);
@@ -128,6 +132,16 @@ fn runs(command: &SimpleCommand) -> Runs {
         None if builtins::evaluates_words(program.file_name(), command) => Runs::unread(Unclear::Argument),
         None => Runs::default(),
     }
+}
+
+/// Whether only the folder of a program is filled in: `~/bin/x`, `"$HOME/bin/x"`.
+fn has_plain_name(program: &ShellWord) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.+-".contains(c);
+    let name = program.file_name();
+    program.kind == WordKind::Filled
+        && name.len() < program.text.len()
+        && !name.is_empty()
+        && name.chars().all(is_plain)
 }
 
 /// Whether it is known how a program of this name, without its folder, runs others: all that it runs is then listed, or
@@ -210,7 +224,15 @@ fn find(command: &SimpleCommand) -> Runs {
     let mut index = command.assignments + 1;
     while let Some(word) = command.words.get(index) {
         index += 1;
-        if word.kind == WordKind::Split {
+        let is_last =
+            command.words.get(index).is_none_or(|next| next.is_literal() && next.text.starts_with('-'));
+        let may_run = match word.kind {
+            WordKind::Literal | WordKind::Pattern => false,
+            // It may be `-exec`, if what follows could be a program.
+            WordKind::Filled => word.text.starts_with('-') || (word.text.starts_with(['$', '`']) && !is_last),
+            WordKind::Split => true,
+        };
+        if may_run {
             runs.unread = Some(Unclear::Argument);
         }
         if !matches!(word.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir") {

@@ -1,7 +1,6 @@
 //! Programs that run the rest of their words.
 
 use super::{Inner, Runs};
-use crate::lex::is_assignment;
 use crate::{ShellWord, SimpleCommand, Unclear, WordKind};
 
 /// The form of such a program's words: options, words that it needs for itself, then the command.
@@ -266,13 +265,24 @@ impl Prefix {
                 }
                 break;
             }
-            if !word.is_literal() && !self.has_value_inside(text) {
+            // Nothing but a value in quotes may be filled in, and no placeholder.
+            let is_one = |word: &ShellWord| match word.kind {
+                WordKind::Literal => true,
+                WordKind::Filled => self.command != Command::WordsAndInput,
+                WordKind::Pattern | WordKind::Split => false,
+            };
+            if !is_one(word) || (!word.is_literal() && !self.has_value_inside(text)) {
                 return None;
             }
-            index += self.option_length(text)?;
+            let length = self.option_length(text)?;
+            if !command.words[index..].iter().take(length).all(is_one) {
+                return None;
+            }
+            index += length;
         }
         if self.command == Command::WordsBehindVariables {
-            let is_set = |word: &&ShellWord| is_assignment(&word.text) && word.kind != WordKind::Split;
+            // To these programs, whatever has an equals sign is one.
+            let is_set = |word: &&ShellWord| word.text.contains('=') && word.kind < WordKind::Pattern;
             index += command.words.get(index..)?.iter().take_while(is_set).count();
         }
         // A word of its own that may become several moves the command.

@@ -35,7 +35,7 @@ pub(super) fn shell(command: &SimpleCommand) -> Runs {
             Runs { inner: vec![inner], unread: (!script.is_literal()).then_some(Unclear::Argument) }
         }
         Some(file) if !reads_input && !file.is_literal() => Runs::unread(Unclear::Argument),
-        Some(file) if !reads_input && !is_input(&file.text) => Runs::default(),
+        Some(file) if !reads_input && !is_input(&file.text) => script_file(index),
         None if takes_script && !command.is_open_ended => Runs::default(),
         _ => script_in_input(command),
     }
@@ -46,7 +46,8 @@ pub(super) fn source(command: &SimpleCommand) -> Runs {
     match command.bare().get(1) {
         Some(file) if !file.is_literal() => Runs::unread(Unclear::Argument),
         Some(file) if is_input(&file.text) => script_in_input(command),
-        _ => Runs { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) },
+        Some(_) => script_file(command.assignments + 1),
+        None => Runs { inner: Vec::new(), unread: command.is_open_ended.then_some(Unclear::Input) },
     }
 }
 
@@ -104,6 +105,12 @@ fn script_in_input(command: &SimpleCommand) -> Runs {
     Runs { inner: vec![Inner::Script { word, text }], unread }
 }
 
+/// Whether a file is, or may be, the input.
 fn is_input(file: &str) -> bool {
-    file.starts_with("/dev/") || file.starts_with("/proc/")
+    file.contains("dev/") || file.contains("proc/")
+}
+
+/// A script in a file, which is also looked for where programs are.
+fn script_file(word: usize) -> Runs {
+    Runs { inner: vec![Inner::File { word }], unread: None }
 }

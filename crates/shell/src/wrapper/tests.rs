@@ -6,8 +6,7 @@ use crate::{CommandOrigin, Unclear, parse_script};
 #[track_caller]
 fn check(line: &str, expected: &[&str], unread: Option<Unclear>) {
     let script = parse_script(line);
-    let wrapped =
-        script.commands.iter().filter(|command| matches!(command.origin, CommandOrigin::Wrapped { .. }));
+    let wrapped = script.commands.iter().filter(|command| command.origin.wrapper().is_some());
     let wrapped: Vec<_> = wrapped
         .map(|command| command.words.iter().map(|word| word.text.as_str()).collect::<Vec<_>>().join("|"))
         .collect();
@@ -23,6 +22,8 @@ fn prefixes_are_followed() {
         "env -u A -C / rm x",
         "env --unset=A rm x",
         "env - rm x",
+        "env =1 rm x",
+        "env -u \"$x\" rm x",
         "nohup rm x",
         "exec rm x",
         "exec -a b rm x",
@@ -71,6 +72,8 @@ fn prefixes_are_followed() {
         "find . -name y -execdir rm x ';' -print",
         "fd y -x rm x",
         "jobs -x rm x",
+        "jobs -l -xx rm x",
+        ". ///dev/stdin <<< 'rm x'",
     ] {
         check(line, &["rm|x"], None);
     }
@@ -87,6 +90,10 @@ fn what_cannot_be_read_is_told() {
         ("$x y", &[][..], Unclear::Program),
         ("/bin/r[m] y", &[], Unclear::Program),
         ("{rm,y}", &[], Unclear::Program),
+        ("$x/y", &[], Unclear::Program),
+        ("\"$(x /y)\"", &[], Unclear::Program),
+        ("\"${x:-/y}\"", &[], Unclear::Program),
+        ("\"/$x\"", &[], Unclear::Program),
         ("bash -c \"$x\"", &["$x"], Unclear::Argument),
         ("bash -c \"rm $x\"", &["rm|$x"], Unclear::Argument),
         ("bash $x", &[], Unclear::Argument),
@@ -98,6 +105,11 @@ fn what_cannot_be_read_is_told() {
         ("xargs env", &["env"], Unclear::Input),
         ("xargs sh -c", &["sh|-c"], Unclear::Input),
         ("env $x rm", &[], Unclear::Option),
+        ("env -u $x rm", &[], Unclear::Option),
+        ("xargs -I$x rm", &[], Unclear::Option),
+        ("xargs -I \"$x\" rm", &[], Unclear::Option),
+        ("find . -ex$!ec rm", &[], Unclear::Argument),
+        ("find . \"$x\" rm", &[], Unclear::Argument),
         ("env --weird rm", &[], Unclear::Option),
         ("env -S 'rm x'", &[], Unclear::Option),
         ("timeout $x rm", &[], Unclear::Option),
@@ -134,13 +146,12 @@ fn what_cannot_be_read_is_told() {
 #[test]
 fn programs_of_files_are_programs() {
     for line in [
-        "bash x.sh y",
         "bash < x.sh",
-        "source x.sh",
         "python3 x.py",
         "python3 -m pytest",
         "node x.js -e",
         "~/bin/x",
+        "\"$x/bin/y\" z",
         "command -v rm",
         "awk '{print $1}' x",
         "awk -F: -v a=\"$b\" '{ s += $1 } END { print s }' \"$x\"",
@@ -150,6 +161,7 @@ fn programs_of_files_are_programs() {
         "sed --version",
         "trap - EXIT",
         "find . -name x",
+        "find \"$x\" -name \"$y\"",
         "xargs",
         "env",
         "exec 3<x",
@@ -164,6 +176,15 @@ fn programs_of_files_are_programs() {
     ] {
         check(line, &[], None);
     }
+}
+
+#[test]
+fn a_script_file_is_told_as_such() {
+    check("bash x.sh y", &["x.sh|y"], None);
+    check("sh -e -- x.sh", &["x.sh"], None);
+    check("source x.sh", &["x.sh"], None);
+    let script = parse_script("bash x.sh");
+    assert_eq!(script.commands[1].origin, CommandOrigin::ScriptFile { by: 0, word: 1 });
 }
 
 #[test]
