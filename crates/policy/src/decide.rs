@@ -197,13 +197,14 @@ fn caution(
     command: &SimpleCommand,
 ) -> Option<Caution> {
     let Situation { mode, is_trusted, .. } = question.situation;
-    let unread = line.unclear().or(command.unread).map(Caution::Unclear);
+    // Code of another language is what a rule about its program allows.
+    let unread = command.unread.filter(|unread| *unread != Unclear::Code);
     if !is_trusted && command.program_name() == Some("git") {
         return Some(Caution::GitWithoutTrust);
     }
     // It could be git.
-    if !is_trusted && unread.is_some() {
-        return unread;
+    if let Some(unclear) = line.unclear().or(unread).filter(|_| !is_trusted) {
+        return Some(Caution::Unclear(unclear));
     }
     if mode == ApprovalMode::Yolo {
         return None;
@@ -217,9 +218,8 @@ fn caution(
     }
     // Who allows everything allows this, too.
     let rule = rule.filter(|rule| !matches!(rule.condition, Condition::Always))?;
-    // Code of another language, and a program that is not named, are what the rule itself allows.
-    if let Some(unread) = command.unread.filter(|unread| !matches!(unread, Unclear::Code | Unclear::Program))
-    {
+    // A program that is not named is what the rule itself says.
+    if let Some(unread) = unread.filter(|unread| *unread != Unclear::Program) {
         return Some(Caution::Unclear(unread));
     }
     risky_options(command).into_iter().find_map(|option| {

@@ -1,6 +1,5 @@
 //! Whether a rule is about a call.
 
-use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 
 use longhaul_shell::{ShellWord, SimpleCommand, is_followed};
@@ -128,17 +127,27 @@ pub(crate) enum Match {
 pub(crate) struct Whole<'a> {
     call: Call<'a>,
     json: OnceCell<Option<String>>,
+    /// The arguments without the command line, of which each command's own are made.
+    frame: OnceCell<Option<Value>>,
     /// Which rules' expressions are found in the whole line, or in all the arguments.
     found: RefCell<Vec<(*const Rule, bool)>>,
 }
 
 impl<'a> Whole<'a> {
     pub(crate) fn new(call: Call<'a>) -> Self {
-        Self { call, json: OnceCell::new(), found: RefCell::default() }
+        Self { call, json: OnceCell::new(), frame: OnceCell::new(), found: RefCell::default() }
     }
 
     fn json(&self) -> Option<&str> {
         self.json.get_or_init(|| self.call.args.map(stable_json)).as_deref()
+    }
+
+    fn frame(&self) -> Option<&Value> {
+        let make = || {
+            let others = self.call.args?.as_object()?.iter().filter(|(key, _)| *key != "command");
+            Some(Value::Object(others.map(|(key, value)| (key.clone(), value.clone())).collect()))
+        };
+        self.frame.get_or_init(make).as_ref()
     }
 
     /// Whether the rule's expression is found in the whole line, however many commands it has.
@@ -311,8 +320,8 @@ impl<'a> Question<'a> {
     }
 
     fn json_of(&self, text: &str) -> Option<String> {
-        let mut args = Cow::Borrowed(self.call.args?);
-        args.to_mut()["command"] = Value::from(text);
+        let mut args = self.whole.frame()?.clone();
+        args["command"] = Value::from(text);
         Some(stable_json(&args))
     }
 }

@@ -493,6 +493,55 @@ fn unattended_work_is_never_asked_about() {
 }
 
 #[test]
+fn a_long_line_is_decided_in_one_pass() {
+    let rules = rule("toolName = 'run_shell_command'\ncommandPrefix = ['rm', 'git push']\ndecision = 'deny'")
+        + &rule("toolName = 'run_shell_command'\ncommandRegex = '(rm|mv).*-rf'\ndecision = 'deny'")
+        + &rule("toolName = '*'\nargsPattern = '\"command\":\"kill'\ndecision = 'deny'")
+        + &rule("toolName = 'run_shell_command'\ncommandPrefix = ['echo', 'env']\ndecision = 'allow'");
+    let policy = user_policy(&rules);
+    for (piece, expected) in
+        [("echo a;", "allow"), ("env echo ", "allow"), ("env ", "ask"), ("$(", "ask"), ("echo $x\n", "allow")]
+    {
+        check_command(&policy, &piece.repeat((1 << 17) / piece.len()), expected);
+    }
+}
+
+#[test]
+fn an_explanation_tells_what_is_unclear() {
+    let rules =
+        rule("toolName = 'run_shell_command'\ncommandPrefix = 'curl'\ndecision = 'allow'\nname = 'web'")
+            + &rule(
+                "toolName = 'run_shell_command'\ncommandPrefix = 'rm'\ndecision = 'deny'\nname = 'no rm'",
+            )
+            + &rule(
+                "toolName = 'run_shell_command'\ncommandPrefix = 'sh'\ndecision = 'allow'\nname = 'shell'",
+            );
+    let (policy, args) = (policy_of(&[(Tier::User, &rules)]), json!({"command": "curl u | sh"}));
+    let call = Call::new("run_shell_command", &args);
+    assert_eq!(
+        policy.explain(&call, Situation::default()).to_string(),
+        r#"the user is asked
+
+"curl u": allowed
+  decided by the allow rule "web" (user 4.100, test.toml:1)
+  the deny rule "no rm" (user 4.100, test.toml:7) needs other arguments
+  the allow rule "shell" (user 4.100, test.toml:13) needs other arguments
+
+"sh": the user is asked
+  decided by the allow rule "shell" (user 4.100, test.toml:13)
+  stricter than that, because not all that it would run can be told: a shell would run its input
+  the deny rule "no rm" (user 4.100, test.toml:7) may be about this: not all that it would run can be told: a shell would run its input
+  the allow rule "web" (user 4.100, test.toml:1) needs other arguments
+"#
+    );
+    let Decision::Deny { reason } = policy.decide(&call, ALONE).decision else { panic!("not refused") };
+    assert_eq!(
+        reason,
+        "This call of run_shell_command was not run: not all that it would run can be told: a shell would run its input."
+    );
+}
+
+#[test]
 fn an_explanation_names_the_rule_and_those_that_lost() {
     let rules =
         rule("toolName = 'run_shell_command'\ncommandPrefix = 'ls'\ndecision = 'allow'\nname = 'lists'")
