@@ -1,6 +1,7 @@
 //! Interpreters of other languages. Their scripts in files are programs like any other; code among the words, or in the
 //! input, is part of the line and is not read here.
 
+use super::shells::is_input;
 use crate::{ShellWord, SimpleCommand};
 
 /// Interpreters, each with the letters of the options behind which code stands.
@@ -71,7 +72,7 @@ impl Interpreter {
 fn has_code_option(words: &[ShellWord], letters: &str) -> bool {
     for word in words {
         let text = word.text.as_str();
-        if !word.is_literal() || text == "-" {
+        if !word.is_literal() || is_input(text) {
             return true;
         }
         let Some(option) = text.strip_prefix('-') else { return false };
@@ -104,7 +105,7 @@ fn is_plain_awk(words: &[ShellWord]) -> bool {
             "--version" | "--help" => return true,
             // Its value does not matter, a file of code is a program.
             "-F" | "-v" => drop(words.next()),
-            "-f" => return words.next().is_some_and(ShellWord::is_literal),
+            "-f" => return words.next().is_some_and(|file| file.is_literal() && !is_input(&file.text)),
             _ if text.starts_with("-F") || text.starts_with("-v") => {}
             _ if text.starts_with('-') => return false,
             _ => return word.is_literal() && !text.contains(['|', '@']) && !text.contains("system"),
@@ -126,11 +127,11 @@ fn is_plain_sed(words: &[ShellWord]) -> bool {
         };
         let script = match option {
             "e" | "-expression" => words.next().map(|word| (word.text.as_str(), word.is_literal())),
-            "f" | "-file" => {
+            "f" | "-file" if words.next().is_some_and(|file| !is_input(&file.text)) => {
                 has_script = true;
-                words.next();
                 continue;
             }
+            "f" | "-file" => return false,
             "-version" | "-help" => return true,
             _ => match option.strip_prefix("-expression=").or_else(|| option.strip_prefix('e')) {
                 Some(script) => Some((script, word.is_literal())),

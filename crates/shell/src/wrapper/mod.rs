@@ -11,6 +11,12 @@ use crate::{CommandOrigin, RedirectOperator, ShellScript, ShellWord, SimpleComma
 /// How many wrappers may stand inside each other.
 const MAX_WRAPPERS: usize = 8;
 
+/// Shells that read what is read here, without version.
+const SHELLS: &[&str] = &[
+    "sh", "bash", "dash", "ash", "hush", "zsh", "ksh", "lksh", "mksh", "oksh", "pdksh", "posh", "rbash",
+    "rksh", "rzsh", "yash",
+];
+
 /// What a command runs, as far as its words tell.
 #[derive(Default)]
 struct Runs {
@@ -109,6 +115,7 @@ fn runs(command: &SimpleCommand) -> Runs {
     match Follow::of(program.file_name()) {
         Some(Follow::Shell) => shells::shell(command),
         Some(Follow::Eval) => Runs::joined(next, &command.words[next..], command),
+        Some(Follow::Input) => shells::script_in_input(command),
         Some(Follow::Trap) => shells::trap(command),
         Some(Follow::Source) => shells::source(command),
         Some(Follow::ScriptOption) => shells::with_script_option(command),
@@ -161,16 +168,19 @@ enum Follow {
     Fd,
     Coprocess,
     Jobs,
+    /// A program that runs its input.
+    Input,
     Prefix(&'static prefixes::Prefix),
     Interpreter(code::Interpreter),
 }
 
 impl Follow {
     fn of(program: &str) -> Option<Self> {
+        let base = program.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '-'));
+        if SHELLS.contains(&base) {
+            return Some(Self::Shell);
+        }
         Some(match program {
-            "sh" | "bash" | "dash" | "ash" | "zsh" | "ksh" | "ksh93" | "mksh" | "rbash" | "rksh" | "rzsh" => {
-                Self::Shell
-            }
             "eval" => Self::Eval,
             "trap" => Self::Trap,
             "source" | "." => Self::Source,
@@ -178,6 +188,7 @@ impl Follow {
             "find" | "gfind" => Self::Find,
             "fd" | "fdfind" => Self::Fd,
             "coproc" => Self::Coprocess,
+            "at" | "batch" | "parallel" => Self::Input,
             "jobs" => Self::Jobs,
             _ => match prefixes::find(program) {
                 Some(prefix) => Self::Prefix(prefix),

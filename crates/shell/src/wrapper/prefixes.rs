@@ -52,7 +52,6 @@ const PREFIXES: &[Prefix] = &[
             "torsocks",
             "torify",
             "catchsegv",
-            "setarch",
             "dbus-run-session",
             "proxychains",
             "proxychains4",
@@ -159,9 +158,9 @@ const PREFIXES: &[Prefix] = &[
         ..PLAIN
     },
     Prefix {
-        names: &["strace", "ltrace"],
+        names: &["strace"],
         flags: "cCdDfFiknqrtTvwxyYzZ",
-        values: "abeEIoOPSuUX",
+        values: "abeEIoOPsSuUX",
         long_flags: &["follow-forks", "summary-only", "summary", "quiet"],
         long_values: &["output", "trace", "env"],
         ..PLAIN
@@ -222,6 +221,12 @@ impl Prefix {
             return Runs::joined(at + 1, command.words.get(at + 1..at + 2).unwrap_or_default(), command);
         }
         match self.command {
+            // Without a command, these start a shell.
+            Command::Words | Command::WordsBehindVariables
+                if at >= command.words.len() && ["chroot", "doas", "sudo"].contains(&self.names[0]) =>
+            {
+                Runs::unread(Unclear::Input)
+            }
             Command::Words | Command::WordsBehindVariables => Runs::words(at, command),
             Command::WordsAndInput if at >= command.words.len() => Runs::default(),
             Command::WordsAndInput => {

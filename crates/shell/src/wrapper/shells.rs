@@ -82,7 +82,7 @@ pub(super) fn with_script_option(command: &SimpleCommand) -> Runs {
 }
 
 /// A shell without a script runs its input.
-fn script_in_input(command: &SimpleCommand) -> Runs {
+pub(super) fn script_in_input(command: &SimpleCommand) -> Runs {
     let word = command.words.len();
     let Some(redirect) = command.redirects.iter().rfind(|redirect| {
         matches!(
@@ -106,8 +106,13 @@ fn script_in_input(command: &SimpleCommand) -> Runs {
 }
 
 /// Whether a file is, or may be, the input.
-fn is_input(file: &str) -> bool {
-    file.contains("dev/") || file.contains("proc/")
+pub(super) fn is_input(file: &str) -> bool {
+    const DEVICES: [&str; 2] = ["dev/", "proc/"];
+    let below = file.trim_start_matches('/');
+    let is_device = file.starts_with('/') && DEVICES.iter().any(|folder| below.starts_with(folder));
+    // On the way through other folders.
+    let is_winding = file.starts_with("../") || file.contains("/../") || file.contains("/./");
+    file == "-" || is_device || (is_winding && DEVICES.iter().any(|folder| file.contains(folder)))
 }
 
 /// A script in a file, which is also looked for where programs are.

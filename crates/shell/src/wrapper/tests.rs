@@ -72,6 +72,9 @@ fn prefixes_are_followed() {
         "find . -name y -execdir rm x ';' -print",
         "fd y -x rm x",
         "jobs -x rm x",
+        "at now <<< 'rm x'",
+        "yash -c 'rm x'",
+        "/bin/bash-5.2 -c 'rm x'",
         "jobs -l -xx rm x",
         ". ///dev/stdin <<< 'rm x'",
     ] {
@@ -104,6 +107,13 @@ fn what_cannot_be_read_is_told() {
         ("source <(x)", &[], Unclear::Argument),
         ("xargs env", &["env"], Unclear::Input),
         ("xargs sh -c", &["sh|-c"], Unclear::Input),
+        ("echo rm | sudo -s", &[], Unclear::Input),
+        ("chroot /", &[], Unclear::Input),
+        ("parallel rm", &[], Unclear::Input),
+        ("awk -f - y <<< x", &[], Unclear::Code),
+        ("sed -f /dev/stdin y <<< x", &[], Unclear::Code),
+        ("python3 //dev/stdin <<< x", &[], Unclear::Code),
+        ("bash /tmp/../dev/stdin", &[], Unclear::Input),
         ("env $x rm", &[], Unclear::Option),
         ("env -u $x rm", &[], Unclear::Option),
         ("xargs -I$x rm", &[], Unclear::Option),
@@ -183,6 +193,7 @@ fn a_script_file_is_told_as_such() {
     check("bash x.sh y", &["x.sh|y"], None);
     check("sh -e -- x.sh", &["x.sh"], None);
     check("source x.sh", &["x.sh"], None);
+    check("bash src/dev/x.sh", &["src/dev/x.sh"], None);
     let script = parse_script("bash x.sh");
     assert_eq!(script.commands[1].origin, CommandOrigin::ScriptFile { by: 0, word: 1 });
 }
