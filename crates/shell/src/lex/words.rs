@@ -150,10 +150,10 @@ impl Lexer<'_> {
         let before = self.text[..self.at].chars().next_back();
         let after = self.text[self.at + 2..].chars().next();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./,:=+@%".contains(c);
-        let is_blank = |c: char| matches!(c, ' ' | '\t');
+        let is_blank = |c: char| matches!(c, ' ' | '\t' | '\n');
         let is_certain = match before {
             None => true,
-            Some(before) if is_blank(before) || before == '\n' => true,
+            Some(before) if is_blank(before) => true,
             Some(before) if is_plain(before) || "'\";&|(".contains(before) => {
                 after.is_none_or(|after| is_blank(after) || (is_plain(after) && !"'\"".contains(before)))
             }
