@@ -6,7 +6,7 @@ use longhaul_shell::{CommandOrigin, ShellScript, ShellWord, SimpleCommand, Uncle
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
     script: ShellScript,
-    /// Whether only the text as a whole, behind all commands, can be decided about.
+    /// True if only the text as a whole, behind all commands, can be decided about.
     is_empty: bool,
 }
 
@@ -23,7 +23,7 @@ impl Line {
         Self { script, is_empty }
     }
 
-    /// Why its commands may not be all that would run.
+    /// The reason why its commands may not be all that would run.
     pub(crate) fn unclear(&self) -> Option<Unclear> {
         self.script.unclear
     }
@@ -59,7 +59,7 @@ impl Line {
     }
 }
 
-/// Whether a command runs or writes something: `done < file` does neither.
+/// True if a command runs or writes something: `done < file` does neither.
 fn is_decided(command: &SimpleCommand) -> bool {
     !command.words.is_empty() || command.has_file_redirect()
 }

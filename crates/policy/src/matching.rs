@@ -114,7 +114,7 @@ pub enum Wants {
     NoUser,
 }
 
-/// Whether a rule is about a call.
+/// The answer to whether a rule is about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     Yes,
@@ -123,7 +123,7 @@ pub(crate) enum Match {
     Maybe(Caution),
 }
 
-/// What is worked out about a call at most once, for all its commands and all rules.
+/// A call with what is worked out about it at most once, for all its commands and all rules.
 pub(crate) struct Whole<'a> {
     call: Call<'a>,
     json: OnceCell<Option<String>>,
@@ -150,7 +150,7 @@ impl<'a> Whole<'a> {
         self.frame.get_or_init(make).as_ref()
     }
 
-    /// Whether the rule's expression is found in the whole line, however many commands it has.
+    /// True if the rule's expression is found in the whole line, however many commands it has.
     fn has(&self, rule: &Rule) -> bool {
         let known =
             self.found.borrow().iter().find(|(known, _)| std::ptr::eq(*known, rule)).map(|(_, is)| *is);
@@ -176,7 +176,7 @@ pub(crate) struct Question<'a> {
     alone: OnceCell<Option<String>>,
 }
 
-/// How many words of a program that runs others are looked at as the beginning of a command.
+/// The number of words that are looked through for names of programs.
 const MOST_MENTIONS: usize = 64;
 
 impl<'a> Question<'a> {
@@ -188,7 +188,7 @@ impl<'a> Question<'a> {
         Self { call: whole.call, situation, command, whole, alone: OnceCell::new() }
     }
 
-    /// Whether `rule` is about this.
+    /// Matches a rule against this.
     pub(crate) fn match_rule(&self, rule: &Rule) -> Match {
         let Situation { mode, is_interactive, .. } = self.situation;
         let is_server = |server: &crate::ServerPattern| self.call.server.is_some_and(|s| server.matches(s));
@@ -267,7 +267,7 @@ impl<'a> Question<'a> {
         is_met || !is_strict && line.wrappers_of(command).into_iter().any(names)
     }
 
-    /// Whether a rule is about a command not only whatever this word of it is.
+    /// True if a rule names this word of a command: it would not match if the command ended before it.
     pub(crate) fn names_word(&self, rule: &Rule, command: &SimpleCommand, word: usize) -> bool {
         let before = || command.words.get(word).map(|word| &command.text[..word.span.start]);
         match &rule.condition {
@@ -285,7 +285,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// Why a rule that forbids or asks, and does not match as far as can be told, may do so when the line runs.
+    /// The reason why a rule that forbids or asks, and does not match as far as can be told, may do so when the line runs.
     fn may_meet(&self, rule: &Rule) -> Option<Caution> {
         let (line, command) = self.command.filter(|_| rule.verdict != Verdict::Allow)?;
         let unclear = line.unclear().or(command.unread).map(Caution::Unclear);
@@ -326,7 +326,7 @@ impl<'a> Question<'a> {
     }
 }
 
-/// Whether an expression matches a command of these words, with its program's folder or without.
+/// True if an expression matches a command of these words, with its program's folder or without.
 fn matches_words(pattern: &Regex, words: &[ShellWord]) -> bool {
     let Some((program, rest)) = words.split_first() else { return false };
     let with = |program: &str| {
@@ -336,7 +336,7 @@ fn matches_words(pattern: &Regex, words: &[ShellWord]) -> bool {
     with(&program.text) || program.text.contains('/') && with(program.file_name())
 }
 
-/// Whether words name what a rule is about.
+/// True if words name what a rule is about.
 fn is_mentioned(rule: &Rule, words: &[ShellWord]) -> bool {
     let words = &words[..words.len().min(MOST_MENTIONS)];
     match &rule.condition {

@@ -19,7 +19,7 @@ fn entries(data: &'static str) -> impl Iterator<Item = &'static str> {
     data.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Whether a command's program runs others, with this sub-command if it has some.
+/// True if a command's program runs others, with this sub-command if it has some.
 pub(crate) fn is_runner(command: &SimpleCommand) -> bool {
     let Some(name) = command.program_name() else { return false };
     let is_known = |name: &str| {
@@ -36,7 +36,7 @@ pub(crate) fn without_version(name: &str) -> &str {
     if base.is_empty() { name } else { base }
 }
 
-/// What an option does.
+/// The effect of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OptionEffect {
     /// It writes a file.
@@ -85,7 +85,7 @@ pub(crate) fn risky_options(command: &SimpleCommand) -> Vec<RiskyOption> {
     found
 }
 
-/// Whether a word may become an option when the line runs. Names of files that match a pattern are not thought of.
+/// True if a word may become an option when the line runs. Names of files that match a pattern are not thought of.
 fn may_be_option(word: &ShellWord) -> bool {
     match word.kind {
         WordKind::Literal | WordKind::Pattern => false,
@@ -139,7 +139,7 @@ impl TableOption {
         Some(Self { text: &text[1..], effect }).filter(|option| option.text.len() > 1)
     }
 
-    /// Whether a word, with as many arguments up to it, is this option.
+    /// True if a word, with as many arguments up to it, is this option.
     fn is_met(&self, word: &ShellWord, arguments: usize) -> bool {
         let text = word.text.as_str();
         if let Some(number) = self.text.strip_prefix('#') {

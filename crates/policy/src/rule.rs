@@ -183,7 +183,7 @@ pub struct CommandPrefix {
     words: Vec<ShellWord>,
 }
 
-/// Whether a command begins with a prefix.
+/// The answer to whether a command begins with a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Beginning {
     Yes,
@@ -217,7 +217,7 @@ impl CommandPrefix {
         words.len() >= self.words.len() && self.words.iter().zip(words).all(is_same)
     }
 
-    /// Whether a command may begin with the prefix: behind variables that are set, with the program's folder, with options
+    /// Matches the prefix against a command more widely: behind variables that are set, with the program's folder, with options
     /// before a sub-command, or where words are filled in later.
     pub(crate) fn begins_anywhere(&self, command: &SimpleCommand) -> Beginning {
         if self.begins(&command.words) {

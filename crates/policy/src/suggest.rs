@@ -43,7 +43,7 @@ const WITH_SUBCOMMANDS: &[&str] = &[
 
 /// The prefixes to save when a user answers that a command line is always allowed: the program of each command with, where
 /// it has some, its sub-command. `None` if the line is unclear, writes to files, or runs a program that could run any other.
-/// What is suggested allows the line.
+/// The suggestion allows the line.
 pub fn suggest_prefixes(line: &str) -> Option<Vec<String>> {
     let script = parse_script(line);
     if script.unclear.is_some() || script.commands.is_empty() {
@@ -87,7 +87,7 @@ fn suggest_prefix(command: &SimpleCommand) -> Option<String> {
     }
 }
 
-/// Whether a word stands for itself, with or without quotes.
+/// True if a word stands for itself, with or without quotes.
 fn is_plain(word: &str) -> bool {
     !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./+:".contains(c))
 }

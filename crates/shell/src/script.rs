@@ -10,7 +10,7 @@ pub struct ShellScript {
     /// Every simple command: those of a substitution before the command that it stands in, those that a command runs
     /// behind all of the line's own.
     pub commands: Vec<SimpleCommand>,
-    /// Why there may be others, if that cannot be ruled out. What single commands may run besides is told by
+    /// The reason why there may be others, if that cannot be ruled out. For what single commands may run besides, see
     /// [`SimpleCommand::unread`].
     pub unclear: Option<Unclear>,
 }
@@ -26,13 +26,13 @@ pub struct SimpleCommand {
     pub words: Vec<ShellWord>,
     /// The number of words at the beginning that set variables.
     pub assignments: usize,
-    /// Where input comes from and output goes.
+    /// The redirections, in their order.
     pub redirects: Vec<Redirect>,
-    /// What the command is part of.
+    /// The line, the substitution or the other command that it is part of.
     pub origin: CommandOrigin,
-    /// Whether words are added that the line does not show, as `xargs` does.
+    /// True if words are added that the line does not show, as `xargs` does.
     pub is_open_ended: bool,
-    /// Why the list may lack commands that this one runs. The program's own doings aside: a script in a file is a program.
+    /// The reason why the list may lack commands that this one runs. A script in a file is a program: it is not read.
     pub unread: Option<Unclear>,
     pub(crate) depth: usize,
 }
@@ -53,13 +53,13 @@ impl SimpleCommand {
         self.program().map(ShellWord::file_name)
     }
 
-    /// Whether output goes to a file, or input comes from a device or the network.
+    /// True if output goes to a file, or input comes from a device or the network.
     pub fn has_file_redirect(&self) -> bool {
         self.redirects.iter().any(Redirect::reaches_out)
     }
 }
 
-/// What a command is part of.
+/// The line, the substitution or the other command that a command is part of.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum CommandOrigin {
     /// The line itself.
@@ -101,14 +101,14 @@ pub struct ShellWord {
     pub text: String,
     /// The place of the word in [`SimpleCommand::text`].
     pub span: Range<usize>,
-    /// Whether any of it was quoted.
+    /// True if any of it was quoted.
     pub is_quoted: bool,
-    /// What becomes of it.
+    /// The expansion that it goes through.
     pub kind: WordKind,
 }
 
 impl ShellWord {
-    /// Whether the program gets exactly this text.
+    /// True if the program gets exactly this text.
     pub fn is_literal(&self) -> bool {
         self.kind == WordKind::Literal
     }
@@ -119,7 +119,7 @@ impl ShellWord {
     }
 }
 
-/// What becomes of a word when the line runs. Later ones leave more open.
+/// The expansion that a word goes through when the line runs. Later ones leave more open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum WordKind {
     /// It stands for itself.
@@ -143,11 +143,11 @@ pub struct Redirect {
     pub document: Option<HereDocument>,
 }
 
-/// Where output may go without anything being written.
+/// Targets to which output may go without anything being written.
 const HARMLESS: &[&str] = &["/dev/null", "/dev/stdout", "/dev/stderr"];
 
 impl Redirect {
-    /// Whether it writes to a file, or reads from a device or the network.
+    /// True if it writes to a file, or reads from a device or the network.
     pub fn reaches_out(&self) -> bool {
         let Self { operator, target, .. } = self;
         let is_descriptor =
@@ -183,6 +183,6 @@ pub enum RedirectOperator {
 pub struct HereDocument {
     /// Its lines, with tabs removed for `<<-`.
     pub body: String,
-    /// Whether the shell leaves it as it is.
+    /// True if the shell leaves it as it is.
     pub is_literal: bool,
 }

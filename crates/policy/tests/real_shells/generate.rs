@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-/// What stands for itself to some readers and means something to others.
+/// Pieces that stand for themselves to some readers and mean something to others.
 const PIECES: &[&str] = &[
     "'",
     "\"",

@@ -1,4 +1,4 @@
-//! What the policy allows is run by real shells: nothing but the allowed programs runs and nothing is written, and a program
+//! Runs what the policy allows in real shells: nothing but the allowed programs runs and nothing is written, and a program
 //! that is denied never runs.
 //!
 //! `LONGHAUL_SHELL_CASES` sets how many lines are run, `LONGHAUL_SHELL_SEED` which.
@@ -18,10 +18,10 @@ use longhaul_policy::{
 };
 use serde_json::json;
 
-/// How many allowed lines are run unless the environment says otherwise.
+/// The number of allowed lines that are run unless the environment says otherwise.
 const CASES: usize = 1_000;
 
-/// How many lines may be made for one that the policy allows.
+/// The number of lines that may be made for one that the policy allows.
 const TRIES: usize = 60;
 
 /// The policy of `--allowed-tools "run_shell_command(echo),run_shell_command(cat)"`.

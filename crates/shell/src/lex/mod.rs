@@ -10,7 +10,7 @@ use words::RawWord;
 use crate::wrapper;
 use crate::{CommandOrigin, Redirect, ShellScript, ShellWord, SimpleCommand, Unclear, WordKind};
 
-/// How deep substitutions and wrappers may be nested.
+/// The depth to which substitutions may be nested.
 pub(crate) const MAX_DEPTH: usize = 24;
 
 /// Words of the grammar that may stand before a command.
@@ -41,7 +41,7 @@ pub(crate) fn lex(text: &str, depth: usize) -> ShellScript {
     ShellScript { commands: lexer.commands, unclear: lexer.unclear }
 }
 
-/// What a script ends with.
+/// The end of a script.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
     OfText,
@@ -56,9 +56,9 @@ struct Lexer<'a> {
     unclear: Option<Unclear>,
     /// Documents that begin on the next line.
     pending: Vec<PendingDocument>,
-    /// Whether this is read inside a substitution.
+    /// True if this is read inside a substitution.
     is_nested: bool,
-    /// Whether places in `text` are places in the line.
+    /// True if places in `text` are places in the line.
     has_spans: bool,
 }
 
@@ -69,7 +69,7 @@ struct Partial {
     words: Vec<RawWord>,
     word: Option<RawWord>,
     redirects: Vec<Redirect>,
-    /// How many words stood before the first redirection.
+    /// The number of words before the first redirection.
     words_before_redirect: Option<usize>,
     /// The end of the last word or redirection.
     end: usize,
@@ -83,7 +83,7 @@ impl Partial {
         }
     }
 
-    /// Whether only words of the grammar were read, behind which a group may begin.
+    /// True if only words of the grammar were read, behind which a group may begin.
     fn expects_command(&self) -> bool {
         self.word.is_none() && self.redirects.is_empty() && self.words.iter().all(RawWord::is_keyword)
     }
@@ -274,7 +274,7 @@ impl<'a> Lexer<'a> {
     }
 }
 
-/// How many words at the beginning belong to the grammar; for `time`, its option too.
+/// The number of words at the beginning that belong to the grammar; for `time`, its option too.
 fn keywords_before(words: &[RawWord]) -> usize {
     let mut count = 0;
     while let Some(word) = words.get(count).filter(|word| word.is_keyword()) {
@@ -312,7 +312,7 @@ impl RawWord {
     }
 }
 
-/// Whether a text is, or begins with, an assignment.
+/// True if a text is, or begins with, an assignment.
 fn is_assignment(text: &str) -> bool {
     let Some((name, _)) = text.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);

@@ -157,7 +157,7 @@ impl Lexer<'_> {
     }
 }
 
-/// Whether every shell takes the same text for the delimiter: plain characters, quoted or not.
+/// True if every shell takes the same text for the delimiter: plain characters, quoted or not.
 fn is_certain_delimiter(written: &str, text: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.,:/@%+=!^~".contains(c);
     let has_quotes = written.contains(['\'', '"']);

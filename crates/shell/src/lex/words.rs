@@ -48,7 +48,7 @@ impl RawWord {
     }
 }
 
-/// Where an expansion stands.
+/// The quotes around an expansion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Quoting {
     Bare,
@@ -226,7 +226,7 @@ impl Lexer<'_> {
         self.at += end + 1;
     }
 
-    /// Whatever begins with `$` or a backtick. It stays in the word as it is written.
+    /// An expansion, which begins with `$` or a backtick. It stays in the word as it is written.
     pub(super) fn expansion(&mut self, word: &mut RawWord, quoting: Quoting) {
         let start = self.at;
         let rest = self.rest();
@@ -400,7 +400,7 @@ impl Lexer<'_> {
     }
 }
 
-/// What may follow the name in `${…}`, longer ones first. Not those that assign (`=`), look up another name (`!`), or read
+/// The operators behind the name in `${…}`, longer ones first. Not those that assign (`=`), look up another name (`!`), or read
 /// the value as a prompt or as arithmetic (`@`, `[`).
 const PLAIN_OPERATORS: &[&str] =
     &["}", ":-", ":+", ":?", ":", "-", "+", "?", "%%", "%", "##", "#", "//", "/", "^^", "^", ",,", ","];

@@ -6,7 +6,7 @@ use crate::{ShellWord, SimpleCommand};
 const EVALUATED: &[&str] =
     &["PS4", "PS0", "PROMPT_COMMAND", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "BASH_XTRACEFD"];
 
-/// Whether a builtin of this name may run commands that its words hold.
+/// True if a builtin of this name may run commands that its words hold.
 pub(super) fn evaluates_words(name: &str, command: &SimpleCommand) -> bool {
     let words = &command.bare()[1..];
     match name {
@@ -41,7 +41,7 @@ pub(super) fn evaluates_words(name: &str, command: &SimpleCommand) -> bool {
     }
 }
 
-/// Whether a command sets a variable whose value is run.
+/// True if a command sets a variable whose value is run.
 pub(super) fn sets_evaluated(command: &SimpleCommand) -> bool {
     let is_evaluated = |word: &ShellWord| EVALUATED.contains(&name_of(&word.text));
     let is_declaration = matches!(
@@ -58,7 +58,7 @@ fn name_of(text: &str) -> &str {
     name.strip_suffix('+').unwrap_or(name)
 }
 
-/// Whether a name has a subscript that is more than a number or a plain word.
+/// True if a name has a subscript that is more than a number or a plain word.
 fn has_subscript(word: &ShellWord) -> bool {
     name_of(&word.text).split_once('[').is_some_and(|(_, index)| index.contains(['$', '`', '[', '(']))
 }
@@ -67,18 +67,18 @@ fn is_filled(name: &str) -> bool {
     name.contains(['$', '`'])
 }
 
-/// Whether the name behind `-v` is only known when the line runs.
+/// True if the name behind `-v` is only known when the line runs.
 fn is_filled_name(word: &ShellWord, words: &[ShellWord]) -> bool {
     words.first().is_some_and(|first| first.text.starts_with("-v")) && is_filled(&word.text)
 }
 
-/// Whether an option of this letter is there, or a word that may become one.
+/// True if an option of this letter is there, or a word that may become one.
 fn has_option(words: &[ShellWord], letter: char, may_be: impl Fn(&ShellWord) -> bool) -> bool {
     let is_option = |text: &str| text.strip_prefix('-').is_some_and(|rest| rest.chars().eq([letter]));
     words.iter().any(|word| is_option(&word.text) || may_be(word))
 }
 
-/// Whether arithmetic has numbers only.
+/// True if arithmetic has numbers only.
 fn is_sum(text: &str) -> bool {
     text.chars().all(|c| c.is_ascii_digit() || " +-*/%".contains(c))
 }

@@ -56,7 +56,7 @@ impl Interpreter {
         }
     }
 
-    /// Whether code that could run other programs stands among the words of a command, or comes as its input.
+    /// True if code that could run other programs stands among the words of a command, or comes as its input.
     pub(super) fn holds_code(&self, command: &SimpleCommand) -> bool {
         let words = &command.bare()[1..];
         let holds_code = match self {
@@ -68,7 +68,7 @@ impl Interpreter {
     }
 }
 
-/// Whether an option holds code, or no file is named, so that code comes as input.
+/// True if an option holds code, or no file is named, so that code comes as input.
 fn has_code_option(words: &[ShellWord], letters: &str) -> bool {
     for word in words {
         let text = word.text.as_str();
@@ -95,7 +95,7 @@ fn has_code_option(words: &[ShellWord], letters: &str) -> bool {
     true
 }
 
-/// Whether the program text is there and can start no other program.
+/// True if the program text is there and can start no other program.
 fn is_plain_awk(words: &[ShellWord]) -> bool {
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -114,7 +114,7 @@ fn is_plain_awk(words: &[ShellWord]) -> bool {
     false
 }
 
-/// Whether every script among the words consists of commands that start no other program and write no file.
+/// True if every script among the words consists of commands that start no other program and write no file.
 fn is_plain_sed(words: &[ShellWord]) -> bool {
     let mut has_script = false;
     let mut words = words.iter().peekable();

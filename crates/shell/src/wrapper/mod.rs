@@ -8,7 +8,7 @@ mod shells;
 use crate::lex::{MAX_DEPTH, lex};
 use crate::{CommandOrigin, RedirectOperator, ShellScript, ShellWord, SimpleCommand, Unclear, WordKind};
 
-/// How many wrappers may stand inside each other.
+/// The number of wrappers that may stand inside each other.
 const MAX_WRAPPERS: usize = 8;
 
 /// Shells that read what is read here, without version.
@@ -17,7 +17,7 @@ const SHELLS: &[&str] = &[
     "rksh", "rzsh", "yash",
 ];
 
-/// What a command runs, as far as its words tell.
+/// The commands that a command runs, as far as its words tell.
 #[derive(Default)]
 struct Runs {
     inner: Vec<Inner>,
@@ -105,7 +105,7 @@ pub(crate) fn expand(script: &mut ShellScript) {
     }
 }
 
-/// What a command runs.
+/// Finds what a command runs.
 fn runs(command: &SimpleCommand) -> Runs {
     let Some(program) = command.program() else { return Runs::default() };
     if !program.is_literal() && !has_plain_name(program) {
@@ -141,7 +141,7 @@ fn runs(command: &SimpleCommand) -> Runs {
     }
 }
 
-/// Whether only the folder of a program is filled in: `~/bin/x`, `"$HOME/bin/x"`.
+/// True if only the folder of a program is filled in: `~/bin/x`, `"$HOME/bin/x"`.
 fn has_plain_name(program: &ShellWord) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.+-".contains(c);
     let name = program.file_name();
@@ -151,7 +151,7 @@ fn has_plain_name(program: &ShellWord) -> bool {
         && name.chars().all(is_plain)
 }
 
-/// Whether it is known how a program of this name, without its folder, runs others: all that it runs is then listed, or
+/// True if it is known how a program of this name, without its folder, runs others: all that it runs is then listed, or
 /// [`SimpleCommand::unread`] tells why not.
 pub fn is_followed(program: &str) -> bool {
     Follow::of(program).is_some()
@@ -198,7 +198,7 @@ impl Follow {
     }
 }
 
-/// Whether a command changes how the shell reads those behind it.
+/// True if a command changes how the shell reads those behind it.
 fn changes_shell(command: &SimpleCommand) -> bool {
     match command.program_name() {
         Some("alias" | "unalias" | "shopt" | "enable" | "hash") => command.bare().len() > 1,

@@ -17,7 +17,7 @@ pub(super) struct Prefix {
     command: Command,
 }
 
-/// What becomes of the words behind.
+/// The use of the words behind.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Command {
     /// They are a command.
@@ -300,7 +300,7 @@ impl Prefix {
         self.flags.is_empty() && self.values.is_empty() && self.long_flags.is_empty() && self.skipped == 0
     }
 
-    /// Whether an option is known whose value, in the same word, may be anything.
+    /// True if an option is known whose value, in the same word, may be anything.
     fn has_value_inside(&self, text: &str) -> bool {
         let is_short = || text[1..].starts_with(|letter| self.values.contains(letter)) && text.len() > 2;
         match text.strip_prefix("--") {
@@ -309,7 +309,7 @@ impl Prefix {
         }
     }
 
-    /// How many words an option takes. `None` if it is not known.
+    /// The number of words that an option takes. `None` if it is not known.
     fn option_length(&self, text: &str) -> Option<usize> {
         if let Some(long) = text.strip_prefix("--") {
             let (name, value) =
@@ -331,7 +331,7 @@ impl Prefix {
         Some(1)
     }
 
-    /// What `xargs -I` puts words in the place of.
+    /// The placeholder of `xargs -I`.
     fn placeholder(&self, words: &[ShellWord]) -> Option<String> {
         for (index, word) in words.iter().enumerate() {
             let text = word.text.as_str();

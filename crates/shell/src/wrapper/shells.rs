@@ -105,7 +105,7 @@ pub(super) fn script_in_input(command: &SimpleCommand) -> Runs {
     Runs { inner: vec![Inner::Script { word, text }], unread }
 }
 
-/// Whether a file is, or may be, the input.
+/// True if a file is, or may be, the input.
 pub(super) fn is_input(file: &str) -> bool {
     const DEVICES: [&str; 2] = ["dev/", "proc/"];
     let below = file.trim_start_matches('/');

@@ -1,4 +1,4 @@
-//! What holds for every command line. Property tests and fuzzers call these.
+//! Laws that hold for every command line. Property tests and fuzzers call these.
 
 use longhaul_shell::{ShellScript, SimpleCommand, parse_script};
 
