@@ -81,7 +81,7 @@ fn check_full(fills: impl Fn(&Event) -> bool + Send + Sync, from_start: bool, as
     let disk = Disk::of(&trial);
     let log = trial.agent.conversation().log().path().to_path_buf();
     let replies = [ScriptedReply::parts([look("c1", "one")]), ScriptedReply::text("Done.")];
-    let model = Strict { model: ScriptedModel::new(replies), disk: &disk, log: log.clone() };
+    let model = Strict { model: ScriptedModel::new(replies), disk: &disk, log };
     if from_start {
         disk.fill();
     }

@@ -32,7 +32,7 @@ impl Log {
         let end = place_behind(&self.replay, through)?;
         let (lines, _) = retell(&self.replay, &new.header());
         let records = lines.split_once('\n').map_or("", |(_, records)| records);
-        Self::create(folder, new)?.filled(records.to_string(), end)
+        Self::create(folder, new)?.filled(records, end)
     }
 
     /// As [`Log::fork`], of a session that another process may be writing.
@@ -62,12 +62,12 @@ impl Log {
             }
         }
         let end = place_behind(&replay, through)?;
-        Self::create(folder, new)?.filled(lines, end)
+        Self::create(folder, new)?.filled(&lines, end)
     }
 
     /// A new log with these lines, up to this place. If that fails, there is none: half a session is worse than that, and
     /// what it was made of is still there.
-    fn filled(mut self, lines: String, end: Option<usize>) -> Result<Self, LogError> {
+    fn filled(mut self, lines: &str, end: Option<usize>) -> Result<Self, LogError> {
         for text in lines.lines() {
             self.replay.take_text(text);
         }

@@ -106,7 +106,7 @@ impl Log {
         if let Some(at) = messages.iter().filter_map(|message| message.at).max() {
             self.take_line(&json!({"$set": {"lastUpdated": at.to_string()}}), &mut lines);
         }
-        self.write_lines(lines)
+        self.write_lines(&lines)
     }
 
     /// Records what happened beside the conversation. A compaction or a masking changes the transcript.
@@ -192,7 +192,7 @@ impl Log {
     /// # Errors
     /// [`LogError::Io`]; what waits goes on waiting.
     pub fn flush(&mut self) -> Result<(), LogError> {
-        self.write_lines(String::new())
+        self.write_lines("")
     }
 
     /// Waits until everything is on the disk.
@@ -263,13 +263,13 @@ impl Log {
     }
 
     /// Writes lines that are in memory already, behind those that wait. What cannot be written waits.
-    pub(super) fn write_lines(&mut self, lines: String) -> Result<(), LogError> {
+    pub(super) fn write_lines(&mut self, lines: &str) -> Result<(), LogError> {
         let Some(file) = &mut self.file else { return Ok(()) };
         let mut pending = match std::mem::replace(&mut self.recording, Recording::Complete) {
             Recording::Pending(pending) => pending.lines,
             Recording::Complete | Recording::Off => String::new(),
         };
-        pending.push_str(&lines);
+        pending.push_str(lines);
         let written = match file.examine() {
             Ok(None) if pending.is_empty() => return Ok(()),
             Ok(None) => self.write(&pending),
