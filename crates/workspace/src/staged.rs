@@ -227,7 +227,7 @@ mod tests {
         let (held, held_folder) = (staged_file(root.path()), StagedFolder::create(root.path()));
         let mut found = find_strays(root.path());
         found.sort();
-        let mut expected = vec![file.clone(), folder.clone()];
+        let mut expected = vec![file.clone(), folder];
         expected.sort();
         assert_eq!(found, expected);
         assert!(file.exists(), "looking changes nothing");
