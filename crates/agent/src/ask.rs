@@ -111,6 +111,8 @@ impl Agent {
         let for_hooks = self.hears(EventName::AfterModel, host).then(|| encode_request(&request));
         let voice = if for_hooks.is_some() { Voice::Silent } else { Voice::Aloud };
         self.note(Activity::StreamStarted, host);
+        // Whatever happened before: nothing is sent that is not recorded.
+        self.record_pending(host)?;
         let model = self.answering(host);
         let loops = self.settings.watches_loops.then_some(&mut self.loops);
         let (answer, cut) = listen(model, request, loops, voice, host, cancel).await;

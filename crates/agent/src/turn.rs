@@ -11,6 +11,8 @@ mod long_tests;
 #[cfg(test)]
 mod memory_tests;
 #[cfg(test)]
+mod recording_tests;
+#[cfg(test)]
 mod subagent_tests;
 #[cfg(test)]
 mod tests;
@@ -99,6 +101,14 @@ pub(crate) struct Declared {
     pub(crate) places: HashMap<String, usize>,
     /// The names of those that may be called in this step, where those are not all.
     pub(crate) offered: Option<Vec<String>>,
+}
+
+/// What a turn that was cut off still owes.
+enum Owed {
+    /// The model has yet to answer.
+    Answer,
+    /// The model waits for the results of these calls.
+    Results(Vec<ToolCall>),
 }
 
 /// What hooks make of a prompt.
@@ -222,7 +232,8 @@ impl Agent {
     /// every tool that runs, and leaves a session that can go on.
     ///
     /// # Errors
-    /// [`AgentError::Session`] where the session cannot be recorded.
+    /// [`AgentError::Session`] where the session cannot be recorded. What happened until then waits in memory and is
+    /// recorded first in the next turn; [`Agent::retry_turn`] goes on from there.
     pub async fn run_turn(
         &mut self,
         text: &str,
@@ -246,10 +257,62 @@ impl Agent {
         self.note(Activity::UserInput, host);
         let crew = self.crew.clone();
         let end = crew.beside(self.turn(parts, host, cancel), host, cancel).await?;
+        self.close_turn(end, host)
+    }
+
+    /// Records what waits, and goes on with the turn that ended because it could not be recorded; nothing where no answer
+    /// is owed.
+    ///
+    /// # Errors
+    /// As [`Agent::run_turn`].
+    pub async fn retry_turn(
+        &mut self,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<Option<TurnEnd>, AgentError> {
+        self.record_pending(host)?;
+        let messages = self.conversation.transcript().messages();
+        let Some(owed) = owed_after(messages) else { return Ok(None) };
+        let prompt = messages.iter().rev().map(|message| typed(&message.parts)).find(|text| !text.is_empty());
+        let prompt = prompt.unwrap_or_default();
+        self.declare(host);
+        self.reset_watch();
+        let crew = self.crew.clone();
+        let end = crew.beside(self.go_on(owed, &prompt, host, cancel), host, cancel).await?;
+        self.close_turn(end, host).map(Some)
+    }
+
+    async fn go_on(
+        &mut self,
+        owed: Owed,
+        prompt: &str,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnEnd, AgentError> {
+        if let Owed::Results(calls) = owed
+            && let Flow::Ends(end) = self.take_calls(calls, host, cancel).await?
+        {
+            return Ok(end);
+        }
+        self.work(prompt, host, cancel).await
+    }
+
+    fn close_turn(&mut self, end: TurnEnd, host: &Host<'_>) -> Result<TurnEnd, AgentError> {
         // What came of those that had to stop with it.
         self.hear_crew(host)?;
+        self.record_pending(host)?;
         host.tell(Event::Ended(end.clone()));
         Ok(end)
+    }
+
+    /// Writes what could not be recorded before, and makes sure that the session is still where it was.
+    ///
+    /// # Errors
+    /// [`AgentError::Session`]; what waits goes on waiting.
+    pub fn record_pending(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
+        let flushed = self.conversation.flush();
+        self.warn(host);
+        Ok(flushed?)
     }
 
     async fn turn(
@@ -258,8 +321,8 @@ impl Agent {
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Result<TurnEnd, AgentError> {
-        (self.loops, self.watch, self.strikes) = (LoopDetector::default(), LoopWatch::default(), 0);
-        self.ending = None;
+        self.record_pending(host)?;
+        self.reset_watch();
         let prompt = typed(&parts);
         match self.before_agent(&prompt, host, cancel).await {
             Prompted::Passes(context) => parts.extend(context.map(|text| Part::text(Origin::Hook, text))),
@@ -272,9 +335,24 @@ impl Agent {
         // The choice for the prompt before holds no longer.
         self.routed = None;
         self.begin(parts, host)?;
+        self.work(&prompt, host, cancel).await
+    }
+
+    fn reset_watch(&mut self) {
+        (self.loops, self.watch, self.strikes) = (LoopDetector::default(), LoopWatch::default(), 0);
+        self.ending = None;
+    }
+
+    /// Lets the model work until it is done and nobody objects.
+    async fn work(
+        &mut self,
+        prompt: &str,
+        host: &Host<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<TurnEnd, AgentError> {
         let (mut steps, mut is_continued) = (0, false);
         loop {
-            let end = self.take_steps(&prompt, &mut steps, host, cancel).await?;
+            let end = self.take_steps(prompt, &mut steps, host, cancel).await?;
             let TurnEnd::Finished(_) = end else { return Ok(end) };
             if self.ending.is_none() && self.crew.is_out() {
                 match self.wait_for_crew(cancel).await {
@@ -282,7 +360,7 @@ impl Agent {
                     None => return Ok(TurnEnd::Cancelled),
                 }
             }
-            match self.after_agent(&prompt, is_continued, host, cancel).await {
+            match self.after_agent(prompt, is_continued, host, cancel).await {
                 Reviewed::Accepted => return Ok(end),
                 Reviewed::Stopped(reason) => return Ok(TurnEnd::Stopped { reason }),
                 Reviewed::Continued(reason) => {
@@ -517,9 +595,9 @@ impl Agent {
         Ok(())
     }
 
-    /// Hands on what the session has to say, such as that the disk is full.
+    /// Hands on what the session has to say, such as that its file was moved while in use.
     pub(crate) fn warn(&mut self, host: &Host<'_>) {
-        if let Some(warning) = self.conversation.take_warning() {
+        while let Some(warning) = self.conversation.take_warning() {
             host.warn(warning);
         }
     }
@@ -550,6 +628,18 @@ impl Agent {
         let tools = within_share(tools, self.settings.model.window, &self.settings.estimator);
         let tokens = size_of(&tools, &self.settings.estimator);
         self.declared = Declared { tools, tokens, places, offered: None };
+    }
+}
+
+/// What is owed after these messages, if anything is.
+fn owed_after(messages: &[Message]) -> Option<Owed> {
+    let newest = messages.last()?;
+    match newest.role {
+        Role::Model => {
+            let calls: Vec<ToolCall> = newest.calls().cloned().collect();
+            (!calls.is_empty()).then_some(Owed::Results(calls))
+        }
+        _ => (!tells_surroundings(newest) || !typed(&newest.parts).is_empty()).then_some(Owed::Answer),
     }
 }
 

@@ -99,6 +99,11 @@ fn is_forbidden(error: &anyhow::Error) -> bool {
     is_caused_by(error, &[io::ErrorKind::PermissionDenied, io::ErrorKind::ReadOnlyFilesystem])
 }
 
+fn is_full(error: &anyhow::Error) -> bool {
+    let kinds = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded, io::ErrorKind::FileTooLarge];
+    is_caused_by(error, &kinds)
+}
+
 fn is_caused_by(error: &anyhow::Error, kinds: &[io::ErrorKind]) -> bool {
     error
         .chain()
@@ -121,7 +126,12 @@ pub(crate) fn hint_for(error: &anyhow::Error) -> Option<String> {
         return workspace_hint(error).map(Into::into);
     }
     let Some(unread) = error.chain().find_map(|cause| cause.downcast_ref::<ReadError>()) else {
-        return is_forbidden(error).then(|| "change its permissions, or name another place".into());
+        let hint = match () {
+            () if is_forbidden(error) => "change its permissions, or name another place",
+            () if is_full(error) => "free some space on the disk",
+            () => return None,
+        };
+        return Some(hint.into());
     };
     let hint = match unread {
         ReadError::Unknown { .. } => {
@@ -147,7 +157,7 @@ pub(crate) fn workspace_hint(error: &WorkspaceError) -> Option<&'static str> {
         WorkspaceError::NotAbsolute { .. } => "give the whole path, from the root on",
         WorkspaceError::ReadOnly { .. } => "change its permissions, or name another place",
         WorkspaceError::Unreadable { .. } => "make it readable for yourself",
-        WorkspaceError::DiskFull { .. } => "make room on the disk",
+        WorkspaceError::DiskFull { .. } => "free some space on the disk",
         WorkspaceError::Locked { .. } => "wait until the other program has finished",
         WorkspaceError::Invalid { .. } => "mend the file; it is left as it is",
         _ => return None,
@@ -165,10 +175,11 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_may_not_be_written_gets_a_hint() {
+    fn a_place_that_cannot_be_written_gets_a_hint() {
         let hint = Some("change its permissions, or name another place");
         check(io::ErrorKind::PermissionDenied, hint);
         check(io::ErrorKind::ReadOnlyFilesystem, hint);
+        check(io::ErrorKind::StorageFull, Some("free some space on the disk"));
         check(io::ErrorKind::TimedOut, None);
     }
 }

@@ -20,6 +20,7 @@ mod redaction;
 mod review;
 mod running;
 mod settings;
+mod strays;
 mod told;
 mod trust;
 mod window;

@@ -225,6 +225,16 @@ fn unknown_keys_are_notes() {
 }
 
 #[test]
+fn what_killed_processes_left_is_named_and_stays() {
+    let name = ".longhaul-tmp-0123456789abcdef";
+    let ward = Ward::new().identified().with(name, "half").with(&format!("skills/{name}/SKILL.md"), "half");
+    let found = ward.found("project", &[], 0);
+    let expected = ward.home.join("skills").join(name).display().to_string();
+    check_found(&found, &["note ", &expected, "was left behind by a process that was killed"]);
+    assert!(ward.home.join(name).exists());
+}
+
+#[test]
 fn a_lock_that_is_held_is_told_with_its_holder() {
     let ward = Ward::new().with("projects.json", "{\"projects\": {}}").with("tmp/app/chats/s.jsonl", "");
     let session = Lock::beside(&ward.home.join("tmp/app/chats/s.jsonl"), "writing a session", Patience::None);

@@ -503,3 +503,72 @@ fn a_patch_cannot_write_elsewhere() {
     assert!(!desk.path("GEMINI.md").exists());
     assert_eq!(desk.done(&["memory", "inbox", "dismiss", "private"]), "1 patch removed.\n");
 }
+
+/// Kills the program as soon as it writes a file beyond so many units of the shell.
+#[cfg(unix)]
+fn run_and_kill(desk: &Desk, units: usize, arguments: &[&str]) -> std::process::Output {
+    let script = r#"ulimit -c 0; ulimit -f "$1"; shift; exec "$@""#;
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", script, "sh", &units.to_string(), env!("CARGO_BIN_EXE_longhaul")]).args(arguments);
+    command.current_dir(desk.path("")).env("LONGHAUL_HOME", desk.path("home")).env("NO_COLOR", "1");
+    command.stdin(std::process::Stdio::null()).output().expect("it runs")
+}
+
+/// A desk with a skill of many files in this folder, each longer than the one before.
+#[cfg(unix)]
+fn with_long_skill(desk: Desk, folder: &str) -> Desk {
+    let desk = desk.with(&format!("{folder}/SKILL.md"), &skill("long"));
+    (1..=12).fold(desk, |desk, number| {
+        desk.with(&format!("{folder}/part-{number:02}.txt"), &"x".repeat(number * 1024))
+    })
+}
+
+/// Kills a command at every file that it copies; the same command then ends well, the skill is whole, and nothing is left.
+#[cfg(unix)]
+#[track_caller]
+fn check_killed(folder: &str, arguments: &[&str]) {
+    use std::os::unix::process::ExitStatusExt;
+    let mut killed = 0;
+    let mut left = 0;
+    for units in 2..40 {
+        let desk = learned();
+        let folder = folder.replace("PROJECT", &project(&desk));
+        let desk = with_long_skill(desk, &folder);
+        let output = run_and_kill(&desk, units, arguments);
+        let strays = || desk.names().into_iter().filter(|name| name.contains("/.longhaul-tmp-")).count();
+        match output.status.signal() {
+            Some(_) => killed += 1,
+            None => assert!(output.status.success(), "{}", text(&output.stderr)),
+        }
+        left += usize::from(strays() > 0);
+        let is_there = || listed(&desk).contains(&"long user".to_string());
+        assert_eq!(is_there(), output.status.signal().is_none());
+        if output.status.signal().is_some() {
+            desk.done(arguments);
+        }
+        assert_eq!(strays(), 0, "{:?}", desk.names());
+        for number in 1..=12 {
+            let part = desk.read(&format!("home/skills/long/part-{number:02}.txt"));
+            assert_eq!(part.len(), number * 1024);
+        }
+        assert!(is_there());
+        if output.status.signal().is_none() {
+            println!("{killed} kills, {left} of them left something behind");
+            assert!(killed > 5 && left > 5, "{killed} {left}");
+            return;
+        }
+    }
+    panic!("it never ends");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_install_is_done_again() {
+    check_killed("from/long", &["skills", "install", "from/long", "--yes"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_killed_acceptance_is_done_again() {
+    check_killed("PROJECT/memory/skills/long", &["skills", "inbox", "accept", "long"]);
+}

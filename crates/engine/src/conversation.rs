@@ -131,7 +131,8 @@ impl Conversation {
     /// Records a message and tells its mark. One with the id of another replaces it.
     ///
     /// # Errors
-    /// [`EngineError::Log`]. Where the disk did not take it, the message still counts and is written with the next one.
+    /// [`EngineError::Log`]. Where the disk did not take it, the message still counts, waits in memory and is written before
+    /// the next one.
     pub fn append(&mut self, message: &Message) -> Result<Ordinal, EngineError> {
         let is_known = self.log.replay().message(&message.id).is_some();
         let appended = self.log.append(message);
@@ -167,10 +168,11 @@ impl Conversation {
         self.compact(options, settings, means, stamp, cancel).await.map(Some)
     }
 
-    /// Shortens the conversation as far as the options call for it, records that, and takes it over.
+    /// Shortens the conversation as far as the options call for it, records that, and takes it over. What waits to be
+    /// recorded is recorded first: nothing is summarised, sent or left out that is only in memory.
     ///
     /// # Errors
-    /// [`EngineError::Log`] where the result could not be recorded; then nothing has changed. Where it was recorded and
+    /// [`EngineError::Log`] where this or the result could not be recorded; then nothing has changed. Where it was recorded and
     /// only the disk could not be made sure of it, the compaction counts.
     pub async fn compact(
         &mut self,
@@ -180,6 +182,7 @@ impl Conversation {
         stamp: Stamp,
         cancel: &CancellationToken,
     ) -> Result<Outcome, EngineError> {
+        self.log.flush()?;
         let options = PlanOptions { estimator: self.estimator, ..options.clone() };
         let subject = Subject {
             messages: self.transcript.messages(),
@@ -311,7 +314,7 @@ impl Conversation {
         &self.log
     }
 
-    /// The warning that recording was switched off because the disk is full, given out once.
+    /// The next warning about the log, such as that its file was truncated while in use; each is given out once.
     pub fn take_warning(&mut self) -> Option<String> {
         self.log.take_warning()
     }
@@ -322,6 +325,14 @@ impl Conversation {
     /// [`EngineError::Log`]; then nothing has changed.
     pub fn record_fragment(&mut self, fragment: RecordedFragment, stamp: Stamp) -> Result<(), EngineError> {
         Ok(self.record(EntryKind::Fragment(fragment), stamp)?)
+    }
+
+    /// Writes what waits in memory because it could not be recorded, and makes sure that the log is where it was.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; what waits goes on waiting.
+    pub fn flush(&mut self) -> Result<(), EngineError> {
+        Ok(self.log.flush()?)
     }
 
     /// Waits until everything is on the disk.

@@ -82,9 +82,9 @@ pub use format::Format;
 pub use info::{Question, SessionInfo, Skipped};
 pub use log::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, Durability, Entry, EntryKind,
-    FragmentContent, HostRecord, Log, LogError, LogHealth, Mask, Masking, NewSession, PinChange,
-    RecordedCompaction, RecordedFragment, RecordedWait, Recovery, Replay, Rewrite, RewriteKind, RewriteState,
-    SessionKind, Setup,
+    FragmentContent, HostRecord, Log, LogError, Mask, Masking, NewSession, PendingRecords, PinChange,
+    RecordedCompaction, RecordedFragment, RecordedWait, Recording, Recovery, Replay, Rewrite, RewriteKind,
+    RewriteState, SessionKind, Setup,
 };
 pub use read::{
     Recorded, Session, SideChain, read, read_recorded, read_session, read_session_in, read_session_watched,

@@ -8,8 +8,8 @@ use longhaul_conversation::{
     Transcript,
 };
 use longhaul_session::{
-    Compaction, CompactionReport, Entry, EntryKind, Event, HostRecord, Log, LogError, LogHealth, Mask,
-    Masking, NewSession, PinChange, Recovery, Replay, RewriteState, SessionKind, Setup, read_session,
+    Compaction, CompactionReport, Entry, EntryKind, Event, HostRecord, Log, LogError, Mask, Masking,
+    NewSession, PinChange, Recording, Recovery, Replay, RewriteState, SessionKind, Setup, read_session,
     response_id,
 };
 use serde_json::json;
@@ -404,29 +404,11 @@ fn reading_piece_by_piece_needs_no_more_than_the_newest_messages() {
 }
 
 #[test]
-fn a_session_that_cannot_be_written_goes_on_in_memory_and_says_why_once() {
-    let (root, mut log) = new_log();
+fn a_session_can_be_kept_in_memory_alone() {
+    let mut log = Log::in_memory(&session("new")).expect("begun");
     appended(&mut log, "1 2");
-    let path = log.path().to_path_buf();
-    drop(log);
-    let bytes = fs::read(&path).expect("readable");
-    let mut held = Log::open_unrecorded(&path, "the disk is locked away").expect("opened");
-    let why = "this session is not recorded: the disk is locked away";
-    assert_eq!((held.take_warning().as_deref(), held.take_warning()), (Some(why), None));
-    appended(&mut held, "3");
-    assert_eq!(ids(held.replay().messages()), "1 2 3");
-    held.sync().expect("there is nothing to wait for");
-    assert_eq!(fs::read(&path).expect("readable"), bytes);
-
-    let mut begun = Log::unrecorded(&root.path().join("none"), &session("new"), "no").expect("begun");
-    appended(&mut begun, "1");
-    assert_eq!(begun.replay().info().session_id.as_deref(), Some("new"));
-    assert!(matches!(begun.health(), LogHealth::Off { reason } if reason == "no"));
-    assert!(!begun.path().exists() && !root.path().join("none").exists());
-
-    let other = root.path().join("other.json");
-    fs::write(&other, r#"{"contents":[{"role":"user","parts":[{"text":"Hi"}]}]}"#).expect("written");
-    assert!(matches!(Log::open_unrecorded(&other, "no"), Err(LogError::OtherFormat { .. })));
-    fs::write(&other, "").expect("written");
-    assert!(matches!(Log::open_unrecorded(&other, "no"), Err(LogError::NoSession { .. })));
+    assert_eq!((ids(log.replay().messages()).as_str(), log.recording()), ("1 2", &Recording::Off));
+    assert_eq!(log.replay().info().session_id.as_deref(), Some("new"));
+    log.sync().expect("there is nothing to wait for");
+    assert!(log.take_warning().is_none() && !log.path().exists());
 }

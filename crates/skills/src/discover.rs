@@ -5,10 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::read::{SkillFile, read_skill};
-use crate::{Manifest, ManifestError, SkillError, SkillName, parse_manifest, staged};
+use crate::{Manifest, ManifestError, SkillError, SkillName, parse_manifest};
 
 /// The name of the file that makes a folder a skill.
 pub(crate) const SKILL_FILE: &str = "SKILL.md";
+
+/// How the names of folders begin that are not yet, or no longer, a skill.
+const OWN_PREFIX: &str = ".longhaul-";
 
 /// Folders in which no skill is looked for.
 pub(crate) const PASSED_OVER: [&str; 2] = ["node_modules", ".git"];
@@ -294,8 +297,9 @@ fn files_in(folder: &Path, notices: &mut Vec<String>) -> Vec<PathBuf> {
     files
 }
 
+/// Whether a folder of this name is no skill, whatever is in it: the copy that a killed process left behind is none.
 pub(crate) fn is_passed_over(name: &str) -> bool {
-    PASSED_OVER.contains(&name) || name.starts_with(staged::PREFIX)
+    PASSED_OVER.contains(&name) || name.starts_with(OWN_PREFIX)
 }
 
 /// An error with its cause, on one line.

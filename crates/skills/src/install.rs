@@ -5,11 +5,10 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use longhaul_redact::{Kind, has_secret};
-use longhaul_workspace::create_private_folder;
+use longhaul_workspace::{StagedFolder, create_private_folder, remove_strays};
 
-use crate::discover::{PASSED_OVER, SKILL_FILE};
+use crate::discover::{PASSED_OVER, SKILL_FILE, is_passed_over};
 use crate::read::{SkillFile, read_skill};
-use crate::staged::staged_folder;
 use crate::{Manifest, Skill, SkillError, SkillName, SkillPlaces, SkillTier};
 
 /// A skill has no more files than this.
@@ -74,13 +73,20 @@ pub struct LinkPlan {
     pub target: PathBuf,
 }
 
-/// Looks at a folder that is a skill, or holds some, and says what would be copied into `skills`. Nothing is changed.
+/// Looks at a folder that is a skill, or holds some, and says what would be copied into `skills`. Nothing is changed. Of
+/// several, those that are there already, file by file, are left out: a second try ends what a killed process began.
 ///
 /// # Errors
 /// [`SkillError`] where there is no skill, where a file must not be copied, or where the name is taken.
 pub fn plan_install(source: &Path, skills: &Path) -> Result<Vec<InstallPlan>, SkillError> {
     let mut plans: Vec<InstallPlan> = Vec::new();
-    for (folder, manifest) in find_skills(source)? {
+    let found = find_skills(source)?;
+    let is_there = |(folder, manifest): &(PathBuf, Manifest)| {
+        let target = skills.join(manifest.name.as_str());
+        target.is_dir() && is_same(folder, &target).unwrap_or(false)
+    };
+    let missing = found.iter().any(|skill| !is_there(skill));
+    for (folder, manifest) in found.into_iter().filter(|skill| !(missing && is_there(skill))) {
         let target = free_target(&manifest.name, skills)?;
         if let Some(twin) = plans.iter().find(|plan| plan.target == target) {
             return Err(SkillError::Exists { name: manifest.name.to_string(), path: twin.source.clone() });
@@ -106,7 +112,8 @@ pub fn run_install(plan: &InstallPlan) -> Result<(), SkillError> {
 pub(crate) fn copy_files(source: &Path, files: &[PlannedFile], target: &Path) -> Result<(), SkillError> {
     let beside = target.parent().unwrap_or(Path::new("."));
     create_private_folder(beside)?;
-    let staged = staged_folder(beside).map_err(SkillError::files("write to", beside))?;
+    remove_strays(beside);
+    let staged = StagedFolder::create(beside).map_err(SkillError::files("write to", beside))?;
     for file in files {
         copy_file(source, file, staged.path())?;
     }
@@ -114,10 +121,19 @@ pub(crate) fn copy_files(source: &Path, files: &[PlannedFile], target: &Path) ->
         let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
         return Err(SkillError::Exists { name, path: target.to_path_buf() });
     }
-    fs::rename(staged.path(), target).map_err(SkillError::files("write", target))?;
-    // It has another name now, and nothing is left to remove.
-    let _ = staged.keep();
-    Ok(())
+    staged.rename_to(target).map_err(SkillError::files("write", target))
+}
+
+/// Whether two folders hold the same files.
+pub(crate) fn is_same(one: &Path, other: &Path) -> Result<bool, SkillError> {
+    let real = |path: &Path| path.canonicalize().map_err(SkillError::files("read", path));
+    let (one, other) = (real(one)?, real(other)?);
+    let (files, others) = (list_files(&one)?, list_files(&other)?);
+    let same = |path: &Path| {
+        fs::read(one.join(path)).ok().is_some_and(|bytes| fs::read(other.join(path)).ok() == Some(bytes))
+    };
+    Ok(files.len() == others.len()
+        && files.iter().zip(&others).all(|(file, twin)| file.path == twin.path && same(&file.path)))
 }
 
 /// Looks at a folder that is a skill, to which a link in `skills` would lead. Nothing is changed.
@@ -181,9 +197,10 @@ pub fn run_uninstall(skill: &Skill, places: &SkillPlaces) -> Result<PathBuf, Ski
     }
     // Under another name first: a skill is there with all its files or not at all.
     let beside = folder.parent().unwrap_or(Path::new("."));
-    let staged = staged_folder(beside).map_err(failed())?;
+    remove_strays(beside);
+    let staged = StagedFolder::create(beside).map_err(failed())?;
     fs::rename(folder, staged.path().join("skill")).map_err(failed())?;
-    staged.close().map_err(failed())?;
+    staged.remove().map_err(failed())?;
     Ok(folder.to_path_buf())
 }
 
@@ -211,7 +228,8 @@ fn find_skills(source: &Path) -> Result<Vec<(PathBuf, Manifest)>, SkillError> {
     }
     let entries = fs::read_dir(&folder).map_err(SkillError::files("list", &folder))?;
     let mut folders: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-    folders.retain(|path| path.join(SKILL_FILE).symlink_metadata().is_ok());
+    let is_ours = |path: &Path| path.file_name().is_some_and(|name| is_passed_over(&name.to_string_lossy()));
+    folders.retain(|path| !is_ours(path) && path.join(SKILL_FILE).symlink_metadata().is_ok());
     folders.sort();
     if folders.is_empty() {
         return Err(nothing("there is no SKILL.md in it, nor in the folders in it"));
@@ -243,6 +261,7 @@ pub(crate) fn free_target(name: &SkillName, skills: &Path) -> Result<PathBuf, Sk
         return Err(exists(target));
     }
     let entries = fs::read_dir(skills).into_iter().flatten().flatten();
+    let entries = entries.filter(|entry| !is_passed_over(&entry.file_name().to_string_lossy()));
     let mut files =
         std::iter::once(skills.join(SKILL_FILE)).chain(entries.map(|entry| entry.path().join(SKILL_FILE)));
     let is_twin = |path: &PathBuf| matches!(read_skill(path), Ok(SkillFile::Skill(manifest)) if manifest.name.is_meant_by(name.as_str()));

@@ -48,7 +48,6 @@ mod mining;
 mod neutralise;
 mod patch;
 mod read;
-mod staged;
 mod state;
 
 pub use activate::{Activation, load_activation};

@@ -18,6 +18,8 @@ pub(crate) enum Command {
     Submit(String),
     /// Runs a command of the user's own.
     Run(String),
+    /// Records what could not be recorded, and goes on with the turn that ended.
+    Retry,
     /// Makes the conversation smaller.
     Compact { focus: Option<String> },
     /// Tells what a compaction would do.
@@ -147,7 +149,7 @@ pub(crate) enum Message {
     Edit { files: Vec<PathBuf>, then: Command },
     /// What was asked for is done.
     Done,
-    /// Nothing could begin.
+    /// Nothing could begin, or the end cost something.
     Failed(Notice),
     /// The end.
     Left,

@@ -110,7 +110,9 @@ impl WorkspaceError {
         let path = path.to_path_buf();
         match cause.kind() {
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => Self::ReadOnly { path, cause },
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => Self::DiskFull { path, cause },
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                Self::DiskFull { path, cause }
+            }
             _ => Self::Failed { act: "write", path, cause },
         }
     }

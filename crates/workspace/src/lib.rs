@@ -43,6 +43,7 @@ mod paths;
 mod process;
 mod project_id;
 mod shared_lock;
+mod staged;
 mod trust;
 mod write;
 
@@ -56,6 +57,9 @@ pub use locks_held::{HeldLock, LockedBy, held_locks};
 pub use name::SafeName;
 pub use process::{CommandLine, Ended, Process};
 pub use project_id::{Found, Identity, LookUp, Note, ProjectId, Projects, project_hash};
+pub use staged::{
+    STAGED_PREFIX, StagedFolder, find_strays, is_abandoned, is_staged_name, remove_strays, staged_file,
+};
 pub use trust::{Decider, Trust, TrustLevel, TrustQuery, TrustRule, TrustedFolders};
 pub use write::{
     Creation, check_replaceable, create_private_atomically, create_private_folder, keep_permissions,

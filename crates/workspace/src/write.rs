@@ -1,6 +1,5 @@
 //! Writes files that appear whole or not at all, and that only their owner can read.
 
-use std::ffi::OsStr;
 use std::fs::{self, DirBuilder, File, Metadata};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -10,20 +9,13 @@ use std::time::Duration;
 use tempfile::NamedTempFile;
 
 use crate::WorkspaceError;
+use crate::staged::{remove_strays, staged_file};
 
 /// As many links as systems themselves follow before they call it a loop.
 const MAX_LINKS: usize = 40;
 
 /// How often moving a file to its place is tried where another program, such as a virus scanner, has it open.
 const MOVE_TRIES: u32 = 5;
-
-/// How the names of files begin that are not yet under their own. A process that is killed leaves one behind.
-const STAGED_PREFIX: &str = ".longhaul-";
-
-/// Whether a file of this name is a left-over or about to be moved, and in either case means nothing.
-pub(crate) fn is_staged(name: &OsStr) -> bool {
-    name.as_encoded_bytes().starts_with(STAGED_PREFIX.as_bytes())
-}
 
 /// Whether a file was made, or was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,7 +135,8 @@ impl<'a> Staged<'a> {
             check_replaceable(existing).map_err(failed)?;
         }
         create_private_folder(folder_of(path))?;
-        let mut file = NamedTempFile::with_prefix_in(STAGED_PREFIX, folder_of(path)).map_err(failed)?;
+        remove_strays(folder_of(path));
+        let mut file = staged_file(folder_of(path)).map_err(failed)?;
         file.write_all(bytes).map_err(failed)?;
         if let Some(existing) = &existing {
             keep_permissions(file.as_file(), existing).map_err(failed)?;
@@ -404,11 +397,12 @@ mod tests {
         check_contents(&path, "old");
         check_names(root.path(), &["file"]);
 
-        // A process that is killed does not even clean up.
+        // A process that is killed does not even clean up; whoever writes there next does.
         let left = Staged::new(&path, b"new").expect("staged").file.into_temp_path().keep().expect("kept");
         check_contents(&path, "old");
+        check_contents(&left, "new");
         write_private_atomically(&path, b"newer").expect("written");
         check_contents(&path, "newer");
-        check_contents(&left, "new");
+        check_names(root.path(), &["file"]);
     }
 }

@@ -186,10 +186,8 @@ fn begin_agent(definition: &Definition, profile: ModelProfile, host: &Host<'_>) 
         at,
     };
     let nowhere = std::path::Path::new("");
-    let mut log =
-        Log::unrecorded(nowhere, &session, "it reads what others said").map_err(|error| error.to_string())?;
-    // That it is not recorded is as it should be.
-    log.take_warning();
+    // It reads what others said, which is recorded elsewhere.
+    let log = Log::in_memory(&session).map_err(|error| error.to_string())?;
     let surroundings = Surroundings {
         at,
         system: std::env::consts::OS.to_string(),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use longhaul_conversation::{CallId, Origin, Part, Role};
 use longhaul_engine::HostJob;
 use longhaul_policy::Rule;
-use longhaul_session::{Log, LogError, LogHealth, NewSession, SessionKind};
+use longhaul_session::{Log, NewSession, SessionKind};
 use longhaul_tools::{ALIASES, Answer, BoxFuture, Outcome, Shown};
 use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;
@@ -52,8 +52,6 @@ pub(crate) struct Errand {
     /// The keeper of memory files, if that is who is sent.
     manager: Option<MemoryManager>,
     session: NewSession,
-    /// Whether the session that starts it is recorded.
-    health: LogHealth,
     lineage: Lineage,
     /// Whoever holds it may speak to the user.
     desk: Desk,
@@ -163,7 +161,6 @@ impl Agent {
             memory: None,
             manager: None,
             session,
-            health: self.conversation.log().health().clone(),
             lineage: Lineage { chats: self.lineage.chats.clone(), depth: self.lineage.depth + 1 },
             desk: self.desk.clone(),
         }
@@ -222,23 +219,6 @@ impl Errand {
         Returned { answer: Answer::new(Outcome::Cancelled(text)), aside: Aside::default() }
     }
 
-    /// Begins its recording. Where nothing can be written, it works all the same, as the session does that started it.
-    fn begin(&self) -> Result<Log, LogError> {
-        let chats = &self.lineage.chats;
-        if let LogHealth::Off { reason } = &self.health {
-            let mut log = Log::unrecorded(chats, &self.session, reason)?;
-            // The session that started it has said so already.
-            log.take_warning();
-            return Ok(log);
-        }
-        match Log::create(chats, &self.session) {
-            Err(error @ (LogError::Io { .. } | LogError::Workspace(_))) => {
-                Log::unrecorded(chats, &self.session, &error.to_string())
-            }
-            begun => begun,
-        }
-    }
-
     /// Runs the sub-agent to its end. Cancelling ends it soon.
     pub(crate) fn run<'a>(
         self,
@@ -247,9 +227,10 @@ impl Errand {
     ) -> BoxFuture<'a, Returned> {
         Box::pin(async move {
             let name = self.definition.name.as_str();
-            let log = match self.begin() {
+            let log = match Log::create(&self.lineage.chats, &self.session) {
                 Ok(log) => log,
                 Err(error) => {
+                    let error = with_causes(&error);
                     return Returned::failed(format!("The sub-agent {name} could not be started: {error}"));
                 }
             };
@@ -292,7 +273,9 @@ impl Errand {
             let ended = work_to_the_end(&mut agent, &begin, &self.definition, &approver, &own, cancel).await;
             let answer = match &ended {
                 Ok(ended) => answer_of(&mut agent, name, ended, cancel),
-                Err(error) => Answer::failed(format!("The sub-agent {name} had to stop: {error}.")),
+                Err(error) => {
+                    Answer::failed(format!("The sub-agent {name} had to stop: {}.", with_causes(error)))
+                }
             };
             let answer = match &store {
                 Some(store) => store.conclude(answer),
@@ -303,6 +286,12 @@ impl Errand {
             Returned { answer, aside }
         })
     }
+}
+
+/// An error with its causes.
+fn with_causes(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |cause| (*cause).source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
 impl Returned {

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::is_session_context;
 use crate::{
-    ActiveSkills, Agent, Approver, Event, Helper, HookPoints, Host, Judges, MemoryManager, ModelProfile,
-    ModelSource, Nobody, Route, Router, Settings, Subagents, Surroundings, TurnEnd,
+    ActiveSkills, Agent, AgentError, Approver, Event, Helper, HookPoints, Host, Judges, MemoryManager,
+    ModelProfile, ModelSource, Nobody, Route, Router, Settings, Subagents, Surroundings, TurnEnd,
 };
 
 /// A session in a folder of its own, and all that happened.
@@ -140,6 +140,17 @@ impl Trial {
         model: &dyn Model,
         stops: impl Fn(&Event) -> bool + Send + Sync,
     ) -> TurnEnd {
+        let ended = self.try_run(Some(text), model, stops).expect("the session can be recorded");
+        ended.expect("a turn ends")
+    }
+
+    /// Runs a turn, or without words goes on with one that could not be recorded.
+    pub(super) fn try_run(
+        &mut self,
+        text: Option<&str>,
+        model: &dyn Model,
+        stops: impl Fn(&Event) -> bool + Send + Sync,
+    ) -> Result<Option<TurnEnd>, AgentError> {
         let Self {
             folder,
             agent,
@@ -178,7 +189,10 @@ impl Trial {
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         // Sub-agents have limits of time, for which no test waits.
         let runtime = runtime.enable_all().start_paused(!subagents.is_empty()).build().expect("a runtime");
-        runtime.block_on(agent.run_turn(text, &host, &cancel)).expect("the session can be recorded")
+        match text {
+            Some(text) => runtime.block_on(agent.run_turn(text, &host, &cancel)).map(Some),
+            None => runtime.block_on(agent.retry_turn(&host, &cancel)),
+        }
     }
 
     pub(super) fn events(&self) -> Vec<Event> {

@@ -8,6 +8,7 @@ mod keeping;
 mod learning;
 #[cfg(unix)]
 mod memory;
+mod recording;
 mod resuming;
 mod room;
 mod secure;
@@ -16,4 +17,3 @@ mod subagents;
 mod support;
 #[cfg(unix)]
 mod tools;
-mod unrecorded;

@@ -6,5 +6,6 @@ mod conversation;
 mod demo;
 mod endings;
 mod learning;
+mod recording;
 mod skills;
 mod support;

@@ -71,8 +71,26 @@ impl Desk {
         self.start_with(80, 30, &["-m", "gemini-2.5-flash"])
     }
 
+    /// Starts the program so that a limit to the size of files makes writing fail rather than end it.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn start_without_size_signal(&self) -> Terminal {
+        let mut command = CommandBuilder::new("sh");
+        command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_longhaul")]);
+        self.start_command(command, 160, 60, &["-m", "gemini-2.5-flash"])
+    }
+
     pub(crate) fn start_with(&self, width: u16, height: u16, arguments: &[&str]) -> Terminal {
-        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_longhaul"));
+        let command = CommandBuilder::new(env!("CARGO_BIN_EXE_longhaul"));
+        self.start_command(command, width, height, arguments)
+    }
+
+    fn start_command(
+        &self,
+        mut command: CommandBuilder,
+        width: u16,
+        height: u16,
+        arguments: &[&str],
+    ) -> Terminal {
         command.args(arguments);
         command.cwd(self.path("work"));
         command.env_clear();
@@ -201,10 +219,23 @@ impl Terminal {
 
     #[cfg(unix)]
     pub(crate) fn kill(&mut self, signal: rustix::process::Signal) -> &mut Self {
+        rustix::process::kill_process(self.process(), signal).expect("it is there");
+        self
+    }
+
+    #[cfg(unix)]
+    fn process(&self) -> rustix::process::Pid {
         let id = self.child.process_id().expect("it runs");
-        let id =
-            rustix::process::Pid::from_raw(i32::try_from(id).expect("a small number")).expect("not zero");
-        rustix::process::kill_process(id, signal).expect("it is there");
+        rustix::process::Pid::from_raw(i32::try_from(id).expect("a small number")).expect("not zero")
+    }
+
+    /// Lets no file of the program grow beyond so many bytes from now on, or any again.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn limit_files(&mut self, bytes: Option<u64>) -> &mut Self {
+        use rustix::process::{Resource, Rlimit, getrlimit, prlimit};
+        let maximum = getrlimit(Resource::Fsize).maximum;
+        let limit = Rlimit { current: bytes.or(maximum), maximum };
+        prlimit(Some(self.process()), Resource::Fsize, limit).expect("it is ours");
         self
     }
 

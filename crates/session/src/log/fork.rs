@@ -7,8 +7,10 @@ use std::path::Path;
 use longhaul_conversation::MessageId;
 use serde_json::json;
 
-use super::file::{LogHealth, failed};
-use super::{Compaction, CompactionReport, Entry, EntryKind, Log, LogError, NewSession, Replay, Setup};
+use super::file::failed;
+use super::recording::Recording;
+use super::retell::retell;
+use super::{Log, LogError, NewSession, Replay};
 use crate::json::Json;
 use crate::lines::text_of;
 
@@ -23,29 +25,14 @@ impl Log {
         new: &NewSession,
         through: Option<&MessageId>,
     ) -> Result<Self, LogError> {
-        if self.health == LogHealth::Recording && self.pending.is_empty() {
+        if self.recording() == &Recording::Complete {
             return Self::fork_of(self.path(), folder, new, through);
         }
         // The file does not have it all.
         let end = place_behind(&self.replay, through)?;
-        let mut fork = Self::create(folder, new)?;
-        let info = self.replay.info();
-        let setup = Setup { system: info.system.clone(), tools: info.tools.clone() };
-        if setup != Setup::default() {
-            let id = format!("{}-setup", new.id);
-            fork.record(&Entry { id, at: Some(new.at), kind: EntryKind::Setup(setup) })?;
-        }
-        fork.append_all(self.replay.messages())?;
-        if self.replay.branch().is_rewritten() {
-            let messages = self.replay.transcript().into_messages();
-            let report = CompactionReport { reason: "carried over by a fork".into(), ..Default::default() };
-            let kind = EntryKind::Compaction(Compaction { report, messages });
-            fork.record(&Entry { id: format!("{}-view", new.id), at: Some(new.at), kind })?;
-        }
-        if let Some(state) = self.replay.state() {
-            fork.keep_state(state, Some(new.at))?;
-        }
-        fork.cut_behind(end)
+        let (lines, _) = retell(&self.replay, &new.header());
+        let records = lines.split_once('\n').map_or("", |(_, records)| records);
+        Self::create(folder, new)?.filled(records, end)
     }
 
     /// As [`Log::fork`], of a session that another process may be writing.
@@ -75,22 +62,32 @@ impl Log {
             }
         }
         let end = place_behind(&replay, through)?;
-        let mut fork = Self::create(folder, new)?;
+        Self::create(folder, new)?.filled(&lines, end)
+    }
+
+    /// A new log with these lines, up to this place. If that fails, there is none: half a session is worse than that, and
+    /// what it was made of is still there.
+    fn filled(mut self, lines: &str, end: Option<usize>) -> Result<Self, LogError> {
         for text in lines.lines() {
-            fork.replay.take_text(text);
+            self.replay.take_text(text);
         }
-        fork.pending = lines;
-        fork.write_pending()?;
-        fork.cut_behind(end)
+        let filled = self.write_lines(lines).and_then(|()| self.cut_behind(end));
+        match filled {
+            Ok(()) => Ok(self),
+            Err(error) => {
+                self.remove();
+                Err(error)
+            }
+        }
     }
 
     /// Takes back the messages from this place on.
-    fn cut_behind(mut self, end: Option<usize>) -> Result<Self, LogError> {
+    fn cut_behind(&mut self, end: Option<usize>) -> Result<(), LogError> {
         if let Some(next) = end.and_then(|end| self.replay.messages().get(end)) {
             let id = next.id.clone();
             self.rewind_to(&id)?;
         }
-        Ok(self)
+        Ok(())
     }
 }
 

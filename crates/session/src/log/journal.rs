@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use super::entry::{encode_entry, encode_exact, encode_state, encode_undo};
 use super::exact::is_legible;
-use super::file::{Durability, LogFile, LogHealth, is_full};
+use super::file::{Damage, Durability, LogFile};
+use super::recording::{PendingRecords, Recording};
+use super::retell::retell;
 use super::{CompactionState, Entry, EntryKind, LogError, Recovery, Replay, same_but_for_marks};
 use crate::write::gemini_cli::{encode_answered, encode_record};
 use crate::write::response_id;
@@ -17,40 +19,32 @@ use crate::write::session::push_line;
 /// The log of one session, open for writing.
 ///
 /// Whatever is appended is first folded into the log's own [`Replay`], from the very bytes that are written: what is on
-/// disk and what is in memory cannot differ. Each call is one write of whole lines.
+/// disk and what is in memory cannot differ. What cannot be written, as the disk is full, waits in memory, in order, and is
+/// written before anything else; [`Log::recording`] tells of it.
 #[derive(Debug)]
 pub struct Log {
     path: PathBuf,
     pub(super) file: Option<LogFile>,
+    /// The first line of the file.
+    pub(super) header: Value,
     pub(super) replay: Replay,
-    pub(super) health: LogHealth,
-    warning: Option<String>,
+    recording: Recording,
+    warnings: Vec<String>,
     pub(super) recovered: Vec<Recovery>,
-    /// Lines that are in memory and could not be written yet.
-    pub(super) pending: String,
     durability: Durability,
 }
 
 impl Log {
-    pub(super) fn on(path: PathBuf, file: Option<LogFile>) -> Self {
+    pub(super) fn on(path: PathBuf, file: Option<LogFile>, header: Value) -> Self {
         Self {
             path,
+            recording: if file.is_some() { Recording::Complete } else { Recording::Off },
             file,
+            header,
             replay: Replay::default(),
-            health: LogHealth::Recording,
-            warning: None,
+            warnings: Vec::new(),
             recovered: Vec::new(),
-            pending: String::new(),
             durability: Durability::default(),
-        }
-    }
-
-    /// A log that has no file and says why.
-    pub(super) fn in_memory(path: PathBuf, why: &str) -> Self {
-        Self {
-            health: LogHealth::Off { reason: why.to_string() },
-            warning: Some(format!("this session is not recorded: {why}")),
-            ..Self::on(path, None)
         }
     }
 
@@ -70,14 +64,14 @@ impl Log {
         &self.replay
     }
 
-    /// Whether it still records.
-    pub fn health(&self) -> &LogHealth {
-        &self.health
+    /// How far it is recorded.
+    pub fn recording(&self) -> &Recording {
+        &self.recording
     }
 
-    /// The warning that recording was switched off, given out once.
+    /// The next warning, such as that the file was truncated while it was in use; each is given out once.
     pub fn take_warning(&mut self) -> Option<String> {
-        self.warning.take()
+        (!self.warnings.is_empty()).then(|| self.warnings.remove(0))
     }
 
     /// What had to be done to open it.
@@ -92,7 +86,7 @@ impl Log {
     ///
     /// # Errors
     /// [`LogError::TooDeep`], and then nothing has happened; [`LogError::Io`], and then the message is part of the
-    /// session and is written with the next one.
+    /// session, waits in memory and is written before the next one.
     pub fn append(&mut self, message: &Message) -> Result<Ordinal, LogError> {
         self.append_all(std::slice::from_ref(message))?;
         let known = self.replay.message(&message.id).and_then(|message| message.ordinal);
@@ -112,8 +106,7 @@ impl Log {
         if let Some(at) = messages.iter().filter_map(|message| message.at).max() {
             self.take_line(&json!({"$set": {"lastUpdated": at.to_string()}}), &mut lines);
         }
-        self.pending.push_str(&lines);
-        self.write_pending()
+        self.write_lines(&lines)
     }
 
     /// Records what happened beside the conversation. A compaction or a masking changes the transcript.
@@ -166,16 +159,18 @@ impl Log {
     }
 
     /// Undoes a compaction or a masking, the newest one unless it is named, and tells which it was. The transcript is
-    /// then as if it had not happened, later messages included.
+    /// then as if it had not happened, later messages included, and the disk has it.
     ///
     /// # Errors
-    /// [`LogError::NothingToUndo`] or [`LogError::Io`]; in either case nothing has happened.
+    /// [`LogError::NothingToUndo`] or [`LogError::Io`], and then nothing has happened; where only the disk could not be made
+    /// sure of it, the compaction is undone.
     pub fn undo(&mut self, rewrite: Option<&str>, at: Option<Timestamp>) -> Result<String, LogError> {
         let Some(undone) = self.replay.branch().undoable(rewrite) else {
             return Err(LogError::NothingToUndo { id: rewrite.map(str::to_string) });
         };
         let id = undone.id.clone();
         self.take_and_write(&encode_undo(&id, at))?;
+        self.sync()?;
         Ok(id)
     }
 
@@ -191,20 +186,29 @@ impl Log {
         }
     }
 
+    /// Writes what waits in memory, and makes sure that the file is still the one that was written: one that was moved,
+    /// replaced or truncated is written again, which [`Log::take_warning`] tells.
+    ///
+    /// # Errors
+    /// [`LogError::Io`]; what waits goes on waiting.
+    pub fn flush(&mut self) -> Result<(), LogError> {
+        self.write_lines("")
+    }
+
     /// Waits until everything is on the disk.
     ///
     /// # Errors
     /// [`LogError::Io`].
     pub fn sync(&mut self) -> Result<(), LogError> {
-        self.write_pending()?;
-        match (&mut self.file, &self.health) {
-            (Some(file), LogHealth::Recording) => file.sync(),
-            _ => Ok(()),
+        self.flush()?;
+        match &mut self.file {
+            Some(file) => file.sync(),
+            None => Ok(()),
         }
     }
 
     /// Folds a message into the replay and adds the lines that do this to `lines`.
-    fn take_message(&mut self, message: &Message, lines: &mut String) {
+    pub(super) fn take_message(&mut self, message: &Message, lines: &mut String) {
         let model = self.model_answered_by(message).cloned();
         let answered = model.as_ref().and_then(|model| encode_answered(model, message));
         let is_answer = answered.is_some();
@@ -243,7 +247,7 @@ impl Log {
         })
     }
 
-    fn take_line(&mut self, record: &Value, lines: &mut String) {
+    pub(super) fn take_line(&mut self, record: &Value, lines: &mut String) {
         let text = line(record);
         self.replay.take_text(&text);
         lines.push_str(&text);
@@ -251,47 +255,80 @@ impl Log {
 
     /// Writes a line, and if that succeeds folds it into the replay.
     pub(super) fn take_and_write(&mut self, record: &Value) -> Result<(), LogError> {
-        self.write_pending()?;
+        self.flush()?;
         let text = line(record);
         self.write(&text)?;
         self.replay.take_text(&text);
         Ok(())
     }
 
-    /// Writes what is in memory already; what cannot be written waits.
-    pub(super) fn write_pending(&mut self) -> Result<(), LogError> {
-        let lines = std::mem::take(&mut self.pending);
-        let written = self.write(&lines);
-        if written.is_err() {
-            self.pending = lines;
+    /// Writes lines that are in memory already, behind those that wait. What cannot be written waits.
+    pub(super) fn write_lines(&mut self, lines: &str) -> Result<(), LogError> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let mut pending = match std::mem::replace(&mut self.recording, Recording::Complete) {
+            Recording::Pending(pending) => pending.lines,
+            Recording::Complete | Recording::Off => String::new(),
+        };
+        pending.push_str(lines);
+        let written = match file.examine() {
+            Ok(None) if pending.is_empty() => return Ok(()),
+            Ok(None) => self.write(&pending),
+            Ok(Some(damage)) => self.restore(damage, &mut pending).and_then(|()| self.write(&pending)),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = &written
+            && !pending.is_empty()
+        {
+            self.recording = Recording::Pending(PendingRecords::new(pending, error));
         }
         written
     }
 
-    fn write(&mut self, lines: &str) -> Result<(), LogError> {
+    /// Writes the session again where its file is no longer the one that was written.
+    fn restore(&mut self, damage: Damage, pending: &mut String) -> Result<(), LogError> {
         let Some(file) = &mut self.file else { return Ok(()) };
-        if lines.is_empty() || self.health != LogHealth::Recording {
-            return Ok(());
-        }
-        let written = file.append(lines.as_bytes()).and_then(|()| match self.durability {
-            Durability::Written => Ok(()),
-            Durability::Synced => file.sync(),
-        });
-        match written {
-            Err(error) if is_full(&error) => {
-                self.switch_off(&error);
-                Ok(())
+        let aside = match file.held()? {
+            Some(content) => file.restore(&content, damage)?,
+            None => {
+                let (lines, replay) = retell(&self.replay, &self.header);
+                let aside = file.restore(lines.as_bytes(), damage)?;
+                self.replay = replay;
+                // What waited was part of what memory holds.
+                pending.clear();
+                aside
             }
-            written => written,
-        }
+        };
+        self.warnings.push(describe(damage, &self.path, aside.as_deref()));
+        Ok(())
     }
 
-    /// Records no more because the disk is full, and says so once.
-    fn switch_off(&mut self, error: &LogError) {
-        let reason = error.to_string();
-        self.warning = Some(format!("{reason}: the disk is full; this session is no longer recorded"));
-        self.health = LogHealth::Off { reason };
+    fn write(&mut self, lines: &str) -> Result<(), LogError> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        if lines.is_empty() {
+            return Ok(());
+        }
+        file.append(lines.as_bytes())?;
+        match self.durability {
+            Durability::Written => Ok(()),
+            Durability::Synced => file.sync(),
+        }
     }
+}
+
+/// What happened to a file, as a sentence without its end.
+fn describe(damage: Damage, path: &Path, aside: Option<&Path>) -> String {
+    let happened = match damage {
+        Damage::Gone => "moved or deleted",
+        Damage::Replaced => "replaced by another",
+        Damage::Truncated => "truncated or overwritten",
+    };
+    let kept = match (damage, aside) {
+        (_, None) => String::new(),
+        (Damage::Truncated, Some(aside)) => format!("; what was left of it is in {}", aside.display()),
+        (_, Some(aside)) => format!("; the other file is now {}", aside.display()),
+    };
+    let path = path.display();
+    format!("the session file {path} was {happened} while in use and was written again, complete{kept}")
 }
 
 /// A record as a line.
@@ -308,47 +345,5 @@ fn check_legible(messages: &[Message]) -> Result<(), LogError> {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
-mod tests {
-    use super::super::{NewSession, SessionKind};
-    use super::*;
-    use longhaul_conversation::Part;
-
-    fn said(id: &str) -> Message {
-        Message::new(id, Role::User, vec![Part::user_text("hi")])
-    }
-
-    #[test]
-    fn a_full_disk_is_told_once_and_the_session_goes_on_in_memory() {
-        let root = tempfile::tempdir().expect("a folder");
-        let new = |id: &str| NewSession {
-            id: id.into(),
-            project_hash: "p".into(),
-            kind: SessionKind::Main,
-            directories: Vec::new(),
-            at: Timestamp::from_millis(0),
-        };
-        let mut log = Log::create(root.path(), &new("a")).expect("created");
-        log.append(&said("1")).expect("appended");
-        let state = CompactionState { failures: 2, ..CompactionState::default() };
-        log.keep_state(&state, None).expect("kept");
-        assert_eq!(log.take_warning(), None);
-        assert_eq!(log.health(), &LogHealth::Recording);
-        log.file.as_mut().expect("a file").fill_disk();
-        for (count, id) in ["2", "3", "4"].iter().enumerate() {
-            assert_eq!(log.append(&said(id)).expect("appended"), Ordinal(count as u32 + 2));
-        }
-        assert!(matches!(log.health(), LogHealth::Off { .. }));
-        let warning = log.take_warning().expect("a warning");
-        assert!(warning.ends_with("the disk is full; this session is no longer recorded"), "{warning}");
-        assert_eq!(log.take_warning(), None);
-        log.rewind_to(&"4".into()).expect("rewound");
-        log.sync().expect("there is nothing to wait for");
-        assert_eq!(log.replay().messages().len(), 3);
-        // What is only in memory can still be saved elsewhere.
-        let fork = log.fork(&root.path().join("other"), &new("b"), Some(&"2".into())).expect("forked");
-        let ids: Vec<&str> = fork.replay().messages().iter().map(|message| message.id.as_str()).collect();
-        assert_eq!(ids, ["1", "2"]);
-        assert_eq!(fork.replay().state(), Some(&state));
-    }
-}
+#[cfg(test)]
+mod tests;

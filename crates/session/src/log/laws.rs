@@ -14,6 +14,7 @@ use proptest::sample::{Index, select};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
+use super::retell::retell;
 use super::*;
 use crate::write::gemini_cli::encode_record;
 use crate::write::laws::messages;
@@ -420,5 +421,27 @@ proptest! {
             let place = stage.replay().branch().position(&message.id).expect("it was picked");
             prop_assert_eq!(part.replay().messages(), &stage.replay().messages()[..=place]);
         }
+    }
+
+    #[test]
+    fn a_session_told_again_from_memory_is_the_same(acts in vec(acts(), 0..24)) {
+        let mut stage = Stage::new();
+        acts.into_iter().for_each(|act| stage.carry_out(act));
+        let (lines, told) = retell(stage.replay(), &new_session().header());
+        let read = Replay::read(lines.as_bytes()).expect("readable");
+        prop_assert_eq!(read.warnings(), []);
+        check_same(&read, &told);
+        // Those that came to stand between older ones are numbered anew.
+        let unmarked = |messages: &[Message]| -> Vec<Message> {
+            messages.iter().map(|message| Message { ordinal: None, ..message.clone() }).collect()
+        };
+        let meant = stage.replay();
+        let is_in_order = meant.messages().is_sorted_by_key(|message| message.ordinal);
+        prop_assert_eq!(unmarked(told.messages()), unmarked(meant.messages()));
+        prop_assert_eq!(unmarked(told.transcript().messages()), unmarked(meant.transcript().messages()));
+        if is_in_order {
+            prop_assert_eq!(told.messages(), meant.messages());
+        }
+        prop_assert_eq!((told.pins(), told.state()), (meant.pins(), meant.state()));
     }
 }

@@ -11,7 +11,9 @@ mod journal;
 #[cfg(test)]
 mod laws;
 mod open;
+mod recording;
 mod replay;
+mod retell;
 mod view;
 
 use longhaul_conversation::Message;
@@ -24,9 +26,10 @@ pub use entry::{
 };
 pub(crate) use entry::{Record, decode_record};
 pub use error::LogError;
-pub use file::{Durability, LogHealth};
+pub use file::Durability;
 pub use journal::Log;
 pub use open::{NewSession, Recovery, SessionKind};
+pub use recording::{PendingRecords, Recording};
 pub use replay::Replay;
 
 /// Whether two messages are equal in all but their marks.

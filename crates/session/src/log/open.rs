@@ -2,13 +2,13 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use longhaul_conversation::Timestamp;
 use serde_json::{Value, json};
 
-use super::file::{LogFile, failed, is_full};
+use super::file::{LogFile, failed};
 use super::{Log, LogError, Replay};
 use crate::detect::find_format;
 use crate::json::Json;
@@ -16,6 +16,9 @@ use crate::lines::{Lines, mend, text_of};
 use crate::store::{sanitise_name, session_file_name, subagent_file_name};
 use crate::write::object;
 use crate::{Format, ReadError, read_session};
+
+/// A first line that is longer holds more than a header.
+const LONGEST_HEADER: u64 = 1 << 16;
 
 /// What is known of a session when it begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,48 +85,37 @@ impl fmt::Display for Recovery {
 impl Log {
     /// Begins a session in the folder of a project's chats.
     ///
-    /// A full disk is no error: the log then lives in memory, and [`Log::health`] says so.
-    ///
     /// # Errors
-    /// [`LogError::BadId`], [`LogError::AlreadyThere`], or what prevents the file from being made.
+    /// [`LogError::BadId`], [`LogError::AlreadyThere`], or what prevents the file from being made and written, such as a
+    /// full disk; then there is none.
     pub fn create(folder: &Path, new: &NewSession) -> Result<Self, LogError> {
         let path = folder.join(new.file_name()?);
-        let mut log = match LogFile::create(&path) {
-            Ok(file) => Self::on(path, Some(file)),
-            Err(error) if is_full(&error) => return Self::unrecorded(folder, new, &error.to_string()),
-            Err(error) => return Err(error),
-        };
-        log.take_and_write(&new.header())?;
-        Ok(log)
+        let mut log = Self::on(path.clone(), Some(LogFile::create(&path)?), new.header());
+        match log.take_and_write(&new.header()) {
+            Ok(()) => Ok(log),
+            Err(error) => {
+                log.remove();
+                Err(error)
+            }
+        }
     }
 
-    /// Begins a session in memory alone, because nothing can be written; `why` is told once, as [`Log::take_warning`].
+    /// Begins a session that is kept in memory alone, by choice.
     ///
     /// # Errors
     /// [`LogError::BadId`].
-    pub fn unrecorded(folder: &Path, new: &NewSession, why: &str) -> Result<Self, LogError> {
-        let mut log = Self::in_memory(folder.join(new.file_name()?), why);
+    pub fn in_memory(new: &NewSession) -> Result<Self, LogError> {
+        let mut log = Self::on(new.file_name()?, None, new.header());
         log.take_and_write(&new.header())?;
         Ok(log)
     }
 
-    /// Reads a session to continue it in memory alone, as [`Log::unrecorded`]; the file stays as it is.
-    ///
-    /// # Errors
-    /// [`LogError::OtherFormat`], [`LogError::NoSession`], or what prevents the file from being read.
-    pub fn open_unrecorded(path: &Path, why: &str) -> Result<Self, LogError> {
-        refuse_foreign(path)?;
-        let open = || File::open(path).map_err(|cause| failed("open", path, cause));
-        let replay = Replay::read(open()?).map_err(|error| unreadable(path, error))?;
-        if replay.said().is_empty() {
-            refuse_silent(path, open()?)?;
+    /// Takes back a file that was just made and that is not needed after all.
+    pub(super) fn remove(self) {
+        if self.file.is_some() {
+            // A file that stays is a session in which nothing was said.
+            let _ = std::fs::remove_file(self.path());
         }
-        if replay.is_empty() {
-            return Err(LogError::NoSession { path: path.to_path_buf() });
-        }
-        let mut log = Self::in_memory(path.to_path_buf(), why);
-        log.replay = replay;
-        Ok(log)
     }
 
     /// Opens a session to continue it. What a crash left behind is mended, and [`Log::recovered`] tells what that was.
@@ -158,12 +150,13 @@ impl Log {
     fn load(path: &Path) -> Result<(Self, u64), LogError> {
         refuse_foreign(path)?;
         let mut file = LogFile::open(path)?;
-        let length = file.reader()?.metadata().map_err(|cause| failed("read", path, cause))?.len();
+        let length = file.end();
         let replay = Replay::read(file.reader()?).map_err(|error| unreadable(path, error))?;
         if length > 0 && replay.said().is_empty() {
             refuse_silent(path, file.reader()?)?;
         }
-        let mut log = Self::on(path.to_path_buf(), Some(file));
+        let header = header_of(file.reader()?).unwrap_or_else(|| header_from(&replay));
+        let mut log = Self::on(path.to_path_buf(), Some(file), header);
         log.replay = replay;
         Ok((log, length))
     }
@@ -178,6 +171,7 @@ impl Log {
             self.recovered.push(Recovery::Unreadable { renamed });
         }
         self.replay = Replay::default();
+        self.header = new.header();
         self.take_and_write(&new.header())?;
         Ok(self)
     }
@@ -218,7 +212,7 @@ impl NewSession {
         })
     }
 
-    fn header(&self) -> Value {
+    pub(super) fn header(&self) -> Value {
         let kind = match self.kind {
             SessionKind::Main => "main",
             SessionKind::Subagent { .. } => "subagent",
@@ -236,6 +230,24 @@ impl NewSession {
         }
         Value::Object(header)
     }
+}
+
+/// The record that a log begins with, if it is one.
+fn header_of(file: &File) -> Option<Value> {
+    let mut first = String::new();
+    BufReader::new(file.take(LONGEST_HEADER)).read_line(&mut first).ok()?;
+    let header: Value = serde_json::from_str(&first).ok()?;
+    (header.get("sessionId").is_some() && header.get("messages").is_none()).then_some(header)
+}
+
+/// A header that says what is known of a session.
+fn header_from(replay: &Replay) -> Value {
+    let info = replay.info();
+    let at = info.started.map(|at| at.to_string());
+    json!({
+        "sessionId": info.session_id, "projectHash": info.project, "startTime": at, "lastUpdated": at, "kind": "main",
+        "directories": info.directory.iter().collect::<Vec<_>>(),
+    })
 }
 
 /// A session of another kind is told from a log before anything, also a lock, is made beside it.

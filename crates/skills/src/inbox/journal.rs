@@ -13,6 +13,7 @@ use longhaul_workspace::write_private_atomically;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::acceptance::{Settled, is_open};
 use super::{Inbox, nothing_accepted};
 use crate::patch::read_target;
 use crate::read::read_text;
@@ -108,8 +109,26 @@ impl Inbox {
         self.carry_out(&mut history, place, acceptance)
     }
 
-    /// Ends what a killed process began; tells which files that changed.
-    pub(super) fn settle(&self) -> Result<Vec<PathBuf>, SkillError> {
+    /// Ends what a killed process began, if one did; tells whether it did. Every act does so by itself first.
+    ///
+    /// # Errors
+    /// [`SkillError`] where that cannot be written; it is tried again next time.
+    pub fn resume(&self) -> Result<bool, SkillError> {
+        if !self.is_cut_off() {
+            return Ok(false);
+        }
+        let _lock = self.lock()?;
+        Ok(self.settle()? != Settled::default())
+    }
+
+    /// Ends what a killed process began; tells what that was.
+    pub(super) fn settle(&self) -> Result<Settled, SkillError> {
+        let mut settled = Settled { files: self.settle_patches()?, ..Settled::default() };
+        self.settle_skills(&mut settled)?;
+        Ok(settled)
+    }
+
+    fn settle_patches(&self) -> Result<Vec<PathBuf>, SkillError> {
         let mut history = self.read_history();
         let mut changed = Vec::new();
         for place in 0..history.len() {
@@ -127,7 +146,7 @@ impl Inbox {
 
     /// Whether a process was killed while it accepted something or took it back; the next act ends that.
     pub fn is_cut_off(&self) -> bool {
-        self.read_history().iter().any(acceptance_is_open)
+        self.read_history().iter().any(|entry| acceptance_is_open(entry) || is_open(entry))
     }
 
     /// Where in the history the acceptance is that `undo` would take back: the last one that changed something, if it is not

@@ -14,7 +14,6 @@ use super::{Inbox, MemoryKind};
 use crate::discover::SKILL_FILE;
 use crate::patch::whole_file_patch;
 use crate::read::read_text;
-use crate::staged::staged_folder;
 use crate::{LearnedSkill, PatchTargets, SkillError, parse_patch, plan_patch};
 
 /// The folder of scripts.
@@ -75,12 +74,10 @@ impl Inbox {
         let target = self.skills.join(name);
         match target.symlink_metadata() {
             Err(_) => {
-                let staged =
-                    staged_folder(&self.skills).map_err(SkillError::files("write to", &self.skills))?;
+                let staged = self.stage()?;
                 self.write_skill(skill, staged.path())?;
                 self.fuse.burn()?;
-                fs::rename(staged.path(), &target).map_err(SkillError::files("write", &target))?;
-                let _ = staged.keep();
+                staged.rename_to(&target).map_err(SkillError::files("write", &target))?;
             }
             // What is no folder of ours is not written through.
             Ok(found) if !found.is_dir() => {

@@ -107,7 +107,7 @@ impl Inbox {
         at: Timestamp,
     ) -> Result<AppliedPatches, SkillError> {
         let _lock = self.lock()?;
-        let mut applied = AppliedPatches { changed: self.settle()?, ..AppliedPatches::default() };
+        let mut applied = AppliedPatches { changed: self.settle()?.files, ..AppliedPatches::default() };
         let (mut plan, mut patches) = (Vec::new(), Vec::new());
         for waiting in self.patches(kind, targets) {
             // What the patches before it do counts, too.

@@ -2,6 +2,7 @@
 
 use longhaul_workspace::{Environment, Home, Patience, Projects};
 
+use super::acceptance::copy_skill;
 use super::*;
 use crate::mining::trial::session;
 use crate::{mine, write_drafts};
@@ -201,4 +202,81 @@ fn cut_off_at_any_step_nothing_is_half_done() {
         |desk| is_whole(desk) && (desk.installed() || !desk.waiting().is_empty()),
         |desk| !desk.installed() && desk.waiting() == ["release-bump-make-test"],
     );
+}
+
+/// What a process that was killed while it copied a skill leaves: a temporary folder with some of the files.
+pub(in crate::inbox) fn leave_half_a_copy(beside: &Path, skill: &Path) -> PathBuf {
+    let folder = beside.join(format!("{}0123456789abcdef", longhaul_workspace::STAGED_PREFIX));
+    fs::create_dir_all(&folder).unwrap();
+    fs::copy(skill.join(SKILL_FILE), folder.join(SKILL_FILE)).unwrap();
+    folder
+}
+
+#[test]
+fn half_a_copy_blocks_nothing_and_is_removed() {
+    let desk = Desk::with_draft();
+    let waiting = desk.inbox.skills.join("release-bump-make-test");
+    let strays =
+        [leave_half_a_copy(&desk.skills(), &waiting), leave_half_a_copy(&desk.inbox.skills, &waiting)];
+    assert_eq!(desk.waiting(), ["release-bump-make-test"], "half a copy is no skill that waits");
+    desk.accept().unwrap();
+    assert!(desk.installed() && desk.waiting().is_empty());
+    strays.iter().for_each(|stray| assert!(!stray.exists(), "{}", stray.display()));
+}
+
+/// Whatever an act was cut off at, the next look at the inbox ends or undoes it, whoever looks.
+#[track_caller]
+fn check_resumed(
+    prepare: impl Fn() -> Desk,
+    act: impl Fn(&Desk) -> Result<(), SkillError>,
+    settled: impl Fn(&Desk) -> bool,
+) {
+    for step in 0.. {
+        let desk = prepare();
+        desk.cut_off(Some(step));
+        let ended = act(&desk);
+        desk.cut_off(None);
+        desk.inbox.resume().unwrap();
+        assert!(!desk.inbox.is_cut_off() && settled(&desk), "cut off before step {step}");
+        assert!(!desk.inbox.resume().unwrap(), "once is enough");
+        if ended.is_ok() {
+            assert!(step > 2);
+            return;
+        }
+    }
+}
+
+#[test]
+fn the_next_run_ends_or_undoes_what_was_cut_off() {
+    let accepted = || {
+        let desk = Desk::with_draft();
+        desk.accept().unwrap();
+        desk
+    };
+    let is_one_or_the_other =
+        |desk: &Desk| desk.installed() != (desk.waiting() == ["release-bump-make-test"]);
+    check_resumed(Desk::with_draft, |desk| desk.accept().map(drop), is_one_or_the_other);
+    check_resumed(accepted, |desk| desk.inbox.undo().map(drop), is_one_or_the_other);
+    let dismiss = |desk: &Desk| desk.inbox.dismiss("release-bump-make-test", Timestamp::from_millis(AT));
+    check_resumed(Desk::with_draft, dismiss, |desk| {
+        let is_known = desk.inbox.knows(&["make test".to_string()]);
+        !desk.installed() && is_known
+    });
+}
+
+#[test]
+fn what_somebody_else_put_there_meanwhile_stays() {
+    let desk = Desk::with_draft();
+    // Cut off after it was noted, before it was copied.
+    desk.cut_off(Some(1));
+    desk.accept().unwrap_err();
+    desk.cut_off(None);
+    let own = desk.skills().join("release-bump-make-test");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join(SKILL_FILE), "---\nname: release-bump-make-test\ndescription: mine\n---\n").unwrap();
+    desk.inbox.resume().unwrap();
+    assert_eq!(desk.waiting(), ["release-bump-make-test"]);
+    assert!(matches!(desk.inbox.undo(), Err(SkillError::NotUndone { .. })), "it is not ours to remove");
+    assert!(matches!(desk.accept(), Err(SkillError::Exists { .. })));
+    assert!(fs::read_to_string(own.join(SKILL_FILE)).unwrap().contains("mine"));
 }

@@ -88,7 +88,7 @@ impl Inbox {
         at: Timestamp,
     ) -> Result<Vec<PathBuf>, SkillError> {
         let _lock = self.lock()?;
-        let mut changed = self.settle()?;
+        let mut changed = self.settle()?.files;
         let waiting = match self.update(name, targets) {
             // It was this one that had been cut off.
             Err(SkillError::NothingWaits { .. }) if !changed.is_empty() => return Ok(changed),

@@ -198,3 +198,37 @@ fn a_skill_among_others_is_not_removed_with_them() {
     assert!(matches!(refused, Err(SkillError::Refused { .. })));
     assert_eq!(desk.names("skills"), ["SKILL.md", "other"]);
 }
+
+#[test]
+fn half_a_copy_of_a_killed_process_blocks_nothing() {
+    let stray = format!("{}0123456789abcdef", longhaul_workspace::STAGED_PREFIX);
+    // Also the copies of versions that named them otherwise.
+    for name in [stray.as_str(), ".longhaul-Ab3dE6"] {
+        let desk = Desk::new().with("from/SKILL.md", TIDES).with("from/a.txt", "a");
+        let desk = desk.with(&format!("skills/{name}/SKILL.md"), TIDES);
+        let plans = desk.plan().unwrap();
+        run_install(&plans[0]).unwrap();
+        assert!(desk.names("skills").contains(&"tides".to_string()));
+        assert_eq!(desk.path("skills").join(name).exists(), name != stray, "{name}");
+        // A skill that was on its way out does not come back, nor does it stand in the way.
+        let skills = load_skills(&desk.places(), &SkillSettings::default());
+        let desk = desk.with(&format!("skills/{stray}/skill/SKILL.md"), TIDES);
+        run_uninstall(skills.get("tides").unwrap(), &desk.places()).unwrap();
+        assert!(!desk.names("skills").contains(&stray) && desk.plan().is_ok());
+    }
+}
+
+#[test]
+fn a_second_try_installs_what_the_first_did_not_reach() {
+    let winds = TIDES.replace("tides", "winds");
+    let desk = Desk::new().with("from/tides/SKILL.md", TIDES).with("from/winds/SKILL.md", &winds);
+    run_install(&desk.plan().unwrap()[0]).unwrap();
+    let plans = desk.plan().unwrap();
+    assert_eq!(plans.iter().map(|plan| plan.name.as_str()).collect::<Vec<_>>(), ["winds"]);
+    run_install(&plans[0]).unwrap();
+    assert!(matches!(desk.plan(), Err(SkillError::Exists { .. })), "all are there");
+    // One that was changed since is not taken for ours.
+    fs::remove_dir_all(desk.path("skills/winds")).unwrap();
+    let desk = desk.with("skills/tides/SKILL.md", &TIDES.replace("Open", "Close"));
+    assert!(matches!(desk.plan(), Err(SkillError::Exists { .. })));
+}

@@ -39,6 +39,12 @@ impl Ears {
         None
     }
 
+    /// Hears on, although the user wanted to leave; tells whether anybody is there to be heard.
+    pub(super) fn stay(&mut self) -> bool {
+        self.is_leaving = self.commands.is_closed();
+        !self.is_leaving
+    }
+
     /// Waits for some work, hands on answers, and stops it when the user has enough.
     pub(super) async fn until_done<T>(
         &mut self,

@@ -18,7 +18,7 @@ use longhaul_conversation::{Message as Said, MessageId, Origin, Part, Role};
 use longhaul_engine::{EngineError, Stamp};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_policy::ApprovalMode;
-use longhaul_session::LogError;
+use longhaul_session::{LogError, Recording};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
@@ -89,6 +89,29 @@ impl<S: Services> Driver<S> {
         self.tell_skills();
         self.stand();
         self.tell(Message::Done);
+        self.carry_out_all().await;
+        // Who leaves while something is not recorded learns of it, and may stay.
+        if let Err(notice) = self.record_pending()
+            && self.ears.stay()
+        {
+            self.say(self.unrecorded(notice).with_hint(
+                "Free some space and type /retry, or save the conversation elsewhere with /export FILE. Quit again to leave \
+                 without it.",
+            ));
+            self.tell(Message::Done);
+            self.carry_out_all().await;
+        }
+        let cancel = CancellationToken::new();
+        self.agent.end_session(EndReason::PromptInputExit, &self.services.host(), &cancel).await;
+        let synced = self.agent.conversation_mut().sync();
+        self.services.end(&self.agent).await;
+        self.tell(match synced {
+            Ok(()) => Message::Left,
+            Err(error) => Message::Failed(self.unrecorded(failure(&error))),
+        });
+    }
+
+    async fn carry_out_all(&mut self) {
         while let Some(command) = self.ears.next().await {
             if let Err(notice) = self.carry_out(command).await {
                 self.tell(Message::Notice(notice));
@@ -96,13 +119,24 @@ impl<S: Services> Driver<S> {
             self.stand();
             self.tell(Message::Done);
         }
-        let cancel = CancellationToken::new();
-        self.agent.end_session(EndReason::PromptInputExit, &self.services.host(), &cancel).await;
-        if let Err(error) = self.agent.conversation_mut().sync() {
-            self.tell(Message::Notice(failure(&error)));
+    }
+
+    fn record_pending(&mut self) -> Result<(), Notice> {
+        let hear = listener(&self.messages, &self.services, &self.spent);
+        let host = Host { events: &hear, ..self.services.host() };
+        let recorded = self.agent.record_pending(&host);
+        recorded.map_err(|AgentError::Session(error)| not_recorded(&error))
+    }
+
+    /// How much of the session is in memory alone; what was said instead where nothing is.
+    fn unrecorded(&self, otherwise: Notice) -> Notice {
+        match self.agent.conversation().log().recording() {
+            Recording::Pending(pending) => {
+                let count = crate::view::plural(pending.count(), "record", "records");
+                Notice::error(format!("{count} of this session could not be recorded: {}", pending.reason()))
+            }
+            Recording::Complete | Recording::Off => otherwise,
         }
-        self.services.end(&self.agent).await;
-        self.tell(Message::Left);
     }
 
     async fn carry_out(&mut self, command: Command) -> Result<(), Notice> {
@@ -113,6 +147,7 @@ impl<S: Services> Driver<S> {
                 self.notes.push(Part::text(Origin::Hook, INIT.trim()));
                 self.submit("/init".to_string()).await
             }
+            Command::Retry => self.retry().await,
             Command::Run(line) => self.run_command(line).await,
             Command::Compact { focus } => self.compact(focus).await,
             Command::PreviewCompaction => self.preview(),
@@ -157,7 +192,9 @@ impl<S: Services> Driver<S> {
         let mut parts = vec![Part::user_text(text.clone())];
         parts.extend(more);
         parts.extend(self.attachments(&text).await);
+        let notes = self.notes.clone();
         parts.append(&mut self.notes);
+        let turns = self.turns();
         let end = {
             let cancel = CancellationToken::new();
             let hear = listener(&self.messages, &self.services, &self.spent);
@@ -165,13 +202,47 @@ impl<S: Services> Driver<S> {
             let turn = self.agent.run_turn_with(parts, &host, &cancel);
             self.ears.until_done(turn, &cancel, &self.desk).await
         };
-        match end.map_err(|AgentError::Session(error)| failure(&error))? {
+        let end = end.map_err(|AgentError::Session(error)| {
+            if self.turns() == turns {
+                // It was not even taken: the user sends it again.
+                self.notes = notes;
+                self.tell(Message::Restore(text.clone()));
+                return Notice {
+                    hint: Some("Nothing was sent. Free some space, then send it again.".to_string()),
+                    ..not_recorded(&error)
+                };
+            }
+            not_recorded(&error)
+        })?;
+        match end {
             TurnEnd::Overflow(_) => {
                 self.take_back(&text)?;
                 self.tell(Message::Restore(text));
             }
             TurnEnd::Blocked { .. } => self.tell(Message::Restore(text)),
             _ => {}
+        }
+        Ok(())
+    }
+
+    /// How many messages of the user's there are.
+    fn turns(&self) -> usize {
+        let messages = self.agent.conversation().log().replay().messages();
+        messages.iter().filter(|message| typed(message).is_some()).count()
+    }
+
+    /// Records what could not be recorded, and goes on with the turn that ended.
+    async fn retry(&mut self) -> Result<(), Notice> {
+        let waited = matches!(self.agent.conversation().log().recording(), Recording::Pending(_));
+        let cancel = CancellationToken::new();
+        let hear = listener(&self.messages, &self.services, &self.spent);
+        let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+        let turn = self.agent.retry_turn(&host, &cancel);
+        let ended = self.ears.until_done(turn, &cancel, &self.desk).await;
+        match ended.map_err(|AgentError::Session(error)| not_recorded(&error))? {
+            Some(_) => {}
+            None if waited => self.say(Notice::good("Everything is recorded again.")),
+            None => self.say(Notice::info("There is nothing to retry.")),
         }
         Ok(())
     }
@@ -190,7 +261,7 @@ impl<S: Services> Driver<S> {
         let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
         let work = self.agent.compact(focus, &host, &cancel);
         let outcome = self.ears.until_done(work, &cancel, &self.desk).await;
-        let outcome = outcome.map_err(|AgentError::Session(error)| failure(&error))?;
+        let outcome = outcome.map_err(|AgentError::Session(error)| not_recorded(&error))?;
         self.tell(Message::Compacted(Box::new(outcome)));
         if self.agent.conversation().state().is_broken(&self.agent.settings().compaction) {
             self.say(
@@ -317,6 +388,8 @@ impl<S: Services> Driver<S> {
     }
 
     async fn resume(&mut self, session: &str) -> Result<(), Notice> {
+        // What waits to be recorded would be lost with its session.
+        self.record_pending()?;
         let Opened { agent, notices } = self.services.open(session)?;
         let cancel = CancellationToken::new();
         self.agent.end_session(EndReason::Other, &self.services.host(), &cancel).await;
@@ -388,8 +461,7 @@ impl<S: Services> Driver<S> {
         let hear = listener(&self.messages, &self.services, &self.spent);
         let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
         if let Err(AgentError::Session(error)) = self.agent.begin_session(source, &host, &cancel).await {
-            let notice = failure(&error);
-            tell(&self.messages, Message::Notice(notice));
+            tell(&self.messages, Message::Notice(not_recorded(&error)));
         }
     }
 
@@ -472,6 +544,20 @@ fn words(message: &Said) -> Option<Words> {
     let text = message.parts.iter().filter(|part| part.origin == Origin::Model).filter_map(Part::as_text);
     let text = text.collect::<Vec<_>>().join("\n");
     (message.role == Role::Model && !text.trim().is_empty()).then_some(Words { is_users: false, text })
+}
+
+/// A turn that ended because it could not be recorded.
+fn not_recorded(error: &EngineError) -> Notice {
+    let notice = failure(error);
+    match error {
+        EngineError::Log(LogError::Io { .. } | LogError::Workspace(_)) => {
+            Notice::error(format!("The turn stopped, as it could not be recorded: {}", notice.text))
+                .with_hint(
+                    "Nothing unrecorded was sent, and nothing is lost. Free some space, then type /retry.",
+                )
+        }
+        _ => notice,
+    }
 }
 
 fn failure(error: &EngineError) -> Notice {

@@ -210,7 +210,7 @@ impl Commander {
             if let Some(command) = answer(&message) {
                 self.commands.send(command).expect("somebody is there");
             }
-            let is_done = matches!(message, Message::Done | Message::Left);
+            let is_done = matches!(message, Message::Done | Message::Left | Message::Failed(_));
             heard.push(message);
             if is_done {
                 break;
@@ -230,8 +230,17 @@ fn command(
     replies: impl IntoIterator<Item = ScriptedReply>,
     orders: impl AsyncFnOnce(&mut Commander, &ScriptedModel),
 ) {
+    command_in(tempfile::tempdir().expect("a folder"), window, replies, orders);
+}
+
+/// The same with sessions in this folder.
+fn command_in(
+    chats: tempfile::TempDir,
+    window: u64,
+    replies: impl IntoIterator<Item = ScriptedReply>,
+    orders: impl AsyncFnOnce(&mut Commander, &ScriptedModel),
+) {
     let model = Arc::new(ScriptedModel::new(replies));
-    let chats = tempfile::tempdir().expect("a folder");
     let files = Folder::new(chats.path().join("files"));
     let trial = Trial {
         model: Arc::clone(&model),
@@ -253,7 +262,12 @@ fn command(
         let work = async {
             while !matches!(commander.messages.recv().await, Some(Message::Done)) {}
             orders(&mut commander, &model).await;
-            commander.quietly(Command::Leave).await;
+            // Somebody may have left already.
+            if commander.commands.send(Command::Leave).is_ok() {
+                while commander.messages.recv().await.is_some_and(|message| !matches!(message, Message::Left))
+                {
+                }
+            }
         };
         tokio::join!(driver.run(), work);
     });
@@ -492,5 +506,95 @@ fn what_waits_is_shown_edited_and_settled() {
             (notices(&heard), waiting(&heard)),
             (vec![(Level::Good, "gone")], vec!["tides".to_string()])
         );
+    });
+}
+
+/// The folder of sessions, which can be taken away so that nothing can be recorded.
+struct Disk(std::path::PathBuf);
+
+impl Disk {
+    fn fill(&self) {
+        std::fs::rename(&self.0, self.0.with_extension("away")).expect("moved");
+        std::fs::write(&self.0, "in the way").expect("written");
+    }
+
+    fn free(&self) {
+        std::fs::remove_file(&self.0).expect("removed");
+        std::fs::rename(self.0.with_extension("away"), &self.0).expect("moved back");
+    }
+}
+
+fn check_not_recorded(heard: &[Message], hint: &str) {
+    let notice = heard.iter().find_map(|message| match message {
+        Message::Notice(notice) if notice.level == Level::Error => Some(notice),
+        _ => None,
+    });
+    let notice = notice.expect("an error");
+    assert!(notice.text.contains("could not"), "{notice:?}");
+    assert!(notice.hint.as_deref().is_some_and(|told| told.contains(hint)), "{notice:?}");
+}
+
+/// A model that paints, and the answer of a user whose disk is full from then on.
+fn painting() -> ScriptedReply {
+    let call = ToolCall::new("c1", "paint").with_args(json!({"colour": "red"}));
+    ScriptedReply::parts([Part::call(call)])
+}
+
+async fn paint_on_full_disk(commander: &mut Commander, disk: &Disk) -> Vec<Message> {
+    let answer = |message: &Message| match message {
+        Message::Asked(id, _) => {
+            disk.fill();
+            Some(Command::Answer(*id, Reply::Approval(Approval::Once)))
+        }
+        _ => None,
+    };
+    commander.order(Command::Submit("First.".into()), answer).await
+}
+
+#[test]
+fn a_turn_that_could_not_be_recorded_is_retried() {
+    let chats = tempfile::tempdir().expect("a folder");
+    let disk = Disk(chats.path().to_path_buf());
+    let replies = [painting(), ScriptedReply::text("It is red."), ScriptedReply::text("Yes.")];
+    command_in(chats, 100_000, replies, async |commander, model| {
+        // The result is there and cannot be recorded; more that is typed goes back to the input.
+        check_not_recorded(&paint_on_full_disk(commander, &disk).await, "/retry");
+        let heard = commander.quietly(Command::Submit("Second.".into())).await;
+        check_not_recorded(&heard, "send it again");
+        assert!(heard.iter().any(|message| matches!(message, Message::Restore(text) if text == "Second.")));
+        check_not_recorded(&commander.quietly(Command::Retry).await, "/retry");
+        check_not_recorded(&commander.quietly(Command::Resume("other".into())).await, "/retry");
+        // Who leaves now is asked to stay, once.
+        check_not_recorded(&commander.quietly(Command::Leave).await, "Quit again");
+        assert_eq!(model.requests().len(), 1);
+        disk.free();
+        let heard = commander.quietly(Command::Retry).await;
+        assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
+        let heard = commander.quietly(Command::Retry).await;
+        assert_eq!(notices(&heard), [(Level::Info, "There is nothing to retry.")]);
+        commander.quietly(Command::Submit("Second.".into())).await;
+        let requests = model.requests();
+        let results = requests[1].messages.iter().flat_map(|message| message.results());
+        assert_eq!(results.map(|result| result.readable()).collect::<Vec<_>>(), ["it is \"red\""]);
+        let texts: Vec<&str> = requests[2]
+            .messages
+            .iter()
+            .flat_map(|message| message.parts.iter().filter_map(Part::as_text))
+            .collect();
+        assert_eq!(texts[1..], ["First.", "It is red.", "Second."]);
+    });
+}
+
+#[test]
+fn who_leaves_something_unrecorded_behind_is_told() {
+    let chats = tempfile::tempdir().expect("a folder");
+    let disk = Disk(chats.path().to_path_buf());
+    command_in(chats, 100_000, [painting()], async |commander, _| {
+        paint_on_full_disk(commander, &disk).await;
+        commander.quietly(Command::Leave).await;
+        let heard = commander.quietly(Command::Leave).await;
+        let Some(Message::Failed(notice)) = heard.last() else { panic!("{heard:?}") };
+        assert!(notice.text.contains("of this session could not be recorded: could not"), "{notice:?}");
+        disk.free();
     });
 }

@@ -82,6 +82,7 @@ pub(crate) const ALL: &[Slash] = &[
         ],
         ..slash("compress", "[undo | preview | focus]", "makes the conversation smaller, or takes that back")
     },
+    slash("retry", "", "continues a turn that stopped, and records what could not be recorded"),
     slash("context", "", "shows what fills the window, and what a compaction would do"),
     Slash {
         subs: &[

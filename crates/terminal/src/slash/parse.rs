@@ -48,6 +48,8 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> Meant {
         ("editor", ..) => return Meant::Editor,
         ("thoughts", ..) => return Meant::Thoughts,
         ("quit", ..) => return Meant::Quit,
+        ("retry", "", "") => Command::Retry,
+        ("retry", ..) => return usage(),
         ("compress", "undo", "") => Command::UndoCompaction,
         ("compress", "preview", "") => Command::PreviewCompaction,
         ("compress", ..) => Command::Compact { focus: given(rest) },
@@ -160,6 +162,7 @@ mod tests {
         check("/compress", Command::Compact { focus: None });
         check("/summarize", Command::Compact { focus: None });
         check("/compact undo", Command::UndoCompaction);
+        check("/retry", Command::Retry);
         check("/compress preview", Command::PreviewCompaction);
         check("/compress undo the parser", Command::Compact { focus: Some("undo the parser".into()) });
         check("/pins add Never push.", Command::Pin("Never push.".into()));

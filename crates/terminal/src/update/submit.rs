@@ -88,7 +88,7 @@ fn command_again(state: &mut State, typed: &str) -> Vec<Effect> {
 pub(super) fn send(state: &mut State, command: Command) -> Effect {
     state.work = None;
     state.doing(match &command {
-        Command::Submit(_) | Command::UseSkill { .. } | Command::Init => {
+        Command::Submit(_) | Command::UseSkill { .. } | Command::Init | Command::Retry => {
             format!("waiting for {}", state.standing.model)
         }
         Command::Run(line) => format!("running {line}"),

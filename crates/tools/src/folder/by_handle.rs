@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
 
-use longhaul_workspace::{check_replaceable, keep_permissions};
+use longhaul_workspace::{STAGED_PREFIX, check_replaceable, is_abandoned, is_staged_name, keep_permissions};
 use rustix::fs::{
     self, AtFlags, CWD, Dir, FileType, Mode, OFlags, linkat, mkdirat, openat, renameat, statat, unlinkat,
 };
@@ -138,6 +138,7 @@ impl Folder {
     /// Gives the name a file with these contents: readers find what was there before or all of it. A new file has the mode
     /// that files of this process get; one that is replaced leaves its mode, owner and group to the next.
     pub(crate) fn write(&self, name: &OsStr, bytes: &[u8], over: Over<'_>) -> io::Result<()> {
+        self.remove_strays();
         let staged = match over {
             Over::Nothing => self.stage(bytes, None)?,
             Over::Found(existing) => {
@@ -165,21 +166,40 @@ impl Folder {
         let mode = if existing.is_some() { 0o600 } else { 0o666 };
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mut tries = 0;
-        let (name, handle) = loop {
-            let name = format!(".longhaul-{:016x}", RandomState::new().hash_one(tries));
-            match openat(&self.handle, &name, flags, Mode::from_raw_mode(mode)) {
-                Err(rustix::io::Errno::EXIST) if tries < NAME_TRIES => tries += 1,
-                opened => break (name, opened?),
+        let mut staged = loop {
+            let name = format!("{STAGED_PREFIX}{:016x}", RandomState::new().hash_one(tries));
+            tries += 1;
+            let handle = match openat(&self.handle, &name, flags, Mode::from_raw_mode(mode)) {
+                Err(rustix::io::Errno::EXIST) if tries < NAME_TRIES => continue,
+                opened => opened?,
+            };
+            let staged = Staged { folder: self, file: File::from(handle), name: Some(name) };
+            // Who cleans up may have taken it for a left-over before it was locked. Not every file system has locks.
+            let _ = staged.file.lock();
+            if self.kind(OsStr::new(staged.staged_name())).is_ok() || tries >= NAME_TRIES {
+                break staged;
             }
         };
-        let staged = Staged { folder: self, name: Some(name) };
-        let mut file = File::from(handle);
-        file.write_all(bytes)?;
+        staged.file.write_all(bytes)?;
         if let Some(existing) = existing {
-            keep_permissions(&file, existing)?;
+            keep_permissions(&staged.file, existing)?;
         }
-        file.sync_all()?;
+        staged.file.sync_all()?;
         Ok(staged)
+    }
+
+    /// Removes what processes left in this folder that were killed while they wrote there.
+    fn remove_strays(&self) {
+        for Entry { name, kind } in self.entries().unwrap_or_default() {
+            if kind != Kind::File || !is_staged_name(&name) {
+                continue;
+            }
+            let Ok(file) = self.open_file(&name) else { continue };
+            if file.metadata().is_ok_and(|found| is_abandoned(&file, &found)) {
+                // What cannot be removed stays for the next time.
+                let _ = unlinkat(&self.handle, &name, AtFlags::empty());
+            }
+        }
     }
 
     /// A new name survives a power failure only when its folder is on the disk, too. Not every file system can do it, nor is
@@ -189,9 +209,10 @@ impl Folder {
     }
 }
 
-/// A file that is written but has not got its name. Dropped before, it is gone.
+/// A file that is written but has not got its name, locked until it has. Dropped before, it is gone.
 struct Staged<'a> {
     folder: &'a Folder,
+    file: File,
     name: Option<String>,
 }
 

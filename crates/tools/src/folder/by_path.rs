@@ -6,8 +6,7 @@ use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use longhaul_workspace::{check_replaceable, keep_permissions};
-use tempfile::NamedTempFile;
+use longhaul_workspace::{check_replaceable, keep_permissions, remove_strays, staged_file};
 
 use super::{Entry, Kind, Over, changed_meanwhile, check_kind, root_of};
 use crate::Roots;
@@ -85,7 +84,8 @@ impl Folder {
     pub(crate) fn write(&self, name: &OsStr, bytes: &[u8], over: Over<'_>) -> io::Result<()> {
         self.check(&self.place)?;
         let path = self.place.join(name);
-        let mut staged = NamedTempFile::with_prefix_in(".longhaul-", &self.place)?;
+        remove_strays(&self.place);
+        let mut staged = staged_file(&self.place)?;
         staged.write_all(bytes)?;
         if let Over::Found(existing) = over {
             check_replaceable(existing)?;

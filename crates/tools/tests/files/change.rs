@@ -261,3 +261,17 @@ mod on_unix {
         assert_eq!(world.outside(), before);
     }
 }
+
+#[test]
+fn what_a_killed_process_left_in_a_folder_goes_with_the_next_write() {
+    let (stray, held) = (".longhaul-tmp-0123456789abcdef", ".longhaul-tmp-fedcba9876543210");
+    let files = [("a", "one"), (stray, "half"), (held, "half"), (".longhaul-notes", "mine")];
+    let world = World::with(&files);
+    let other = fs::File::open(world.at(held)).unwrap();
+    other.lock().unwrap();
+    world.check("write_file", &write("a", "two"), "Changed a: 1 line added, 1 removed.");
+    assert_eq!(names(&world, "."), [".longhaul-notes", held, "a"], "what another is about to finish stays");
+    drop(other);
+    world.check("write_file", &write("b", "new"), "Made b with 1 line.");
+    assert_eq!(names(&world, "."), [".longhaul-notes", "a", "b"]);
+}

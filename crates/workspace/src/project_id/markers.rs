@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::slug::ProjectId;
 use crate::WorkspaceError;
-use crate::write::{Creation, create_private_atomically, is_staged, write_private_atomically};
+use crate::staged::is_own;
+use crate::write::{Creation, create_private_atomically, write_private_atomically};
 
 /// The file's name. It holds the path of the project.
 const MARKER: &str = ".project_root";
@@ -137,7 +138,7 @@ fn is_bare(folder: &Path) -> io::Result<bool> {
     match fs::read_dir(folder) {
         Ok(mut entries) => entries.try_fold(true, |so_far, entry| {
             let name = entry?.file_name();
-            Ok(so_far && (name == MARKER || is_staged(&name)))
+            Ok(so_far && (name == MARKER || is_own(&name)))
         }),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(true),
         Err(error) => Err(error),
@@ -147,7 +148,7 @@ fn is_bare(folder: &Path) -> io::Result<bool> {
 /// Removes a folder that [`holds_only_marker`]. What it holds besides makes it stay.
 pub(super) fn remove_bare(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if entry.file_name() == MARKER || is_staged(&entry.file_name()) {
+        if entry.file_name() == MARKER || is_own(&entry.file_name()) {
             let _ = fs::remove_file(entry.path());
         }
     }

@@ -10,6 +10,7 @@ use longhaul_workspace::{HeldLock, Home, LockedBy, Projects, held_locks};
 use super::Diagnosis;
 use crate::failure::workspace_hint;
 use crate::output::{plural, thousands};
+use crate::strays;
 
 /// How many files with something wrong are listed.
 const LISTED: usize = 10;
@@ -17,6 +18,7 @@ const LISTED: usize = 10;
 /// The id of the current folder, and the registry that knows it.
 pub(super) fn project(diagnosis: &mut Diagnosis, home: &Home, cwd: &Path) {
     let registry = home.projects();
+    let mut own = None;
     match Projects::of(home).look_up(cwd) {
         Ok(found) => {
             if !found.is_registry_sound {
@@ -29,15 +31,19 @@ pub(super) fn project(diagnosis: &mut Diagnosis, home: &Home, cwd: &Path) {
                     diagnosis.ok(format!("{id}, kept in {}", folder.root().display()));
                     diagnosis.project = Some(id.to_string());
                     if Inbox::of(&folder).is_cut_off() {
-                        let advice = "accept or undo it once more, with `longhaul memory inbox` or \
-                                      `longhaul skills inbox`: that ends it";
+                        let advice = "`longhaul skills inbox` or `longhaul memory inbox` ends or undoes it";
                         diagnosis.problem("a change from the inbox was cut off while it was written", advice);
                     }
+                    own = Some(folder);
                 }
                 None => diagnosis.ok("none yet: the folder gets an id when something is first stored"),
             }
         }
         Err(error) => diagnosis.problem(error.to_string(), workspace_hint(&error).unwrap_or_default()),
+    }
+    for stray in strays::find(home, own.as_ref(), cwd).iter().take(LISTED) {
+        let what = format!("{} was left behind by a process that was killed", stray.display());
+        diagnosis.note(what, "nothing to do: it is removed when something is next written there");
     }
     for aside in files_in(home.root(), |name| name.starts_with("projects.json.corrupt")) {
         let what = format!("{} is an earlier registry that was broken", aside.display());

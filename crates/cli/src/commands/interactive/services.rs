@@ -7,7 +7,6 @@ use longhaul_agent::{Agent, Host, SessionMemory};
 use longhaul_conversation::Usage;
 use longhaul_engine::{CalibrationFile, Folder, HostJob};
 use longhaul_memory::{Fact, MemorySettings, Places, Scope, propose_scope};
-use longhaul_session::LogHealth;
 use longhaul_terminal::{
     Inbox, InboxItem, Notice, Opened, Page, Review, Services, SessionChoice, SkillChoice,
 };
@@ -48,8 +47,6 @@ pub(super) struct Desk<'s> {
     memory: (Places, MemorySettings),
     /// The session that is open.
     session: String,
-    /// Whether it is recorded. Where it cannot be kept, neither can what it teaches.
-    is_recorded: bool,
 }
 
 impl<'s> Desk<'s> {
@@ -99,7 +96,6 @@ impl<'s> Desk<'s> {
             system,
             memory: (memory.places().clone(), memory.settings().clone()),
             session: String::new(),
-            is_recorded: true,
         };
         let mut opened = desk.agent(opened, memory);
         notices.append(&mut opened.notices);
@@ -122,7 +118,6 @@ impl<'s> Desk<'s> {
             place,
         );
         self.session = opened.id;
-        self.is_recorded = *opened.log.health() == LogHealth::Recording;
         self.files = Folder::new(opened.project.home.root());
         let notes = opened.notes.iter().map(Notice::info);
         let notices = notes.chain(opened.warnings.iter().map(Notice::warning)).collect();
@@ -244,7 +239,7 @@ impl Services for Desk<'_> {
             summariser: &self.snapshots,
             counter: Some(&self.chosen),
             telemetry: self.telemetry.as_deref(),
-            calibration: self.is_recorded.then_some(&self.calibration),
+            calibration: Some(&self.calibration),
             tools: &self.equipment.tools,
             subagents: &self.equipment.subagents,
             manager: self.equipment.manager.as_ref(),
@@ -334,7 +329,7 @@ impl Services for Desk<'_> {
         Box::pin(async {
             self.equipment.jobs.stop_all().await;
             // Who has said nothing leaves nothing behind.
-            if self.is_recorded && agent.conversation().log().replay().said().is_empty() {
+            if agent.conversation().log().replay().said().is_empty() {
                 std::fs::remove_file(agent.conversation().log().path()).ok();
             }
         })

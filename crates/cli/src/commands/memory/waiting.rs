@@ -34,6 +34,8 @@ impl MemoryInbox {
 
     /// What waits of this kind.
     pub(crate) fn waiting(&self, kind: MemoryKind) -> anyhow::Result<Vec<WaitingPatch>> {
+        // What a killed process began is ended or undone before anybody looks.
+        self.inbox.resume().map_err(failure)?;
         Ok(self.inbox.patches(kind, &self.targets(kind)?))
     }
 

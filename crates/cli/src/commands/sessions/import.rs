@@ -5,9 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_conversation::Message;
-use longhaul_session::{
-    Entry, EntryKind, Log, LogError, LogHealth, NewSession, Session, SessionKind, Setup, SideChain,
-};
+use longhaul_session::{Entry, EntryKind, Log, LogError, NewSession, Session, SessionKind, Setup, SideChain};
 use serde_json::json;
 use uuid::Uuid;
 
@@ -32,9 +30,6 @@ pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
     let session = read(&options.file)?;
     let (project, notes) = Project::find_or_begin()?;
     let (log, id) = bring_in(&project, &session).map_err(log_failure)?;
-    if let LogHealth::Off { reason } = log.health() {
-        return Err(hinted(anyhow!("could not write the session: {reason}"), "make room on the disk"));
-    }
     let count = session.transcript.messages().len();
     if options.json {
         return print_all(&json!({
@@ -90,14 +85,6 @@ pub(crate) fn bring_in(project: &Project, session: &Session) -> Result<(Log, Str
         return Err(error);
     }
     Ok((log, id))
-}
-
-/// The same session in memory alone, because nothing can be written.
-pub(crate) fn hold(project: &Project, session: &Session, why: &str) -> Result<(Log, String), LogError> {
-    let new = new_session(project, session, new_id());
-    let mut log = Log::unrecorded(&project.home.chats(), &new, why)?;
-    fill(&mut log, session)?;
-    Ok((log, new.id))
 }
 
 /// Begins the log. The session keeps its id if nothing here has it already.

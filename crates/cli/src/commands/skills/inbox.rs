@@ -143,6 +143,7 @@ fn waiting_json(waiting: &Waiting) -> Value {
 }
 
 fn show(options: &NameOptions, desk: &Desk) -> anyhow::Result<()> {
+    desk.resume_inbox()?;
     let waiting = desk.find_waiting(&options.name)?;
     let Shown { text, files, twin, diff } = desk.look_into(&waiting)?;
     if options.json {

@@ -17,7 +17,9 @@ use crate::args::Color;
 use crate::commands::memory::surroundings::Surroundings;
 use crate::environment;
 use crate::failure::hinted;
+use crate::project::Project;
 use crate::settings::Settings;
+use crate::strays;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -57,6 +59,10 @@ pub(crate) fn run(
     color: Color,
 ) -> anyhow::Result<()> {
     let desk = Desk::find(load_settings()?)?;
+    if !matches!(args.command, Some(SkillsCommand::Inbox(_))) {
+        // What waits may count by now; each command of the inbox does this by itself.
+        desk.resume_inbox()?;
+    }
     match &args.command {
         None => list::run(&args.list, &desk, color),
         Some(SkillsCommand::List(options)) => list::run(options, &desk, color),
@@ -83,6 +89,8 @@ impl Desk {
     pub(crate) fn find(settings: Settings) -> anyhow::Result<Self> {
         let home = Home::resolve(&environment::of_process())?;
         let around = Surroundings::find(&settings, &[])?;
+        let project = Project::find()?.map(|project| project.home);
+        strays::remove(&home, project.as_ref(), &around.cwd);
         Ok(Self { home, around, settings })
     }
 

@@ -105,6 +105,13 @@ impl Desk {
         Ok(Project::find()?.map(|project| Inbox::of(&project.home)))
     }
 
+    /// Ends or undoes what a killed process began with what waits.
+    pub(crate) fn resume_inbox(&self) -> anyhow::Result<()> {
+        let Some(inbox) = self.inbox()? else { return Ok(()) };
+        inbox.resume().map_err(failure)?;
+        Ok(())
+    }
+
     fn inbox_with(&self, name: &str) -> anyhow::Result<Inbox> {
         self.inbox()?.ok_or_else(|| failure(SkillError::NothingWaits { name: name.to_string() }))
     }
@@ -121,6 +128,7 @@ impl Desk {
 
     /// Everything that waits: new skills, then changes.
     pub(crate) fn waiting(&self) -> anyhow::Result<Vec<Waiting>> {
+        self.resume_inbox()?;
         let Some(inbox) = self.inbox()? else { return Ok(Vec::new()) };
         let updates = inbox.updates(&self.targets()).into_iter().map(Waiting::Update);
         Ok(inbox.list().into_iter().map(Waiting::Skill).chain(updates).collect())

@@ -18,7 +18,7 @@ use longhaul_agent::{Agent, AgentError, Host, LimitOf, TurnEnd};
 use longhaul_conversation::{FinishReason, Usage};
 use longhaul_engine::{CalibrationFile, EngineError, Folder};
 use longhaul_hooks::{EndReason, SessionSource};
-use longhaul_session::LogHealth;
+use longhaul_session::LogError;
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
@@ -164,7 +164,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         compose::agent_settings(&options.work, settings, &equipment, &chosen, &calibration, system, place);
     let files = Folder::new(opened.project.home.root());
     let summaries = Summaries::new(settings, attendance, &opened.project, &opened.id);
-    let is_recorded = *opened.log.health() == LogHealth::Recording;
+    let session = opened.id.clone();
     reporter.begin(&opened, &chosen)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
     memory.keep_private_in(opened.project.home.memory());
@@ -177,8 +177,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             summariser: &snapshots,
             counter: Some(&chosen),
             telemetry: telemetry.as_deref(),
-            // Where the session cannot be kept, neither can what it teaches.
-            calibration: is_recorded.then_some(&calibration),
+            calibration: Some(&calibration),
             tools: &equipment.tools,
             subagents: &equipment.subagents,
             manager: equipment.manager.as_ref(),
@@ -195,7 +194,9 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         let end = summaries.beside(turn, helper, cancel, |text| reporter.warn(text)).await;
         equipment.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
-        if is_recorded {
+        // There may be room again; and of what is not recorded nothing is sent, not even for a summary.
+        let recorded = agent.record_pending(&host);
+        if recorded.is_ok() && end.is_ok() {
             last_words = summaries.last_words(agent.conversation(), helper, cancel).await;
         }
         end
@@ -212,6 +213,11 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
         }
     }
     let end = end.map_err(|AgentError::Session(error)| match error {
+        EngineError::Log(error @ (LogError::Io { .. } | LogError::Workspace(_))) => {
+            let hint =
+                format!("nothing unrecorded was sent; free some space, then go on with --resume {session}");
+            hinted(anyhow::Error::from(error).context("the turn stopped, as it could not be recorded"), hint)
+        }
         EngineError::Log(error) => log_failure(error),
         other => other.into(),
     })?;

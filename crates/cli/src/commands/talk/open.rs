@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use longhaul_agent::{Surroundings, folder_tree};
-use longhaul_session::{Format, Log, LogError, LogHealth, NewSession, Session, SessionKind};
+use longhaul_session::{Format, Log, LogError, NewSession, Session, SessionKind};
+use longhaul_skills::Inbox;
+use longhaul_workspace::Home;
 
 use crate::clock::now;
 use crate::commands::sessions::import::{self, new_id};
@@ -11,6 +13,7 @@ use crate::failure::hinted;
 use crate::output::plural;
 use crate::project::{Project, log_failure, session_file};
 use crate::settings::Settings;
+use crate::{environment, strays};
 
 /// A session that can go on.
 pub(crate) struct Opened {
@@ -33,12 +36,12 @@ pub(crate) enum Found {
     Theirs(Box<Session>),
 }
 
-/// Begins a session; where nothing can be written, one that is not recorded.
+/// Begins a session. Where it cannot be recorded, there is none.
 pub(crate) fn begin() -> anyhow::Result<Opened> {
     let (project, notes) = Project::find_or_begin()?;
     let new = new_session(&project);
     let chats = project.home.chats();
-    let log = or_unrecorded(Log::create(&chats, &new), |why| Log::unrecorded(&chats, &new, why))?;
+    let log = Log::create(&chats, &new).map_err(not_begun)?;
     Ok(Opened::of(project, log, new.id, notes, None))
 }
 
@@ -58,7 +61,12 @@ pub(crate) fn find(given: &Path, is_forked: bool) -> anyhow::Result<Found> {
             let hint = "--fork goes on in a copy of it; or end the program that writes it, then try again";
             Err(hinted(error, hint))
         }
-        opened => Ok(Found::Ours(Box::new(or_unrecorded(opened, |why| Log::open_unrecorded(&path, why))?))),
+        Err(error @ (LogError::Io { .. } | LogError::Workspace(_))) => {
+            let hint = "a session is only continued where it can be recorded: free some space, make its folder writable, or \
+                        continue in a copy with --fork";
+            Err(hinted(error, hint))
+        }
+        opened => Ok(Found::Ours(Box::new(opened.map_err(log_failure)?))),
     }
 }
 
@@ -88,14 +96,14 @@ impl Found {
         let chats = project.home.chats();
         match self {
             Self::Ours(log) => {
-                let warnings = log.recovered().iter().map(ToString::to_string).collect();
+                let recovered: Vec<String> = log.recovered().iter().map(ToString::to_string).collect();
                 let id = log.replay().info().session_id.clone().unwrap_or_default();
-                Ok(Opened { warnings, ..Opened::of(project, *log, id, notes, None) })
+                let opened = Opened::of(project, *log, id, notes, None);
+                Ok(Opened { warnings: [recovered, opened.warnings].concat(), ..opened })
             }
             Self::Forked(path, session) => {
                 let new = new_session(&project);
-                let fork = Log::fork_of(&path, &chats, &new, None);
-                let log = or_unrecorded(fork, |why| Log::open_unrecorded(&path, why))?;
+                let log = Log::fork_of(&path, &chats, &new, None).map_err(not_begun)?;
                 let count = plural(session.transcript.messages().len(), "message", "messages");
                 let told = format!("copied {count}");
                 Ok(Opened::of(project, log, new.id, notes, Some(&told)))
@@ -103,9 +111,7 @@ impl Found {
             Self::Theirs(session) => {
                 let count = plural(session.transcript.messages().len(), "message", "messages");
                 let told = format!("imported {count} from {}", session.info.format);
-                let (log, id) = or_unrecorded(import::bring_in(&project, &session), |why| {
-                    import::hold(&project, &session, why)
-                })?;
+                let (log, id) = import::bring_in(&project, &session).map_err(not_begun)?;
                 Ok(Opened::of(project, log, id, notes, Some(&told)))
             }
         }
@@ -113,27 +119,33 @@ impl Found {
 }
 
 impl Opened {
-    /// A session with what is worth telling, and how to go on with a copy. Of a session that is not recorded nothing of
-    /// that holds, and that it is not is told once, by the session itself.
+    /// A session with what is worth telling, and how to go on with a copy.
     fn of(project: Project, log: Log, id: String, notes: Vec<String>, copied: Option<&str>) -> Self {
         let copied = copied.map(|copied| format!("{copied}; go on with --resume {id}"));
-        let is_recorded = *log.health() == LogHealth::Recording;
-        let notes = if is_recorded { notes.into_iter().chain(copied).collect() } else { Vec::new() };
-        Self { project, log, id, notes, warnings: Vec::new() }
+        let warnings = end_what_was_cut_off(&project);
+        Self { project, log, id, notes: notes.into_iter().chain(copied).collect(), warnings }
     }
 }
 
-/// What could be opened; where the system refuses to write, what can go on without.
-fn or_unrecorded<T>(
-    opened: Result<T, LogError>,
-    in_memory: impl FnOnce(&str) -> Result<T, LogError>,
-) -> anyhow::Result<T> {
-    match opened {
-        Err(error @ (LogError::Io { .. } | LogError::Workspace(_))) => {
-            let why = format!("{:#}", anyhow::Error::from(error));
-            in_memory(&why).map_err(log_failure)
+/// Cleans up behind processes that were killed; tells what could not be.
+fn end_what_was_cut_off(project: &Project) -> Vec<String> {
+    if let Ok(home) = Home::resolve(&environment::of_process()) {
+        strays::remove(&home, Some(&project.home), &project.folder);
+    }
+    let resumed = Inbox::of(&project.home).resume();
+    let told = |error| format!("a change from the inbox was cut off and cannot be ended: {error}");
+    resumed.err().map(told).into_iter().collect()
+}
+
+/// Why no session could be begun.
+fn not_begun(error: LogError) -> anyhow::Error {
+    match error {
+        LogError::Io { .. } | LogError::Workspace(_) => {
+            let hint = "nothing is sent that cannot be recorded: free some space, make the folder writable, or set \
+                        LONGHAUL_HOME to one that is";
+            hinted(error, hint)
         }
-        opened => opened.map_err(log_failure),
+        error => log_failure(error),
     }
 }
 

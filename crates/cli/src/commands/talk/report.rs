@@ -8,7 +8,6 @@ use std::time::Duration;
 use longhaul_agent::{Event, Statistics, TurnEnd};
 use longhaul_conversation::{FinishReason, ModelError, Usage};
 use longhaul_engine::Event as Compacting;
-use longhaul_session::LogHealth;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -106,9 +105,7 @@ impl Reporter {
     pub(super) fn begin(&self, opened: &Opened, chosen: &Chosen) -> io::Result<()> {
         let mut heard = self.heard();
         heard.session = opened.id.as_str().into();
-        if *opened.log.health() == LogHealth::Recording {
-            heard.file = opened.log.path().display().to_string().into();
-        }
+        heard.file = opened.log.path().display().to_string().into();
         heard.provider = chosen.provider().into();
         heard.model = chosen.name.as_str().into();
         let line = json!({
@@ -311,8 +308,13 @@ impl Reporter {
     /// Nothing could begin, or the session could not be recorded.
     pub(super) fn conclude_failed(&self, error: &anyhow::Error) {
         let mut heard = self.heard();
-        if heard.is_concluded || self.format == OutputFormat::Text {
+        if heard.is_concluded {
             return;
+        }
+        if self.format == OutputFormat::Text {
+            // What has arrived is a line of its own.
+            let is_open = !heard.text.is_empty() && !heard.text.ends_with('\n');
+            return heard.print(if is_open { "\n" } else { "" });
         }
         let mut result = self.result(&heard, "failed", Duration::ZERO);
         result["error"] = json!({"message": format!("{error:#}"), "hint": failure::hint_for(error)});
