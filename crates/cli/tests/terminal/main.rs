@@ -7,4 +7,5 @@ mod demo;
 mod endings;
 mod learning;
 mod skills;
+mod starting;
 mod support;

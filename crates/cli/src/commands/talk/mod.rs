@@ -163,7 +163,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let agent_settings =
         compose::agent_settings(&options.work, settings, &equipment, &chosen, &calibration, system, place);
     let files = Folder::new(opened.project.home.root());
-    let summaries = Summaries::new(settings, attendance, &opened.project, &opened.id);
+    let summaries = Summaries::new(settings, &opened.project);
     let is_recorded = *opened.log.health() == LogHealth::Recording;
     reporter.begin(&opened, &chosen)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
@@ -190,13 +190,11 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             ..aids.join(&chosen, Host::new(&chosen.http, &files, &now, &new_id))
         };
         agent.begin_session(source, &host, cancel).await?;
-        let helper = aids.helper(&chosen);
-        let turn = agent.run_turn(words, &host, cancel);
-        let end = summaries.beside(turn, helper, cancel, |text| reporter.warn(text)).await;
+        let end = agent.run_turn(words, &host, cancel).await;
         equipment.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
         if is_recorded {
-            last_words = summaries.last_words(agent.conversation(), helper, cancel).await;
+            last_words = summaries.last_words(agent.conversation(), aids.summariser(&chosen), cancel).await;
         }
         end
     })?;
