@@ -5,7 +5,7 @@ use std::future::poll_fn;
 use longhaul_context::{CalibrationSettings, Loop, LoopDetector, Observation, Status, Trigger, prepare};
 use longhaul_conversation::{
     Answer, FinishReason, Message, MessageId, Model, ModelError, Origin, Part, Request, ResponseEvent,
-    TokenCount, ToolCall, ToolChoice,
+    SpendMeter, TokenCount, ToolCall, ToolChoice,
 };
 use longhaul_engine::{EngineError, observe_request};
 use longhaul_hooks::EventName;
@@ -18,7 +18,7 @@ use crate::hook_form::{encode_request, text_of};
 use crate::model_hooks::{Asked, Heard};
 use crate::room::{Counted, Newest};
 use crate::turn::Agent;
-use crate::{AgentError, Event, Host, TurnEnd};
+use crate::{AgentError, Event, Host, Spending, TurnEnd};
 
 /// What came of asking the model once.
 #[derive(Debug)]
@@ -113,14 +113,20 @@ impl Agent {
         self.note(Activity::StreamStarted, host);
         // Whatever happened before: nothing is sent that is not recorded.
         self.record_pending(host)?;
+        let meter = SpendMeter::expecting(self.estimate());
+        let request = Request { meter: meter.clone(), ..request };
         let model = self.answering(host);
         let loops = self.settings.watches_loops.then_some(&mut self.loops);
         let (answer, cut) = listen(model, request, loops, voice, host, cancel).await;
         let (usage, finish) = (answer.usage, answer.finish.clone());
         // Some providers count anew with every piece; the last count is that of the whole call.
         if let Some(usage) = usage {
-            self.statistics.usage(&usage);
             host.tell(Event::Usage(usage));
+        }
+        let consumed = meter.total();
+        self.statistics.consumed(&consumed);
+        if consumed.requests > 0 {
+            host.tell(Event::Spent { on: Spending::Answer, consumed });
         }
         if let Some(input) = usage.and_then(|usage| usage.input).filter(|_| !is_changed) {
             self.counted = Some(Counted { model: self.model().name.clone(), tokens: input, messages });

@@ -50,7 +50,7 @@ impl Agent {
             harmless(&middle_out(command, 2_000)),
             harmless(&middle_out(text, MOST_READ)),
         );
-        let answer = self.consult(helper, &task, &question, cancel).await?;
+        let answer = self.consult(helper, &task, &question, host, cancel).await?;
         let saved_as = host.files.shown_as(&file);
         let summary = fit(answer.trim(), budget, &estimator);
         let ending = ending(text).map(|ending| format!("\n{ending}")).unwrap_or_default();

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use longhaul_context::Fixed;
 use longhaul_conversation::{
-    CallId, FinishReason, ModelError, TokenCount, ToolCall, ToolStatus, Usage, grouped,
+    CallId, Consumption, FinishReason, ModelError, TokenCount, ToolCall, ToolStatus, Usage, grouped,
 };
 use longhaul_tools::{Preview, Shown};
 
@@ -65,8 +65,15 @@ pub enum Event {
         /// How it does so, in words.
         detail: String,
     },
-    /// What a call of the model consumed.
+    /// What the answer of the model consumed, as its provider told.
     Usage(Usage),
+    /// What a call to a model consumed: every request that was sent for it counts, whatever became of it.
+    Spent {
+        /// What the call was for.
+        on: Spending,
+        /// What it consumed.
+        consumed: Consumption,
+    },
     /// Something happens in a sub-agent.
     Subagent {
         /// The sub-agent's name.
@@ -82,6 +89,18 @@ pub enum Event {
     Warning(String),
     /// The turn is over.
     Ended(TurnEnd),
+}
+
+/// What a call to a model was for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Spending {
+    /// An answer in the conversation.
+    Answer,
+    /// A small question beside it.
+    Aside {
+        /// The model that was asked, as its provider knows it.
+        model: String,
+    },
 }
 
 /// How a call was answered.

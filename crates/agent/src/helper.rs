@@ -3,8 +3,10 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
+use longhaul_context::Estimator;
 use longhaul_conversation::{
-    FinishReason, Message, MessageId, Model, Origin, Part, Request, ResponseEvent, Role, Usage,
+    Consumption, FinishReason, Message, MessageId, Model, Origin, Part, Request, ResponseEvent, Role,
+    SpendMeter,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
@@ -12,6 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::turn::Agent;
+use crate::{Event, Host, Spending};
 
 /// A model that answers small questions beside the conversation.
 #[derive(Clone, Copy)]
@@ -36,40 +39,47 @@ const MOST_BEGINNINGS: usize = 32;
 pub(crate) struct Aside {
     /// The whole answer; nothing where it failed, was withheld or says nothing.
     pub(crate) text: Option<String>,
-    pub(crate) usage: Option<Usage>,
+    pub(crate) consumed: Consumption,
 }
 
 impl Helper<'_> {
-    /// Asks one question. What goes wrong is no answer.
-    pub(crate) async fn ask(&self, task: &str, question: &str, cancel: &CancellationToken) -> Aside {
+    /// Asks one question and waits for the answer, not longer than `wait`. What goes wrong is no answer.
+    pub(crate) async fn ask(
+        &self,
+        task: &str,
+        question: &str,
+        wait: Duration,
+        cancel: &CancellationToken,
+    ) -> Aside {
         let asked = Message::new(MessageId::made_up("aside"), Role::User, vec![Part::user_text(question)]);
+        let estimate = Estimator::default();
+        let meter = SpendMeter::expecting((estimate.text(task) + estimate.text(question)).tokens());
         let request = Request {
             model: self.name.to_string(),
             system: vec![Part::text(Origin::Hook, task.trim())],
             messages: vec![asked],
+            meter: meter.clone(),
             ..Request::default()
         };
-        let read = tokio::time::timeout(LONGEST_WAIT, self.read(request));
-        cancel.run_until_cancelled(read).await.and_then(Result::ok).unwrap_or_default()
+        let read = tokio::time::timeout(wait, self.read(request));
+        let text = cancel.run_until_cancelled(read).await.and_then(Result::ok).flatten();
+        Aside { text, consumed: meter.total() }
     }
 
-    async fn read(&self, request: Request) -> Aside {
+    async fn read(&self, request: Request) -> Option<String> {
         let mut stream = self.model.stream(request);
-        let (mut text, mut usage) = (String::new(), None);
+        let mut text = String::new();
         while let Some(event) = poll_fn(|context| stream.as_mut().poll_next(context)).await {
             match event {
                 Ok(ResponseEvent::TextDelta(delta)) => text.push_str(&delta),
-                Ok(ResponseEvent::Usage(counted)) => usage = Some(counted),
-                Ok(ResponseEvent::Finished(FinishReason::Filtered)) | Err(_) => {
-                    return Aside { text: None, usage };
-                }
+                Ok(ResponseEvent::Finished(FinishReason::Filtered)) | Err(_) => return None,
                 Ok(_) => {}
             }
             if text.len() > LONGEST_ANSWER {
-                return Aside { text: None, usage };
+                return None;
             }
         }
-        Aside { text: Some(text).filter(|text| !text.trim().is_empty()), usage }
+        Some(text).filter(|text| !text.trim().is_empty())
     }
 }
 
@@ -80,10 +90,13 @@ impl Agent {
         helper: Helper<'_>,
         task: &str,
         question: &str,
+        host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Option<String> {
-        let aside = helper.ask(task, question, cancel).await;
-        self.statistics.asides.note(helper.name, aside.usage);
+        let aside = helper.ask(task, question, LONGEST_WAIT, cancel).await;
+        self.statistics.asides.note(helper.name, aside.consumed);
+        let on = Spending::Aside { model: helper.name.to_string() };
+        host.tell(Event::Spent { on, consumed: aside.consumed });
         aside.text
     }
 }

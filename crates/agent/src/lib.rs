@@ -101,7 +101,8 @@ pub use approval::{Approval, ApprovalRequest, Approver, Nobody, Question};
 pub use environment::{Surroundings, folder_tree};
 pub use error::AgentError;
 pub use event::{
-    Event, Instruction, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, ToolEnd, TurnEnd,
+    Event, Instruction, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, Spending, ToolEnd,
+    TurnEnd,
 };
 pub use extractor::{ExtractorEnd, ExtractorReport, ExtractorTask, FactTargets, ReadSession, run_extractor};
 pub use helper::Helper;
@@ -114,7 +115,7 @@ pub use routing::{Route, Router};
 pub use save_memory::SaveMemory;
 pub use scratchpad::{SessionNotes, Validation};
 pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings, ToolChoice};
-pub use statistics::{Asides, AskedAside, Statistics, ToolStatistics};
+pub use statistics::{Asides, Statistics, ToolStatistics};
 pub use subagents::{
     AgentModel, AgentName, AgentPlaces, AgentSource, AgentTools, Definition, DefinitionProblem,
     LoadedSubagents, Subagents, load_subagents, parse_definition,

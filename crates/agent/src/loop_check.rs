@@ -107,9 +107,9 @@ impl Agent {
         let is_due = self.watch.begin_step();
         let judges = host.judges.filter(|_| is_due && self.settings.watches_loops)?;
         let question = render_question(prompt, self.conversation.transcript().messages())?;
-        let mut verdict = self.judge(judges.quick, &question, cancel).await?;
+        let mut verdict = self.judge(judges.quick, &question, host, cancel).await?;
         if let Some(thorough) = judges.thorough.filter(|_| verdict.is_sure()) {
-            verdict = self.judge(thorough, &question, cancel).await?;
+            verdict = self.judge(thorough, &question, host, cancel).await?;
         }
         if verdict.is_sure() {
             return Some(verdict.into_detail());
@@ -122,10 +122,12 @@ impl Agent {
         &mut self,
         judge: Helper<'_>,
         question: &str,
+        host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Option<Verdict> {
         for _ in 0..ATTEMPTS {
-            let answer = self.consult(judge, include_str!("prompts/loop_check.md"), question, cancel).await;
+            let answer =
+                self.consult(judge, include_str!("prompts/loop_check.md"), question, host, cancel).await;
             if let Some(verdict) = answer.as_deref().and_then(Verdict::parse) {
                 return Some(verdict);
             }

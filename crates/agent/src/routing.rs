@@ -140,7 +140,7 @@ impl Agent {
             None => (include_str!("prompts/routing.md"), render_question(messages, routing_window)?),
             Some(_) => (include_str!("prompts/routing_score.md"), render_question(messages, scoring_window)?),
         };
-        let answer = self.consult(router.classifier, task, &question, cancel).await?;
+        let answer = self.consult(router.classifier, task, &question, host, cancel).await?;
         let decision = match router.pro_from {
             None => find_json(&answer)?,
             Some(least) => find_json::<Score>(&answer)?.decide(least)?,

@@ -349,7 +349,7 @@ impl Agent {
     async fn finish_call(&mut self, ran: Ran, host: &Host<'_>, cancel: &CancellationToken) -> ToolResult {
         let Ran { call, args, mut answer, mut notes, took, aside } = ran;
         let is_errand = aside.is_some();
-        aside.into_iter().for_each(|aside| self.take_over(aside));
+        aside.into_iter().for_each(|aside| self.take_over(aside, host));
         let mut hidden = None;
         if !cancel.is_cancelled() {
             let response =
@@ -448,7 +448,7 @@ impl Agent {
             Runs::Subagent(_) | Runs::Manager(_) => match self.errand_for(runs, &original.id, args, host) {
                 Ok(errand) => {
                     let returned = errand.run(host, cancel).await;
-                    self.take_over(returned.aside);
+                    self.take_over(returned.aside, host);
                     returned.answer
                 }
                 Err(text) => Answer::failed(text),

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use longhaul_conversation::{TokenCount, ToolStatus, Usage};
+use longhaul_conversation::{Consumption, TokenCount, ToolStatus};
 
 use crate::ActivityLog;
 
 /// What an agent has done since it was started.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
-    /// How often the model was asked.
+    /// The requests that were sent to the model, retries included.
     pub requests: u32,
     /// What it was sent.
     pub input: TokenCount,
@@ -20,6 +20,8 @@ pub struct Statistics {
     pub output: TokenCount,
     /// What it thought.
     pub thinking: TokenCount,
+    /// What of all this is estimated, because the provider did not report it.
+    pub estimated: TokenCount,
     /// How each tool was used, by name.
     pub tools: BTreeMap<String, ToolStatistics>,
     /// How often a file was read.
@@ -34,46 +36,32 @@ pub struct Statistics {
 
 /// Small questions to models beside the conversation, by the names of the models.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asides(BTreeMap<String, AskedAside>);
-
-/// The small questions to one model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct AskedAside {
-    /// How many were asked, answered or not.
-    pub requests: u32,
-    /// What the answers consumed, as far as the provider told.
-    pub usage: Option<Usage>,
-}
+pub struct Asides(BTreeMap<String, Consumption>);
 
 impl Asides {
-    /// The models that were asked, and what of each.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &AskedAside)> {
-        self.0.iter().map(|(model, asked)| (model.as_str(), asked))
+    /// The models that were asked, and what that consumed.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &Consumption)> {
+        self.0.iter().map(|(model, consumed)| (model.as_str(), consumed))
     }
 
-    /// How many were asked.
+    /// What all of them consumed.
+    pub fn total(&self) -> Consumption {
+        self.0.values().fold(Consumption::default(), |sum, consumed| sum + *consumed)
+    }
+
+    /// The requests that were sent, retries included.
     pub fn requests(&self) -> u32 {
-        self.0.values().map(|asked| asked.requests).sum()
-    }
-
-    /// What all answers consumed, as far as providers told.
-    pub fn usage(&self) -> Option<Usage> {
-        self.0.values().filter_map(|asked| asked.usage).reduce(|sum, usage| sum + usage)
+        self.total().requests
     }
 
     /// Counts what others asked as well.
     pub fn add(&mut self, others: &Self) {
-        others.0.iter().for_each(|(model, asked)| self.count(model, *asked));
+        others.0.iter().for_each(|(model, consumed)| self.note(model, *consumed));
     }
 
-    pub(crate) fn note(&mut self, model: &str, usage: Option<Usage>) {
-        self.count(model, AskedAside { requests: 1, usage });
-    }
-
-    fn count(&mut self, model: &str, asked: AskedAside) {
+    pub(crate) fn note(&mut self, model: &str, consumed: Consumption) {
         let known = self.0.entry(model.to_string()).or_default();
-        known.requests += asked.requests;
-        known.usage = known.usage.into_iter().chain(asked.usage).reduce(|sum, usage| sum + usage);
+        *known = *known + consumed;
     }
 }
 
@@ -91,12 +79,15 @@ pub struct ToolStatistics {
 }
 
 impl Statistics {
-    pub(crate) fn usage(&mut self, usage: &Usage) {
-        self.requests += 1;
-        self.input += usage.input.unwrap_or_default();
+    pub(crate) fn consumed(&mut self, consumed: &Consumption) {
+        let usage = consumed.usage.unwrap_or_default();
+        let thinking = usage.thoughts.unwrap_or_default();
+        self.requests += consumed.requests;
+        self.input += consumed.input();
         self.cached += usage.cached.unwrap_or_default();
-        self.output += usage.output.unwrap_or_default();
-        self.thinking += usage.thoughts.unwrap_or_default();
+        self.output += consumed.output() - thinking;
+        self.thinking += thinking;
+        self.estimated += consumed.estimated();
     }
 
     /// Counts what another agent did as if this one had.
@@ -106,6 +97,7 @@ impl Statistics {
         self.cached += other.cached;
         self.output += other.output;
         self.thinking += other.thinking;
+        self.estimated += other.estimated;
         self.reads += other.reads;
         self.rereads += other.rereads;
         for (name, more) in &other.tools {

@@ -27,9 +27,8 @@ pub async fn summarise_session(
 ) -> Option<String> {
     let excerpt = excerpt(messages)?;
     let question = format!("<conversation>\n{excerpt}\n</conversation>");
-    let asked = model.ask(include_str!("prompts/session_summary.md"), &question, cancel);
-    let answer = tokio::time::timeout(LIMIT, asked).await.unwrap_or_default();
-    asides.note(model.name, answer.usage);
+    let answer = model.ask(include_str!("prompts/session_summary.md"), &question, LIMIT, cancel).await;
+    asides.note(model.name, answer.consumed);
     clean(&answer.text?)
 }
 
@@ -136,7 +135,11 @@ mod tests {
     async fn nobody_waits_longer_than_five_seconds() {
         struct Silent;
         impl longhaul_conversation::Model for Silent {
-            fn stream(&self, _: longhaul_conversation::Request) -> longhaul_conversation::ModelStream<'_> {
+            fn stream(
+                &self,
+                request: longhaul_conversation::Request,
+            ) -> longhaul_conversation::ModelStream<'_> {
+                request.meter.sent();
                 Box::pin(futures_util::stream::pending())
             }
         }

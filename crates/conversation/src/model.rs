@@ -1,18 +1,19 @@
 //! What a model is to Longhaul: requests in, a stream of events out.
 
+use std::fmt;
 use std::pin::Pin;
 use std::time::Duration;
 
 use futures_core::Stream;
 
-use crate::{Part, Request, Usage};
+use crate::{Part, Request, Usage, grouped};
 
 /// The events of one answer, as they arrive. Dropping the stream cancels the call.
 pub type ModelStream<'a> = Pin<Box<dyn Stream<Item = Result<ResponseEvent, ModelError>> + Send + 'a>>;
 
 /// Something that answers requests: a provider over the network, or a script in tests.
 pub trait Model: Send + Sync {
-    /// Starts one call. Dropping the stream cancels it.
+    /// Starts one call. Dropping the stream cancels it. Every request that is sent is counted by the meter of `request`.
     fn stream(&self, request: Request) -> ModelStream<'_>;
 }
 
@@ -118,12 +119,68 @@ pub enum ModelError {
         /// What came instead of an answer.
         reason: String,
     },
+    /// Allow longer answers, or ask for a shorter one: what had arrived was more than one answer may have.
+    #[error("the answer was cut off: {limit}")]
+    OverLimit {
+        /// The limit that it ran into.
+        limit: AnswerLimit,
+    },
     /// The answer broke off; it may be asked for again.
     #[error("the answer broke off: {reason}")]
     Interrupted {
         /// What went wrong.
         reason: String,
     },
+}
+
+/// A limit of one answer, with its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerLimit {
+    /// Bytes of text.
+    Text(u64),
+    /// Bytes of reasoning.
+    Thoughts(u64),
+    /// Bytes of the arguments of all calls.
+    Arguments(u64),
+    /// Bytes of media and of what only its vendor understands.
+    Media(u64),
+    /// Calls of tools.
+    Calls(u64),
+    /// Bytes that were sent for it, keep-alives and all.
+    Stream(u64),
+    /// Time from the first request on.
+    Time(Duration),
+}
+
+impl AnswerLimit {
+    /// The key in settings.json that sets it.
+    pub fn setting(&self) -> &'static str {
+        match self {
+            Self::Text(_) => "longhaul.answers.textBytes",
+            Self::Thoughts(_) => "longhaul.answers.thoughtBytes",
+            Self::Arguments(_) => "longhaul.answers.argumentBytes",
+            Self::Media(_) => "longhaul.answers.mediaBytes",
+            Self::Calls(_) => "longhaul.answers.calls",
+            Self::Stream(_) => "longhaul.answers.streamBytes",
+            Self::Time(_) => "longhaul.answers.seconds",
+        }
+    }
+}
+
+impl fmt::Display for AnswerLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(bytes) => write!(f, "it has more than {} bytes of text", grouped(*bytes)),
+            Self::Thoughts(bytes) => write!(f, "it has more than {} bytes of thoughts", grouped(*bytes)),
+            Self::Arguments(bytes) => {
+                write!(f, "it has more than {} bytes of tool arguments", grouped(*bytes))
+            }
+            Self::Media(bytes) => write!(f, "it has more than {} bytes of media", grouped(*bytes)),
+            Self::Calls(calls) => write!(f, "it has more than {} tool calls", grouped(*calls)),
+            Self::Stream(bytes) => write!(f, "its stream has more than {} bytes", grouped(*bytes)),
+            Self::Time(time) => write!(f, "it took longer than {} s", grouped(time.as_secs())),
+        }
+    }
 }
 
 fn behind_colon(text: &Option<String>) -> String {
@@ -156,6 +213,9 @@ impl ModelError {
             }
             Self::Unreachable { .. } => "check the network, the endpoint's address and any proxy".into(),
             Self::NotAModel { .. } => "check the endpoint's address and any proxy in between".into(),
+            Self::OverLimit { limit } => {
+                format!("raise \"{}\" in settings.json, or ask for less", limit.setting())
+            }
             Self::Interrupted { .. } => "ask again, or another model".into(),
         }
     }
@@ -188,5 +248,9 @@ mod tests {
         let unknown = |nearest| ModelError::UnknownModel { model: "gpt5".into(), nearest };
         check_hint(&unknown(names(&["gpt-5"])), "did you mean gpt-5?");
         check_hint(&unknown(Vec::new()), "check the model's name");
+        let limit = AnswerLimit::Text(4_000_000);
+        let over = ModelError::OverLimit { limit };
+        assert_eq!(over.to_string(), "the answer was cut off: it has more than 4,000,000 bytes of text");
+        check_hint(&over, "raise \"longhaul.answers.textBytes\" in settings.json, or ask for less");
     }
 }

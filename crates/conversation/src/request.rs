@@ -1,8 +1,10 @@
 //! One call to a model, before any vendor's encoding.
 
+use std::time::Duration;
+
 use serde_json::{Map, Value};
 
-use crate::{Message, Part, TokenCount};
+use crate::{Message, Part, SpendMeter, TokenCount};
 
 /// Everything one call to a model is made of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -21,6 +23,19 @@ pub struct Request {
     pub sampling: Sampling,
     /// Further settings for the provider, passed through as they are.
     pub extra: Map<String, Value>,
+    /// Tighter limits than the model has by itself.
+    pub limits: CallLimits,
+    /// Counts what the call consumes.
+    pub meter: SpendMeter,
+}
+
+/// Tighter limits for one call than its model has by itself; what is not set stays as it is there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallLimits {
+    /// How long nothing of the answer may arrive. A call that ends like this is not made again.
+    pub idle: Option<Duration>,
+    /// How long the call may take in all.
+    pub time: Option<Duration>,
 }
 
 /// Whether a model may call the tools of a request.

@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 
-use crate::{FinishReason, Model, ModelError, ModelStream, Part, Request, ResponseEvent};
+use crate::{FinishReason, Model, ModelError, ModelStream, Part, Request, ResponseEvent, SpendMeter};
 
 /// One prepared answer.
 #[derive(Clone, Debug, Default)]
@@ -76,21 +76,36 @@ impl ScriptedModel {
 impl Model for ScriptedModel {
     fn stream(&self, request: Request) -> ModelStream<'_> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let meter = request.meter.clone();
+        meter.sent();
         state.requests.push(request);
         let reply = state.replies.pop_front().unwrap_or_else(|| {
             ScriptedReply::error(ModelError::Refused { reason: "the script has no further reply".into() })
         });
-        Box::pin(Events(reply.events.into()))
+        Box::pin(Events { left: reply.events.into(), meter })
     }
 }
 
-struct Events(VecDeque<Result<ResponseEvent, ModelError>>);
+struct Events {
+    left: VecDeque<Result<ResponseEvent, ModelError>>,
+    meter: SpendMeter,
+}
 
 impl Stream for Events {
     type Item = Result<ResponseEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        Poll::Ready(self.0.pop_front())
+        let event = self.left.pop_front();
+        match &event {
+            Some(Ok(ResponseEvent::TextDelta(text) | ResponseEvent::ThoughtDelta(text))) => {
+                self.meter.received(text.len() as u64);
+            }
+            Some(Ok(ResponseEvent::Usage(usage))) => self.meter.reported(*usage),
+            Some(Err(ModelError::Interrupted { .. } | ModelError::OverLimit { .. })) => {}
+            Some(Err(_)) => self.meter.refused(),
+            _ => {}
+        }
+        Poll::Ready(event)
     }
 }
 

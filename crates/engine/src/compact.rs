@@ -2,7 +2,7 @@
 //!
 //! Everything that waits for somebody (hook, summariser, counter) comes before anything that changes something. What then
 //! changes are files alone, and those are taken back if the pass comes to nothing. So a pass that is cancelled, or dropped,
-//! never happened.
+//! never happened, but for what was spent.
 
 mod commit;
 mod conclude;
@@ -14,15 +14,15 @@ use std::time::Duration;
 use longhaul_context::{
     Done, Ended, Plan, PlanOptions, Planner, Prepared, Rung, Status, Tracker, Trigger, prepare,
 };
-use longhaul_conversation::{Message, TokenCount};
+use longhaul_conversation::{Message, SpendMeter, TokenCount};
 use tokio_util::sync::CancellationToken;
 
 use crate::breaker::{Writer, choose_writer};
 use crate::outcome::{Account, Outcome};
 use crate::settings::{Counting, Fallback, PreCompressWhen, Settings};
 use crate::state::State;
-use crate::summarise::{Answered, Fault, Offline, Summariser, SummariserKind, Summary, Task};
-use crate::{Event, HostState, Means};
+use crate::summarise::{Fault, Offline, Summariser, SummariserKind, Summary, Task};
+use crate::{Event, HostState, Means, Spend};
 
 /// The conversation that is to be shortened.
 #[derive(Clone, Copy, Debug)]
@@ -43,7 +43,8 @@ pub struct Subject<'a> {
 /// and take over. Only files are written, those that the new messages refer to.
 ///
 /// Nothing that a summariser does fails the turn: what it cannot do the offline one does, or the conversation stays as it
-/// is. Cancelling at any moment gives [`Status::Cancelled`] and leaves messages, state and files as they were.
+/// is. Cancelling at any moment gives [`Status::Cancelled`] and leaves messages and files as they were, and the state but for
+/// what was spent.
 pub async fn compact(
     subject: Subject<'_>,
     settings: &Settings,
@@ -54,8 +55,18 @@ pub async fn compact(
     let started = (means.clock)();
     let prepared = prepare(subject.messages, subject.options.empty);
     let planner = Planner::new(subject.tracker, &prepared.messages, subject.options);
-    let pass =
-        Pass { subject, settings, state, means, cancel, planner: &planner, prepared: &prepared, started };
+    let meter = SpendMeter::default();
+    let pass = Pass {
+        subject,
+        settings,
+        state,
+        means,
+        cancel,
+        planner: &planner,
+        prepared: &prepared,
+        meter: &meter,
+        started,
+    };
     let mut progress = Progress::default();
     match pass.run(&mut progress).await {
         Ok(ended) => pass.conclude(ended, progress),
@@ -76,6 +87,8 @@ struct Pass<'a> {
     cancel: &'a CancellationToken,
     planner: &'a Planner<'a>,
     prepared: &'a Prepared<'a>,
+    /// Counts every request that is sent, also in a pass that is cancelled.
+    meter: &'a SpendMeter,
     started: Duration,
 }
 
@@ -201,9 +214,8 @@ impl Pass<'_> {
         let started = (self.means.clock)();
         self.tell(Event::Summarising { by: by.kind() });
         let task = self.task(plan);
-        let Answered { result, spend } = self.or_cancelled(by.summarise(&task)).await?;
-        progress.account.spend = progress.account.spend.plus(spend);
-        let Summary { composed, notes } = match result {
+        let written = self.or_cancelled(by.summarise(&task)).await?;
+        let Summary { composed, notes } = match written {
             Ok(summary) => summary,
             Err(fault) => return Ok(Err(Refusal::Fault(fault))),
         };
@@ -218,6 +230,10 @@ impl Pass<'_> {
             return Ok(Err(Refusal::Fault(Fault::Inflated)));
         }
         let duration = (self.means.clock)().saturating_sub(started);
+        let spend = match by.kind() {
+            SummariserKind::Model => self.spend(),
+            SummariserKind::Offline => Spend::default(),
+        };
         self.tell(Event::Summarised { by: by.kind(), tokens, duration, spend });
         let (unsourced, cut) = notes.as_ref().map_or((0, 0), |notes| (notes.unsourced.len(), notes.cut));
         self.tell(Event::Verified { coverage, unsourced, cut });
@@ -237,7 +253,7 @@ impl Pass<'_> {
         let Some(counter) = self.means.counter else {
             return Ok(Err("an exact count is required, and there is no counter".into()));
         };
-        let counted = self.or_cancelled(counter.count(messages)).await?;
+        let counted = self.or_cancelled(counter.count(messages, self.meter)).await?;
         Ok(counted.map_err(|error| format!("an exact count is required and failed: {error}")))
     }
 
@@ -260,7 +276,7 @@ impl Pass<'_> {
     }
 
     fn fall_back(&self, reason: String, progress: &mut Progress) {
-        self.tell(Event::FellBack { reason: reason.clone(), spend: progress.account.spend });
+        self.tell(Event::FellBack { reason: reason.clone(), spend: self.spend() });
         progress.account.fell_back = Some(reason);
     }
 
@@ -271,8 +287,15 @@ impl Pass<'_> {
             host: self.subject.host,
             verify: self.settings.verify,
             left: self.settings.caps.less(self.state.spend),
+            meter: self.meter,
+            clock: self.means.clock,
             events: self.means.events,
         }
+    }
+
+    /// What was spent so far.
+    fn spend(&self) -> Spend {
+        self.means.summariser.spend(&self.meter.total())
     }
 
     fn trigger(&self) -> Trigger {

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use self::record::{compaction_entry, host_record, read_host};
 use crate::outcome::Outcome;
 use crate::settings::{PreCompressWhen, Settings};
+use crate::spend::Spend;
 use crate::state::State;
 use crate::{EngineError, Event, HostState, Means, Subject, compact};
 
@@ -301,6 +302,18 @@ impl Conversation {
     /// [`EngineError::Log`]; where it could not be recorded, it counts until the session is closed.
     pub fn reset(&mut self, at: Timestamp) -> Result<(), EngineError> {
         self.state.reset();
+        Ok(self.keep_state(at)?)
+    }
+
+    /// Counts what was spent elsewhere on behalf of this session, such as by a sub-agent.
+    ///
+    /// # Errors
+    /// [`EngineError::Log`]; where it could not be recorded, it counts until the session is closed.
+    pub fn add_spend(&mut self, spend: Spend, at: Timestamp) -> Result<(), EngineError> {
+        if spend == Spend::default() {
+            return Ok(());
+        }
+        self.state.spend = self.state.spend.plus(spend);
         Ok(self.keep_state(at)?)
     }
 

@@ -115,6 +115,8 @@ pub enum Event {
     Cancelled {
         /// How long it took.
         duration: Duration,
+        /// What it cost until then.
+        spend: Spend,
     },
     /// A compaction was undone.
     Undone {

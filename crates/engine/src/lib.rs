@@ -84,7 +84,5 @@ pub use outcome::{Account, NotSaved, Outcome, ShortenedOutput};
 pub use settings::{Caller, Counting, Fallback, PreCompressWhen, Settings, Verify};
 pub use spend::{Prices, Spend, SpendCaps};
 pub use state::{State, Wait};
-pub use summarise::{
-    Answered, BoxFuture, ByModel, Fault, Offline, Summariser, SummariserKind, Summary, Task,
-};
+pub use summarise::{BoxFuture, ByModel, Fault, Offline, Summariser, SummariserKind, Summary, Task};
 pub use telemetry::{append_telemetry, telemetry_records};

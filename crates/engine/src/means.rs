@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longhaul_context::Trigger;
-use longhaul_conversation::{Message, ModelError, TokenCount};
+use longhaul_conversation::{Message, ModelError, SpendMeter, TokenCount};
 
 use crate::summarise::{BoxFuture, Summariser};
 use crate::{Event, Files};
@@ -27,8 +27,12 @@ pub struct Means<'a> {
 
 /// Counts the tokens of a request as its provider does.
 pub trait Counter: Send + Sync {
-    /// Counts a request with these messages, system instruction and tools included.
-    fn count<'a>(&'a self, messages: &'a [Message]) -> BoxFuture<'a, Result<TokenCount, ModelError>>;
+    /// Counts a request with these messages, system instruction and tools included. `meter` counts what is sent for that.
+    fn count<'a>(
+        &'a self,
+        messages: &'a [Message],
+        meter: &'a SpendMeter,
+    ) -> BoxFuture<'a, Result<TokenCount, ModelError>>;
 }
 
 /// What is run before a compaction. It can neither prevent nor change it.

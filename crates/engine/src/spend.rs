@@ -1,15 +1,17 @@
 //! What compactions cost in tokens and money, and how much they may.
 
-use longhaul_conversation::{TokenCount, Usage};
+use longhaul_conversation::{Consumption, TokenCount};
 use serde::Serialize;
 
 /// What was spent on asking models for summaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Spend {
-    /// How often a model was asked.
+    /// The requests that were sent, retries included.
     pub calls: u32,
     /// Tokens of requests and answers together.
     pub tokens: TokenCount,
+    /// Those of them that are estimated, because the provider did not report them.
+    pub estimated: TokenCount,
     /// What they cost, where prices are known, in the currency of the prices.
     pub money: f64,
 }
@@ -37,19 +39,14 @@ pub struct SpendCaps {
 }
 
 impl Spend {
-    /// One call. Figures that the provider did not give are taken from the estimates.
-    pub fn of_call(
-        usage: &Usage,
-        estimated_input: TokenCount,
-        estimated_output: TokenCount,
-        prices: Option<&Prices>,
-    ) -> Self {
-        let input = usage.input.unwrap_or(estimated_input);
-        let output = usage.output.unwrap_or(estimated_output) + usage.thoughts.unwrap_or_default();
+    /// What was consumed, with what it costs.
+    pub fn of(consumed: &Consumption, prices: Option<&Prices>) -> Self {
+        let (input, output) = (consumed.input(), consumed.output());
+        let usage = consumed.usage.unwrap_or_default();
         let cached = usage.cached.unwrap_or_default().min(input);
         let written = usage.written.unwrap_or_default().min(input - cached);
         let money = prices.map_or(0.0, |prices| prices.of(input - cached - written, cached, written, output));
-        Self { calls: 1, tokens: input + output, money }
+        Self { calls: consumed.requests, tokens: input + output, estimated: consumed.estimated(), money }
     }
 
     /// Both together.
@@ -58,6 +55,7 @@ impl Spend {
         Self {
             calls: self.calls.saturating_add(other.calls),
             tokens: self.tokens + other.tokens,
+            estimated: self.estimated + other.estimated,
             money: self.money + other.money,
         }
     }
@@ -103,13 +101,20 @@ impl SpendCaps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use longhaul_conversation::{SpendMeter, Usage};
 
     const PRICES: Prices = Prices { input: 2.0, cached: 0.5, written: 2.5, output: 10.0 };
 
     #[track_caller]
     fn check(usage: Usage, tokens: u64, money: f64) {
-        let spend = Spend::of_call(&usage, TokenCount(1_000), TokenCount(100), Some(&PRICES));
+        let meter = SpendMeter::expecting(TokenCount(1_000));
+        meter.sent();
+        meter.received(400);
+        meter.reported(usage);
+        let spend = Spend::of(&meter.total(), Some(&PRICES));
         assert_eq!((spend.calls, spend.tokens), (1, TokenCount(tokens)));
+        let reported = usage.input.unwrap_or_default() + usage.thoughts.unwrap_or_default();
+        assert_eq!(spend.estimated, TokenCount(tokens) - reported);
         assert!((spend.money - money).abs() < 1e-12, "{}", spend.money);
     }
 
@@ -125,7 +130,7 @@ mod tests {
 
     #[test]
     fn caps_bind_when_they_are_reached() {
-        let spent = Spend { calls: 2, tokens: TokenCount(500), money: 0.5 };
+        let spent = Spend { calls: 2, tokens: TokenCount(500), money: 0.5, ..Spend::default() };
         let caps =
             |tokens: u64, money: f64| SpendCaps { tokens: Some(TokenCount(tokens)), money: Some(money) };
         assert_eq!(SpendCaps::default().why_spent(spent), None);

@@ -97,7 +97,7 @@ impl State {
     pub(crate) fn after(&self, pass: &PassEnd, settings: &Settings) -> Self {
         let PassEnd { status, trigger, model, .. } = *pass;
         if status == Status::Cancelled {
-            return self.clone();
+            return Self { spend: self.spend.plus(pass.spend), ..self.clone() };
         }
         let has_failed = model == ModelPart::Failed || pass.is_vain;
         let has_succeeded = pass.is_by_model && status.is_change();
@@ -133,7 +133,7 @@ mod tests {
             is_by_model: true,
             is_vain: false,
             after: TokenCount(100),
-            spend: Spend { calls: 1, tokens: TokenCount(10), money: 0.5 },
+            spend: Spend { calls: 1, tokens: TokenCount(10), money: 0.5, ..Spend::default() },
         }
     }
 
@@ -160,9 +160,11 @@ mod tests {
     }
 
     #[test]
-    fn a_cancelled_pass_never_happened() {
+    fn of_a_cancelled_pass_only_what_it_spent_counts() {
         let state = State { failures: 2, ..State::default() }.after_undo();
-        assert_eq!(state.after(&end(Status::Cancelled), &Settings::default()), state);
+        let pass = end(Status::Cancelled);
+        let after = state.after(&pass, &Settings::default());
+        assert_eq!(after, State { spend: pass.spend, ..state });
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -12,7 +12,7 @@ use futures_core::Stream;
 use longhaul_context::{PlanOptions, Tracker, Trigger};
 use longhaul_conversation::{
     Message, Model, ModelError, ModelStream, Ordinal, Part, Request, ResponseEvent, Role, ScriptedModel,
-    ScriptedReply, TokenCount, ToolCall, ToolResult,
+    ScriptedReply, SpendMeter, TokenCount, ToolCall, ToolResult,
 };
 use longhaul_workspace::WorkspaceError;
 use serde_json::json;
@@ -34,6 +34,8 @@ pub(crate) struct Trial {
     pub(crate) files: MemoryFiles,
     pub(crate) events: Mutex<Vec<Event>>,
     pub(crate) cancel: CancellationToken,
+    /// The time, by how often it was asked for.
+    pub(crate) clock: fn(u32) -> Duration,
 }
 
 /// The rules that the user of [`work`] sets.
@@ -113,6 +115,7 @@ impl Trial {
             files: MemoryFiles::default(),
             events: Mutex::default(),
             cancel: CancellationToken::new(),
+            clock: |_| Duration::ZERO,
         }
     }
 
@@ -147,13 +150,14 @@ impl Trial {
         hook: Option<&dyn PreCompress>,
     ) -> Outcome {
         let tracker = self.tracker();
+        let asked = AtomicU32::new(0);
         let means = Means {
             summariser,
             files: &self.files,
             counter,
             pre_compress: hook,
             events: &|event| self.events.lock().unwrap_or_else(PoisonError::into_inner).push(event),
-            clock: &|| Duration::ZERO,
+            clock: &|| (self.clock)(asked.fetch_add(1, Ordering::Relaxed)),
         };
         let subject =
             Subject { messages: &self.messages, tracker: &tracker, host: &self.host, options: &self.options };
@@ -215,7 +219,11 @@ impl Files for MemoryFiles {
 pub(crate) struct Counting<F>(pub(crate) F);
 
 impl<F: Fn(&[Message]) -> Result<TokenCount, ModelError> + Send + Sync> Counter for Counting<F> {
-    fn count<'a>(&'a self, messages: &'a [Message]) -> BoxFuture<'a, Result<TokenCount, ModelError>> {
+    fn count<'a>(
+        &'a self,
+        messages: &'a [Message],
+        _: &'a SpendMeter,
+    ) -> BoxFuture<'a, Result<TokenCount, ModelError>> {
         let counted = (self.0)(messages);
         Box::pin(async move { counted })
     }
@@ -266,7 +274,11 @@ impl Trip {
 }
 
 impl Counter for Trip {
-    fn count<'a>(&'a self, messages: &'a [Message]) -> BoxFuture<'a, Result<TokenCount, ModelError>> {
+    fn count<'a>(
+        &'a self,
+        messages: &'a [Message],
+        _: &'a SpendMeter,
+    ) -> BoxFuture<'a, Result<TokenCount, ModelError>> {
         Box::pin(async move {
             self.wait().await;
             Ok(TokenCount(messages.len() as u64 * 1_000))

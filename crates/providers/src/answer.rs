@@ -8,10 +8,11 @@ use hyper::body::Incoming;
 use hyper::{Response, StatusCode};
 use longhaul_conversation::{ModelError, ResponseEvent};
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::failure::{Callee, judge_event, page_reason};
 use crate::retry::Failure;
+use crate::watch::Watch;
 use crate::wire::{Progress, StreamDecoder, StreamFault, WireFormat, is_shown, may_be_empty};
 
 /// The most that an answer in one piece may have.
@@ -26,6 +27,7 @@ pub(crate) struct Reading {
     decoder: StreamDecoder,
     kind: Kind,
     has_content: bool,
+    watch: Watch,
 }
 
 /// What has been sent. The content type does not tell: servers get it wrong.
@@ -46,13 +48,14 @@ pub(crate) enum Next {
 }
 
 impl Reading {
-    pub(crate) fn new(response: Response<Incoming>, format: WireFormat, seed: String) -> Self {
+    pub(crate) fn new(response: Response<Incoming>, format: WireFormat, seed: String, watch: Watch) -> Self {
         Self {
             status: response.status(),
             body: response.into_body(),
             decoder: StreamDecoder::new(format, seed),
             kind: Kind::Unknown,
             has_content: false,
+            watch,
         }
     }
 
@@ -60,15 +63,21 @@ impl Reading {
     pub(crate) async fn next(
         &mut self,
         callee: Callee<'_>,
-        idle: Duration,
         out: &mut Vec<ResponseEvent>,
     ) -> Result<Next, Failure> {
-        let next = self.step(callee, idle, out).await;
+        let next = self.step(callee, out).await;
+        self.watch.take(out, self.decoder.held(), Instant::now())?;
         self.has_content |= out.iter().any(is_shown);
         if matches!(next, Ok(Next::Finished)) && !self.has_content && !out.iter().any(stopped_early) {
-            return Err(Failure::passing(empty()));
+            out.retain(|event| !matches!(event, ResponseEvent::Finished(_)));
+            return Err(Failure::once(empty()));
         }
         next
+    }
+
+    /// The bytes of the answer that have arrived, whatever they were sent in.
+    pub(crate) fn content(&self) -> u64 {
+        self.watch.content()
     }
 
     /// Reads the end of the answer, which says nothing more, so that the connection can be used again.
@@ -77,22 +86,22 @@ impl Reading {
         timeout(DRAIN, rest).await.ok();
     }
 
-    async fn step(
-        &mut self,
-        callee: Callee<'_>,
-        idle: Duration,
-        out: &mut Vec<ResponseEvent>,
-    ) -> Result<Next, Failure> {
-        let ended = match timeout(idle, self.body.frame()).await {
+    async fn step(&mut self, callee: Callee<'_>, out: &mut Vec<ResponseEvent>) -> Result<Next, Failure> {
+        // A sender that never pauses would never be waited for, and so never be out of time.
+        if let Some(expired) = self.watch.expiry(Instant::now()) {
+            return self.give_up(expired, callee, out);
+        }
+        let ended = match timeout_at(self.watch.wait_until(), self.body.frame()).await {
             Ok(Some(Ok(frame))) => {
                 let Ok(bytes) = frame.into_data() else { return Ok(Next::More) };
+                self.watch.take_bytes(bytes.len())?;
                 return self.take(&bytes, callee, out);
             }
             Ok(None) => None,
             Ok(Some(Err(error))) => {
                 Some(format!("the connection was lost: {}", crate::http::innermost(&error)))
             }
-            Err(_) => Some(format!("nothing arrived for {} s", idle.as_secs())),
+            Err(_) => return Ok(Next::More),
         };
         match self.end(callee, out) {
             // Whatever happened to the connection, the answer is complete.
@@ -103,6 +112,20 @@ impl Reading {
                 }
                 _ => failure,
             }),
+        }
+    }
+
+    /// Reads no further; what has arrived may be the whole answer, only its end was not said.
+    fn give_up(
+        &mut self,
+        expired: Failure,
+        callee: Callee<'_>,
+        out: &mut Vec<ResponseEvent>,
+    ) -> Result<Next, Failure> {
+        match self.end(callee, out) {
+            Ok(()) => Ok(Next::Finished),
+            Err(failure) if matches!(failure.error, ModelError::Interrupted { .. }) => Err(expired),
+            Err(failure) => Err(failure),
         }
     }
 
@@ -161,7 +184,7 @@ impl Reading {
                 Err(Failure::lasting(not_a_stream(callee)))
             }
             Err(StreamFault::CutOff) if matches!(self.kind, Kind::Unknown) || !self.decoder.has_events() => {
-                Err(Failure::passing(empty()))
+                Err(Failure::once(empty()))
             }
             result => result.map_err(|fault| judge_fault(callee, fault)),
         }
@@ -185,7 +208,9 @@ fn not_a_stream(callee: Callee<'_>) -> ModelError {
 fn judge_fault(callee: Callee<'_>, fault: StreamFault) -> Failure {
     match fault {
         StreamFault::Error(event) => judge_event(callee, &event),
-        StreamFault::Garbled(_) | StreamFault::TooLong(_) | StreamFault::CutOff => {
+        // What has no end once has none the next time.
+        StreamFault::TooLong(_) => Failure::lasting(ModelError::Interrupted { reason: fault.to_string() }),
+        StreamFault::Garbled(_) | StreamFault::CutOff => {
             Failure::passing(ModelError::Interrupted { reason: fault.to_string() })
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::stream;
@@ -11,22 +12,28 @@ use hyper::header::{
     ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderName, HeaderValue, PROXY_AUTHORIZATION, USER_AGENT,
 };
 use hyper::{HeaderMap, Method, Response, Uri};
-use longhaul_conversation::{Model, ModelError, ModelStream, Request, ResponseEvent, TokenCount};
+use longhaul_conversation::{
+    AnswerLimit, Model, ModelError, ModelStream, Request, ResponseEvent, SpendMeter, TokenCount,
+};
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::answer::{Next, Reading};
 use crate::failure::{Callee, judge_answer};
 use crate::http::{DialError, HttpClient, Target};
+use crate::limits::AnswerBudget;
 use crate::retry::{Again, Failure, Listener, Patience, RetrySettings, Surroundings, Waiting};
 use crate::settings::{Key, ProviderSettings};
+use crate::watch::{Watch, stalled};
 use crate::wire::{
     EncodeOptions, LimitName, WireFormat, decode_count, encode_count, encode_request, is_shown,
 };
 
 /// The most of an error's body that is read.
 const LONGEST_ERROR: usize = 64 << 10;
+/// How long an error's body is waited for.
+const ERROR_TIME: Duration = Duration::from_secs(10);
 
 /// The models of one provider. A request names the one it wants.
 #[derive(Clone, Debug)]
@@ -65,17 +72,17 @@ impl HttpModel {
     /// Has the provider count the tokens of a request; `None` where it has no way to.
     pub async fn count(&self, request: Request) -> Result<Option<TokenCount>, ModelError> {
         let format = self.provider.format;
-        let model = request.model.clone();
+        let (model, rules) = (request.model.clone(), self.rules(&request));
         let Some(body) = encode_count(format, request) else { return Ok(None) };
         let path = match format {
             WireFormat::Gemini => format!("v1beta/{}:countTokens", gemini_path(&model)),
             WireFormat::OpenAi | WireFormat::Anthropic => "v1/messages/count_tokens".to_string(),
         };
-        let post = Post::new(self, &model, &path, &body)?;
+        let post = Post::new(self, &model, &path, &body, rules)?;
         let started = Instant::now();
-        let mut patience = Patience::new(self.retry);
+        let mut patience = Patience::new(post.rules.retry);
         loop {
-            match post.count(self, format).await {
+            match post.count(self, format, started).await {
                 Ok(count) => return Ok(Some(count)),
                 Err(failure) => self.wait(failure, &mut patience, started).await?,
             }
@@ -100,8 +107,29 @@ impl HttpModel {
         }
     }
 
+    /// The rules for one call: those of its provider, and what the request itself says.
+    fn rules(&self, request: &Request) -> Rules {
+        let stated = request.sampling.max_output.or_else(|| self.provider.output_reserve(&request.model));
+        let budget = self.provider.limits.budget(stated);
+        let own = request.limits;
+        let idle = own.idle.map_or(self.provider.idle, |idle| idle.min(self.provider.idle));
+        Rules {
+            idle,
+            budget: AnswerBudget {
+                time: own.time.map_or(budget.time, |time| time.min(budget.time)),
+                ..budget
+            },
+            // Whoever wants to wait no longer than this does not want to wait for the same once more.
+            retry: RetrySettings {
+                budget: own.idle.unwrap_or(Duration::MAX).min(self.retry.budget),
+                ..self.retry
+            },
+            meter: request.meter.clone(),
+        }
+    }
+
     fn post(&self, request: Request) -> Result<Post, ModelError> {
-        let model = request.model.clone();
+        let (model, rules) = (request.model.clone(), self.rules(&request));
         let options = EncodeOptions {
             streams: true,
             max_output: self.provider.output_reserve(&model),
@@ -114,22 +142,20 @@ impl HttpModel {
             WireFormat::OpenAi => "chat/completions".to_string(),
             WireFormat::Anthropic => "v1/messages".to_string(),
         };
-        Post::new(self, &model, &path, &body)
+        Post::new(self, &model, &path, &body, rules)
     }
 }
 
 impl Model for HttpModel {
     fn stream(&self, request: Request) -> ModelStream<'_> {
-        let state = match self.post(request) {
-            Ok(post) => State::Asking(post),
-            Err(error) => State::Failed(error),
-        };
+        let post = self.post(request);
+        let retry = post.as_ref().map_or(self.retry, |post| post.rules.retry);
         let call = Call {
             model: self,
-            state,
+            state: post.map_or_else(State::Failed, State::Asking),
             ready: VecDeque::new(),
             has_shown: false,
-            patience: Patience::new(self.retry),
+            patience: Patience::new(retry),
             started: Instant::now(),
         };
         Box::pin(stream::unfold(call, |mut call| async {
@@ -170,10 +196,25 @@ struct Post {
     uri: Uri,
     headers: HeaderMap,
     body: Bytes,
+    rules: Rules,
+}
+
+/// The rules that one call keeps to.
+struct Rules {
+    idle: Duration,
+    budget: AnswerBudget,
+    retry: RetrySettings,
+    meter: SpendMeter,
 }
 
 impl Post {
-    fn new(http: &HttpModel, model: &str, path: &str, body: &Map<String, Value>) -> Result<Self, ModelError> {
+    fn new(
+        http: &HttpModel,
+        model: &str,
+        path: &str,
+        body: &Map<String, Value>,
+        rules: Rules,
+    ) -> Result<Self, ModelError> {
         let provider = &http.provider;
         let unknown = || ModelError::UnknownModel { model: model.to_string(), nearest: Vec::new() };
         let uri = provider.endpoint.join(path).ok_or_else(unknown)?;
@@ -193,38 +234,59 @@ impl Post {
             headers.insert(PROXY_AUTHORIZATION, value);
         }
         let body = serde_json::to_vec(body).expect("JSON values can be written").into();
-        Ok(Self { model: model.to_string(), uri, headers, body })
+        Ok(Self { model: model.to_string(), uri, headers, body, rules })
     }
 
     fn callee<'a>(&'a self, http: &'a HttpModel) -> Callee<'a> {
         Callee { provider: &http.provider, model: &self.model }
     }
 
-    /// Makes the call; what comes back is a success.
-    async fn send(&self, http: &HttpModel) -> Result<Response<Incoming>, Failure> {
+    /// Makes the call, which began at `started`; what comes back is a success.
+    async fn send(&self, http: &HttpModel, started: Instant) -> Result<Response<Incoming>, Failure> {
+        let Rules { idle, budget, meter, .. } = &self.rules;
         let host = || http.provider.endpoint.host().to_string();
         let mut request = hyper::Request::new(Full::new(self.body.clone()));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = self.headers.clone();
-        let answer = timeout(http.provider.idle, http.http.client.request(request)).await;
-        let response = match answer {
-            Err(_) => return Err(Failure::passing(stalled(http))),
-            Ok(Err(error)) => return Err(judge_connection(&error, host(), http)),
+        let deadline = started + budget.time;
+        meter.sent();
+        let until = deadline.min(Instant::now() + *idle);
+        let response = match timeout_at(until, http.http.client.request(request)).await {
+            Err(_) if Instant::now() >= deadline => {
+                let limit = AnswerLimit::Time(budget.time);
+                return Err(Failure::lasting(ModelError::OverLimit { limit }));
+            }
+            Err(_) => return Err(Failure::passing(stalled(*idle))),
+            Ok(Err(error)) => {
+                let (failure, reach) = judge_connection(&error, host(), http);
+                if reach == Reach::Nowhere {
+                    meter.unsent();
+                }
+                return Err(failure);
+            }
             Ok(Ok(response)) => response,
         };
         if response.status().is_success() {
             return Ok(response);
         }
+        meter.refused();
         let (head, body) = response.into_parts();
-        let body = read_some(body, http).await;
+        let body = read_some(body).await;
         Err(judge_answer(self.callee(http), head.status, &head.headers, &body, http.surroundings.now()))
     }
 
-    async fn count(&self, http: &HttpModel, format: WireFormat) -> Result<TokenCount, Failure> {
-        let response = self.send(http).await?;
+    async fn count(
+        &self,
+        http: &HttpModel,
+        format: WireFormat,
+        started: Instant,
+    ) -> Result<TokenCount, Failure> {
+        let response = self.send(http, started).await?;
+        // Providers count for nothing.
+        self.rules.meter.refused();
         let status = response.status();
-        let body = read_some(response.into_body(), http).await;
+        let body = read_some(response.into_body()).await;
         let answer = serde_json::from_slice(&body).unwrap_or(Value::Null);
         decode_count(format, &answer).ok_or_else(|| {
             if body.trim_ascii_start().starts_with(b"<") {
@@ -266,23 +328,37 @@ fn key_header(provider: &ProviderSettings) -> Result<Option<(HeaderName, HeaderV
     Ok(Some((name, value)))
 }
 
-fn stalled(http: &HttpModel) -> ModelError {
-    ModelError::Interrupted { reason: format!("nothing arrived for {} s", http.provider.idle.as_secs()) }
-}
-
 /// Reads a body to its end, or as much of it as is of use.
-async fn read_some(mut body: Incoming, http: &HttpModel) -> Vec<u8> {
+async fn read_some(mut body: Incoming) -> Vec<u8> {
     let mut bytes = Vec::new();
-    while let Ok(Some(Ok(frame))) = timeout(http.provider.idle, body.frame()).await {
-        bytes.extend_from_slice(frame.data_ref().map_or(&[][..], |data| data));
-        if bytes.len() > LONGEST_ERROR {
-            break;
+    let read = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            let data = frame.data_ref().map_or(&[][..], |data| data);
+            bytes.extend_from_slice(&data[..data.len().min(LONGEST_ERROR - bytes.len())]);
+            if bytes.len() == LONGEST_ERROR {
+                break;
+            }
         }
-    }
+    };
+    // What has arrived until then will do.
+    timeout(ERROR_TIME, read).await.ok();
     bytes
 }
 
-fn judge_connection(error: &hyper_util::client::legacy::Error, host: String, http: &HttpModel) -> Failure {
+/// How far a request came that failed before it was answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reach {
+    /// There was no connection to send it on.
+    Nowhere,
+    /// It may have arrived.
+    Unknown,
+}
+
+fn judge_connection(
+    error: &hyper_util::client::legacy::Error,
+    host: String,
+    http: &HttpModel,
+) -> (Failure, Reach) {
     let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
     while let Some(found) = cause {
         if let Some(DialError { reason, is_lasting }) = found.downcast_ref() {
@@ -290,12 +366,12 @@ fn judge_connection(error: &hyper_util::client::legacy::Error, host: String, htt
             // What runs on this machine does not come and go with the network.
             let is_lasting = *is_lasting || http.provider.endpoint.is_local();
             let again = if is_lasting { Again::Never } else { Again::Briefly };
-            return Failure { error, again };
+            return (Failure { error, again }, Reach::Nowhere);
         }
         cause = found.source();
     }
     let reason = crate::http::innermost(error);
-    Failure::passing(ModelError::Unreachable { host, reason })
+    (Failure::passing(ModelError::Unreachable { host, reason }), Reach::Unknown)
 }
 
 /// One call under way.
@@ -326,18 +402,29 @@ impl Call<'_> {
                 return Some(Ok(event));
             }
             match std::mem::replace(&mut self.state, State::Over) {
-                State::Asking(post) => match post.send(self.model).await {
-                    Ok(response) => {
-                        let seed = format!("{:016x}", self.model.surroundings.random());
-                        let reading = Reading::new(response, self.model.provider.format, seed);
-                        self.state = State::Reading(post, Box::new(reading));
+                State::Asking(post) => {
+                    let sent = Instant::now();
+                    match post.send(self.model, self.started).await {
+                        Ok(response) => {
+                            let seed = format!("{:016x}", self.model.surroundings.random());
+                            let watch = Watch::new(post.rules.budget, post.rules.idle, self.started, sent);
+                            let reading = Reading::new(response, self.model.provider.format, seed, watch);
+                            self.state = State::Reading(post, Box::new(reading));
+                        }
+                        Err(failure) => self.fail(failure, post).await,
                     }
-                    Err(failure) => self.fail(failure, post).await,
-                },
+                }
                 State::Reading(post, mut reading) => {
                     let mut events = Vec::new();
-                    let idle = self.model.provider.idle;
-                    let next = reading.next(post.callee(self.model), idle, &mut events).await;
+                    let before = reading.content();
+                    let next = reading.next(post.callee(self.model), &mut events).await;
+                    let meter = &post.rules.meter;
+                    meter.received(reading.content() - before);
+                    for event in &events {
+                        if let ResponseEvent::Usage(usage) = event {
+                            meter.reported(*usage);
+                        }
+                    }
                     self.ready.extend(events);
                     match next {
                         Ok(Next::More) => self.state = State::Reading(post, reading),

@@ -279,7 +279,7 @@ mod tests {
         let kind = kind.split([' ', '(']).next().unwrap_or_default();
         let again = match again {
             Again::Never => "never".to_string(),
-            Again::Soon | Again::Briefly => "soon".to_string(),
+            Again::Soon | Again::Briefly | Again::Once => "soon".to_string(),
             Again::After(wait) => format!("{} s", wait.as_secs_f64()),
         };
         assert_eq!(format!("{kind}, {again}"), expected, "{error}");

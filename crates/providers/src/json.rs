@@ -45,6 +45,21 @@ pub(crate) fn tokens(value: &Value, key: &str) -> Option<TokenCount> {
     value.get(key)?.as_u64().map(TokenCount)
 }
 
+/// About how many bytes a value takes.
+pub(crate) fn size_of(value: &Value) -> u64 {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len() as u64,
+        Value::Array(items) => items.iter().map(|item| 8 + size_of(item)).sum(),
+        Value::Object(fields) => size_of_fields(fields),
+    }
+}
+
+/// About how many bytes the fields of an object take.
+pub(crate) fn size_of_fields(fields: &Object) -> u64 {
+    fields.iter().map(|(key, value)| key.len() as u64 + size_of(value)).sum()
+}
+
 /// The object in a value; anything else is an empty one.
 pub(crate) fn into_object(value: Value) -> Object {
     if let Value::Object(fields) = value { fields } else { Object::new() }

@@ -37,6 +37,7 @@ mod failure;
 mod gemini;
 mod http;
 mod json;
+mod limits;
 mod names;
 mod openai;
 mod prepare;
@@ -44,6 +45,7 @@ mod prices;
 mod retry;
 mod settings;
 mod sse;
+mod watch;
 mod wire;
 
 pub use client::HttpModel;
@@ -51,6 +53,7 @@ pub use http::{
     Certificates, CertificatesError, Connection, Dial, DialError, Dialling, HttpClient, Io, Network, Proxies,
     Target,
 };
+pub use limits::AnswerLimits;
 pub use names::{Choice, choose, compressor_for, nearest_models, resolve_alias};
 pub use prices::{CacheWriting, MicroDollars, Prices, Rates, cost, known_prices};
 pub use retry::{RetrySettings, Surroundings, Waiting};

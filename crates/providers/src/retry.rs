@@ -67,6 +67,8 @@ pub(crate) enum Again {
     Soon,
     /// A few times only: a network that is down seldom comes back while someone waits.
     Briefly,
+    /// Once only: an answer that says nothing twice will not say anything the third time.
+    Once,
     /// Not before this time has passed.
     After(Duration),
 }
@@ -76,6 +78,8 @@ pub(crate) enum Again {
 pub(crate) struct Patience {
     settings: RetrySettings,
     failures: u32,
+    /// Those of them after which the call is made again only once.
+    final_failures: u32,
 }
 
 impl Default for RetrySettings {
@@ -128,6 +132,11 @@ impl Failure {
         Self { error, again: Again::Never }
     }
 
+    /// One after which the call is made once more, and not again.
+    pub(crate) fn once(error: ModelError) -> Self {
+        Self { error, again: Again::Once }
+    }
+
     pub(crate) fn passing(error: ModelError) -> Self {
         Self { error, again: Again::Soon }
     }
@@ -135,7 +144,7 @@ impl Failure {
 
 impl Patience {
     pub(crate) fn new(settings: RetrySettings) -> Self {
-        Self { settings, failures: 0 }
+        Self { settings, failures: 0, final_failures: 0 }
     }
 
     /// How long to wait before the next attempt, `elapsed` after the first one began; `None` to give up.
@@ -146,14 +155,18 @@ impl Patience {
         let RetrySettings { attempts, base, longest, budget } = self.settings;
         const BRIEFLY: u32 = 3;
         self.failures += 1;
-        if self.failures >= attempts || (again == Again::Briefly && self.failures >= BRIEFLY) {
+        self.final_failures += u32::from(again == Again::Once);
+        if self.failures >= attempts
+            || (again == Again::Briefly && self.failures >= BRIEFLY)
+            || (again == Again::Once && self.final_failures > 1)
+        {
             return None;
         }
         let bound = base.saturating_mul(1 << (self.failures - 1).min(20)).min(longest);
         let share = random as f64 / u64::MAX as f64;
         let wait = match again {
             Again::Never => return None,
-            Again::Soon | Again::Briefly => bound.mul_f64(share),
+            Again::Soon | Again::Briefly | Again::Once => bound.mul_f64(share),
             Again::After(asked) => asked.saturating_add(base.mul_f64(share)),
         };
         (elapsed.saturating_add(wait) <= budget).then_some(wait)
@@ -216,6 +229,7 @@ mod tests {
         let short = RetrySettings { longest: 3 * SECOND, ..settings };
         check_waits(short, Again::Soon, u64::MAX, &[1.0, 2.0, 3.0, 3.0, 3.0]);
         check_waits(settings, Again::Briefly, u64::MAX, &[1.0, 2.0]);
+        check_waits(settings, Again::Once, u64::MAX, &[1.0]);
         check_waits(settings, Again::Never, u64::MAX, &[]);
     }
 

@@ -11,10 +11,11 @@ use secrecy::SecretString;
 
 use crate::anthropic::default_limit;
 use crate::http::Target;
+use crate::limits::AnswerLimits;
 use crate::prices::Prices;
 use crate::wire::WireFormat;
 
-/// How long is usually waited for the next bytes.
+/// How long is usually waited for the next piece of an answer. Some models think for minutes and say nothing of it.
 const IDLE: Duration = Duration::from_secs(180);
 
 /// A provider: where it is, how to speak to it and with which key.
@@ -32,8 +33,11 @@ pub struct ProviderSettings {
     pub models: BTreeMap<String, ModelSettings>,
     /// Whether Anthropic is told what to cache where the request does not say.
     pub marks_cache: bool,
-    /// How long nothing may arrive before a call counts as failed. Models may think before they say anything.
+    /// How long nothing of an answer may arrive before a call counts as failed; pings and empty pieces do not count. Models
+    /// may think before they say anything.
     pub idle: Duration,
+    /// How much of an answer is read, and for how long.
+    pub limits: AnswerLimits,
 }
 
 /// A key, or why there is none.
@@ -108,6 +112,7 @@ impl ProviderSettings {
             models: BTreeMap::new(),
             marks_cache: true,
             idle: IDLE,
+            limits: AnswerLimits::default(),
         }
     }
 

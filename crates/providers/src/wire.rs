@@ -4,6 +4,7 @@ use longhaul_conversation::{FinishReason, Request, ResponseEvent, TokenCount};
 use serde_json::{Map, Value};
 
 use crate::json::tokens;
+use crate::limits::AnswerSize;
 use crate::sse::{SseDecoder, SseTooLong};
 use crate::{anthropic, gemini, openai};
 
@@ -155,6 +156,15 @@ impl StreamDecoder {
         result?;
         fed?;
         Ok(if self.is_done { Progress::Done } else { Progress::More })
+    }
+
+    /// What the decoder took in beside the text and the reasoning that it handed on.
+    pub(crate) fn held(&self) -> AnswerSize {
+        match &self.answer {
+            AnswerDecoder::Gemini(decoder) => decoder.held(),
+            AnswerDecoder::OpenAi(decoder) => decoder.held(),
+            AnswerDecoder::Anthropic(decoder) => decoder.held(),
+        }
     }
 
     /// The stream has ended, or its sender said that this was all: hands on what is left, and why the model stopped.

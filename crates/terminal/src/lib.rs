@@ -51,4 +51,4 @@ pub use page::{Page, Row};
 pub use review::{Inbox, InboxItem, Review, SkillChoice, Whose};
 pub use run::{play, run};
 pub use script::{Act, Pace, Script};
-pub use services::{Ended, Opened, Options, Services, Surface, Voice};
+pub use services::{Ended, Opened, Options, Services, Spender, Surface, Voice};

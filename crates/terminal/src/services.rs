@@ -12,6 +12,17 @@ use crate::command::{Message, Notice, SessionChoice};
 use crate::page::Page;
 use crate::review::{Inbox, InboxItem, Review, SkillChoice};
 
+/// Who called a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spender<'a> {
+    /// The conversation.
+    Conversation,
+    /// The sub-agent of this name.
+    Subagent(&'a str),
+    /// Somebody with a small question to the model of this name.
+    Aside(&'a str),
+}
+
 /// What the program around the terminal brings. It is asked from the thread that holds the agent, so it may take its time.
 pub trait Services: Send + Sync {
     /// What turns are carried out with. Events and questions are the terminal's own.
@@ -30,7 +41,7 @@ pub trait Services: Send + Sync {
     fn switch_model(&mut self, agent: &mut Agent, name: &str) -> Result<Vec<Notice>, Notice>;
 
     /// What a call has cost, in dollars, where prices are known.
-    fn cost(&self, usage: &Usage) -> Option<f64>;
+    fn cost(&self, caller: Spender<'_>, usage: &Usage) -> Option<f64>;
 
     /// The sessions of this folder, the newest first.
     ///

@@ -5,7 +5,7 @@ use std::io::Read;
 
 use longhaul_agent::{Agent, Host};
 use longhaul_conversation::Usage;
-use longhaul_terminal::{Notice, Opened, Options, Page, Services, SessionChoice, Surface, Voice};
+use longhaul_terminal::{Notice, Opened, Options, Page, Services, SessionChoice, Spender, Surface, Voice};
 use longhaul_tools::BoxFuture;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
@@ -18,7 +18,7 @@ impl Services for Nobody {
     fn model(&self) -> String { match *self {} }
     fn models(&self) -> Vec<String> { match *self {} }
     fn switch_model(&mut self, _: &mut Agent, _: &str) -> Result<Vec<Notice>, Notice> { match *self {} }
-    fn cost(&self, _: &Usage) -> Option<f64> { match *self {} }
+    fn cost(&self, _: Spender<'_>, _: &Usage) -> Option<f64> { match *self {} }
     fn sessions(&self) -> Result<Vec<SessionChoice>, Notice> { match *self {} }
     fn open(&mut self, _: &str) -> Result<Opened, Notice> { match *self {} }
     fn export(&self, _: &Agent, _: Option<&str>) -> Result<String, Notice> { match *self {} }

@@ -149,7 +149,7 @@ impl Agent {
             let text =
                 format!("<subagent_result name=\"{name}\" status=\"{status}\">\n{text}\n</subagent_result>");
             parts.push(Part::text(Origin::Tool, text));
-            self.take_over(returned.aside);
+            self.take_over(returned.aside, host);
         }
         self.append(&host.message(Role::User, parts), host)?;
         Ok(self.ending.clone())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use longhaul_conversation::{CallId, Origin, Part, Role};
-use longhaul_engine::HostJob;
+use longhaul_engine::{HostJob, Spend};
 use longhaul_policy::Rule;
 use longhaul_session::{Log, NewSession, SessionKind};
 use longhaul_tools::{ALIASES, Answer, BoxFuture, Outcome, Shown};
@@ -71,6 +71,8 @@ pub(crate) struct Returned {
 #[derive(Debug, Default)]
 pub(crate) struct Aside {
     statistics: Statistics,
+    /// What its compactions cost, which the caps of the session count, too.
+    spend: Spend,
     /// What the user allowed from now on.
     granted: Vec<Rule>,
     /// Whether the user wants the turn to end.
@@ -148,6 +150,10 @@ impl Agent {
             },
             limits: Limits { session: None, turn: definition.most_turns },
             tools: tools_for(definition, all),
+            compaction: longhaul_engine::Settings {
+                caps: self.settings.compaction.caps.less(self.conversation.state().spend),
+                ..self.settings.compaction.clone()
+            },
             model: profile.clone().unwrap_or_else(|| self.settings.model.clone()),
             ..self.settings.clone()
         };
@@ -184,8 +190,11 @@ impl Agent {
     }
 
     /// Takes over what a sub-agent leaves behind.
-    pub(crate) fn take_over(&mut self, aside: Aside) {
+    pub(crate) fn take_over(&mut self, aside: Aside, host: &Host<'_>) {
         self.statistics.add(&aside.statistics);
+        if let Err(error) = self.conversation.add_spend(aside.spend, (host.now)()) {
+            host.warn(format!("could not record what a sub-agent's compactions cost: {error}"));
+        }
         for rule in aside.granted {
             self.grant(rule);
         }
@@ -282,7 +291,8 @@ impl Errand {
                 None => answer,
             };
             let is_stopped = matches!(ended, Ok(Ended::Turn(TurnEnd::Cancelled))) && !cancel.is_cancelled();
-            let aside = Aside { statistics: agent.statistics, granted: agent.granted, is_stopped };
+            let spend = agent.conversation.state().spend;
+            let aside = Aside { statistics: agent.statistics, spend, granted: agent.granted, is_stopped };
             Returned { answer, aside }
         })
     }

@@ -6,14 +6,14 @@ use std::task::Poll;
 
 use longhaul_context::{Threshold, Trigger};
 use longhaul_conversation::{
-    FinishReason, Model, ModelError, ModelStream, Request, ResponseEvent, ScriptedModel, ScriptedReply,
-    Timestamp, Usage,
+    AnswerLimit, Consumption, FinishReason, Model, ModelError, ModelStream, Request, ResponseEvent,
+    ScriptedModel, ScriptedReply, Timestamp, Usage,
 };
 use longhaul_engine::{CalibrationFile, Folder};
 
 use super::trial::{AT, Trial, replay, said, settings, texts, words};
 use super::*;
-use crate::Overflow;
+use crate::{Overflow, Spending};
 
 #[test]
 fn a_turn_records_what_was_said_and_answered() {
@@ -28,12 +28,20 @@ fn a_turn_records_what_was_said_and_answered() {
     ])]);
     assert_eq!(trial.run("Hello.", &model), TurnEnd::Finished(FinishReason::Stop));
     assert_eq!(trial.recorded(), ["user: (surroundings)", "user: Hello.", "model: Good day."]);
+    // The output was not reported: 20 bytes arrived.
+    let consumed = Consumption {
+        requests: 1,
+        usage: Some(usage),
+        estimated_output: TokenCount(5),
+        ..Consumption::default()
+    };
     let expected = [
         Event::StepBegan { step: 1 },
         Event::ThoughtDelta("A greeting.".into()),
         Event::TextDelta("Good ".into()),
         Event::TextDelta("day.".into()),
         Event::Usage(usage),
+        Event::Spent { on: Spending::Answer, consumed },
         Event::Ended(TurnEnd::Finished(FinishReason::Stop)),
     ];
     assert_eq!(trial.events(), expected);
@@ -245,6 +253,47 @@ fn a_request_that_was_too_long_is_shortened_and_sent_once_more() {
     assert_eq!(trial.run(&words(50), &model), TurnEnd::Failed(ModelError::TooLong));
     assert!(model.requests().len() <= 2);
     trial.check_valid();
+}
+
+#[test]
+fn an_answer_over_a_limit_ends_the_turn_and_its_words_stay() {
+    let mut trial = Trial::new(32_000);
+    let over = ModelError::OverLimit { limit: AnswerLimit::Text(8) };
+    let call = ResponseEvent::Part(Part::call(ToolCall::new("c1", "read_file")));
+    let cut = ScriptedReply::events([ResponseEvent::TextDelta("12345678".into()), call]);
+    let model = ScriptedModel::new([cut.then_error(over.clone()), ScriptedReply::text("never")]);
+    assert_eq!(trial.run("Hello.", &model), TurnEnd::Failed(over));
+    assert_eq!(trial.recorded(), ["user: (surroundings)", "user: Hello.", "model: 12345678"]);
+    assert_eq!(model.requests().len(), 1, "it is not asked for again");
+    trial.check_valid();
+}
+
+/// A model that fails twice before it answers.
+struct Retrying(ScriptedModel);
+
+impl Model for Retrying {
+    fn stream(&self, request: Request) -> ModelStream<'_> {
+        request.meter.sent();
+        request.meter.refused();
+        request.meter.sent();
+        self.0.stream(request)
+    }
+}
+
+#[test]
+fn every_request_that_was_sent_is_counted() {
+    let mut trial = Trial::new(32_000);
+    let usage = Usage { input: Some(TokenCount(90)), output: Some(TokenCount(2)), ..Usage::default() };
+    let reply = ScriptedReply::events([
+        ResponseEvent::TextDelta("Yes.".into()),
+        ResponseEvent::Usage(usage),
+        ResponseEvent::Finished(FinishReason::Stop),
+    ]);
+    trial.run("Hello.", &Retrying(ScriptedModel::new([reply])));
+    let statistics = trial.agent.statistics().clone();
+    assert_eq!((statistics.requests, statistics.output), (3, TokenCount(2)));
+    assert!(statistics.estimated > TokenCount::ZERO, "one of them was accepted and said nothing");
+    assert_eq!(statistics.input, TokenCount(90) + statistics.estimated);
 }
 
 #[test]

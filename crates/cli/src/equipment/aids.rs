@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{Helper, Host, Judges, ModelProfile, Route, Router};
-use longhaul_providers::{HttpModel, WireFormat};
+use longhaul_providers::WireFormat;
 
 use crate::models::{Chosen, Models};
 use crate::settings::Settings;
@@ -81,10 +81,11 @@ impl Aids {
         Helper { model: &helper.http, name: &helper.name }
     }
 
-    /// The same, to be kept apart from everything else.
-    pub(crate) fn helper_apart(&self, chosen: &Chosen) -> (HttpModel, String) {
-        let helper = self.helper.as_ref().unwrap_or(chosen);
-        (helper.http.clone(), helper.name.clone())
+    /// The model that says what a conversation with this one was about: one of the same provider, who knows it already.
+    pub(crate) fn summariser<'a>(&'a self, chosen: &'a Chosen) -> Helper<'a> {
+        let own = self.helper.as_ref().filter(|helper| helper.provider() == chosen.provider());
+        let summariser = own.unwrap_or(chosen);
+        Helper { model: &summariser.http, name: &summariser.name }
     }
 
     /// The model of this name that small questions went to in a conversation with this one.
@@ -103,7 +104,9 @@ impl Aids {
 fn helper(models: &Models<'_>, settings: &Settings, chosen: &Chosen, warn: impl Fn(&str)) -> Option<Chosen> {
     let Some(named) = settings.helper_model() else {
         let is_gemini = chosen.http.provider().format == WireFormat::Gemini;
-        return is_gemini.then(|| models.choose("flash-lite").ok()).flatten();
+        // Another provider under the same wire format is still another provider.
+        let smaller = is_gemini.then(|| models.choose("flash-lite").ok()).flatten();
+        return smaller.filter(|smaller| smaller.provider() == chosen.provider());
     };
     match models.choose(named) {
         Ok(helper) => Some(helper),

@@ -28,7 +28,7 @@ pub(crate) use options::WorkOptions;
 pub(crate) use permissions::load_permissions;
 pub(crate) use skills::load as load_skills;
 pub(crate) use subagents::{SubagentModels, load as load_subagents};
-pub(crate) use summaries::Summaries;
+pub(crate) use summaries::{Summaries, write_notes_on_previous};
 
 use crate::clock::now;
 use crate::commands::memory::surroundings::Surroundings;
@@ -37,6 +37,7 @@ use crate::settings::Settings;
 
 /// What an agent works with.
 pub(crate) struct Equipment {
+    attendance: Attendance,
     pub(crate) tools: Vec<Box<dyn Tool>>,
     pub(crate) jobs: Jobs,
     pub(crate) subagents: Subagents,
@@ -95,7 +96,7 @@ impl Equipment {
         warnings.extend(notices);
         let active_skills = ActiveSkills::default();
         let jobs = Jobs::new();
-        let tools = tools::load(settings, &folders, &around, &skills, &active_skills, &jobs)
+        let tools = tools::load(settings, attendance, &folders, &around, &skills, &active_skills, &jobs)
             .context("could not get the tools ready")?;
         let names = names_of(&tools, manager.as_ref());
         warnings.extend(found.subagents.unknown_tools(&names));
@@ -103,6 +104,7 @@ impl Equipment {
         let memory = SessionMemory::load(around.places, around.settings, now());
         warnings.extend(memory.notices());
         let equipment = Self {
+            attendance,
             tools,
             jobs,
             subagents: found.subagents,
@@ -128,8 +130,16 @@ impl Equipment {
     ) -> anyhow::Result<Vec<String>> {
         let around = Surroundings::find(settings, options.include_directories())?;
         let (skills, notices) = skills::load(settings, home, &around);
-        self.tools = tools::load(settings, &self.folders, &around, &skills, &self.active_skills, &self.jobs)
-            .context("could not get the tools ready")?;
+        self.tools = tools::load(
+            settings,
+            self.attendance,
+            &self.folders,
+            &around,
+            &skills,
+            &self.active_skills,
+            &self.jobs,
+        )
+        .context("could not get the tools ready")?;
         self.skills = skills;
         Ok(notices)
     }

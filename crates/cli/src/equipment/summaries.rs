@@ -1,4 +1,7 @@
 //! Lines on what sessions were about, and notes on how they went, written into their files.
+//!
+//! A session is named by its first request. A model is asked for a better line only when the session itself ends, if the
+//! settings want that, and only one of the provider that led it; other sessions are never sent to anybody from here.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -7,22 +10,17 @@ use std::sync::{Mutex, PoisonError};
 use longhaul_agent::{Asides, Helper, SessionNotes, summarise_session};
 use longhaul_conversation::Message;
 use longhaul_engine::Conversation;
-use longhaul_session::{ListedSession, Listing, Log, LogError, Replay, Scratchpad, Store};
+use longhaul_session::{ListedSession, Listing, Log, LogError, Replay, Scratchpad};
 use tokio_util::sync::CancellationToken;
 
-use super::Attendance;
 use crate::project::Project;
 use crate::settings::Settings;
 
-/// Says what sessions were about, when the settings want that.
+/// Has a model say what the session under way was about, when the settings want that.
 pub(crate) struct Summaries<'a> {
     settings: &'a Settings,
-    attendance: Attendance,
-    store: Store,
     /// The folder of the project.
     root: PathBuf,
-    /// The id of the session that is under way.
-    current: String,
     asides: Mutex<Asides>,
 }
 
@@ -33,79 +31,9 @@ pub(crate) struct LastWords {
 }
 
 impl<'a> Summaries<'a> {
-    /// For the sessions of a project, of which this one is under way.
-    pub(crate) fn new(
-        settings: &'a Settings,
-        attendance: Attendance,
-        project: &Project,
-        current: &str,
-    ) -> Self {
-        let (store, root) = (project.store(), project.folder.clone());
-        Self { settings, attendance, store, root, current: current.to_string(), asides: Mutex::default() }
-    }
-
-    /// Waits for a turn. Meanwhile the previous session gets its line, if it has none; the turn waits for nothing.
-    pub(crate) async fn beside<T>(
-        &self,
-        turn: impl Future<Output = T>,
-        helper: Helper<'_>,
-        cancel: &CancellationToken,
-        warn: impl Fn(&str),
-    ) -> T {
-        if !self.settings.summarises_at_start(self.attendance == Attendance::Attended) {
-            return turn.await;
-        }
-        let is_over = cancel.child_token();
-        let turn = async {
-            let end = turn.await;
-            is_over.cancel();
-            end
-        };
-        let (end, summarised) = tokio::join!(turn, self.summarise_previous(helper, &is_over));
-        if let Err(error) = summarised {
-            warn(&format!("the previous session has no summary: {error:#}"));
-        }
-        end
-    }
-
-    /// Says what the latest session before this one was about, if nobody has yet; tells whether anything was written.
-    /// Cancelled, it leaves the session for the next time.
-    async fn summarise_previous(
-        &self,
-        helper: Helper<'_>,
-        cancel: &CancellationToken,
-    ) -> anyhow::Result<bool> {
-        let listing = self.store.list()?;
-        let Some(previous) = unsummarised(&listing, &self.current) else { return Ok(false) };
-        // The file is not held while a model thinks: somebody may want to go on with the session.
-        let messages: Vec<Message> =
-            Replay::read(File::open(&previous.path)?)?.said().into_iter().cloned().collect();
-        let summary = match &previous.metadata.summary {
-            Some(_) => None,
-            None => self.summarise(&messages, helper, cancel).await,
-        };
-        if cancel.is_cancelled() {
-            return Ok(false);
-        }
-        let last_words = LastWords { summary, notes: SessionNotes::of(&messages, &self.root) };
-        match last_words.write(&previous.path) {
-            Ok(()) => Ok(true),
-            // Whoever goes on with it has more to say.
-            Err(LogError::InUse { .. }) => Ok(false),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    async fn summarise(
-        &self,
-        messages: &[Message],
-        helper: Helper<'_>,
-        cancel: &CancellationToken,
-    ) -> Option<String> {
-        let mut asides = Asides::default();
-        let summary = summarise_session(messages, helper, cancel, &mut asides).await;
-        self.asides.lock().unwrap_or_else(PoisonError::into_inner).add(&asides);
-        summary
+    /// For a session of a project.
+    pub(crate) fn new(settings: &'a Settings, project: &Project) -> Self {
+        Self { settings, root: project.folder.clone(), asides: Mutex::default() }
     }
 
     /// What models were asked for it.
@@ -113,18 +41,20 @@ impl<'a> Summaries<'a> {
         self.asides.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What is to be said of the session under way, which is about to end.
+    /// What is to be said of the session under way, which is about to end. `model` is one of the provider that led it.
     pub(crate) async fn last_words(
         &self,
         conversation: &Conversation,
-        helper: Helper<'_>,
+        model: Helper<'_>,
         cancel: &CancellationToken,
     ) -> Option<LastWords> {
         if !self.settings.summarises_at_end() || cancel.is_cancelled() {
             return None;
         }
         let said: Vec<Message> = conversation.said().into_iter().cloned().collect();
-        let summary = self.summarise(&said, helper, cancel).await;
+        let mut asides = Asides::default();
+        let summary = summarise_session(&said, model, cancel, &mut asides).await;
+        self.asides.lock().unwrap_or_else(PoisonError::into_inner).add(&asides);
         Some(LastWords { summary, notes: SessionNotes::of(&said, &self.root) })
     }
 }
@@ -136,13 +66,31 @@ impl LastWords {
         if let Some(summary) = &self.summary {
             log.set_summary(summary)?;
         }
-        // Notes are written even without a line: what no model could say once is not asked for ever again.
         log.set_scratchpad(&serde_json::to_value(&self.notes).expect("notes are plain data"))
     }
 }
 
+/// Writes notes on the latest session of a project but the one under way, if there are none on all of it yet; tells whether
+/// anything was written. No model is asked.
+///
+/// # Errors
+/// What prevents the session from being read or written.
+pub(crate) fn write_notes_on_previous(project: &Project, current: &str) -> anyhow::Result<bool> {
+    let listing = project.store().list()?;
+    let Some(previous) = without_notes(&listing, current) else { return Ok(false) };
+    let messages: Vec<Message> =
+        Replay::read(File::open(&previous.path)?)?.said().into_iter().cloned().collect();
+    let last_words = LastWords { summary: None, notes: SessionNotes::of(&messages, &project.folder) };
+    match last_words.write(&previous.path) {
+        Ok(()) => Ok(true),
+        // Whoever goes on with it has more to say.
+        Err(LogError::InUse { .. }) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}
+
 /// The latest other session, if it was a conversation and there are no notes on all of it yet.
-fn unsummarised<'a>(listing: &'a Listing, current: &str) -> Option<&'a ListedSession> {
+fn without_notes<'a>(listing: &'a Listing, current: &str) -> Option<&'a ListedSession> {
     let others = listing.sessions.iter().filter(|session| !session.is_current(current));
     let latest = others.max_by_key(|session| session.updated)?;
     let is_open = latest.metadata.scratchpad != Scratchpad::Fresh;
@@ -154,7 +102,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    use longhaul_conversation::{ModelError, Part, Role, ScriptedModel, ScriptedReply, Timestamp};
+    use longhaul_conversation::{Part, Role, Timestamp};
     use longhaul_session::{NewSession, SessionKind};
     use longhaul_workspace::{Environment, Home, Patience, Projects};
 
@@ -185,75 +133,29 @@ mod tests {
         Project { folder: work, home: project }
     }
 
-    async fn summarise_until(project: &Project, model: &ScriptedModel, cancel: &CancellationToken) -> bool {
-        let settings = Settings::default();
-        let summaries = Summaries::new(&settings, Attendance::Attended, project, "33333333-now");
-        let helper = Helper { model, name: "small" };
-        summaries.summarise_previous(helper, cancel).await.expect("it can be written")
-    }
-
-    async fn summarise(project: &Project, model: &ScriptedModel) -> bool {
-        summarise_until(project, model, &CancellationToken::new()).await
-    }
-
-    fn summaries(project: &Project) -> Vec<Option<String>> {
-        project
-            .store()
-            .list_afresh()
-            .expect("a list")
-            .sessions
-            .into_iter()
-            .map(|session| session.metadata.summary)
-            .collect()
-    }
-
-    #[tokio::test]
-    async fn the_latest_other_session_is_summarised_once() {
+    #[test]
+    fn the_latest_other_session_gets_notes_once() {
         let folder = tempfile::tempdir().expect("a folder");
         let project = project(folder.path(), &["11111111-old", "22222222-last", "33333333-now"]);
         let before = project.store().list().expect("a list").sessions[1].updated;
-        let model = ScriptedModel::new([ScriptedReply::text("Find the port.")]);
-        assert!(summarise(&project, &model).await);
-        assert_eq!(summaries(&project), [None, Some("Find the port.".to_string()), None]);
+        assert!(write_notes_on_previous(&project, "33333333-now").expect("it can be written"));
         let listing = project.store().list_afresh().expect("a list");
-        assert_eq!(
-            (listing.sessions[1].updated, listing.sessions[1].metadata.scratchpad),
-            (before, Scratchpad::Fresh)
-        );
-        assert!(!summarise(&project, &model).await);
-        assert_eq!(model.requests().len(), 1);
+        let notes: Vec<_> = listing.sessions.iter().map(|session| session.metadata.scratchpad).collect();
+        assert_eq!(notes, [Scratchpad::Missing, Scratchpad::Fresh, Scratchpad::Missing]);
+        let last = &listing.sessions[1];
+        assert_eq!((last.updated, &last.metadata.summary), (before, &None));
+        assert_eq!(last.display_name(), "Which port?", "its first request names it");
+        assert!(!write_notes_on_previous(&project, "33333333-now").expect("nothing to write"));
     }
 
-    #[tokio::test]
-    async fn a_model_that_fails_is_not_asked_for_ever() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let project = project(folder.path(), &["22222222-last", "33333333-now"]);
-        let model = ScriptedModel::new([ScriptedReply::error(ModelError::TooLong)]);
-        assert!(summarise(&project, &model).await && !summarise(&project, &model).await);
-        assert_eq!((summaries(&project), model.requests().len()), (vec![None, None], 1));
-    }
-
-    #[tokio::test]
-    async fn whoever_has_a_session_open_keeps_it() {
+    #[test]
+    fn whoever_has_a_session_open_keeps_it() {
         let folder = tempfile::tempdir().expect("a folder");
         let project = project(folder.path(), &["22222222-last", "33333333-now"]);
         let path = project.store().list().expect("a list").sessions[0].path.clone();
         let open = Log::open_existing(&path).expect("a log");
-        let model = ScriptedModel::new((0..2).map(|_| ScriptedReply::text("Find the port.")));
-        assert!(!summarise(&project, &model).await);
+        assert!(!write_notes_on_previous(&project, "33333333-now").expect("it is left alone"));
         drop(open);
-        assert!(summarise(&project, &model).await);
-    }
-
-    #[tokio::test]
-    async fn cancelled_it_leaves_everything_for_the_next_time() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let project = project(folder.path(), &["22222222-last", "33333333-now"]);
-        let model = ScriptedModel::default();
-        let cancel = CancellationToken::new();
-        cancel.cancel();
-        assert!(!summarise_until(&project, &model, &cancel).await);
-        let listing = project.store().list_afresh().expect("a list");
-        assert_eq!(listing.sessions[0].metadata.scratchpad, Scratchpad::Missing);
+        assert!(write_notes_on_previous(&project, "33333333-now").expect("it can be written"));
     }
 }

@@ -10,6 +10,7 @@ use longhaul_tools::{
     RunShellCommand, ShellSettings, StopJob, Tool, WriteFile, WriteTodos,
 };
 
+use super::Attendance;
 use crate::clock::now;
 use crate::commands::memory::surroundings::Surroundings;
 use crate::project::Project;
@@ -18,6 +19,7 @@ use crate::settings::Settings;
 /// Every tool, for work in these folders.
 pub(super) fn load(
     settings: &Settings,
+    attendance: Attendance,
     folders: &[PathBuf],
     around: &Surroundings,
     skills: &Skills,
@@ -33,7 +35,8 @@ pub(super) fn load(
     let readable = Roots::new(&around.cwd, &readable)?;
     let ignoring = settings.hidden_files();
     let environment = without_secrets(std::env::vars_os(), &[]);
-    let shell = ShellSettings { environment, ..ShellSettings::default() };
+    let total = settings.command_limit(attendance == Attendance::Attended);
+    let shell = ShellSettings { environment, total, ..ShellSettings::default() };
     let mut tools: Vec<Box<dyn Tool>> = vec![
         Box::new(ReadFile::new(readable.clone(), ignoring.clone()).with_outputs(tool_outputs)),
         Box::new(ReadManyFiles::new(roots.clone(), ignoring.clone())),

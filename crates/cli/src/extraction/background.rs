@@ -25,12 +25,13 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Two runs are so far apart, in milliseconds: half an hour.
 const INTERVAL: i64 = 30 * 60 * 1000;
 
-/// Learns from the sessions of the current folder, if the settings want that, until it is done or `over`. `tell` hears what came
-/// of it, if anything did. What goes wrong is left for the next time.
+/// Learns from the sessions of the current folder, if the settings want that, until it is done or `over`. Only sessions whose
+/// answers `is_own_model` says are of the same provider are read. `tell` hears what came of it, if anything did. What goes wrong is left for the next time.
 pub(crate) fn learn_in_background(
     settings: &Settings,
     home: &Home,
     model: (HttpModel, ModelProfile),
+    is_own_model: &(dyn Fn(&str) -> bool + Send + Sync),
     over: &CancellationToken,
     tell: impl Fn(String),
 ) {
@@ -43,7 +44,7 @@ pub(crate) fn learn_in_background(
         if tokio::time::timeout(PATIENCE, over.cancelled()).await.is_ok() {
             return Ok(None);
         }
-        learn(settings, home, model, over).await
+        learn(settings, home, model, is_own_model, over).await
     });
     if let Ok(Some(news)) = learned
         && let Some(notice) = notice(&news)
@@ -57,6 +58,7 @@ async fn learn(
     settings: &Settings,
     home: &Home,
     (model, profile): (HttpModel, ModelProfile),
+    is_own_model: &(dyn Fn(&str) -> bool + Send + Sync),
     over: &CancellationToken,
 ) -> anyhow::Result<Option<InboxNews>> {
     let Some(project) = Project::find()? else { return Ok(None) };
@@ -74,6 +76,7 @@ async fn learn(
         outcome: Outcome::Waits,
         skills: load_skills(&places(home, &around), &settings.skills()),
         global_memory,
+        is_own_model: Some(is_own_model),
         progress: &|_| {},
     };
     let mut lock = Some(lock);

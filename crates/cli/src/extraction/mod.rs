@@ -19,7 +19,7 @@ use anyhow::Context;
 use longhaul_agent::{
     Event, ExtractorEnd, ExtractorTask, FactTargets, Host, ModelProfile, ReadSession, run_extractor,
 };
-use longhaul_conversation::{Model, Timestamp};
+use longhaul_conversation::{Model, Role, Timestamp};
 use longhaul_engine::Folder;
 use longhaul_session::{ListedSession, SessionRole};
 use longhaul_skills::{
@@ -57,6 +57,9 @@ pub(crate) struct Extraction<'a> {
     pub(crate) skills: Skills,
     /// The user's memory for everything.
     pub(crate) global_memory: PathBuf,
+    /// Whether a recorded model is one of the provider that learns. Where this is given, sessions that others had a part in
+    /// are left out: nothing of a conversation goes to another provider by itself.
+    pub(crate) is_own_model: Option<&'a (dyn Fn(&str) -> bool + Send + Sync)>,
     /// Hears in a line what is being done.
     pub(crate) progress: &'a (dyn Fn(String) + Send + Sync),
 }
@@ -151,10 +154,13 @@ impl Extraction<'_> {
             Some(project) => ExtractionState::load(&project.home.extraction_state())?,
             None => ExtractionState::default(),
         };
-        let index = match self.own_sessions() {
+        let mut index = match self.own_sessions() {
             Some(project) => self.index(project, &state)?,
             None => given(self.files),
         };
+        if let Some(is_own) = self.is_own_model {
+            index.retain(|indexed| self.is_own_session(Path::new(&indexed.session.path), is_own, cancel));
+        }
         if !index.iter().any(|indexed| indexed.is_new) && self.breadth == Breadth::Worthwhile {
             return Ok(None);
         }
@@ -305,6 +311,18 @@ impl Extraction<'_> {
         Arc::new(move |path, hear| {
             read_messages(path, links, &cancel, hear).map_err(|error| format!("{error:#}"))
         })
+    }
+
+    /// Whether a session says of every answer which model gave it, and each is one's own.
+    fn is_own_session(&self, path: &Path, is_own: &dyn Fn(&str) -> bool, cancel: &CancellationToken) -> bool {
+        let (mut answers, mut own) = (0_usize, 0_usize);
+        let read = read_messages(path, self.links(), cancel, &mut |message| {
+            if message.role == Role::Model {
+                answers += 1;
+                own += usize::from(message.model.as_deref().is_some_and(is_own));
+            }
+        });
+        read.is_ok() && answers > 0 && own == answers
     }
 
     /// The sessions of the project that are worth reading now.

@@ -10,7 +10,7 @@ use anyhow::anyhow;
 use clap::Args;
 use longhaul_agent::ModelProfile;
 use longhaul_conversation::{
-    Message, ModelError, Request, TokenCount, WindowSource, context_window, known_models,
+    Message, ModelError, Request, SpendMeter, TokenCount, WindowSource, context_window, known_models,
 };
 use longhaul_engine::{BoxFuture, Counter};
 use longhaul_providers::{
@@ -18,7 +18,7 @@ use longhaul_providers::{
 };
 use longhaul_workspace::{TrustQuery, TrustedFolders};
 
-use self::providers::Providers;
+pub(crate) use self::providers::Providers;
 use crate::args::Color;
 use crate::environment;
 use crate::failure::hinted;
@@ -70,8 +70,17 @@ impl Chosen {
 
 /// Counts a conversation as its provider does.
 impl Counter for Chosen {
-    fn count<'a>(&'a self, messages: &'a [Message]) -> BoxFuture<'a, Result<TokenCount, ModelError>> {
-        let request = Request { model: self.name.clone(), messages: messages.to_vec(), ..Request::default() };
+    fn count<'a>(
+        &'a self,
+        messages: &'a [Message],
+        meter: &'a SpendMeter,
+    ) -> BoxFuture<'a, Result<TokenCount, ModelError>> {
+        let request = Request {
+            model: self.name.clone(),
+            messages: messages.to_vec(),
+            meter: meter.clone(),
+            ..Request::default()
+        };
         Box::pin(async move {
             let reason = "this provider has no way to count".to_string();
             self.http.count(request).await?.ok_or(ModelError::Refused { reason })
@@ -164,6 +173,11 @@ impl<'s> Models<'s> {
         })
     }
 
+    /// The providers, to find out whose a recorded model is.
+    pub(crate) fn providers(&self) -> &Providers {
+        &self.providers
+    }
+
     /// The names of known models that could be asked now.
     pub(crate) fn known(&self) -> Vec<String> {
         // Some entries stand for every name that begins like this.
@@ -231,5 +245,5 @@ fn load_providers(settings: &Settings, warn: impl Fn(&str)) -> anyhow::Result<Pr
             stated = users.providers();
         }
     }
-    Providers::new(&stated, |name| std::env::var(name).ok())
+    Providers::new(&stated, settings.answer_limits(), |name| std::env::var(name).ok())
 }

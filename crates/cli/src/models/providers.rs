@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use anyhow::anyhow;
 use longhaul_conversation::ModelError;
 use longhaul_providers::{
-    CacheWriting, Choice, Endpoint, Key, MicroDollars, ModelSettings, Prices, ProviderSettings, Rates,
-    WireFormat, choose, known_prices,
+    AnswerLimits, CacheWriting, Choice, Endpoint, Key, MicroDollars, ModelSettings, Prices, ProviderSettings,
+    Rates, WireFormat, choose, known_prices,
 };
 
 use crate::failure::hinted;
 use crate::settings::{StatedModel, StatedProvider};
 
 /// The providers that can be asked.
-#[derive(Debug)]
-pub(super) struct Providers {
+#[derive(Clone, Debug)]
+pub(crate) struct Providers {
     all: Vec<ProviderSettings>,
     /// Who offers the models that nobody knows.
     fallback: Option<String>,
@@ -53,6 +53,7 @@ impl Providers {
     /// The three vendors and what the user states beside them. A variable wins over the settings.
     pub(super) fn new(
         stated: &[StatedProvider],
+        limits: AnswerLimits,
         variable: impl Fn(&str) -> Option<String>,
     ) -> anyhow::Result<Self> {
         let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
@@ -70,6 +71,7 @@ impl Providers {
             let mut provider =
                 ProviderSettings::at(vendor.name, format, endpoint, find_key(&keys, &variable));
             provider.models = models_of(stated);
+            provider.limits = limits;
             provider.idle = stated.idle.unwrap_or(provider.idle);
             all.push(provider);
         }
@@ -88,6 +90,7 @@ impl Providers {
             let format = format_of(own).unwrap_or(WireFormat::OpenAi);
             let mut provider = ProviderSettings::at(&own.name, format, endpoint, key);
             provider.models = models_of(own);
+            provider.limits = limits;
             provider.idle = own.idle.unwrap_or(provider.idle);
             all.push(provider);
         }
@@ -98,6 +101,13 @@ impl Providers {
     /// The provider and the model that a name means.
     pub(super) fn choose<'a>(&'a self, name: &'a str) -> Result<Choice<'a>, ModelError> {
         choose(name, &self.all, self.fallback.as_deref())
+    }
+
+    /// The name of the provider that a recorded model is one of.
+    pub(crate) fn provider_of(&self, model: &str) -> Option<&str> {
+        let name = choose(model, &self.all, self.fallback.as_deref()).ok()?.provider.name.as_str();
+        // The choice borrows the model's name, too.
+        self.all.iter().map(|provider| provider.name.as_str()).find(|known| *known == name)
     }
 
     /// A name that means this choice, with the provider only where it is needed.
@@ -213,7 +223,7 @@ mod tests {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_string())
         };
-        Providers::new(stated, variable).expect("providers")
+        Providers::new(stated, AnswerLimits::default(), variable).expect("providers")
     }
 
     #[track_caller]
@@ -284,10 +294,13 @@ mod tests {
 
     #[test]
     fn endpoints_that_are_none_are_named_by_their_place() {
-        let error = Providers::new(&[], |name| (name == "OPENAI_BASE_URL").then(|| "localhost".into()));
+        let error = Providers::new(&[], AnswerLimits::default(), |name| {
+            (name == "OPENAI_BASE_URL").then(|| "localhost".into())
+        });
         let error = format!("{:#}", error.expect_err("no address"));
         assert!(error.contains("OPENAI_BASE_URL"), "{error}");
-        let error = Providers::new(&[stated("mine", "")], |_| None).expect_err("nowhere");
+        let error =
+            Providers::new(&[stated("mine", "")], AnswerLimits::default(), |_| None).expect_err("nowhere");
         assert!(error.to_string().contains("longhaul.providers.mine has no endpoint"), "{error}");
     }
 
@@ -299,7 +312,10 @@ mod tests {
         {
             let mut stated = stated(provider, "https://x.test/v1");
             stated.key_variable = Some(name.into());
-            let error = format!("{:#}", Providers::new(&[stated], |_| None).expect_err(name));
+            let error = format!(
+                "{:#}",
+                Providers::new(&[stated], AnswerLimits::default(), |_| None).expect_err(name)
+            );
             assert!(error.contains(&format!("{provider}.keyVariable names no variable")), "{error}");
             assert!(!error.contains("secret") && !error.contains("AIza"), "{error}");
         }

@@ -1,6 +1,7 @@
 //! The model that writes snapshots.
 
-use longhaul_engine::{Answered, BoxFuture, ByModel, Offline, Summariser, SummariserKind, Task};
+use longhaul_conversation::Consumption;
+use longhaul_engine::{BoxFuture, ByModel, Fault, Offline, Spend, Summariser, SummariserKind, Summary, Task};
 use longhaul_providers::{Prices, Rates, WireFormat, compressor_for};
 
 use super::{Chosen, Models, explained};
@@ -52,10 +53,14 @@ impl Summariser for Snapshots {
         self.0.as_ref().map(|chosen| chosen.name.as_str())
     }
 
-    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Answered> {
+    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Result<Summary, Fault>> {
         match &self.0 {
             Some(chosen) => Box::pin(async move { priced(chosen).summarise(task).await }),
             None => Offline.summarise(task),
         }
+    }
+
+    fn spend(&self, consumed: &Consumption) -> Spend {
+        self.0.as_ref().map_or_else(|| Offline.spend(consumed), |chosen| priced(chosen).spend(consumed))
     }
 }

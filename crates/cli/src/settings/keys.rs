@@ -116,7 +116,7 @@ pub(crate) const OURS: &[Key] = &[
         "longhaul.providers.*.idleSeconds",
         Kind::Seconds,
         "180",
-        "How long nothing may arrive before a call counts as failed; models may think before they say anything.",
+        "How long nothing of an answer may arrive before a call counts as failed; keep-alives do not count. Models may think before they say anything.",
     ),
     key(
         "longhaul.providers.*.models.*.window",
@@ -147,6 +147,44 @@ pub(crate) const OURS: &[Key] = &[
         Kind::Price,
         "the table of known prices",
         "What a million tokens of answers cost, in dollars.",
+    ),
+    key(
+        "longhaul.answers.textBytes",
+        Kind::Bytes,
+        "16 for each token the model may answer, at most 4MB",
+        "How much text one answer may have. A longer one is cut off there, and the turn ends.",
+    ),
+    key(
+        "longhaul.answers.thoughtBytes",
+        Kind::Bytes,
+        "16 for each token the model may answer, at most 8MB",
+        "The same for its reasoning.",
+    ),
+    key(
+        "longhaul.answers.argumentBytes",
+        Kind::Bytes,
+        "16 for each token the model may answer, at most 16MB",
+        "The same for the arguments of all its tool calls.",
+    ),
+    key(
+        "longhaul.answers.mediaBytes",
+        Kind::Bytes,
+        "64MB",
+        "The same for images and whatever else it holds.",
+    ),
+    key("longhaul.answers.calls", Kind::Count, "1,000", "How many tools one answer may call."),
+    key(
+        "longhaul.answers.streamBytes",
+        Kind::Bytes,
+        "256MB",
+        "How much a provider may send for one answer, keep-alives and all.",
+    ),
+    key("longhaul.answers.seconds", Kind::Seconds, "1800", "How long one answer may take, retries included."),
+    key(
+        "longhaul.tools.commandSeconds",
+        Kind::Seconds,
+        "1800 with `-p`, none at a terminal",
+        "How long a command of the model's may run in all, whatever timeout its call names; then it is stopped with all that it started. What runs in the background ends with the turn.",
     ),
     key(
         "longhaul.estimate.nonAscii",
@@ -205,16 +243,10 @@ pub(crate) const OURS: &[Key] = &[
         "The file in which your editor says what you have open; a relative path begins in the current folder.",
     ),
     key(
-        "longhaul.summary.atStart",
-        Kind::Boolean,
-        "true at a terminal, else false",
-        "Whether the previous session gets a line on what it was about, in the background, when the next one begins.",
-    ),
-    key(
         "longhaul.summary.atEnd",
         Kind::Boolean,
         "false",
-        "Whether a session gets this line as soon as it ends.",
+        "Whether a model says in a line what a session was about when it ends, with `-p`; else its first request names it.",
     ),
     key(
         "longhaul.memory.discovery",

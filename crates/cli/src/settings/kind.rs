@@ -43,6 +43,10 @@ pub(crate) enum Kind {
     Price,
     /// A number of seconds, of at least 1 and up to a day.
     Seconds,
+    /// A number of bytes, of at least 1.
+    Bytes,
+    /// A whole number of at least 1.
+    Count,
 }
 
 impl Kind {
@@ -68,6 +72,8 @@ impl Kind {
             Self::Weight => "a number above 0 and up to 10",
             Self::Price => "a number of dollars (2.5)",
             Self::Seconds => "a number of seconds from 1 to 86400 (180)",
+            Self::Bytes => r#"a number of bytes (4000000 or "4MB")"#,
+            Self::Count => "a whole number of at least 1",
         };
         words.to_string()
     }
@@ -90,6 +96,8 @@ impl Kind {
             Self::Weight => "1.3",
             Self::Price => "2.5",
             Self::Seconds => "180",
+            Self::Bytes => r#""4MB""#,
+            Self::Count => "100",
         };
         example.to_string()
     }
@@ -114,6 +122,8 @@ impl Kind {
             Self::Weight => weight(value).is_some(),
             Self::Price => price(value).is_some(),
             Self::Seconds => seconds(value).is_some(),
+            Self::Bytes => bytes(value).is_some(),
+            Self::Count => count(value).is_some(),
         }
     }
 }
@@ -178,6 +188,27 @@ pub(super) fn seconds(value: &Value) -> Option<Duration> {
     value.as_f64().filter(|seconds| (1.0..=86_400.0).contains(seconds)).map(Duration::from_secs_f64)
 }
 
+/// Reads a number of bytes, of which a text may have thousands (KB), millions (MB) or billions (GB).
+pub(super) fn bytes(value: &Value) -> Option<u64> {
+    let Value::String(text) = value else { return count(value) };
+    let text = text.trim();
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let factor: u64 = match text[digits.len()..].trim().to_ascii_uppercase().as_str() {
+        "" | "B" => 1,
+        "K" | "KB" => 1_000,
+        "M" | "MB" => 1_000_000,
+        "G" | "GB" => 1_000_000_000,
+        _ => return None,
+    };
+    let number: u64 = digits.parse().ok()?;
+    number.checked_mul(factor).filter(|bytes| *bytes > 0)
+}
+
+/// Reads a whole number of at least 1.
+pub(super) fn count(value: &Value) -> Option<u64> {
+    value.as_u64().filter(|count| *count > 0)
+}
+
 /// Reads the weight of a character.
 pub(super) fn weight(value: &Value) -> Option<f64> {
     value.as_f64().filter(|weight| *weight > 0.0 && *weight <= 10.0)
@@ -214,6 +245,17 @@ mod tests {
         for value in bad.as_array().unwrap() {
             assert!(!kind.takes(value), "{kind:?} takes {value}");
         }
+    }
+
+    #[test]
+    fn bytes_and_counts_are_whole() {
+        check(
+            Kind::Bytes,
+            &json!([1, 4_000_000, "4000", "4 MB", "16kb", "1G"]),
+            &json!([0, -1, 1.5, "", "MB", "4XB", "-4", "4.5MB"]),
+        );
+        check(Kind::Count, &json!([1, 1000]), &json!([0, -1, 1.5, "7", true]));
+        assert_eq!(bytes(&json!("16MB")), Some(16_000_000));
     }
 
     #[test]

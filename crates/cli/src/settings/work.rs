@@ -1,12 +1,14 @@
 //! What the settings say about tools, hooks and the turn.
 
 use std::path::Path;
+use std::time::Duration;
 
 use longhaul_agent::{Limits, OutputSettings};
 use longhaul_context::TruncateMode;
 use longhaul_conversation::TokenCount;
 use longhaul_hooks::{Hook, HookSettings, Scope, parse_hooks};
 use longhaul_policy::{ApprovalMode, PolicyError, Rule, Standing, rule_from_setting};
+use longhaul_providers::AnswerLimits;
 use longhaul_tools::ALIASES;
 use longhaul_workspace::Ignoring;
 use serde_json::Value;
@@ -90,9 +92,26 @@ impl Settings {
         self.is_on(&["ui", "accessibility", "screenReader"]) == Some(true)
     }
 
-    /// Whether the previous session gets a summary when the next one begins.
-    pub(crate) fn summarises_at_start(&self, is_attended: bool) -> bool {
-        self.is_on(&["longhaul", "summary", "atStart"]).unwrap_or(is_attended)
+    /// The limits of one answer, as far as they are stated.
+    pub(crate) fn answer_limits(&self) -> AnswerLimits {
+        let stated = |key: &str| self.value(&["longhaul", "answers", key]);
+        let bytes = |key: &str| stated(key).and_then(kind::bytes);
+        AnswerLimits {
+            text: bytes("textBytes"),
+            thoughts: bytes("thoughtBytes"),
+            arguments: bytes("argumentBytes"),
+            media: bytes("mediaBytes"),
+            calls: stated("calls").and_then(kind::count),
+            stream: bytes("streamBytes"),
+            time: stated("seconds").and_then(kind::seconds),
+        }
+    }
+
+    /// How long a command may run in all; without somebody who could stop it, never without end.
+    pub(crate) fn command_limit(&self, is_attended: bool) -> Option<Duration> {
+        const USUAL: Duration = Duration::from_secs(30 * 60);
+        let stated = self.value(&["longhaul", "tools", "commandSeconds"]).and_then(kind::seconds);
+        stated.or((!is_attended).then_some(USUAL))
     }
 
     /// Whether a session gets a summary when it ends.
@@ -245,21 +264,40 @@ mod tests {
         let usual = settings(&[]);
         assert_eq!((usual.helper_model(), usual.ide_file(), usual.judges_loops()), (None, None, true));
         assert_eq!((usual.routes(), usual.route_names()), (true, ("flash", "pro")));
-        assert_eq!((usual.summarises_at_start(true), usual.summarises_at_start(false)), (true, false));
         assert!(!usual.summarises_at_end());
         let set = settings(&[(
             "s.json",
             r#"{"longhaul": {
                 "helper": {"model": "small"}, "loops": {"judge": false}, "ide": {"file": "ide.json"},
-                "routing": {"perPrompt": false, "pro": "large", "byScore": true, "scoreThreshold": 70}, "summary": {"atStart": true, "atEnd": true}
+                "routing": {"perPrompt": false, "pro": "large", "byScore": true, "scoreThreshold": 70}, "summary": {"atEnd": true}
             }}"#,
         )]);
         assert_eq!((set.helper_model(), set.ide_file()), (Some("small"), Some(Path::new("ide.json"))));
         assert_eq!((usual.score_for_pro(), set.score_for_pro()), (None, Some(70)));
         assert_eq!((set.judges_loops(), set.routes(), set.route_names()), (false, false, ("flash", "large")));
-        assert!(set.summarises_at_start(false) && set.summarises_at_end());
+        assert!(set.summarises_at_end());
         let unwatched = settings(&[("s.json", r#"{"model": {"disableLoopDetection": true}}"#)]);
         assert!(!unwatched.judges_loops());
+    }
+
+    #[test]
+    fn limits_are_stated() {
+        let usual = settings(&[]);
+        assert_eq!(usual.answer_limits(), AnswerLimits::default());
+        let seconds = Duration::from_secs;
+        assert_eq!((usual.command_limit(true), usual.command_limit(false)), (None, Some(seconds(1_800))));
+        let set = settings(&[(
+            "s.json",
+            r#"{"longhaul": {"answers": {"textBytes": "2MB", "calls": 7, "seconds": 60}, "tools": {"commandSeconds": 9}}}"#,
+        )]);
+        let limits = AnswerLimits {
+            text: Some(2_000_000),
+            calls: Some(7),
+            time: Some(seconds(60)),
+            ..AnswerLimits::default()
+        };
+        assert_eq!(set.answer_limits(), limits);
+        assert_eq!((set.command_limit(true), set.command_limit(false)), (Some(seconds(9)), Some(seconds(9))));
     }
 
     #[test]

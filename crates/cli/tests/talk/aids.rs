@@ -1,6 +1,6 @@
 //! What helps a conversation along: a choice of models, an editor, summaries.
 
-use longhaul_testkit::fake_provider::gemini;
+use longhaul_testkit::fake_provider::{FakeProvider, gemini, openai};
 use serde_json::json;
 
 use crate::support::{Desk, lines, text};
@@ -75,6 +75,17 @@ fn a_session_says_at_its_end_what_it_was_about() {
     assert_eq!(asked(&desk), ["gemini-2.5-flash", "gemini-3-flash-preview"]);
     assert!(text(&desk.run(&["sessions", "list"]).stdout).contains("Find the port"));
     assert!(desk.session().contains("\"memoryScratchpad\":{\"version\":1}"), "{}", desk.session());
+}
+
+#[test]
+fn a_helper_of_another_provider_is_not_told_what_a_session_was_about() {
+    let other = FakeProvider::start([openai::text("Find the port")]);
+    let mut desk = Desk::gemini(["It is 48213.", "Find the port"].map(gemini::text));
+    desk.set("OPENAI_BASE_URL", &format!("{}/v1", other.url()));
+    desk.settings(r#"{"longhaul": {"summary": {"atEnd": true}, "helper": {"model": "gpt-4o"}}}"#);
+    assert_eq!(desk.answer(&["-p", "Which port?"]), "It is 48213.\n");
+    assert_eq!(asked(&desk), ["gemini-2.5-flash", "gemini-2.5-flash"]);
+    assert!(other.requests().is_empty());
 }
 
 #[test]

@@ -42,6 +42,8 @@ fn an_answer_can_be_one_object() {
             "finish_reason",
             "text",
             "usage",
+            "requests",
+            "estimated",
             "steps",
             "tool_calls",
             "statistics",
@@ -59,6 +61,8 @@ fn an_answer_can_be_one_object() {
         assert_eq!((&result["status"], &result["text"]), (&json!("finished"), &json!("Hello.")), "{wire:?}");
         assert_eq!(result["finish_reason"], "stop");
         assert_eq!(result["usage"]["input"], 100, "{wire:?}");
+        assert_eq!(result["requests"], 1);
+        assert_eq!(result["estimated"], json!({"input": 0, "output": 0}));
         assert!(result["cost"]["answer"].as_f64().is_some_and(|cost| cost > 0.0), "{result}");
         assert!(desk.session().contains(result["session_id"].as_str().expect("an id")));
     }

@@ -38,6 +38,20 @@ fn show(desk: &Desk) -> Value {
 }
 
 #[test]
+fn a_model_that_says_nothing_is_asked_once_more_and_each_request_counts() {
+    let summary = FakeProvider::start(vec![Reply::events::<String>([]); 40]);
+    let desk = desk(&summary, "");
+    let asked = go_on(&desk, &summary, 14);
+    assert!(asked.iter().all(|requests| [0, 2].contains(requests)), "{asked:?}");
+    assert_eq!(summary.requests().len(), 6, "three failures open the breaker: {asked:?}");
+    let shown = show(&desk);
+    let state = &shown["state"];
+    assert_eq!((&state["breaker"], &state["spend"]["calls"]), (&json!("open"), &json!(6)), "{state}");
+    assert_eq!(state["spend"]["tokens"], state["spend"]["estimated"], "nobody reported anything: {state}");
+    assert!(state["spend"]["tokens"].as_u64().is_some_and(|tokens| tokens > 6_000), "{state}");
+}
+
+#[test]
 fn a_model_that_failed_three_times_is_not_asked_again() {
     let summary = FakeProvider::start((0..60).map(|_| openai::error(400, "invalid", "invalid", "No.")));
     let desk = desk(&summary, "");

@@ -6,6 +6,7 @@ mod answers;
 mod failures;
 mod keeping;
 mod learning;
+mod limits;
 #[cfg(unix)]
 mod memory;
 mod recording;

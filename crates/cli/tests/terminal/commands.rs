@@ -64,18 +64,14 @@ fn an_unknown_command_suggests_the_nearest() {
 
 #[test]
 fn an_earlier_session_goes_on() {
-    let replies = ["A turtle.", "Names an animal.", "As I said.", "Again."];
+    let replies = ["A turtle.", "As I said.", "Again."];
     let desk = Desk::new(replies.map(gemini::text));
     let mut first = desk.start();
     first.wait_for("ask, or").enter("An animal?").wait_for("A turtle.").wait_for("ask, or").send("\x04");
     assert_eq!(first.end(), 0);
     let mut second = desk.start();
     second.wait_for("ask, or");
-    // The session before gets its line in the background.
-    while !desk.sessions().contains("memoryScratchpad") {
-        std::thread::yield_now();
-    }
-    second.enter("/resume").wait_for("Go on with which session?").wait_for("▸ Names an animal.");
+    second.enter("/resume").wait_for("Go on with which session?").wait_for("▸ An animal?");
     second.send("\r").wait_for("Going on with").wait_for("A turtle.");
     second.wait_for("ask, or").enter("Which one?").wait_for("As I said.");
     assert!(desk.last_request().contains("An animal?"));

@@ -10,16 +10,18 @@ use serde_json::json;
 use crate::support::{Desk, call};
 
 const SAID: &str = "Please always use tabs in this project";
+const ELSEWHERE: &str = "The zebra is for other ears";
 
 /// A session that is long enough and long over.
-fn session() -> String {
+fn session(id: &str, said: &str, model_name: &str) -> String {
     let at = "2026-01-02T10:00:00.000Z";
-    let head = json!({"sessionId": "aaaaaaaa-1", "projectHash": "abc", "startTime": at, "lastUpdated": at, "kind": "main"});
+    let head =
+        json!({"sessionId": id, "projectHash": "abc", "startTime": at, "lastUpdated": at, "kind": "main"});
     let mut text = format!("{head}\n");
     for turn in 0..10 {
         let user =
-            json!({"id": format!("u{turn}"), "timestamp": at, "type": "user", "content": [{"text": SAID}]});
-        let model = json!({"id": format!("g{turn}"), "timestamp": at, "type": "gemini", "content": "Yes."});
+            json!({"id": format!("u{turn}"), "timestamp": at, "type": "user", "content": [{"text": said}]});
+        let model = json!({"id": format!("g{turn}"), "timestamp": at, "type": "gemini", "content": "Yes.", "model": model_name});
         let _ = writeln!(text, "{user}\n{model}");
     }
     text
@@ -37,10 +39,13 @@ fn desk(replies: impl IntoIterator<Item = Reply>) -> Desk {
         .iter()
         .find(|path| is_session(path) && path.parent().is_some_and(|folder| folder.ends_with("chats")));
     let chats = file.and_then(|file| file.parent()).expect("a session").to_path_buf();
-    fs::write(chats.join("session-2026-01-02T10-00-aaaaaaaa.jsonl"), session()).expect("written");
+    let write = |file: &str, text: String| fs::write(chats.join(file), text).expect("written");
+    write("session-2026-01-02T10-00-aaaaaaaa.jsonl", session("aaaaaaaa-1", SAID, "gemini-2.5-pro"));
+    // What others said to another provider is none of this one's business.
+    write("session-2026-01-02T10-00-bbbbbbbb.jsonl", session("bbbbbbbb-1", ELSEWHERE, "claude-opus-4-5"));
     desk.write(
         "home/settings.json",
-        r#"{"experimental": {"autoMemory": true}, "longhaul": {"compaction": {"summariser": "offline"}, "summary": {"atStart": false}}}"#,
+        r#"{"experimental": {"autoMemory": true}, "longhaul": {"compaction": {"summariser": "offline"}}}"#,
     );
     desk
 }
@@ -61,6 +66,9 @@ fn what_was_found_is_told_while_nobody_waits() {
     let names: Vec<PathBuf> = longhaul_testkit::files_below(&desk.path("home"));
     assert!(names.iter().any(|name| name.ends_with(".inbox/private/extraction.patch")), "{names:?}");
     assert!(!names.iter().any(|name| name.ends_with(".extraction.lock")), "{names:?}");
+    let requests = desk.server.requests();
+    assert!(requests.iter().any(|request| request.body.to_string().contains("tabs")));
+    assert!(!requests.iter().any(|request| request.body.to_string().contains("zebra")));
 }
 
 #[test]

@@ -8,4 +8,5 @@ mod endings;
 mod learning;
 mod recording;
 mod skills;
+mod starting;
 mod support;

@@ -8,11 +8,12 @@ use crate::Event;
 use crate::latch::ModelPart;
 use crate::outcome::{Account, Outcome, ShortenedOutput};
 use crate::settings::Counting;
-use crate::state::PassEnd;
+use crate::state::{PassEnd, State};
 
 impl Pass<'_> {
     pub(super) fn conclude(&self, ended: Ended, progress: Progress) -> Outcome {
         let mut account = progress.account;
+        account.spend = self.spend();
         account.is_exact = self.settings.counting == Counting::Exact && progress.has_summarised;
         if progress.is_by_model && ended.done.is_some() {
             account.model = self.means.summariser.model().map(str::to_string);
@@ -43,15 +44,17 @@ impl Pass<'_> {
         outcome
     }
 
-    /// Everything is as it was; the account alone tells what was spent.
+    /// Everything is as it was, but for what was spent.
     pub(super) fn conclude_cancelled(&self, progress: Progress) -> Outcome {
         let plan = Plan { rung: Rung::Wait, reason: "cancelled".into(), before: self.planner.before() };
         let ended = Ended::unchanged(Status::Cancelled, plan);
         let mut result = self.planner.conclude(ended, self.prepared);
         let duration = (self.means.clock)().saturating_sub(self.started);
         result.report.duration = Some(duration);
-        self.tell(Event::Cancelled { duration });
-        Outcome { result, state: self.state.clone(), account: progress.account }
+        let account = Account { spend: self.spend(), ..progress.account };
+        self.tell(Event::Cancelled { duration, spend: account.spend });
+        let state = State { spend: self.state.spend.plus(account.spend), ..self.state.clone() };
+        Outcome { result, state, account }
     }
 }
 

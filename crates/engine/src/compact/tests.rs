@@ -1,7 +1,7 @@
 use longhaul_context::{Estimator, Section, Status, Threshold};
 use longhaul_conversation::{
-    FinishReason, ModelError, Part, Request, ResponseEvent, Role, ScriptedModel, ScriptedReply, ToolCall,
-    ToolResult, find_faults,
+    CallLimits, FinishReason, ModelError, Part, Request, ResponseEvent, Role, ScriptedModel, ScriptedReply,
+    ToolCall, ToolResult, find_faults,
 };
 
 use super::*;
@@ -224,6 +224,43 @@ fn only_what_a_model_worked_on_is_paid_for() {
 }
 
 #[test]
+fn a_model_that_says_nothing_is_asked_once_more_only() {
+    let calls = |reply: &ScriptedReply| {
+        let scripted = always(reply);
+        let outcome = Trial::new(work(12, 3_000), 16_000).run(&by_model(&scripted));
+        assert_eq!(outcome.result.report.summariser, "offline_fallback");
+        assert_eq!(outcome.account.spend.calls as usize, scripted.requests().len());
+        scripted.requests().len()
+    };
+    assert_eq!(calls(&ScriptedReply::text(" ")), 2);
+    let thought = ResponseEvent::ThoughtDelta("hm".into());
+    assert_eq!(calls(&ScriptedReply::events([thought, ResponseEvent::Finished(FinishReason::Stop)])), 2);
+    // Whoever sends requests has tried again already where nothing arrived at all.
+    let empty = ModelError::Interrupted { reason: "it was empty".into() };
+    assert_eq!(calls(&ScriptedReply::error(empty.clone())), 1);
+    assert_eq!(calls(&ScriptedReply::text("half").then_error(empty)), 2);
+}
+
+#[test]
+fn a_summary_is_not_waited_for_without_end() {
+    let scripted = always(&finished("cut", FinishReason::Length));
+    let by = by_model(&scripted);
+    let (idle, time) = (Some(Duration::from_secs(60)), Some(Duration::from_secs(300)));
+    let mut trial = Trial::new(work(12, 3_000), 16_000);
+    trial.clock = |asked| Duration::from_secs(200 * u64::from(asked));
+    let outcome = trial.run(&by);
+    let limits: Vec<_> = scripted.requests().iter().map(|request| request.limits).collect();
+    let left = Some(Duration::from_secs(200));
+    assert_eq!(limits, [CallLimits { idle, time }, CallLimits { idle, time: left }]);
+    assert_eq!(outcome.result.report.summariser, "offline_fallback");
+    trial.clock = |asked| Duration::from_secs(700 * u64::from(asked));
+    let outcome = trial.run(&by);
+    assert_eq!(scripted.requests().len(), 2);
+    let why = outcome.account.fell_back.unwrap_or_default();
+    assert!(why.contains("within 600 s"), "{why}");
+}
+
+#[test]
 fn three_failures_open_the_breaker_and_a_reset_closes_it() {
     let scripted = always(&refused());
     let mut trial = Trial::new(work(12, 3_000), 16_000).forced();
@@ -420,7 +457,7 @@ fn the_model_reviews_its_summary_if_asked_to() {
         assert!(trial.told().contains("Reviewed"));
     };
     check(ScriptedReply::text(second), "Fix the upload at last.", 2);
-    check(ScriptedReply::text("  "), "Fix the upload.", 2);
+    check(ScriptedReply::text("  "), "Fix the upload.", 3);
     check(refused(), "Fix the upload.", 2);
     check(finished("cut", FinishReason::Length), "Fix the upload.", 3);
 }
@@ -487,7 +524,7 @@ fn an_earlier_snapshot_is_carried_over() {
 }
 
 #[test]
-fn cancelling_at_any_moment_changes_nothing() {
+fn cancelling_at_any_moment_changes_nothing_but_what_was_spent() {
     let mut moments = 0;
     loop {
         let settings = Settings { counting: Counting::Exact, verify: Verify::Both, ..Settings::default() };
@@ -508,7 +545,9 @@ fn cancelling_at_any_moment_changes_nothing() {
             assert!(!trial.files.names().is_empty(), "the pass writes files when it is left alone");
             break;
         }
-        assert_eq!((outcome.messages(), &outcome.state), (None, &trial.state));
+        let spend = outcome.state.spend;
+        assert_eq!((outcome.messages(), &outcome.state), (None, &State { spend, ..trial.state.clone() }));
+        assert_eq!(spend.calls as usize, slow.model.requests().len(), "what was sent is spent");
         assert!(trial.files.names().is_empty());
         assert!(trial.told().ends_with("Cancelled"), "{}", trial.told());
         moments += 1;

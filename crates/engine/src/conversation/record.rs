@@ -82,12 +82,12 @@ impl State {
     /// What a session remembers of its compactions: the same as if it had never been closed.
     pub fn recorded_in(replay: &Replay) -> Self {
         let recorded = replay.state().cloned().unwrap_or_default();
-        let CompactionState { latched, failures, attempts, calls, tokens, money, wait } = recorded;
+        let CompactionState { latched, failures, attempts, calls, tokens, estimated, money, wait } = recorded;
         Self {
             latch: if latched { Latch::Set } else { Latch::Clear },
             failures,
             attempts,
-            spend: Spend { calls, tokens, money },
+            spend: Spend { calls, tokens, estimated, money },
             wait: match wait {
                 Some(RecordedWait::Nothing) => Wait::Nothing,
                 Some(RecordedWait::Growth { since }) => Wait::Growth { since },
@@ -100,14 +100,15 @@ impl State {
 
 impl From<&State> for CompactionState {
     fn from(state: &State) -> Self {
-        let State { latch, failures, attempts, spend: Spend { calls, tokens, money }, wait } = *state;
+        let State { latch, failures, attempts, spend, wait } = *state;
+        let Spend { calls, tokens, estimated, money } = spend;
         let wait = match wait {
             Wait::Nothing => RecordedWait::Nothing,
             Wait::Growth { since } => RecordedWait::Growth { since },
             Wait::Overflow => RecordedWait::Overflow,
         };
         let latched = latch == Latch::Set;
-        Self { latched, failures, attempts, calls, tokens, money, wait: Some(wait) }
+        Self { latched, failures, attempts, calls, tokens, estimated, money, wait: Some(wait) }
     }
 }
 

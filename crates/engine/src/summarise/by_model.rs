@@ -1,14 +1,18 @@
 //! Asks a model for a summary and makes a snapshot of what it says.
 
+use std::time::Duration;
+
 use longhaul_context::{Adopted, Snapshot};
-use longhaul_conversation::{Message, MessageId, Model, ModelError, Part, Role, TokenCount};
+use longhaul_conversation::{
+    CallLimits, Consumption, Message, MessageId, Model, ModelError, Part, Role, TokenCount,
+};
 use serde_json::{Map, Value};
 
 use super::answer::read_answer;
 use super::calls::{Calls, user};
 use super::history::History;
 use super::prompts::{self, Purpose};
-use super::{Answered, BoxFuture, Fault, Summariser, SummariserKind, Summary, Task};
+use super::{BoxFuture, Fault, Summariser, SummariserKind, Summary, Task};
 use crate::{Event, Prices, Spend};
 
 /// Has a model write the summary.
@@ -28,8 +32,13 @@ pub struct ByModel<'m> {
     pub prices: Option<Prices>,
     /// How often an answer that was cut off or broke off is asked for again.
     pub retries: u32,
-    /// The most calls for one summary, blocks and retries included.
+    /// The most requests for one summary, blocks and retries included.
     pub most_calls: u32,
+    /// How long each call is waited for. A model that hangs is not waited for as long as in a conversation: without it there
+    /// is a snapshot, too.
+    pub limits: CallLimits,
+    /// How long the whole summary is waited for, blocks and retries included.
+    pub wait: Duration,
     /// Further settings for the provider.
     pub extra: Map<String, Value>,
 }
@@ -38,7 +47,18 @@ impl<'m> ByModel<'m> {
     /// The usual way to ask a model with this window.
     pub fn new(model: &'m dyn Model, name: impl Into<String>, window: TokenCount) -> Self {
         let name = name.into();
-        Self { model, name, window, prices: None, retries: 1, most_calls: 24, extra: Map::new() }
+        let limits = CallLimits { idle: Some(Duration::from_secs(60)), time: Some(Duration::from_secs(300)) };
+        Self {
+            model,
+            name,
+            window,
+            prices: None,
+            retries: 1,
+            most_calls: 24,
+            limits,
+            wait: Duration::from_secs(600),
+            extra: Map::new(),
+        }
     }
 
     async fn write(&self, task: &Task<'_>, calls: &mut Calls<'_>) -> Result<Summary, Fault> {
@@ -171,17 +191,20 @@ impl Summariser for ByModel<'_> {
         Some(&self.name)
     }
 
-    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Answered> {
+    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Result<Summary, Fault>> {
         Box::pin(async move {
             let mut calls = Calls {
                 by: self,
                 estimator: task.planner.options().estimator,
                 system: prompts::system(task.host.plan.as_deref()),
-                left: task.left,
-                spend: Spend::default(),
+                task,
+                started: (task.clock)(),
             };
-            let result = self.write(task, &mut calls).await;
-            Answered { result, spend: calls.spend }
+            self.write(task, &mut calls).await
         })
+    }
+
+    fn spend(&self, consumed: &Consumption) -> Spend {
+        Spend::of(consumed, self.prices.as_ref())
     }
 }

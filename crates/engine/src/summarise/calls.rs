@@ -1,23 +1,23 @@
 //! Asks a model and counts what it costs: cut-off answers are asked for again, a bounded number of times.
 
 use std::future::poll_fn;
+use std::time::Duration;
 
 use longhaul_context::Estimator;
 use longhaul_conversation::{
-    FinishReason, Message, MessageId, Model, ModelError, Origin, Part, Request, ResponseEvent, Role,
-    TokenCount, Usage,
+    CallLimits, FinishReason, Message, MessageId, Model, ModelError, Origin, Part, Request, ResponseEvent,
+    Role, TokenCount,
 };
 
-use super::{ByModel, Fault, prompts};
-use crate::{Spend, SpendCaps};
+use super::{ByModel, Fault, Summariser, Task, prompts};
 
 /// The calls of one summary.
 pub(super) struct Calls<'a> {
     pub(super) by: &'a ByModel<'a>,
     pub(super) estimator: Estimator,
     pub(super) system: String,
-    pub(super) left: SpendCaps,
-    pub(super) spend: Spend,
+    pub(super) task: &'a Task<'a>,
+    pub(super) started: Duration,
 }
 
 /// An answer longer than so many times what was asked for is cut off by us.
@@ -33,21 +33,23 @@ impl Calls<'_> {
         instruction: &str,
         tokens: TokenCount,
     ) -> Result<String, Fault> {
-        let mut fault = Fault::CutOff;
         let mut instruction = instruction.to_string();
-        for _ in 0..=self.by.retries {
-            match self.ask_once(before, &instruction, tokens).await {
-                Err(Fault::CutOff) => {
-                    fault = Fault::CutOff;
-                    instruction.push_str(&prompts::shorter(TokenCount(tokens.0 / 2)));
-                }
-                Err(Fault::Model(ModelError::Interrupted { reason })) => {
-                    fault = Fault::Model(ModelError::Interrupted { reason });
-                }
-                answered => return answered,
+        let mut left = self.by.retries;
+        loop {
+            let answer = self.ask_once(before, &instruction, tokens).await?;
+            let has_begun = answer.has_begun;
+            let read = answer.read();
+            match &read {
+                _ if left == 0 => return read,
+                Err(Fault::CutOff) => instruction.push_str(&prompts::shorter(TokenCount(tokens.0 / 2))),
+                // Where nothing arrived at all, whoever sends requests has tried again already.
+                Err(Fault::Model(ModelError::Interrupted { .. })) if has_begun => {}
+                // Nothing but thoughts.
+                Ok(text) if text.trim().is_empty() => {}
+                _ => return read,
             }
+            left -= 1;
         }
-        Err(fault)
     }
 
     async fn ask_once(
@@ -55,7 +57,7 @@ impl Calls<'_> {
         before: &[Message],
         instruction: &str,
         tokens: TokenCount,
-    ) -> Result<String, Fault> {
+    ) -> Result<Answer, Fault> {
         let mut messages = before.to_vec();
         match messages.last_mut().filter(|last| last.role == Role::User) {
             Some(last) => last.parts.push(Part::user_text(instruction)),
@@ -63,35 +65,30 @@ impl Calls<'_> {
         }
         let sizes = messages.iter().map(|message| self.estimator.message(message).tokens());
         let input = sizes.sum::<TokenCount>() + self.estimator.text(&self.system).tokens();
-        if self.spend.calls >= self.by.most_calls {
+        let spent = self.by.spend(&self.task.meter.total());
+        if spent.calls >= self.by.most_calls {
             return Err(Fault::TooLong);
         }
-        if !self.left.less(self.spend).allow(input, tokens, self.by.prices.as_ref()) {
+        if !self.task.left.less(spent).allow(input, tokens, self.by.prices.as_ref()) {
             return Err(Fault::TooExpensive);
         }
+        let elapsed = (self.task.clock)().saturating_sub(self.started);
+        let wait = self.by.wait.saturating_sub(elapsed);
+        if wait.is_zero() {
+            return Err(Fault::TooSlow(self.by.wait));
+        }
+        let time = Some(self.by.limits.time.map_or(wait, |time| time.min(wait)));
         let request = Request {
             model: self.by.name.clone(),
             system: vec![Part::text(Origin::Hook, self.system.clone())],
             messages,
             extra: self.by.extra.clone(),
+            limits: CallLimits { time, ..self.by.limits },
+            meter: self.task.meter.for_call(input),
             ..Request::default()
         };
-        // A call that breaks off has been paid for as well.
-        let paid = self.spend;
-        self.spend =
-            paid.plus(Spend::of_call(&Usage::default(), input, TokenCount::ZERO, self.by.prices.as_ref()));
         let most = (tokens.0 as usize).saturating_mul(4 * MOST_TIMES).max(LEAST_CUT);
-        let answer = read(self.by.model, request, most).await;
-        let output = self.estimator.text(&answer.text).tokens();
-        let input = if answer.is_refusal() { TokenCount::ZERO } else { input };
-        self.spend = paid.plus(Spend::of_call(&answer.usage, input, output, self.by.prices.as_ref()));
-        match answer.end {
-            Ok(FinishReason::Stop | FinishReason::ToolCalls) => Ok(answer.text),
-            Ok(FinishReason::Length) => Err(Fault::CutOff),
-            Ok(FinishReason::Filtered) => Err(Fault::Stopped("the provider withheld it".into())),
-            Ok(FinishReason::Other(reason)) => Err(Fault::Stopped(reason)),
-            Err(error) => Err(Fault::Model(error)),
-        }
+        Ok(read(self.by.model, request, most).await)
     }
 }
 
@@ -102,15 +99,21 @@ pub(super) fn user(text: String) -> Message {
 
 struct Answer {
     text: String,
-    usage: Usage,
+    /// Whether anything of it arrived.
+    has_begun: bool,
     end: Result<FinishReason, ModelError>,
 }
 
 impl Answer {
-    /// Whether the model never began to work on it, which costs nothing.
-    fn is_refusal(&self) -> bool {
-        let is_refused = matches!(&self.end, Err(error) if !matches!(error, ModelError::Interrupted { .. }));
-        is_refused && self.text.is_empty()
+    /// The text, if the answer is complete.
+    fn read(self) -> Result<String, Fault> {
+        match self.end {
+            Ok(FinishReason::Stop | FinishReason::ToolCalls) => Ok(self.text),
+            Ok(FinishReason::Length) => Err(Fault::CutOff),
+            Ok(FinishReason::Filtered) => Err(Fault::Stopped("the provider withheld it".into())),
+            Ok(FinishReason::Other(reason)) => Err(Fault::Stopped(reason)),
+            Err(error) => Err(Fault::Model(error)),
+        }
     }
 }
 
@@ -118,15 +121,16 @@ impl Answer {
 async fn read(model: &dyn Model, request: Request, most: usize) -> Answer {
     let mut stream = model.stream(request);
     let mut text = String::new();
-    let mut usage = Usage::default();
+    let mut has_begun = false;
     let mut finished = None;
     let end = loop {
-        match poll_fn(|context| stream.as_mut().poll_next(context)).await {
+        let next = poll_fn(|context| stream.as_mut().poll_next(context)).await;
+        has_begun |= matches!(&next, Some(Ok(_)));
+        match next {
             Some(Ok(ResponseEvent::TextDelta(delta))) => text.push_str(&delta),
             Some(Ok(ResponseEvent::Part(part))) => text.push_str(part.as_text().unwrap_or_default()),
-            Some(Ok(ResponseEvent::Usage(reported))) => usage = reported,
             Some(Ok(ResponseEvent::Finished(reason))) => finished = Some(reason),
-            Some(Ok(ResponseEvent::ThoughtDelta(_))) => {}
+            Some(Ok(ResponseEvent::ThoughtDelta(_) | ResponseEvent::Usage(_))) => {}
             Some(Err(error)) => break Err(error),
             None => {
                 let broken = ModelError::Interrupted { reason: "it ended without a word".into() };
@@ -137,5 +141,5 @@ async fn read(model: &dyn Model, request: Request, most: usize) -> Answer {
             break Ok(FinishReason::Length);
         }
     };
-    Answer { text, usage, end }
+    Answer { text, has_begun, end }
 }

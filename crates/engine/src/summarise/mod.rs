@@ -8,9 +8,10 @@ mod offline;
 mod prompts;
 
 use std::pin::Pin;
+use std::time::Duration;
 
 use longhaul_context::{Composed, Plan, Planner, SummaryNotes};
-use longhaul_conversation::ModelError;
+use longhaul_conversation::{Consumption, ModelError, SpendMeter};
 
 use crate::{Event, HostState, Spend, SpendCaps, Verify};
 
@@ -30,8 +31,13 @@ pub trait Summariser: Send + Sync {
         None
     }
 
-    /// Writes the snapshot. Dropping the future cancels it; nothing has happened then but what was spent.
-    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Answered>;
+    /// Writes the snapshot. Dropping the future cancels it; nothing has happened then but what the meter of the task counted.
+    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Result<Summary, Fault>>;
+
+    /// What it costs to have consumed this.
+    fn spend(&self, consumed: &Consumption) -> Spend {
+        Spend::of(consumed, None)
+    }
 }
 
 /// What a summariser works with.
@@ -56,17 +62,12 @@ pub struct Task<'a> {
     pub verify: Verify,
     /// What may be spent.
     pub left: SpendCaps,
+    /// Counts every request that is sent.
+    pub meter: &'a SpendMeter,
+    /// Tells how much time has passed since some moment.
+    pub clock: &'a (dyn Fn() -> Duration + Send + Sync),
     /// Hears of what happens.
     pub events: &'a (dyn Fn(Event) + Send + Sync),
-}
-
-/// What a summariser made, and what it cost in any case.
-#[derive(Clone, Debug)]
-pub struct Answered {
-    /// The summary, or why there is none.
-    pub result: Result<Summary, Fault>,
-    /// What was spent.
-    pub spend: Spend,
 }
 
 /// A snapshot and how it came about.
@@ -96,6 +97,9 @@ pub enum Fault {
     /// The answer says something, but nothing that could be kept.
     #[error("the model's answer holds no snapshot")]
     NoSnapshot,
+    /// It was waited for long enough.
+    #[error("the model did not write its summary within {} s", .0.as_secs())]
+    TooSlow(Duration),
     /// The result would have been larger than before.
     #[error("the model's summary makes the request larger")]
     Inflated,

@@ -1,7 +1,6 @@
 //! The summariser that needs no model: deterministic, free, and never at a loss.
 
-use super::{Answered, BoxFuture, Fault, Summariser, SummariserKind, Summary, Task};
-use crate::Spend;
+use super::{BoxFuture, Fault, Summariser, SummariserKind, Summary, Task};
 
 /// Writes snapshots from what the tracker knows.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,9 +21,7 @@ impl Summariser for Offline {
         SummariserKind::Offline
     }
 
-    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Answered> {
-        Box::pin(async move {
-            Answered { result: Self::write(task).ok_or(Fault::Empty), spend: Spend::default() }
-        })
+    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Result<Summary, Fault>> {
+        Box::pin(async move { Self::write(task).ok_or(Fault::Empty) })
     }
 }

@@ -6,7 +6,8 @@ use longhaul_conversation::{
 };
 use serde_json::Value;
 
-use crate::json::{Object, Take, into_object, parse_arguments, tokens};
+use crate::json::{Object, Take, into_object, parse_arguments, size_of, size_of_fields, tokens};
+use crate::limits::AnswerSize;
 use crate::wire::{Progress, StreamFault};
 
 const OWN: Vendor = Vendor::Anthropic;
@@ -19,6 +20,7 @@ pub(crate) struct Decoder {
     /// The figures so far: the last event only tells what has changed.
     usage: Object,
     finish: Option<FinishReason>,
+    held: AnswerSize,
 }
 
 /// A block of content that is still arriving.
@@ -61,7 +63,8 @@ impl Decoder {
             }
             "content_block_start" => {
                 self.close(out);
-                let block = Block::begin(event.take_object("content_block").unwrap_or_default(), out);
+                let fields = event.take_object("content_block").unwrap_or_default();
+                let block = Block::begin(fields, &mut self.held, out);
                 self.open = Some((index, block));
             }
             "content_block_delta" => {
@@ -69,7 +72,7 @@ impl Decoder {
                 if let Some((open, block)) = &mut self.open
                     && *open == index
                 {
-                    block.delta(delta, out);
+                    block.delta(delta, &mut self.held, out);
                 }
             }
             "content_block_stop" => self.close(out),
@@ -88,6 +91,11 @@ impl Decoder {
         Ok(Progress::More)
     }
 
+    /// What was taken in beside text and reasoning.
+    pub(crate) fn held(&self) -> AnswerSize {
+        self.held
+    }
+
     /// Why the model stopped, if the answer is complete.
     pub(crate) fn end(&mut self, out: &mut Vec<ResponseEvent>) -> Option<FinishReason> {
         self.close(out);
@@ -102,7 +110,7 @@ impl Decoder {
 
     fn whole(&mut self, mut message: Object, out: &mut Vec<ResponseEvent>) {
         for block in message.take_array("content").unwrap_or_default() {
-            let block = Block::begin(into_object(block), out);
+            let block = Block::begin(into_object(block), &mut self.held, out);
             out.extend(block.into_part().map(ResponseEvent::Part));
         }
         if let Some(reason) = message.take_string("stop_reason") {
@@ -119,7 +127,7 @@ impl Decoder {
 }
 
 impl Block {
-    fn begin(mut fields: Object, out: &mut Vec<ResponseEvent>) -> Self {
+    fn begin(mut fields: Object, held: &mut AnswerSize, out: &mut Vec<ResponseEvent>) -> Self {
         let kind = match fields.get("type").and_then(Value::as_str) {
             Some("text") => Kind::Text,
             Some("thinking") => Kind::Thinking,
@@ -149,6 +157,13 @@ impl Block {
             }
             Kind::ToolUse | Kind::Other => {}
         }
+        let size = size_of_fields(&fields) + block.citations.iter().map(size_of).sum::<u64>();
+        if kind == Kind::ToolUse {
+            held.calls += 1;
+            held.arguments += size;
+        } else {
+            held.media += size + block.signature.len() as u64;
+        }
         block.fields = fields;
         block
     }
@@ -165,13 +180,25 @@ impl Block {
         }
     }
 
-    fn delta(&mut self, mut delta: Object, out: &mut Vec<ResponseEvent>) {
+    fn delta(&mut self, mut delta: Object, held: &mut AnswerSize, out: &mut Vec<ResponseEvent>) {
         match delta.get("type").and_then(Value::as_str).unwrap_or_default() {
             "text_delta" => self.say(delta.take_string("text").unwrap_or_default(), out),
             "thinking_delta" => self.say(delta.take_string("thinking").unwrap_or_default(), out),
-            "signature_delta" => self.signature.push_str(&delta.take_string("signature").unwrap_or_default()),
-            "input_json_delta" => self.input.push_str(&delta.take_string("partial_json").unwrap_or_default()),
-            "citations_delta" => self.citations.extend(delta.shift_remove("citation")),
+            "signature_delta" => {
+                let signature = delta.take_string("signature").unwrap_or_default();
+                held.media += signature.len() as u64;
+                self.signature.push_str(&signature);
+            }
+            "input_json_delta" => {
+                let input = delta.take_string("partial_json").unwrap_or_default();
+                held.arguments += input.len() as u64;
+                self.input.push_str(&input);
+            }
+            "citations_delta" => {
+                let citation = delta.shift_remove("citation");
+                held.media += citation.as_ref().map_or(0, size_of);
+                self.citations.extend(citation);
+            }
             _ => {}
         }
     }

@@ -6,7 +6,8 @@ use longhaul_conversation::{
 };
 use serde_json::Value;
 
-use crate::json::{Object, Take, into_object, tokens};
+use crate::json::{Object, Take, into_object, size_of, size_of_fields, tokens};
+use crate::limits::AnswerSize;
 use crate::wire::{Progress, StreamFault};
 
 const OWN: Vendor = Vendor::Gemini;
@@ -16,7 +17,7 @@ const OWN: Vendor = Vendor::Gemini;
 pub(crate) struct Decoder {
     /// Sets apart the ids of calls that come without one.
     seed: String,
-    calls: usize,
+    held: AnswerSize,
     /// The text or reasoning whose deltas are not closed by a part.
     open_text: String,
     open_thought: String,
@@ -25,7 +26,13 @@ pub(crate) struct Decoder {
 
 impl Decoder {
     pub(crate) fn new(seed: String) -> Self {
-        Self { seed, calls: 0, open_text: String::new(), open_thought: String::new(), finish: None }
+        Self {
+            seed,
+            held: AnswerSize::default(),
+            open_text: String::new(),
+            open_thought: String::new(),
+            finish: None,
+        }
     }
 
     /// Takes one chunk.
@@ -61,6 +68,11 @@ impl Decoder {
         Ok(Progress::More)
     }
 
+    /// What was taken in beside text and reasoning.
+    pub(crate) fn held(&self) -> AnswerSize {
+        self.held
+    }
+
     /// Why the model stopped, if the answer is complete.
     pub(crate) fn end(&mut self) -> Option<FinishReason> {
         self.finish.take()
@@ -69,7 +81,10 @@ impl Decoder {
     fn part(&mut self, part: Value, out: &mut Vec<ResponseEvent>) {
         let mut part = match part {
             Value::Object(part) => part,
-            other => return self.whole(Part::opaque(Origin::Model, OWN, other), out),
+            other => {
+                self.held.media += size_of(&other);
+                return self.whole(Part::opaque(Origin::Model, OWN, other), out);
+            }
         };
         if let Some(text) = part.take_string("text") {
             return if part.get("thought").and_then(Value::as_bool) == Some(true) {
@@ -80,9 +95,11 @@ impl Decoder {
             };
         }
         let (key, body, rest) = if let Some(call) = part.take_object("functionCall") {
+            self.held.arguments += size_of_fields(&call);
             let (call, rest) = self.call(call);
             ("functionCall", Body::Call(Box::new(call)), rest)
         } else if let Some(media) = part.take_object("inlineData") {
+            self.held.media += size_of_fields(&media);
             let (media, rest) = read_media(media);
             ("inlineData", Body::Media(Box::new(media)), rest)
         } else if let Some(mut file) = part.take_object("fileData") {
@@ -90,6 +107,7 @@ impl Decoder {
             let file_reference = FileReference { mime: file.take_string("mimeType"), uri };
             ("fileData", Body::File(Box::new(file_reference)), file)
         } else {
+            self.held.media += size_of_fields(&part);
             return self.whole(Part::opaque(Origin::Model, OWN, Value::Object(part)), out);
         };
         if !rest.is_empty() {
@@ -106,6 +124,7 @@ impl Decoder {
             self.open_text.push_str(&text);
             return push_delta(ResponseEvent::TextDelta, text, out);
         }
+        self.held.media += size_of_fields(&fields);
         if !self.open_text.is_empty() {
             let open = std::mem::take(&mut self.open_text);
             out.push(ResponseEvent::Part(Part::model_text(open)));
@@ -120,6 +139,7 @@ impl Decoder {
             self.open_thought.push_str(&text);
             return push_delta(ResponseEvent::ThoughtDelta, text, out);
         }
+        self.held.media += size_of_fields(&fields);
         if !self.open_thought.is_empty() {
             let text = std::mem::take(&mut self.open_thought);
             out.push(ResponseEvent::Part(Part::thought(Thought { text, ..Thought::default() })));
@@ -139,10 +159,10 @@ impl Decoder {
 
     fn call(&mut self, mut call: Object) -> (ToolCall, Object) {
         let name = call.take_string("name").unwrap_or_default();
-        self.calls += 1;
+        self.held.calls += 1;
         let id = match call.take_string("id").filter(|id| !id.is_empty()) {
             Some(id) => CallId::new(id),
-            None => CallId::made_up(format_args!("{}-{}", self.seed, self.calls)),
+            None => CallId::made_up(format_args!("{}-{}", self.seed, self.held.calls)),
         };
         let args = match call.shift_remove("args") {
             None | Some(Value::Null) => Value::Object(Object::new()),
@@ -153,7 +173,7 @@ impl Decoder {
 
     fn finish_reason(&self, reason: &str) -> FinishReason {
         match reason {
-            "STOP" if self.calls > 0 => FinishReason::ToolCalls,
+            "STOP" if self.held.calls > 0 => FinishReason::ToolCalls,
             "STOP" => FinishReason::Stop,
             "MAX_TOKENS" => FinishReason::Length,
             "SAFETY"

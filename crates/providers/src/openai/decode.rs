@@ -6,7 +6,8 @@ use longhaul_conversation::{
 use serde_json::Value;
 
 use super::{DETAILS, SENT_AS};
-use crate::json::{Object, Take, into_object, object, parse_arguments, tokens};
+use crate::json::{Object, Take, into_object, object, parse_arguments, size_of, size_of_fields, tokens};
+use crate::limits::AnswerSize;
 use crate::wire::{Progress, StreamFault};
 
 const OWN: Vendor = Vendor::OpenAiChat;
@@ -20,6 +21,7 @@ pub(crate) struct Decoder {
     calls: Vec<OpenCall>,
     has_content: bool,
     finish: Option<String>,
+    held: AnswerSize,
 }
 
 /// Reasoning whose deltas no part has closed yet.
@@ -50,7 +52,13 @@ impl Decoder {
             calls: Vec::new(),
             has_content: false,
             finish: None,
+            held: AnswerSize::default(),
         }
+    }
+
+    /// What was taken in beside text and reasoning.
+    pub(crate) fn held(&self) -> AnswerSize {
+        self.held
     }
 
     /// Takes one chunk.
@@ -121,7 +129,7 @@ impl Decoder {
             }
         }
         for detail in delta.take_array(DETAILS).unwrap_or_default() {
-            add_detail(&mut self.details, detail);
+            self.held.media += add_detail(&mut self.details, detail);
         }
         match delta.shift_remove("content") {
             Some(Value::String(text)) => self.say(text, out),
@@ -186,6 +194,7 @@ impl Decoder {
             _ => {
                 self.close_reasoning(out);
                 self.has_content = true;
+                self.held.media += size_of_fields(&block);
                 out.push(ResponseEvent::Part(Part::opaque(Origin::Model, OWN, Value::Object(block))));
             }
         }
@@ -203,6 +212,7 @@ impl Decoder {
             Some(place) if index.is_some() || place + 1 == self.calls.len() => place,
             _ => {
                 self.calls.push(OpenCall { index, ..OpenCall::default() });
+                self.held.calls += 1;
                 self.calls.len() - 1
             }
         };
@@ -214,12 +224,19 @@ impl Decoder {
         if let Some(name) = function.take_string("name")
             && call.name != name
         {
+            self.held.arguments += name.len() as u64;
             call.name.push_str(&name);
         }
         match function.shift_remove("arguments") {
-            Some(Value::String(text)) => call.arguments.push_str(&text),
+            Some(Value::String(text)) => {
+                self.held.arguments += text.len() as u64;
+                call.arguments.push_str(&text);
+            }
             None | Some(Value::Null) => {}
-            Some(args) => call.args = Some(args),
+            Some(args) => {
+                self.held.arguments += size_of(&args);
+                call.args = Some(args);
+            }
         }
         if piece.get("type").and_then(Value::as_str) == Some("function") {
             piece.shift_remove("type");
@@ -227,6 +244,7 @@ impl Decoder {
         if !function.is_empty() {
             piece.insert("function".into(), Value::Object(function));
         }
+        self.held.media += size_of_fields(&piece);
         call.fields.extend(piece);
     }
 }
@@ -244,26 +262,35 @@ impl OpenCall {
     }
 }
 
-/// Details arrive in pieces, too: those of one index are one item, whose texts grow.
-fn add_detail(details: &mut Vec<Value>, piece: Value) {
+/// Details arrive in pieces, too: those of one index are one item, whose texts grow. Tells by how many bytes.
+fn add_detail(details: &mut Vec<Value>, piece: Value) -> u64 {
     let same = |known: &Value| {
         piece.get("index").is_some() && ["index", "type"].iter().all(|key| known.get(key) == piece.get(key))
     };
-    let Some(place) = details.iter().position(same) else { return details.push(piece) };
-    let (Value::Object(known), Value::Object(piece)) = (&mut details[place], piece) else { return };
+    let Some(place) = details.iter().position(same) else {
+        let size = size_of(&piece);
+        details.push(piece);
+        return size;
+    };
+    let (Value::Object(known), Value::Object(piece)) = (&mut details[place], piece) else { return 0 };
+    let mut grown = 0;
     for (key, value) in piece {
         match (known.get_mut(&key), value) {
             (Some(Value::String(text)), Value::String(more))
                 if ["text", "summary", "data"].contains(&&*key) =>
             {
+                grown += more.len() as u64;
                 text.push_str(&more);
             }
             (_, Value::Null) => {}
+            (Some(same), value) if *same == value => {}
             (_, value) => {
+                grown += key.len() as u64 + size_of(&value);
                 known.insert(key, value);
             }
         }
     }
+    grown
 }
 
 /// The figures of a chunk. Hidden reasoning is counted apart from the answer, as everywhere in Longhaul.

@@ -1,9 +1,11 @@
 //! Calls to fake providers: good answers, bad networks, and every kind of refusal.
 
 mod answers;
+mod endless;
 mod failures;
 mod patience;
 mod proxies;
 mod round_trips;
+mod spend;
 mod support;
 mod tls;

@@ -46,8 +46,7 @@ async fn providers_say_when_to_come_back() {
 #[tokio::test(start_paused = true)]
 async fn empty_and_broken_answers_are_asked_for_again() {
     for format in FORMATS {
-        let nothing = || Reply::events::<String>([]);
-        check_wait(format, vec![nothing(), nothing()], 1.5).await;
+        check_wait(format, vec![Reply::events::<String>([])], 0.5).await;
         check_wait(format, vec![Reply::events([": keep-alive\n\n"])], 0.5).await;
         check_wait(format, vec![texts(format, &["x"]).only(0, Step::Cut)], 0.5).await;
         check_wait(format, vec![Reply::events(["data: {\"half"])], 0.5).await;
@@ -60,6 +59,18 @@ async fn empty_and_broken_answers_are_asked_for_again() {
     let error = json!({"error": {"code": 503, "message": "overloaded"}});
     check_wait(WireFormat::Gemini, vec![Reply::events([gemini::event(&error)])], 0.5).await;
     check_wait(WireFormat::OpenAi, vec![Reply::events([openai::event(&error)])], 0.5).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_stays_empty_is_asked_for_once_more_only() {
+    for format in FORMATS {
+        for empty in [Reply::events::<String>([]), Reply::events([": keep-alive\n\n"]), texts(format, &[])] {
+            let server = FakeProvider::in_memory(vec![empty; 6]);
+            let (_, error) = ask(&model_in_memory(&server, format), question(format)).await;
+            let empty = ModelError::Interrupted { reason: "it was empty".into() };
+            assert_eq!((error, server.requests().len()), (Some(empty), 2), "{format:?}");
+        }
+    }
 }
 
 #[tokio::test(start_paused = true)]

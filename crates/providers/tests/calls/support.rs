@@ -8,8 +8,8 @@ use longhaul_conversation::{
     Answer, Message, Model, ModelError, Part, Request, ResponseEvent, Role, Timestamp,
 };
 use longhaul_providers::{
-    Connection, Dial, Dialling, Endpoint, HttpClient, HttpModel, Key, Network, ProviderSettings,
-    RetrySettings, Surroundings, Target, WireFormat,
+    AnswerLimits, Connection, Dial, Dialling, Endpoint, HttpClient, HttpModel, Key, Network,
+    ProviderSettings, RetrySettings, Surroundings, Target, WireFormat,
 };
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, anthropic, gemini, openai};
 
@@ -72,6 +72,16 @@ pub(crate) fn model_in_memory(server: &FakeProvider, format: WireFormat) -> Http
 pub(crate) fn model_with_idle(server: &FakeProvider, format: WireFormat, idle: Duration) -> HttpModel {
     let http = HttpClient::with_dial(Arc::new(InMemory(server.clone())));
     HttpModel::new(ProviderSettings { idle, ..provider_at(&server.url(), format) }, http, surroundings())
+}
+
+/// A model behind a server in memory whose answers have these limits.
+pub(crate) fn model_with_limits(
+    server: &FakeProvider,
+    format: WireFormat,
+    limits: AnswerLimits,
+) -> HttpModel {
+    let http = HttpClient::with_dial(Arc::new(InMemory(server.clone())));
+    HttpModel::new(ProviderSettings { limits, ..provider_at(&server.url(), format) }, http, surroundings())
 }
 
 /// A question.

@@ -185,11 +185,18 @@ pub struct CompactionState {
     pub calls: u32,
     /// Tokens of those requests and answers together.
     pub tokens: TokenCount,
+    /// Those of them that are estimated, because the provider did not report them.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub estimated: TokenCount,
     /// What they cost, where prices are known.
     pub money: f64,
     /// What the next automatic pass waits for; nothing if something happened since that tells it better.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wait: Option<RecordedWait>,
+}
+
+fn is_nothing(tokens: &TokenCount) -> bool {
+    *tokens == TokenCount::ZERO
 }
 
 /// What the next automatic pass waits for.

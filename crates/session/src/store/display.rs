@@ -2,22 +2,32 @@
 
 use super::list::ListedSession;
 
+/// The most characters of a request that name its session.
+const LONGEST: usize = 80;
+
 impl ListedSession {
-    /// What people see: the summary without control characters, else how the first message of the user begins, in
-    /// printable ASCII, else `Empty conversation`.
+    /// The title that people see: the summary, else how the first request of the user begins, without control characters;
+    /// else `Empty conversation`.
     pub fn display_name(&self) -> String {
         display_name(self.metadata.summary.as_deref(), self.metadata.first_user_message.as_deref())
     }
 }
 
 fn display_name(summary: Option<&str>, first_message: Option<&str>) -> String {
-    let summary = summary.map(|summary| collapse(summary, |letter| !is_control(letter)));
-    let message = || first_message.map(|message| collapse(message, |letter| matches!(letter, ' '..='~')));
     let is_given = |name: &String| !name.is_empty();
+    let summary = summary.map(|summary| collapse(summary, |letter| !is_control(letter)));
+    let message = || first_message.map(|message| shorten(collapse(message, |letter| !is_control(letter))));
     summary
         .filter(is_given)
         .or_else(|| message().filter(is_given))
         .unwrap_or_else(|| "Empty conversation".to_owned())
+}
+
+/// A line of at most [`LONGEST`] characters, cut off between two words where there are some.
+fn shorten(line: String) -> String {
+    let Some((cut, _)) = line.char_indices().nth(LONGEST) else { return line };
+    let whole = line[..cut].rfind(' ').filter(|end| *end > cut / 2).unwrap_or(cut);
+    format!("{}…", &line[..whole])
 }
 
 /// The text on one line, with only the letters that are `allowed`.
@@ -60,9 +70,18 @@ mod tests {
     #[test]
     fn then_the_first_message() {
         check(None, Some("  Fix\n\n the\t build  "), "Fix the build");
-        check(None, Some("naïve café ✓ done"), "nave caf done");
-        check(None, Some("日本語"), "Empty conversation");
+        check(None, Some("naïve café ✓ done"), "naïve café ✓ done");
+        check(None, Some("日本語"), "日本語");
+        check(None, Some("a\u{1b}[2J\u{202e}b"), "a[2Jb");
         check(None, Some(""), "Empty conversation");
         check(None, None, "Empty conversation");
+    }
+
+    #[test]
+    fn long_messages_are_cut_off_between_words() {
+        let words = "word ".repeat(30);
+        check(None, Some(&words), &format!("{}…", "word ".repeat(15).trim_end()));
+        check(None, Some(&"漢".repeat(90)), &format!("{}…", "漢".repeat(80)));
+        check(None, Some(&"x".repeat(80)), &"x".repeat(80));
     }
 }

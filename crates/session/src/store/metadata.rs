@@ -10,7 +10,7 @@ use std::path::Path;
 use longhaul_conversation::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::narrow::{Fields, Side, Told, is_request};
+use super::narrow::{Fields, Side, Told, is_injected, is_request};
 use crate::lines::{mend, text_of};
 
 /// What is behind the id of a model's message in the id of the message that holds the answers to its calls.
@@ -244,7 +244,8 @@ impl Fold {
         metadata.message_count = self.messages.len();
         let by_user = || self.messages.iter().filter(|message| message.side == Side::User);
         metadata.user_message_count = by_user().count();
-        let mut words = by_user().filter_map(|message| message.words.as_deref());
+        let mut words =
+            by_user().filter_map(|message| message.words.as_deref()).filter(|words| !is_injected(words));
         let first = words.clone().find(|words| is_request(words)).or_else(|| words.next());
         metadata.first_user_message = first.map(str::to_owned);
         metadata.has_resumable_content = self.messages.iter().any(|message| message.is_resumable);
@@ -315,6 +316,15 @@ mod tests {
         let command = r#"{"id":"0","type":"user","content":"/help"}"#;
         check(&[command], (1, 1, false, "/help"));
         check(&[command, ASK], (2, 2, true, "Fix the build"));
+    }
+
+    #[test]
+    fn what_a_program_wrote_names_no_session() {
+        let injected = |id: &str, text: &str| format!(r#"{{"id":"{id}","type":"user","content":"{text}"}}"#);
+        let snapshot = injected("8", "<state_snapshot through='m9'>goal</state_snapshot>");
+        let context = injected("9", "<session_context>here</session_context>");
+        check(&[&snapshot, &context, ASK], (3, 3, true, "Fix the build"));
+        check(&[&snapshot, &context], (2, 2, false, ""));
     }
 
     #[test]

@@ -156,8 +156,21 @@ impl<'a> Fields<'a> {
 /// Whether a user's text is a request and no command, question mark or text of the program's own.
 pub(super) fn is_request(text: &str) -> bool {
     let text = text.trim_start();
-    let ignored = ["/", "?", "<session_context>", "<hook_context>"];
-    !text.is_empty() && !ignored.iter().any(|start| text.starts_with(start))
+    !text.is_empty() && !text.starts_with(['/', '?']) && !is_injected(text)
+}
+
+/// Whether a program wrote a text in the user's place.
+pub(super) fn is_injected(text: &str) -> bool {
+    const TAGS: [&str; 6] = [
+        "<session_context>",
+        "<hook_context>",
+        "<state_snapshot",
+        "<system-reminder",
+        "<environment_context",
+        "<user_instructions",
+    ];
+    let text = text.trim_start();
+    TAGS.iter().any(|tag| text.starts_with(tag))
 }
 
 /// The content of a message: a text, a part or a list of parts.

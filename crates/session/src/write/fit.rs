@@ -20,6 +20,7 @@ pub(super) fn refitted(request: &Request, system: Vec<Part>, messages: Vec<Messa
         tool_choice: request.tool_choice,
         sampling: request.sampling.clone(),
         extra: request.extra.clone(),
+        ..Request::default()
     }
 }
 

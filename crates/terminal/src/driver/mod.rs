@@ -12,7 +12,7 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use longhaul_agent::{Agent, AgentError, Event, Host, TurnEnd};
+use longhaul_agent::{Agent, AgentError, Event, Host, Spending, TurnEnd};
 use longhaul_context::compact_offline;
 use longhaul_conversation::{Message as Said, MessageId, Origin, Part, Role};
 use longhaul_engine::{EngineError, Stamp};
@@ -25,7 +25,7 @@ use tokio_util::sync::CancellationToken;
 use self::asking::Desk;
 use self::ears::Ears;
 use crate::command::{Command, Message, Notice, Said as Words, Topic, TurnChoice};
-use crate::services::{Opened, Services};
+use crate::services::{Opened, Services, Spender};
 
 /// The prompt that drafts a memory file.
 const INIT: &str = include_str!("../prompts/init.md");
@@ -513,19 +513,32 @@ fn listener<'a, S: Services>(
     spent: &'a Mutex<Option<f64>>,
 ) -> impl Fn(Event) + Send + Sync + 'a {
     move |event| {
-        let cost = match &event {
-            Event::Usage(usage) => services.cost(usage),
-            Event::Compaction(
-                longhaul_engine::Event::Applied { spend, .. } | longhaul_engine::Event::Refused { spend, .. },
-            ) if spend.money > 0.0 => Some(spend.money),
-            _ => None,
-        };
+        let cost = cost_of(&event, Spender::Conversation, services);
         tell(messages, Message::Happened(event));
         if let Some(cost) = cost {
             let mut spent = spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             *spent = Some(spent.unwrap_or_default() + cost);
             tell(messages, Message::Cost(*spent));
         }
+    }
+}
+
+/// What an event says was spent, in dollars, where that is known.
+fn cost_of<S: Services>(event: &Event, caller: Spender<'_>, services: &S) -> Option<f64> {
+    use longhaul_engine::Event::{Applied, Cancelled, Refused};
+    match event {
+        Event::Spent { on, consumed } => {
+            let caller = match on {
+                Spending::Answer => caller,
+                Spending::Aside { model } => Spender::Aside(model),
+            };
+            services.cost(caller, &consumed.usage_with_estimates()?)
+        }
+        Event::Compaction(Applied { spend, .. } | Refused { spend, .. } | Cancelled { spend, .. }) => {
+            Some(spend.money).filter(|money| *money > 0.0)
+        }
+        Event::Subagent { name, event, .. } => cost_of(event, Spender::Subagent(name), services),
+        _ => None,
     }
 }
 

@@ -231,6 +231,14 @@ pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
     if statistics.thinking.0 > 0 {
         page.fact("thought", format!("{} tokens", grouped(statistics.thinking.0)));
     }
+    if statistics.estimated.0 > 0 {
+        let estimated = grouped(statistics.estimated.0);
+        page.fact("estimated", format!("{estimated} of these tokens, as the provider did not report them"));
+    }
+    if statistics.asides.requests() > 0 {
+        let asides = statistics.asides.total();
+        page.fact("small questions", requests_and_tokens(asides.requests, asides.input() + asides.output()));
+    }
     page.fact("cost", cost.map_or_else(|| "not known".to_string(), money));
     let state = agent.conversation().state();
     let compactions = match (state.attempts, state.failures) {
@@ -239,6 +247,9 @@ pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
         (count, failures) => format!("{}, the last {failures} of them gained too little", grouped(count)),
     };
     page.fact("compactions", compactions);
+    if state.spend.calls > 0 {
+        page.fact("for summaries", requests_and_tokens(state.spend.calls, state.spend.tokens));
+    }
     if let Some(rate) = statistics.reread_rate() {
         let reads = format!("{} of {} reads", statistics.rereads, statistics.reads);
         page.fact("read again", format!("{} ({reads}) because a compaction had left it out", percent(rate)));
@@ -259,6 +270,10 @@ pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
         }
     }
     page
+}
+
+fn requests_and_tokens(requests: u32, tokens: TokenCount) -> String {
+    format!("{}, {} tokens", plural(requests as usize, "request", "requests"), grouped(tokens.0))
 }
 
 pub(super) fn memory(agent: &Agent) -> Page {

@@ -19,7 +19,7 @@ use super::{Driver, Place};
 use crate::command::{Command, Level, Message, Notice, Reply, SessionChoice, Standing, Topic};
 use crate::page::Page;
 use crate::review::{Inbox, InboxItem, Review, SkillChoice};
-use crate::services::{Opened, Services};
+use crate::services::{Opened, Services, Spender};
 
 /// A tool that changes something, so that it is asked for.
 struct Paint;
@@ -134,7 +134,7 @@ impl Services for Trial {
         Err(Notice::error(format!("nobody knows {name}")))
     }
 
-    fn cost(&self, usage: &Usage) -> Option<f64> {
+    fn cost(&self, _: Spender<'_>, usage: &Usage) -> Option<f64> {
         usage.input.map(|input| input.0 as f64 / 1_000.0)
     }
 

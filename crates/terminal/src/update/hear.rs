@@ -245,7 +245,7 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
         },
         Event::HookMessage(text) => say(state, &Notice::info(text)),
         Event::Warning(text) => say(state, &Notice::warning(text)),
-        Event::Overflow(_) => Vec::new(),
+        Event::Overflow(_) | Event::Spent { .. } => Vec::new(),
         Event::Ended(end) => ended(state, &end),
     }
 }

@@ -84,7 +84,9 @@ impl CompactionCard {
             Event::Refused { status, reason, duration, spend } => {
                 Self { reason: reason.clone(), took: Some(*duration), spend: *spend, ..unchanged(*status) }
             }
-            Event::Cancelled { duration } => Self { took: Some(*duration), ..unchanged(Status::Cancelled) },
+            Event::Cancelled { duration, spend } => {
+                Self { took: Some(*duration), spend: *spend, ..unchanged(Status::Cancelled) }
+            }
             _ => return None,
         })
     }
@@ -263,7 +265,7 @@ mod tests {
 
     fn applied(status: Status) -> Event {
         let (before, after) = (TokenCount(60_000), TokenCount(15_000));
-        let spend = Spend { calls: 1, tokens: TokenCount(9), money: 0.02 };
+        let spend = Spend { calls: 1, tokens: TokenCount(9), money: 0.02, ..Spend::default() };
         let report = Box::new(Report { coverage: Some(0.83), pins_kept: 2, pins: 2, ..report() });
         let duration = Duration::from_millis(1_500);
         Event::Applied { status, before, after, messages: 7, duration, spend, report }
@@ -294,7 +296,7 @@ mod tests {
         );
         check(&refused(Status::Noop, "nothing to gain"), &["· Nothing to compact", "  nothing to gain"]);
         check(
-            &Event::Cancelled { duration: Duration::from_secs(2) },
+            &Event::Cancelled { duration: Duration::from_secs(2), spend: Spend::default() },
             &["· Compaction stopped; nothing has changed", "  2.0 s"],
         );
         for status in [

@@ -45,6 +45,13 @@ pub fn text(text: &str) -> Reply {
     texts(&[text])
 }
 
+/// An answer of one block with this delta, again and again, without end.
+pub fn endless(block: &Value, delta: &Value) -> Reply {
+    let start = json!({"type": "content_block_start", "index": 0, "content_block": block});
+    let delta = json!({"type": "content_block_delta", "index": 0, "delta": delta});
+    Reply::events([event(&start)]).then_repeat(event(&delta))
+}
+
 /// An error.
 pub fn error(status: u16, kind: &str, message: &str) -> Reply {
     Reply::json(status, &json!({"type": "error", "error": {"type": kind, "message": message}}))

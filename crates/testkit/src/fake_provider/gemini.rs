@@ -41,6 +41,11 @@ pub fn parts(parts: &[Value]) -> Reply {
     Reply::events(chunks.chain([event(&chunk(&json!([]), Some("STOP")))]))
 }
 
+/// An answer of this part, again and again, without end.
+pub fn endless(part: &Value) -> Reply {
+    Reply::events::<String>([]).then_repeat(event(&chunk(&json!([part]), None)))
+}
+
 /// An error, with Google's details.
 pub fn error(code: u16, status: &str, message: &str, details: &Value) -> Reply {
     Reply::json(

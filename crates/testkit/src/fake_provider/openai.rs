@@ -35,6 +35,11 @@ pub fn text(text: &str) -> Reply {
     texts(&[text])
 }
 
+/// An answer of this delta, again and again, without end.
+pub fn endless(delta: &Value) -> Reply {
+    Reply::events::<String>([]).then_repeat(event(&chunk(delta, None)))
+}
+
 /// An error.
 pub fn error(status: u16, kind: &str, code: &str, message: &str) -> Reply {
     Reply::json(status, &json!({"error": {"message": message, "type": kind, "param": null, "code": code}}))

@@ -1,6 +1,7 @@
 //! One prepared answer: a status, headers, and a body in steps.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use serde_json::Value;
@@ -23,6 +24,10 @@ pub enum Step {
     Wait(Signal),
     /// The signal is given: all steps before this one are done.
     Raise(Signal),
+    /// These bytes are sent again and again, as fast as the client takes them, until it goes away.
+    Repeat(Bytes),
+    /// These bytes are sent whenever so much time has passed, until the client goes away.
+    Every(Duration, Bytes),
     /// Nothing ever happens again.
     Stall,
     /// The connection is cut.
@@ -88,6 +93,12 @@ impl Reply {
     pub fn with_content_type(mut self, content_type: &str) -> Self {
         self.headers.retain(|(name, _)| name != "content-type");
         self.with_header("content-type", content_type)
+    }
+
+    /// The same answer, behind which these bytes follow without end.
+    #[must_use]
+    pub fn then_repeat(self, bytes: impl Into<Bytes>) -> Self {
+        self.then(Step::Repeat(bytes.into()))
     }
 
     /// The same answer with a further step at the end.

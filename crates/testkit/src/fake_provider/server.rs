@@ -48,6 +48,7 @@ struct Shared {
     replies: Mutex<VecDeque<Reply>>,
     requests: Mutex<Vec<LoggedRequest>>,
     connections: AtomicUsize,
+    sent: AtomicUsize,
     arrived: Signal,
     abandoned: Signal,
 }
@@ -78,7 +79,7 @@ impl FakeProvider {
         let shared = server.shared.clone();
         std::thread::spawn(move || {
             let runtime =
-                tokio::runtime::Builder::new_current_thread().enable_io().build().expect("a runtime");
+                tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
                 let listener = TcpListener::from_std(listener).expect("a listener");
                 while let Ok((connection, _)) = listener.accept().await {
@@ -131,6 +132,11 @@ impl FakeProvider {
     /// How many connections were opened.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::Relaxed)
+    }
+
+    /// How many bytes of bodies were sent. Some of them may not have reached the client.
+    pub fn bytes_sent(&self) -> usize {
+        self.shared.sent.load(Ordering::Relaxed)
     }
 
     /// How many replies have not been asked for.
@@ -207,7 +213,16 @@ impl Sender {
                 Step::Send(bytes) => {
                     let bytes = bytes.clone();
                     self.steps.pop_front();
-                    return Some(Ok(Frame::data(bytes)));
+                    return self.frame(bytes);
+                }
+                Step::Repeat(bytes) => {
+                    let bytes = bytes.clone();
+                    return self.frame(bytes);
+                }
+                Step::Every(time, bytes) => {
+                    let bytes = bytes.clone();
+                    tokio::time::sleep(*time).await;
+                    return self.frame(bytes);
                 }
                 Step::Wait(signal) => signal.clone().wait().await,
                 Step::Raise(signal) => signal.raise(),
@@ -223,6 +238,13 @@ impl Sender {
             }
             self.steps.pop_front();
         }
+    }
+}
+
+impl Sender {
+    fn frame(&self, bytes: Bytes) -> Option<Result<Frame<Bytes>, Cut>> {
+        self.shared.sent.fetch_add(bytes.len(), Ordering::Relaxed);
+        Some(Ok(Frame::data(bytes)))
     }
 }
 

@@ -56,6 +56,8 @@ pub struct ShellSettings {
     pub environment: Vec<(OsString, OsString)>,
     /// How long a command may go on without writing anything, unless its call names a timeout.
     pub inactivity: Option<Duration>,
+    /// How long a command may run in all, whatever timeout its call names. What runs in the background is not limited by it.
+    pub total: Option<Duration>,
     /// How long a command has to end by itself once it is told to.
     pub grace: Duration,
     /// How much of an output is kept, in bytes: a quarter from its beginning, the rest from its end.
@@ -67,6 +69,7 @@ impl Default for ShellSettings {
         Self {
             environment: Vec::new(),
             inactivity: Some(Duration::from_secs(600)),
+            total: None,
             grace: Duration::from_secs(5),
             max_output: 8 << 20,
         }
@@ -164,8 +167,11 @@ impl RunShellCommand {
     async fn run_to_end(&self, mut running: Running, task: &Task, call: Call<'_>) -> Answer {
         let limits = match task.timeout {
             // Who says how long it takes may mean that it is silent for so long.
-            Some(total) => Limits { total: Some(total), silence: None },
-            None => Limits { total: None, silence: self.settings.inactivity },
+            Some(stated) => {
+                let total = self.settings.total.map_or(stated, |most| most.min(stated));
+                Limits { total: Some(total), silence: None }
+            }
+            None => Limits { total: self.settings.total, silence: self.settings.inactivity },
         };
         let hear = |output: &Output| (call.progress)(&output.last_lines(PROGRESS_LINES, PROGRESS_BYTES));
         let end = running.follow(limits, self.settings.grace, call.cancel, &hear).await;

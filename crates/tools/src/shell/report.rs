@@ -44,7 +44,7 @@ fn state(end: End) -> String {
     match end {
         End::Ended(Ended::Code(code)) => format!("Exit code: {code}"),
         End::Ended(Ended::Signal(signal)) => format!("Signal: {}", signal_name(signal)),
-        End::TimedOut(limit) => format!("Stopped: it had not ended after {}, its timeout.", span(limit)),
+        End::TimedOut(limit) => format!("Stopped: it had not ended after {}, its time limit.", span(limit)),
         End::Silent(limit) => format!(
             "Stopped: it wrote nothing for {}. If it takes longer than that, set timeout_seconds or is_background.",
             span(limit)
@@ -61,7 +61,7 @@ pub(super) fn standing(end: Option<End>) -> String {
         Some(End::Ended(Ended::Signal(signal))) => {
             format!("Command was ended by signal {}", signal_name(signal))
         }
-        Some(End::TimedOut(limit)) => format!("Command was stopped after {}, its timeout", span(limit)),
+        Some(End::TimedOut(limit)) => format!("Command was stopped after {}, its time limit", span(limit)),
         Some(End::Silent(limit)) => format!("Command was stopped after {} without output", span(limit)),
         Some(End::Cancelled) => "Command was stopped".to_string(),
     }
@@ -119,7 +119,7 @@ mod tests {
         check("a", code(0), long, &Outcome::Succeeded("a\nExit code: 0\nDuration: 1 min 3 s".into()));
         let cancelled = "a\nStopped: the call was cancelled.".into();
         check("a", End::Cancelled, SHORT, &Outcome::Cancelled(cancelled));
-        let timed_out = "a\nStopped: it had not ended after 2 s, its timeout.\nDuration: 2.1 s".into();
+        let timed_out = "a\nStopped: it had not ended after 2 s, its time limit.\nDuration: 2.1 s".into();
         let took = Duration::from_millis(2_100);
         check("a", End::TimedOut(Duration::from_secs(2)), took, &Outcome::Failed(timed_out));
     }

@@ -18,12 +18,15 @@ struct World {
 }
 
 fn world_with(max_output: usize) -> World {
+    world_of(ShellSettings { max_output, ..ShellSettings::default() })
+}
+
+fn world_of(mut settings: ShellSettings) -> World {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("work/src")).unwrap();
     let roots = Roots::new(&folder.path().join("work"), &[]).unwrap();
     let jobs = Jobs::new();
-    let environment = vec![("PATH".into(), std::env::var_os("PATH").unwrap())];
-    let settings = ShellSettings { environment, max_output, ..ShellSettings::default() };
+    settings.environment = vec![("PATH".into(), std::env::var_os("PATH").unwrap())];
     World { folder, shell: RunShellCommand::new(roots, settings, jobs.clone()), jobs }
 }
 
@@ -182,6 +185,23 @@ async fn commands_run_side_by_side() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_command_that_always_writes_has_an_end_too() {
+    for (args, limit) in [
+        (json!({"command": "while echo up; do sleep 0.01; done"}), "30 s"),
+        (json!({"command": "sleep 600", "timeout_seconds": 500}), "30 s"),
+        (json!({"command": "sleep 600", "timeout_seconds": 5}), "5 s"),
+    ] {
+        let total = Some(Duration::from_secs(30));
+        let world = world_of(ShellSettings { total, ..ShellSettings::default() });
+        let Outcome::Failed(text) = call(&world.shell, args).await else {
+            panic!("it does not end by itself")
+        };
+        assert!(text.contains(&format!("it had not ended after {limit}, its time limit.")), "{text}");
+        assert_eq!(world.jobs.running(), []);
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_takes_too_long_is_stopped_with_all_that_it_started() {
     let world = world();
     let ready = world.work().join("ready");
@@ -194,7 +214,7 @@ async fn what_takes_too_long_is_stopped_with_all_that_it_started() {
     let (outcome, begun) = tokio::join!(call(&world.shell, args), begun);
     assert_eq!(begun.unwrap().unwrap(), "up\n");
     let Outcome::Failed(text) = outcome else { panic!("{outcome:?}") };
-    assert!(text.starts_with("up\nStopped: it had not ended after 2 s, its timeout."), "{text}");
+    assert!(text.starts_with("up\nStopped: it had not ended after 2 s, its time limit."), "{text}");
     check_gone(world.pid_in("pid")).await;
     assert_eq!(world.jobs.running(), []);
 }

@@ -1,12 +1,13 @@
 //! Compaction by a model, measured like any other method.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use longhaul_context::{
     Compaction, CutReason, Estimator, Plan, PlanOptions, Planner, Rung, Tracker, Weights,
 };
-use longhaul_conversation::{Message, Origin, Part, Role, TokenCount};
-use longhaul_engine::{Answered, HostState, Spend, SpendCaps, Summariser, Task as Writing, Verify};
+use longhaul_conversation::{Message, Origin, Part, Role, SpendMeter, TokenCount};
+use longhaul_engine::{HostState, Spend, SpendCaps, Summariser, Task as Writing, Verify};
 use longhaul_eval::{Compactor, Method, Task, offline};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
@@ -151,20 +152,23 @@ impl ByModel {
             shortenings: Vec::new(),
         };
         let plan = Plan { rung: Rung::Compact(compaction), reason: String::new(), before: planner.before() };
+        let (meter, started) = (SpendMeter::default(), Instant::now());
         let writing = Writing {
             planner: &planner,
             plan: &plan,
             host: &HostState::default(),
             verify: shared.verify,
             left: SpendCaps::default(),
+            meter: &meter,
+            clock: &|| started.elapsed(),
             events: &|_| {},
         };
         let summariser = priced(&shared.chosen);
         let summarised = shared.cancel.run_until_cancelled(summariser.summarise(&writing));
-        let Answered { result, spend } = shared.runtime.block_on(summarised)?;
+        let written = shared.runtime.block_on(summarised);
         let mut account = shared.account();
-        account.spend = account.spend.plus(spend);
-        match result {
+        account.spend = account.spend.plus(summariser.spend(&meter.total()));
+        match written? {
             Ok(summary) => Some(summary.composed.snapshot.render()),
             Err(fault) => {
                 account.failures += 1;

@@ -10,8 +10,6 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 
 use anyhow::Context;
-use longhaul_agent::Helper;
-use longhaul_providers::HttpModel;
 use longhaul_terminal::text::sentence;
 use longhaul_terminal::{Ended, Notice, Options, Surface, Voice};
 use longhaul_workspace::Home;
@@ -22,7 +20,7 @@ use super::talk::TalkOptions;
 use super::talk::open::{self, Found};
 use crate::args::Color;
 use crate::environment;
-use crate::equipment::{Aids, Attendance, Summaries};
+use crate::equipment::{Aids, write_notes_on_previous};
 use crate::extraction::learn_in_background;
 use crate::failure;
 use crate::models::Models;
@@ -73,19 +71,21 @@ pub(crate) fn run(
         editor: editor().unwrap_or_else(|| "vi".to_string()),
         greeting,
     };
-    let (helper, resumed) = (aids.helper_apart(&chosen), found.as_ref().and_then(Found::id));
+    let resumed = found.as_ref().and_then(Found::id);
     let (learner, own_home) = ((chosen.http.clone(), chosen.profile()), home.clone());
+    let (providers, own) = (models.providers().clone(), chosen.provider().to_string());
+    let is_own_model = |model: &str| providers.provider_of(model) == Some(&own);
     let start = |speaker: &Voice| {
         voice.set(speaker.clone()).ok();
         Desk::begin(options, settings, home, models, (chosen, aids), found).map_err(|error| told(&error))
     };
     let over = CancellationToken::new();
     let ended = std::thread::scope(|scope| {
-        scope.spawn(|| summarise_previous(settings, &helper, resumed.as_deref(), &over));
+        scope.spawn(|| note_previous(resumed.as_deref()));
         scope.spawn(|| {
             let tell =
                 |text: String| voice.get().into_iter().for_each(|voice| voice.say(Notice::info(&text)));
-            learn_in_background(settings, &own_home, learner, &over, tell);
+            learn_in_background(settings, &own_home, learner, &is_own_model, &over, tell);
         });
         let ended = longhaul_terminal::run(start, &screen);
         over.cancel();
@@ -104,18 +104,12 @@ pub(super) fn exit_code(ended: Ended) -> ExitCode {
     }
 }
 
-/// Says in a line what the session before was about, if nobody has yet. Nobody waits for it, and where it cannot be done
-/// it is left for the next time.
-fn summarise_previous(
-    settings: &Settings,
-    (model, name): &(HttpModel, String),
-    resumed: Option<&str>,
-    over: &CancellationToken,
-) {
-    let Ok(Some(project)) = Project::find() else { return };
-    let summaries = Summaries::new(settings, Attendance::Attended, &project, resumed.unwrap_or_default());
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
-    runtime.block_on(summaries.beside(over.cancelled(), Helper { model, name }, over, |_| {}));
+/// Writes notes on the session before, if there are none yet. Nobody waits for it, no model is asked, and where it cannot be
+/// done it is left for the next time.
+fn note_previous(resumed: Option<&str>) {
+    if let Ok(Some(project)) = Project::find() {
+        let _ = write_notes_on_previous(&project, resumed.unwrap_or_default());
+    }
 }
 
 /// A screen, unless the terminal cannot be drawn on or the user does not look at it.

@@ -8,7 +8,7 @@ use longhaul_conversation::Usage;
 use longhaul_engine::{CalibrationFile, Folder, HostJob};
 use longhaul_memory::{Fact, MemorySettings, Places, Scope, propose_scope};
 use longhaul_terminal::{
-    Inbox, InboxItem, Notice, Opened, Page, Review, Services, SessionChoice, SkillChoice,
+    Inbox, InboxItem, Notice, Opened, Page, Review, Services, SessionChoice, SkillChoice, Spender,
 };
 use longhaul_tools::BoxFuture;
 use longhaul_workspace::{Home, Trust};
@@ -268,8 +268,12 @@ impl Services for Desk<'_> {
         Ok(self.take_model(chosen))
     }
 
-    fn cost(&self, usage: &Usage) -> Option<f64> {
-        self.chosen.cost(usage)
+    fn cost(&self, caller: Spender<'_>, usage: &Usage) -> Option<f64> {
+        match caller {
+            Spender::Conversation => self.chosen.cost(usage),
+            Spender::Subagent(name) => self.subagent_models.cost(name, usage, &self.chosen),
+            Spender::Aside(model) => self.aids.asked(model, &self.chosen)?.cost(usage),
+        }
     }
 
     fn sessions(&self) -> Result<Vec<SessionChoice>, Notice> {

@@ -76,7 +76,7 @@ mod tests {
         let latched = State { failures: 2, latch: Latch::Set, ..State::default() };
         check(&latched, &["failed (2 of 3): the next automatic one is written offline"]);
         check(&State { failures: 3, ..latched }, &["3 snapshots failed in a row; `sessions reset`"]);
-        let spend = Spend { calls: 2, tokens: TokenCount(12_345), money: 0.5 };
+        let spend = Spend { calls: 2, tokens: TokenCount(12_345), money: 0.5, ..Spend::default() };
         check(&State { spend, ..State::default() }, &["2 calls, 12,345 tokens, $0.5000"]);
         let spend = Spend { money: 0.0, calls: 1, ..spend };
         check(&State { spend, ..State::default() }, &["1 call, 12,345 tokens"]);

@@ -84,6 +84,7 @@ pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow
         outcome: if options.dry_run { Outcome::Told } else { Outcome::Waits },
         skills: desk.skills(),
         global_memory: save_target(Scope::Global, &desk.around.places, &desk.around.settings)?,
+        is_own_model: None,
         progress: &say,
     };
     let line = || visible(&doing.lock().unwrap_or_else(PoisonError::into_inner));

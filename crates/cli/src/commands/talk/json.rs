@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{
-    Asides, AskedAside, Event as AgentEvent, Instruction, InstructionSource, MemoryNews, Overflow,
-    Statistics, ToolEnd, TurnEnd,
+    Asides, Event as AgentEvent, Instruction, InstructionSource, MemoryNews, Overflow, Spending, Statistics,
+    ToolEnd, TurnEnd,
 };
-use longhaul_conversation::{FinishReason, ToolCall, ToolStatus, Usage};
+use longhaul_conversation::{Consumption, FinishReason, ToolCall, ToolStatus, Usage};
 use longhaul_engine::Event;
 use serde_json::{Value, json};
 
@@ -87,9 +87,30 @@ pub(super) fn statistics(statistics: &Statistics) -> Value {
 
 /// Small questions to models beside the conversation, and what they cost, if every price is known.
 pub(super) fn asides(asides: &Asides, cost_of: impl Fn(&str, &Usage) -> Option<f64>) -> Value {
-    let cost = |(model, asked): (&str, &AskedAside)| cost_of(model, &asked.usage?);
+    let cost = |(model, consumed): (&str, &Consumption)| cost_of(model, &consumed.usage_with_estimates()?);
     let cost: Option<f64> = asides.iter().map(cost).sum();
-    json!({"requests": asides.requests(), "usage": asides.usage(), "cost": cost})
+    let consumed = asides.total();
+    json!({
+        "requests": consumed.requests,
+        "usage": consumed.usage,
+        "estimated": estimated(&consumed),
+        "cost": cost,
+    })
+}
+
+/// The tokens of requests of which the provider reported nothing.
+pub(super) fn estimated(consumed: &Consumption) -> Value {
+    json!({"input": consumed.estimated_input, "output": consumed.estimated_output})
+}
+
+/// What a call consumed, every request that was sent for it included.
+pub(super) fn spent(consumed: &Consumption) -> Value {
+    json!({
+        "type": "spent",
+        "requests": consumed.requests,
+        "usage": consumed.usage,
+        "estimated": estimated(consumed),
+    })
 }
 
 /// What is told of the work of a sub-agent: what it does and what it consumes, not what it says.
@@ -98,6 +119,7 @@ pub(super) fn in_subagent(event: &AgentEvent) -> Option<Value> {
         AgentEvent::ToolBegan { call, .. } => tool_call(call),
         AgentEvent::ToolEnded(end) => tool_result(end),
         AgentEvent::Usage(usage) => typed("usage", json!(usage)),
+        AgentEvent::Spent { on: Spending::Answer, consumed } => spent(consumed),
         AgentEvent::Compaction(event) => typed("compaction", compaction(event)),
         AgentEvent::Looping { detail } => json!({"type": "loop", "detail": detail}),
         _ => return None,
@@ -159,7 +181,9 @@ pub(super) fn compaction(event: &Event) -> Value {
         Event::Refused { status, reason, duration, spend } => json!({
             "phase": "refused", "status": status, "reason": reason, "milliseconds": ms(duration), "spend": spend,
         }),
-        Event::Cancelled { duration } => json!({"phase": "cancelled", "milliseconds": ms(duration)}),
+        Event::Cancelled { duration, spend } => {
+            json!({"phase": "cancelled", "milliseconds": ms(duration), "spend": spend})
+        }
         Event::Undone { compaction, messages } => {
             json!({"phase": "undone", "compaction": compaction, "messages": messages})
         }

@@ -163,7 +163,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let agent_settings =
         compose::agent_settings(&options.work, settings, &equipment, &chosen, &calibration, system, place);
     let files = Folder::new(opened.project.home.root());
-    let summaries = Summaries::new(settings, attendance, &opened.project, &opened.id);
+    let summaries = Summaries::new(settings, &opened.project);
     let session = opened.id.clone();
     reporter.begin(&opened, &chosen)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
@@ -189,15 +189,13 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             ..aids.join(&chosen, Host::new(&chosen.http, &files, &now, &new_id))
         };
         agent.begin_session(source, &host, cancel).await?;
-        let helper = aids.helper(&chosen);
-        let turn = agent.run_turn(words, &host, cancel);
-        let end = summaries.beside(turn, helper, cancel, |text| reporter.warn(text)).await;
+        let end = agent.run_turn(words, &host, cancel).await;
         equipment.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
         // There may be room again; and of what is not recorded nothing is sent, not even for a summary.
         let recorded = agent.record_pending(&host);
         if recorded.is_ok() && end.is_ok() {
-            last_words = summaries.last_words(agent.conversation(), helper, cancel).await;
+            last_words = summaries.last_words(agent.conversation(), aids.summariser(&chosen), cancel).await;
         }
         end
     })?;

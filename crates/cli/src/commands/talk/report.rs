@@ -5,8 +5,8 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use longhaul_agent::{Event, Statistics, TurnEnd};
-use longhaul_conversation::{FinishReason, ModelError, Usage};
+use longhaul_agent::{Event, Spending, Statistics, TurnEnd};
+use longhaul_conversation::{Consumption, FinishReason, ModelError, Usage};
 use longhaul_engine::Event as Compacting;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -38,10 +38,10 @@ struct Heard {
     /// The model that was chosen for the prompt, if one was.
     routed: Option<String>,
     text: String,
-    /// What the model of the conversation consumed.
-    usage: Option<Usage>,
+    /// What the model of the conversation consumed, every request that was sent included.
+    consumed: Consumption,
     /// What those of sub-agents consumed, by their names.
-    delegated: BTreeMap<String, Usage>,
+    delegated: BTreeMap<String, Consumption>,
     steps: u32,
     tool_calls: Vec<Value>,
     statistics: Value,
@@ -151,10 +151,13 @@ impl Reporter {
                 self.note("the request was too long for the model; asking again with less");
                 self.line(&mut heard, &json!({"type": "asked_again"}));
             }
-            Event::Usage(usage) => {
-                heard.usage = Some(heard.usage.map_or(usage, |sum| sum + usage));
-                self.line(&mut heard, &json::typed("usage", json!(usage)));
+            Event::Usage(usage) => self.line(&mut heard, &json::typed("usage", json!(usage))),
+            Event::Spent { on: Spending::Answer, consumed } => {
+                heard.consumed = heard.consumed + consumed;
+                self.line(&mut heard, &json::spent(&consumed));
             }
+            // These are told all together at the end.
+            Event::Spent { on: Spending::Aside { .. }, .. } => {}
             Event::ToolBegan { call, preview } => {
                 self.note(&told::beginning(&call, &preview));
                 self.line(&mut heard, &json::tool_call(&call));
@@ -233,10 +236,13 @@ impl Reporter {
             _ => {}
         }
         let mut heard = self.heard();
-        if let Event::Usage(usage) = event {
+        if let Event::Spent { on: Spending::Answer, consumed } = event {
             let own = name.rsplit('/').next().unwrap_or(name);
-            let sum = heard.delegated.get(own).map_or(*usage, |sum| *sum + *usage);
-            heard.delegated.insert(own.to_string(), sum);
+            let sum = heard.delegated.entry(own.to_string()).or_default();
+            *sum = *sum + *consumed;
+        }
+        if let Event::Compaction(event) = event {
+            heard.compaction_cost += cost_of_compaction(event);
         }
         if let Some(told) = json::in_subagent(event) {
             self.line(&mut heard, &json!({"type": "subagent", "name": name, "event": told}));
@@ -249,9 +255,7 @@ impl Reporter {
         }
         let mut heard = self.heard();
         let told = json::compaction(event);
-        if let Compacting::Applied { spend, .. } | Compacting::Refused { spend, .. } = event {
-            heard.compaction_cost += spend.money;
-        }
+        heard.compaction_cost += cost_of_compaction(event);
         if matches!(
             event,
             Compacting::Applied { .. }
@@ -332,7 +336,9 @@ impl Reporter {
             "model": heard.model,
             "finish_reason": null,
             "text": heard.text,
-            "usage": heard.all_usage(),
+            "usage": heard.all_consumed().usage,
+            "requests": heard.all_consumed().requests,
+            "estimated": json::estimated(&heard.all_consumed()),
             "steps": heard.steps,
             "tool_calls": heard.tool_calls,
             "statistics": heard.statistics,
@@ -377,14 +383,16 @@ impl Heard {
     }
 
     /// What all models consumed.
-    fn all_usage(&self) -> Option<Usage> {
-        self.usage.into_iter().chain(self.delegated.values().copied()).reduce(|sum, usage| sum + usage)
+    fn all_consumed(&self) -> Consumption {
+        self.delegated.values().fold(self.consumed, |sum, consumed| sum + *consumed)
     }
 
     /// What all models cost, if every price is known.
     fn cost(&self, cost_of: impl Fn(Option<&str>, &Usage) -> Option<f64>) -> Option<f64> {
-        let own = cost_of(None, self.usage.as_ref()?)?;
-        let delegated = self.delegated.iter().map(|(name, usage)| cost_of(Some(name), usage));
+        let own = cost_of(None, &self.consumed.usage_with_estimates()?)?;
+        let delegated = self.delegated.iter().map(|(name, consumed)| {
+            cost_of(Some(name), &consumed.usage_with_estimates().unwrap_or_default())
+        });
         Some(own + delegated.sum::<Option<f64>>()?)
     }
 
@@ -398,6 +406,16 @@ impl Heard {
             self.broken = Some(error);
             self.cancel.iter().for_each(CancellationToken::cancel);
         }
+    }
+}
+
+/// What a compaction cost, in dollars, where this is its last event.
+fn cost_of_compaction(event: &Compacting) -> f64 {
+    match event {
+        Compacting::Applied { spend, .. }
+        | Compacting::Refused { spend, .. }
+        | Compacting::Cancelled { spend, .. } => spend.money,
+        _ => 0.0,
     }
 }
 

@@ -203,7 +203,7 @@ fn of_compactions(album: &mut Album, width: usize) {
     running.enter("/compress");
     album.keep("a second one is refused", &mut running);
     let (before, after, duration) = (TokenCount(60_000), TokenCount(15_000), Duration::from_millis(1_500));
-    let spend = Spend { calls: 1, tokens: TokenCount(9_000), money: 0.02 };
+    let spend = Spend { calls: 1, tokens: TokenCount(9_000), money: 0.02, ..Spend::default() };
     for status in [Status::Compressed, Status::ContentTruncated, Status::LastResort] {
         let mut report = Report { coverage: Some(0.83), pins_kept: 2, pins: 2, ..view::report() };
         (report.ledger.files, report.asks.open) = (7, 1);
@@ -224,7 +224,7 @@ fn of_compactions(album: &mut Album, width: usize) {
             Compaction::Refused { status, reason: reason.into(), duration, spend: Spend::default() };
         album.keep(&format!("not compacted: {status}"), started().happens(Event::Compaction(refused)));
     }
-    let cancelled = Compaction::Cancelled { duration };
+    let cancelled = Compaction::Cancelled { duration, spend: Default::default() };
     album.keep("not compacted: cancelled", started().happens(Event::Compaction(cancelled)));
 }
 

@@ -76,7 +76,10 @@ impl Performer {
             }
             said.push_str(&text);
         }
-        push(Duration::ZERO, ResponseEvent::Usage(usage(request, &said)));
+        let usage = usage(request, &said);
+        request.meter.sent();
+        request.meter.reported(usage);
+        push(Duration::ZERO, ResponseEvent::Usage(usage));
         let finish = if has_calls { FinishReason::ToolCalls } else { FinishReason::Stop };
         push(Duration::ZERO, ResponseEvent::Finished(finish));
         events

@@ -6,10 +6,10 @@ use std::time::Duration;
 use longhaul_agent::{
     Agent, Host, ModelProfile, Permissions, PromptOptions, Settings, Surroundings, render_prompt,
 };
-use longhaul_conversation::{TokenCount, ToolDeclaration, Usage};
-use longhaul_engine::{Answered, ByModel, Folder, Summariser, SummariserKind, Task};
+use longhaul_conversation::{Consumption, TokenCount, ToolDeclaration, Usage};
+use longhaul_engine::{ByModel, Fault, Folder, Spend, Summariser, SummariserKind, Summary, Task};
 use longhaul_session::{Log, NewSession, SessionKind};
-use longhaul_terminal::{Notice, Opened, Pace, Page, Services, SessionChoice};
+use longhaul_terminal::{Notice, Opened, Pace, Page, Services, SessionChoice, Spender};
 use longhaul_tools::{
     Answer, BoxFuture, Call, GrepSearch, Jobs, ListDirectory, Preview, ReadFile, Replace, Roots,
     RunShellCommand, ShellSettings, Tool,
@@ -158,9 +158,13 @@ impl Summariser for Snapshots {
         Some(scene::MODEL)
     }
 
-    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Answered> {
-        let model = ByModel::new(&self.0, scene::MODEL, scene::WINDOW);
-        Box::pin(async move { ByModel { prices: Some(PRICES), ..model }.summarise(task).await })
+    fn summarise<'a>(&'a self, task: &'a Task<'a>) -> BoxFuture<'a, Result<Summary, Fault>> {
+        let model = ByModel { prices: Some(PRICES), ..ByModel::new(&self.0, scene::MODEL, scene::WINDOW) };
+        Box::pin(async move { model.summarise(task).await })
+    }
+
+    fn spend(&self, consumed: &Consumption) -> Spend {
+        Spend::of(consumed, Some(&PRICES))
     }
 }
 
@@ -190,7 +194,7 @@ impl Services for Stage {
         Err(only_shown())
     }
 
-    fn cost(&self, usage: &Usage) -> Option<f64> {
+    fn cost(&self, _: Spender<'_>, usage: &Usage) -> Option<f64> {
         let tokens = |count: Option<TokenCount>| count.unwrap_or_default().0 as f64 / 1e6;
         Some(tokens(usage.input) * PRICES.input + tokens(usage.output) * PRICES.output)
     }
