@@ -1,11 +1,12 @@
-//! Decides about a call: of the rules that match, the one of the highest priority.
+//! Decides about a call: of the rules that match, the one of the highest priority. What the user always allows gives way to
+//! every deny.
 
 use std::cmp::Reverse;
 
 use crate::matching::{Call, Question, Situation};
 use crate::rule::{Rule, Source, ToolPattern, Verdict};
 use crate::shell::{Line, Part, parse_line};
-use crate::{ApprovalMode, Priority, Tier};
+use crate::{ApprovalMode, PolicyError, Priority, Reach, Tier};
 
 /// What becomes of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,6 +106,46 @@ impl Policy {
         &self.rules
     }
 
+    /// What the user always allows, the narrowest reach first.
+    pub fn saved(&self) -> Vec<&Rule> {
+        let mut saved: Vec<&Rule> = self.rules.iter().filter(|rule| rule.reach().is_some()).collect();
+        saved.sort_by_key(|rule| rule.reach());
+        saved
+    }
+
+    /// The one of [`Policy::saved`] that is meant: by its number, from 1, or by words of its description.
+    ///
+    /// # Errors
+    /// [`PolicyError::UnknownSaved`], [`PolicyError::AmbiguousSaved`].
+    pub fn find_saved(&self, given: &str) -> Result<&Rule, PolicyError> {
+        let (given, saved) = (given.trim(), self.saved());
+        let unknown = || PolicyError::UnknownSaved { given: given.to_owned(), count: saved.len() };
+        if given.is_empty() {
+            return Err(unknown());
+        }
+        if let Ok(number) = given.parse::<usize>() {
+            return number.checked_sub(1).and_then(|index| saved.get(index).copied()).ok_or_else(unknown);
+        }
+        let words = given.to_lowercase();
+        let is_meant = |rule: &Rule| rule.describe().to_lowercase().contains(&words);
+        let numbers: Vec<usize> = (0..saved.len()).filter(|index| is_meant(saved[*index])).collect();
+        match numbers[..] {
+            [] => Err(unknown()),
+            [index] => Ok(saved[index]),
+            [..] => {
+                let numbers = numbers.iter().map(|index| index + 1).collect();
+                Err(PolicyError::AmbiguousSaved { given: given.to_owned(), numbers })
+            }
+        }
+    }
+
+    /// The same policy without what the user always allows in this reach and these words, see [`Rule::describe`].
+    #[must_use]
+    pub fn without_saved(mut self, reach: Reach, described: &str) -> Self {
+        self.rules.retain(|rule| rule.reach() != Some(reach) || rule.describe() != described);
+        self
+    }
+
     /// Decides about a call. A command line is allowed only if every command in it is.
     pub fn decide(&self, call: &Call<'_>, situation: Situation) -> Ruling<'_> {
         let line = call.command().map(parse_line);
@@ -115,7 +156,8 @@ impl Policy {
 
     /// Decides about a single command or a call of another tool.
     pub(crate) fn answer(&self, question: &Question<'_>) -> Ruling<'_> {
-        let rule = self.rules.iter().find(|rule| question.mismatch(rule).is_none());
+        let mut decides = self.deciders(question);
+        let rule = self.rules.iter().find(|rule| decides(rule));
         let Situation { mode, is_interactive, .. } = question.situation;
         let said = match rule {
             Some(rule) => rule.verdict,
@@ -138,6 +180,21 @@ impl Policy {
         let command =
             question.command.filter(|(line, _)| line.parts.len() > 1).map(|(_, part)| part.text.clone());
         Ruling { decision, rule, caution, command }
+    }
+
+    /// Which rules can decide: those that match. What the user always allows can not where a deny of the workspace, the
+    /// user or the administrator matches, too, whatever either weighs.
+    fn deciders<'q>(&'q self, question: &'q Question<'_>) -> impl FnMut(&Rule) -> bool + 'q {
+        let mut is_denied = None;
+        move |rule| {
+            question.mismatch(rule).is_none()
+                && !(rule.reach().is_some() && *is_denied.get_or_insert_with(|| self.denies(question)))
+        }
+    }
+
+    /// Whether a deny matches that overrules what the user always allows.
+    pub(crate) fn denies(&self, question: &Question<'_>) -> bool {
+        self.rules.iter().any(|rule| rule.overrules_saved() && question.mismatch(rule).is_none())
     }
 }
 

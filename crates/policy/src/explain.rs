@@ -32,6 +32,8 @@ pub struct PartExplanation<'a> {
 pub enum Lost {
     /// It matches, but another one weighs more.
     Outweighed,
+    /// It matches, but it is an "always" of the user's, and a rule denies the call.
+    Denied,
     /// It does not match.
     NotMatching(Mismatch),
 }
@@ -40,6 +42,7 @@ impl fmt::Display for Lost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Outweighed => "also matches, but weighs less",
+            Self::Denied => "also matches, but a rule that denies outranks what you always allow",
             Self::NotMatching(Mismatch::Tool) => "is about other tools",
             Self::NotMatching(Mismatch::Server) => "is about another MCP server",
             Self::NotMatching(Mismatch::Subagent) => "is about another agent's calls",
@@ -60,6 +63,7 @@ impl Policy {
             let ruling = self.answer(&question);
             let is_decider = |rule: &Rule| ruling.rule.is_some_and(|decider| std::ptr::eq(decider, rule));
             let lost = |rule| match question.mismatch(rule) {
+                None if rule.reach().is_some() && self.denies(&question) => Some((rule, Lost::Denied)),
                 None => Some((rule, Lost::Outweighed)),
                 Some(Mismatch::Tool) => None,
                 Some(mismatch) => Some((rule, Lost::NotMatching(mismatch))),

@@ -8,6 +8,8 @@ mod keeping;
 mod learning;
 #[cfg(unix)]
 mod memory;
+#[cfg(unix)]
+mod policy;
 mod resuming;
 mod room;
 mod secure;

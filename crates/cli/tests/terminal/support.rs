@@ -71,10 +71,19 @@ impl Desk {
         self.start_with(80, 30, &["-m", "gemini-2.5-flash"])
     }
 
+    /// Starts it in another folder.
+    pub(crate) fn start_in(&self, folder: &str) -> Terminal {
+        self.start_at(folder, 80, 30, &["-m", "gemini-2.5-flash"])
+    }
+
     pub(crate) fn start_with(&self, width: u16, height: u16, arguments: &[&str]) -> Terminal {
+        self.start_at("work", width, height, arguments)
+    }
+
+    fn start_at(&self, folder: &str, width: u16, height: u16, arguments: &[&str]) -> Terminal {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_longhaul"));
         command.args(arguments);
-        command.cwd(self.path("work"));
+        command.cwd(self.path(folder));
         command.env_clear();
         command.env("LONGHAUL_HOME", self.path("home"));
         command.env("HOME", self.path("home"));
@@ -148,6 +157,18 @@ impl Terminal {
         let end: String = text.chars().rev().take(12).collect::<Vec<_>>().into_iter().rev().collect();
         self.wait_for(end.trim());
         self.send("\r")
+    }
+
+    /// Waits until a line is asked for, where lines are.
+    #[track_caller]
+    pub(crate) fn wait_for_prompt(&mut self) -> &mut Self {
+        self.wait_until("a prompt", |screen| screen.trim_end().ends_with("\n>"))
+    }
+
+    /// Answers a question about a call, once keys answer it.
+    #[track_caller]
+    pub(crate) fn answer(&mut self, key: &str) -> &mut Self {
+        self.wait_for("press a letter").send(key)
     }
 
     #[track_caller]
