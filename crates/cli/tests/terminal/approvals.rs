@@ -162,3 +162,22 @@ fn who_closes_the_input_allows_nothing() {
     assert_eq!(terminal.end(), 0);
     assert!(!desk.path("work/made.txt").exists());
 }
+
+#[test]
+fn a_command_is_not_confirmed_by_a_line_from_before() {
+    let desk = Desk::new([]);
+    desk.write(
+        "work/new/SKILL.md",
+        "---\nname: tides\ndescription: Reads tables of tides.\n---\nOpen the table.\n",
+    );
+    let mut terminal = desk.start_behind_line(&["skills", "install", "new"]);
+    terminal
+        .send("go\ny\n")
+        .wait_for("Not confirmed: a line was typed before")
+        .wait_for("Nothing was installed.");
+    assert_eq!(terminal.end(), 0);
+    assert!(!desk.path("home/skills/tides").exists());
+    let mut terminal = desk.start_with(80, 30, &["skills", "install", "new"]);
+    terminal.wait_for("[y/N]").send("y\n").wait_for("1 skill installed.");
+    assert!(desk.path("home/skills/tides").exists());
+}

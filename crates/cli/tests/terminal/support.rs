@@ -80,9 +80,21 @@ impl Desk {
         self.start_at("work", width, height, arguments)
     }
 
+    /// Starts it as soon as a line was typed, behind which more may have been typed by then.
+    pub(crate) fn start_behind_line(&self, arguments: &[&str]) -> Terminal {
+        let mut command = CommandBuilder::new("sh");
+        command.args(["-c", "read line; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_longhaul")]);
+        command.args(arguments);
+        self.start_command(command, "work", 80, 30)
+    }
+
     fn start_at(&self, folder: &str, width: u16, height: u16, arguments: &[&str]) -> Terminal {
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_longhaul"));
         command.args(arguments);
+        self.start_command(command, folder, width, height)
+    }
+
+    fn start_command(&self, mut command: CommandBuilder, folder: &str, width: u16, height: u16) -> Terminal {
         command.cwd(self.path(folder));
         command.env_clear();
         command.env("LONGHAUL_HOME", self.path("home"));
