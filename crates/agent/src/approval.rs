@@ -1,7 +1,7 @@
 //! What the user is asked while a turn runs, and what they may answer.
 
 use longhaul_conversation::ToolCall;
-use longhaul_policy::AlwaysAllow;
+use longhaul_policy::{AlwaysAllow, Reach};
 use longhaul_tools::{BoxFuture, Preview};
 use serde_json::Value;
 
@@ -23,8 +23,17 @@ pub struct ApprovalRequest {
     pub preview: Preview,
     /// Why the user is asked, where there is more to say than that it changes something.
     pub reason: Option<String>,
-    /// What "always" would allow from now on, if there is a safe rule for it.
-    pub always: Option<AlwaysAllow>,
+    /// What "always" would allow from now on, if there is a safe rule for it that would count.
+    pub always: Option<AlwaysOffer>,
+}
+
+/// An "always" that the user may choose.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AlwaysOffer {
+    /// The calls that would run without asking.
+    pub allow: AlwaysAllow,
+    /// Where that can be made to hold, the narrowest first; never empty.
+    pub reaches: Vec<Reach>,
 }
 
 /// What the user answers about a call.
@@ -32,8 +41,8 @@ pub struct ApprovalRequest {
 pub enum Approval {
     /// This once.
     Once,
-    /// From now on without asking, for calls like this one.
-    Always,
+    /// From now on without asking, for calls like this one, as far as this.
+    Always(Reach),
     /// With these arguments instead.
     Edited(Value),
     /// No, with what the model is told.

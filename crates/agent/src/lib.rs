@@ -97,7 +97,7 @@ mod turn;
 
 pub use activate_skill::{ActivateSkill, ActiveSkills};
 pub use activity::{Activity, ActivityEvent, ActivityLog, ActivityStatistics, Memory};
-pub use approval::{Approval, ApprovalRequest, Approver, Nobody, Question};
+pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, Nobody, Question};
 pub use environment::{Surroundings, folder_tree};
 pub use error::AgentError;
 pub use event::{

@@ -15,7 +15,7 @@ use longhaul_tools::{ALIASES, Answer, BoxFuture, Call, Outcome, Preview, Shown, 
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use self::permission::{always_for, judged};
+use self::permission::judged;
 use crate::activity::Activity;
 use crate::own_tools::OwnTool;
 use crate::rereads::Read;
@@ -199,10 +199,10 @@ impl Agent {
                     call: call.clone().with_args(args.clone()),
                     preview: shown.clone(),
                     reason: question,
-                    always: always_for(judged(runs, &call.name), &args),
+                    always: self.offer_always(judged(runs, &call.name), &args),
                 };
                 match self.ask_user(&request, host, cancel).await {
-                    Approval::Once | Approval::Always => {}
+                    Approval::Once | Approval::Always(_) => {}
                     Approval::Edited(edited) => {
                         notes.push("[The user changed the arguments before the call ran.]".to_string());
                         args = edited;
@@ -431,10 +431,10 @@ impl Agent {
                     call: ToolCall::new(original.id.clone(), name).with_args(args.clone()),
                     preview: shown,
                     reason: Some(format!("a hook wants it in place of {}", original.name)),
-                    always: always_for(judged(runs, name), args),
+                    always: self.offer_always(judged(runs, name), args),
                 };
                 match self.ask_user(&request, host, cancel).await {
-                    Approval::Once | Approval::Always => {}
+                    Approval::Once | Approval::Always(_) => {}
                     _ => {
                         return Answer::failed(format!(
                             "The user did not allow the call of {name} that a hook wanted."

@@ -1,10 +1,11 @@
 //! How an agent works, whatever is said.
 
-use std::path::PathBuf;
-
 use longhaul_context::{BudgetSettings, Estimator, TruncateMode};
 use longhaul_conversation::TokenCount;
-use longhaul_policy::{Policy, Situation, default_rules};
+use longhaul_policy::{
+    Loaded, Policy, PolicyError, Rule, SavedFiles, Situation, default_rules, load_saved, revoke_saved,
+};
+use longhaul_workspace::Patience;
 
 use crate::Surroundings;
 
@@ -94,10 +95,35 @@ pub struct Permissions {
     pub policy: Policy,
     /// The circumstances in which they are asked.
     pub situation: Situation,
-    /// The file of what the user always allows, if that can be kept.
-    pub saved: Option<PathBuf>,
+    /// The files of what the user always allows, as far as that can be kept.
+    pub saved: SavedFiles,
     /// The sub-agent that makes the calls, if it is one.
     pub subagent: Option<String>,
+}
+
+impl Permissions {
+    /// Reads again what the user always allows; what was allowed for the session alone is over. What is wrong with the
+    /// files was said when they were first read.
+    pub fn reload_saved(&mut self) {
+        let Loaded { rules, .. } = load_saved(&self.saved);
+        let kept = self.policy.rules().iter().filter(|rule| rule.reach().is_none()).cloned();
+        self.policy =
+            Policy::new(kept.chain(rules.into_iter().filter(|rule| rule.reach().is_some())).collect());
+    }
+
+    /// Takes back an "always" of the user's, in its file and for the rest of this session; returns it. It is named by its
+    /// number in [`Policy::saved`], from 1, or by words of its description.
+    ///
+    /// # Errors
+    /// If none or several are meant, or its file cannot be changed. Then nothing has changed.
+    pub fn revoke(&mut self, given: &str) -> Result<Rule, PolicyError> {
+        let rule = self.policy.find_saved(given)?.clone();
+        revoke_saved(&rule, Patience::default())?;
+        if let Some(reach) = rule.reach() {
+            self.policy = std::mem::take(&mut self.policy).without_saved(reach, &rule.describe());
+        }
+        Ok(rule)
+    }
 }
 
 impl Default for Permissions {
@@ -106,7 +132,7 @@ impl Default for Permissions {
         Self {
             policy: Policy::new(default_rules()),
             situation: Situation { is_interactive: false, ..Situation::default() },
-            saved: None,
+            saved: SavedFiles::default(),
             subagent: None,
         }
     }

@@ -15,7 +15,7 @@ use crate::commands::demo::DemoOptions;
 use crate::commands::doctor::DoctorOptions;
 use crate::commands::eval::EvalOptions;
 use crate::commands::memory::MemoryArgs;
-use crate::commands::policy::PolicyCommand;
+use crate::commands::policy::PolicyArgs;
 use crate::commands::recall::RecallOptions;
 use crate::commands::sessions::SessionsCommand;
 use crate::commands::skills::SkillsArgs;
@@ -101,9 +101,8 @@ pub(crate) enum Command {
     /// Says which agents the model may hand tasks to here.
     #[command(subcommand)]
     Agents(AgentsCommand),
-    /// Says what the rules about tool calls amount to.
-    #[command(subcommand)]
-    Policy(PolicyCommand),
+    /// List and take back what you always allowed, and check which rule decides about a call; alone it is `policy list`.
+    Policy(PolicyArgs),
     /// Says what Longhaul finds around it, what is wrong there, and what to do; changes nothing.
     Doctor(DoctorOptions),
     /// Prints a completion script for a shell.

@@ -1,4 +1,5 @@
-//! Decides about a call: of the rules that match, the one of the highest priority.
+//! Decides about a call: of the rules that match, the one of the highest priority. What the user always allows gives way to
+//! every deny.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -9,7 +10,7 @@ use crate::line::Line;
 use crate::matching::{Call, Match, Question, Situation, Whole};
 use crate::programs::{OptionEffect, risky_options};
 use crate::rule::{Condition, Rule, Source, ToolPattern, Verdict};
-use crate::{ApprovalMode, Priority, Tier};
+use crate::{ApprovalMode, PolicyError, Priority, Reach, Tier};
 
 /// What becomes of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -125,6 +126,46 @@ impl Policy {
         &self.rules
     }
 
+    /// What the user always allows, the narrowest reach first.
+    pub fn saved(&self) -> Vec<&Rule> {
+        let mut saved: Vec<&Rule> = self.rules.iter().filter(|rule| rule.reach().is_some()).collect();
+        saved.sort_by_key(|rule| rule.reach());
+        saved
+    }
+
+    /// The one of [`Policy::saved`] that is meant: by its number, from 1, or by words of its description.
+    ///
+    /// # Errors
+    /// [`PolicyError::UnknownSaved`], [`PolicyError::AmbiguousSaved`].
+    pub fn find_saved(&self, given: &str) -> Result<&Rule, PolicyError> {
+        let (given, saved) = (given.trim(), self.saved());
+        let unknown = || PolicyError::UnknownSaved { given: given.to_owned(), count: saved.len() };
+        if given.is_empty() {
+            return Err(unknown());
+        }
+        if let Ok(number) = given.parse::<usize>() {
+            return number.checked_sub(1).and_then(|index| saved.get(index).copied()).ok_or_else(unknown);
+        }
+        let words = given.to_lowercase();
+        let is_meant = |rule: &Rule| rule.describe().to_lowercase().contains(&words);
+        let numbers: Vec<usize> = (0..saved.len()).filter(|index| is_meant(saved[*index])).collect();
+        match numbers[..] {
+            [] => Err(unknown()),
+            [index] => Ok(saved[index]),
+            [..] => {
+                let numbers = numbers.iter().map(|index| index + 1).collect();
+                Err(PolicyError::AmbiguousSaved { given: given.to_owned(), numbers })
+            }
+        }
+    }
+
+    /// The same policy without what the user always allows in this reach and these words, see [`Rule::describe`].
+    #[must_use]
+    pub fn without_saved(mut self, reach: Reach, described: &str) -> Self {
+        self.rules.retain(|rule| rule.reach() != Some(reach) || rule.describe() != described);
+        self
+    }
+
     /// Decides about a call. A command line is allowed only if every command in it is.
     pub fn decide(&self, call: &Call<'_>, situation: Situation) -> Ruling<'_> {
         let line = call.command().map(Line::parse);
@@ -136,9 +177,19 @@ impl Policy {
 
     /// Decides about a single command or a call of another tool.
     pub(crate) fn answer(&self, question: &Question<'_>) -> Ruling<'_> {
-        // A heavier rule that forbids or asks, and would match if what cannot be told were so.
+        // A rule that forbids or asks, and would match if what cannot be told were so.
         let mut doubt = None;
+        let mut denial = None;
         let rule = self.rules.iter().find(|rule| match question.match_rule(rule) {
+            Match::Yes if rule.reach().is_some() => match denial.get_or_insert_with(|| self.denial(question))
+            {
+                Denial::Certain => false,
+                Denial::Possible(caution) => {
+                    doubt.get_or_insert(*caution);
+                    true
+                }
+                Denial::None => true,
+            },
             Match::Yes => true,
             Match::No(_) => false,
             Match::Maybe(caution) => {
@@ -170,6 +221,31 @@ impl Policy {
             question.command.filter(|(line, _)| line.has_several()).map(|(_, command)| command.text.clone());
         Ruling { decision, rule, caution, command }
     }
+
+    /// Whether a deny of the workspace, an extension, the user or the administrator overrules what the user always allows,
+    /// whatever either weighs.
+    pub(crate) fn denial(&self, question: &Question<'_>) -> Denial {
+        let mut found = Denial::None;
+        for rule in self.rules.iter().filter(|rule| rule.overrules_saved()) {
+            match (question.match_rule(rule), found) {
+                (Match::Yes, _) => return Denial::Certain,
+                (Match::Maybe(caution), Denial::None) => found = Denial::Possible(caution),
+                _ => {}
+            }
+        }
+        found
+    }
+}
+
+/// A rule that denies what the user always allows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Denial {
+    /// There is none.
+    None,
+    /// One would match if what cannot be told were so.
+    Possible(Caution),
+    /// One matches.
+    Certain,
 }
 
 /// One question for each command of a line, or one for the call.

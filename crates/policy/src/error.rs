@@ -23,9 +23,8 @@ pub enum PolicyError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The file of saved choices has mistakes, and adding to it would not take effect. The user mends it; it is left
-    /// as it is.
-    #[error("could not add to {}, line {line}: {reason}", path.display())]
+    /// The file of saved choices has mistakes, and a change would not take effect. The user mends it; it is left as it is.
+    #[error("could not change {}, line {line}: {reason}", path.display())]
     Broken {
         /// The file.
         path: PathBuf,
@@ -34,7 +33,41 @@ pub enum PolicyError {
         /// What is wrong.
         reason: String,
     },
+    /// No saved choice is meant. The user looks at the list.
+    #[error("could not find the saved rule {given:?}: {}", counted(*count))]
+    UnknownSaved {
+        /// The number or words that were given.
+        given: String,
+        /// How many there are.
+        count: usize,
+    },
+    /// Several saved choices are meant. The user takes one of the numbers.
+    #[error("could not tell which saved rule {given:?} means: {}", listed(numbers))]
+    AmbiguousSaved {
+        /// The words that were given.
+        given: String,
+        /// The numbers of those that have the words, from 1.
+        numbers: Vec<usize>,
+    },
     /// A choice could not be saved. It still counts for the rest of the session.
-    #[error("could not save the choice")]
+    #[error("could not save what is always allowed")]
     NotSaved(#[from] WorkspaceError),
+}
+
+/// `there are 3`
+fn counted(count: usize) -> String {
+    match count {
+        0 => "nothing is saved".to_owned(),
+        1 => "there is 1".to_owned(),
+        count => format!("there are {count}"),
+    }
+}
+
+/// `2, 5 and 7 match`
+fn listed(numbers: &[usize]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+    match numbers.split_last() {
+        Some((last, first)) if !first.is_empty() => format!("{} and {last} match", first.join(", ")),
+        _ => format!("{} matches", numbers.join(", ")),
+    }
 }

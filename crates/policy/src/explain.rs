@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::decide::{Caution, Decision, Policy, Ruling, questions};
+use crate::decide::{Caution, Decision, Denial, Policy, Ruling, questions};
 use crate::line::Line;
 use crate::matching::{Call, Match, Mismatch, Situation, Wants, Whole};
 use crate::rule::Rule;
@@ -32,6 +32,8 @@ pub struct PartExplanation<'a> {
 pub enum Lost {
     /// It matches, but another one weighs more.
     Outweighed,
+    /// It matches, but it is an "always" of the user's, and a rule denies the call.
+    Denied,
     /// It does not match.
     NotMatching(Mismatch),
     /// It may match when the line runs, so that it cannot simply be allowed.
@@ -43,6 +45,7 @@ impl fmt::Display for Lost {
         f.write_str(match self {
             Self::Uncertain(caution) => return write!(f, "may be about this: {caution}"),
             Self::Outweighed => "also matches, but weighs less",
+            Self::Denied => "also matches, but a rule that denies outranks what you always allow",
             Self::NotMatching(Mismatch::Tool) => "is about other tools",
             Self::NotMatching(Mismatch::Server) => "is about another MCP server",
             Self::NotMatching(Mismatch::Subagent) => "is about another agent's calls",
@@ -64,6 +67,9 @@ impl Policy {
             let ruling = self.answer(&question);
             let is_decider = |rule: &Rule| ruling.rule.is_some_and(|decider| std::ptr::eq(decider, rule));
             let lost = |rule| match question.match_rule(rule) {
+                Match::Yes if rule.reach().is_some() && self.denial(&question) == Denial::Certain => {
+                    Some((rule, Lost::Denied))
+                }
                 Match::Yes => Some((rule, Lost::Outweighed)),
                 Match::No(Mismatch::Tool) => None,
                 Match::No(mismatch) => Some((rule, Lost::NotMatching(mismatch))),

@@ -37,6 +37,7 @@
 //! ```
 
 mod decide;
+mod describe;
 mod error;
 mod explain;
 mod line;
@@ -47,6 +48,7 @@ mod parse;
 mod pattern;
 mod problem;
 mod programs;
+mod reach;
 mod rule;
 mod save;
 mod setting;
@@ -57,13 +59,14 @@ mod tier;
 pub use decide::{Caution, Decision, Policy, Ruling};
 pub use error::PolicyError;
 pub use explain::{Explanation, Lost, PartExplanation};
-pub use load::{Loaded, PolicyPlaces, default_rules, load_policies};
+pub use load::{Loaded, PolicyPlaces, default_rules, load_policies, load_saved};
 pub use matching::{AGENT_TOOL, Call, Mismatch, Situation, Wants};
 pub use mode::ApprovalMode;
 pub use parse::parse_rules;
 pub use problem::{Effect, Problem};
+pub use reach::{Reach, SavedFiles};
 pub use rule::{CommandPrefix, Condition, Rule, SHELL_TOOL, ServerPattern, Source, ToolPattern, Verdict};
-pub use save::{AllowedCalls, AlwaysAllow, Saved, save_always_allow};
+pub use save::{AllowedCalls, AlwaysAllow, revoke_saved, save_always_allow};
 pub use setting::{Standing, rule_from_setting};
 pub use stable_json::stable_json;
 pub use suggest::suggest_prefixes;

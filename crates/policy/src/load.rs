@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::parse::parse_rules;
 use crate::problem::{Effect, Problem};
 use crate::rule::{Rule, Source, Verdict};
-use crate::{ApprovalMode, Tier};
+use crate::save::mark_saved;
+use crate::{ApprovalMode, SavedFiles, Tier};
 
 /// The rules that come with Longhaul.
 const DEFAULTS: &str = include_str!("default.toml");
@@ -28,6 +29,8 @@ pub struct PolicyPlaces {
     pub system: Option<PathBuf>,
     /// Those that `--admin-policy` names, which count only if the system folder has none.
     pub admin: Vec<PathBuf>,
+    /// What the user always allows. Such a file may be in a folder of `user`: it counts once.
+    pub saved: SavedFiles,
 }
 
 /// What was found.
@@ -59,8 +62,15 @@ pub fn load_policies(places: &PolicyPlaces) -> Loaded {
         loaded.read(place, Tier::Workspace);
     }
     for place in &places.user {
-        loaded.read(place, Tier::User);
+        for path in loaded.files(place) {
+            if !places.saved.iter().any(|(_, saved)| saved == path) {
+                loaded.read_file(&path, Tier::User);
+            }
+        }
     }
+    let saved = load_saved(&places.saved);
+    loaded.rules.extend(saved.rules);
+    loaded.problems.extend(saved.problems);
     let has_system = places.system.as_deref().is_some_and(|place| loaded.read_system(place));
     for place in &places.admin {
         if has_system {
@@ -69,6 +79,17 @@ pub fn load_policies(places: &PolicyPlaces) -> Loaded {
         } else {
             loaded.read(place, Tier::Admin);
         }
+    }
+    loaded
+}
+
+/// Reads the files of what the user always allows. What else somebody wrote into them counts as it would elsewhere.
+pub fn load_saved(files: &SavedFiles) -> Loaded {
+    let mut loaded = Loaded::default();
+    for (reach, path) in files.iter().filter(|(_, path)| path.exists()) {
+        let before = loaded.rules.len();
+        loaded.read_file(path, reach.tier());
+        mark_saved(&mut loaded.rules[before..], reach);
     }
     loaded
 }

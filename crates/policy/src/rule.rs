@@ -7,7 +7,7 @@ use longhaul_shell::{ShellWord, SimpleCommand};
 use regex::Regex;
 use serde_json::{Map, Value};
 
-use crate::{ApprovalMode, Priority};
+use crate::{ApprovalMode, Priority, Reach, Tier};
 
 /// The tool that runs command lines, the only one whose calls are taken apart.
 pub const SHELL_TOOL: &str = "run_shell_command";
@@ -93,6 +93,21 @@ impl Rule {
             deny_message: None,
             source,
         }
+    }
+
+    /// The reach of a choice of the user's, if the rule is one.
+    pub fn reach(&self) -> Option<Reach> {
+        match &self.source {
+            Source::Answer => Some(Reach::Session),
+            Source::Saved { reach, .. } => Some(*reach),
+            Source::BuiltIn | Source::File { .. } | Source::Setting(_) => None,
+        }
+    }
+
+    /// Whether it forbids what the user may have allowed by an "always". The rules that come with Longhaul do not: an answer
+    /// is there to free what they hold back.
+    pub(crate) fn overrules_saved(&self) -> bool {
+        self.verdict == Verdict::Deny && self.priority.tier() > Tier::Default
     }
 }
 
@@ -271,8 +286,17 @@ pub enum Source {
     },
     /// A setting or an argument, by its name.
     Setting(String),
-    /// The user's answer in this session.
+    /// The user's "always" for the rest of this session.
     Answer,
+    /// The user's "always" for longer, with the file that keeps it and the line on which the rule begins.
+    Saved {
+        /// Where it counts.
+        reach: Reach,
+        /// The file.
+        path: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
 }
 
 impl fmt::Display for Source {
@@ -282,6 +306,9 @@ impl fmt::Display for Source {
             Self::File { path, line } => write!(f, "{}:{line}", path.display()),
             Self::Setting(name) => f.write_str(name),
             Self::Answer => f.write_str("your answer in this session"),
+            Self::Saved { reach, path, line } => {
+                write!(f, "your answer {}, {}:{line}", reach, path.display())
+            }
         }
     }
 }

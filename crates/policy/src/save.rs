@@ -1,24 +1,26 @@
-//! Keeps the user's "always allow" for later sessions.
+//! Keeps the user's "always allow" for later sessions, and takes it back.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::ErrorKind;
+use std::ops::Range;
 use std::path::Path;
 
 use longhaul_workspace::{Lock, Patience, WorkspaceError, write_private_atomically};
+use toml::de::{DeTable, DeValue};
 use toml::{Table, Value};
 
 use crate::parse::parse_rules;
 use crate::pattern::compile;
+use crate::reach::SAVED_PRIORITY;
 use crate::rule::{CommandPrefix, Condition, Rule, SHELL_TOOL, ServerPattern, Source, ToolPattern, Verdict};
-use crate::{ApprovalMode, PolicyError, Priority, Tier};
-
-/// What saved choices weigh: more than anything else the user writes, unless it is written for the purpose.
-const PRIORITY: u16 = 950;
+use crate::{ApprovalMode, Effect, PolicyError, Reach};
 
 /// The modes in which a choice counts. A plan stays a plan.
-const MODES: [ApprovalMode; 3] = [ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
+pub(crate) const SAVED_MODES: [ApprovalMode; 3] =
+    [ApprovalMode::Default, ApprovalMode::AutoEdit, ApprovalMode::Yolo];
 
-/// What the user always allows.
+/// The calls that the user always allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AlwaysAllow {
     /// The tool.
@@ -46,15 +48,22 @@ impl AlwaysAllow {
     /// # Errors
     /// [`PolicyError::NoRule`] if prefixes or expression are none.
     pub fn to_rule(&self) -> Result<Rule, PolicyError> {
+        self.rule_for(Reach::Session)
+    }
+
+    /// The rule of this reach, as it counts once it is saved.
+    ///
+    /// # Errors
+    /// [`PolicyError::NoRule`] if prefixes or expression are none.
+    pub fn rule_for(&self, reach: Reach) -> Result<Rule, PolicyError> {
         let no_rule = |text: &str, reason: &str| PolicyError::NoRule {
             text: text.to_owned(),
             reason: reason.to_owned(),
         };
         let tools = ToolPattern::parse(&self.tool).ok_or_else(|| no_rule(&self.tool, "it names no tool"))?;
-        let priority = Priority::new(Tier::Workspace, PRIORITY);
-        let mut rule = Rule::new(tools, Verdict::Allow, priority, Source::Answer);
+        let mut rule = Rule::new(tools, Verdict::Allow, reach.priority(), Source::Answer);
         rule.server = self.server.clone().map(ServerPattern::Named);
-        rule.modes = MODES.to_vec();
+        rule.modes = SAVED_MODES.to_vec();
         rule.condition = match &self.calls {
             AllowedCalls::All => Condition::Always,
             AllowedCalls::Commands(prefixes) if self.tool == SHELL_TOOL && !prefixes.is_empty() => {
@@ -72,6 +81,11 @@ impl AlwaysAllow {
         Ok(rule)
     }
 
+    /// The calls in words, as [`Rule::describe`] has them.
+    pub fn describe(&self) -> String {
+        self.to_rule().map_or_else(|_| format!("calls of {}", self.tool), |rule| rule.describe())
+    }
+
     fn to_table(&self) -> Table {
         let texts = |texts: &[String]| Value::Array(texts.iter().cloned().map(Value::String).collect());
         let mut table = Table::new();
@@ -87,66 +101,170 @@ impl AlwaysAllow {
             }
         };
         table.insert("decision".into(), Value::String(Verdict::Allow.name().into()));
-        table.insert("priority".into(), Value::Integer(PRIORITY.into()));
-        table.insert("modes".into(), texts(&MODES.map(|mode| mode.name().to_owned())));
+        table.insert("priority".into(), Value::Integer(SAVED_PRIORITY.into()));
+        table.insert("modes".into(), texts(&SAVED_MODES.map(|mode| mode.name().to_owned())));
         table
     }
 }
 
-/// Whether a choice had to be written down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Saved {
-    /// It is new.
-    Added,
-    /// The same choice was there.
-    AlreadyThere,
-}
-
-/// Adds a choice to the file of saved ones, [`longhaul_workspace::Home::saved_policy`], where it counts from the next
-/// session on. Waits for other processes that do the same.
+/// Adds a choice to the file of saved ones, one of [`crate::SavedFiles`], unless it is there; returns the rule as later
+/// sessions load it. Waits for other processes that do the same.
 ///
 /// # Errors
 /// [`PolicyError::NoRule`] if the choice makes no rule, [`PolicyError::Broken`] if the file has mistakes,
 /// [`PolicyError::NotSaved`] if it cannot be written. The file is then as it was.
 pub fn save_always_allow(
     path: &Path,
+    reach: Reach,
     choice: &AlwaysAllow,
     patience: Patience,
-) -> Result<Saved, PolicyError> {
-    choice.to_rule()?;
+) -> Result<Rule, PolicyError> {
+    let described = choice.rule_for(reach)?.describe();
     let _lock = Lock::beside(path, "saving what is always allowed", patience)?;
-    let mut text = match fs::read_to_string(path) {
-        Ok(text) => text,
-        Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
-        Err(cause) => {
-            let path = path.to_path_buf();
-            return Err(WorkspaceError::Failed { act: "read", path, cause }.into());
-        }
-    };
+    let mut text = read(path)?;
+    saved_rules(&text, path, reach)?;
     let added = choice.to_table();
-    if saved_tables(&text, path)?.contains(&added) {
-        return Ok(Saved::AlreadyThere);
+    if !tables(&text).contains(&added) {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text.push_str("[[rule]]\n");
+        text.push_str(&added.to_string());
+        write_private_atomically(path, text.as_bytes())?;
     }
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-    if !text.is_empty() {
-        text.push('\n');
-    }
-    text.push_str("[[rule]]\n");
-    text.push_str(&added.to_string());
-    write_private_atomically(path, text.as_bytes())?;
-    Ok(Saved::Added)
+    let saved = saved_rules(&text, path, reach)?.into_iter().find(|rule| rule.describe() == described);
+    saved.map_or_else(|| choice.rule_for(reach), Ok)
 }
 
-/// The rules that are there, as they are written.
-fn saved_tables(text: &str, path: &Path) -> Result<Vec<Table>, PolicyError> {
-    let (_, problems) = parse_rules(text, path, Tier::User);
-    if let Some(problem) = problems.into_iter().find(|problem| problem.effect == crate::Effect::FileSkipped) {
+/// Takes a saved choice back: every one in its file that reads like it, see [`Rule::describe`]. Everything else in the
+/// file stays as it is, comments included. Returns how many there were: none for an answer that holds in this session
+/// alone. Waits for other processes that change the file.
+///
+/// # Errors
+/// [`PolicyError::Broken`] if the file has mistakes or is written so that only its author can change it,
+/// [`PolicyError::NotSaved`] if it cannot be written. The file is then as it was.
+pub fn revoke_saved(rule: &Rule, patience: Patience) -> Result<usize, PolicyError> {
+    let Source::Saved { reach, path, .. } = &rule.source else { return Ok(0) };
+    let (reach, described) = (*reach, rule.describe());
+    if !path.exists() {
+        return Ok(0);
+    }
+    let _lock = Lock::beside(path, "revoking what is always allowed", patience)?;
+    let text = read(path)?;
+    let before = saved_rules(&text, path, reach)?;
+    let is_meant = |rule: &Rule| rule.describe() == described;
+    let lines: BTreeSet<usize> = before.iter().filter(|rule| is_meant(rule)).filter_map(line_of).collect();
+    if lines.is_empty() {
+        return Ok(0);
+    }
+    let (count, after) = without_rules(&text, &lines);
+    // Rules in another form, such as a list on one line, cannot be cut out like this; the user can.
+    let left = |rules: &[Rule]| -> Vec<String> {
+        rules.iter().filter(|rule| !is_meant(rule)).map(Rule::describe).collect()
+    };
+    let is_sound = saved_rules(&after, path, reach)
+        .is_ok_and(|rules| rules.len() + count == before.len() && left(&rules) == left(&before));
+    let is_sound = is_sound && tables(&after).len() + count == tables(&text).len();
+    if !is_sound || count != lines.len() {
+        let line = lines.first().copied().unwrap_or(1);
+        let reason = "the rule is not written as [[rule]]; take it out by hand".to_owned();
+        return Err(PolicyError::Broken { path: path.clone(), line, reason });
+    }
+    write_private_atomically(path, after.as_bytes())?;
+    Ok(count)
+}
+
+/// Marks what the user allowed in a file of saved choices as such. Anything else in it counts as if it were written
+/// elsewhere.
+pub(crate) fn mark_saved(rules: &mut [Rule], reach: Reach) {
+    for rule in rules.iter_mut().filter(|rule| rule.verdict == Verdict::Allow) {
+        if let Source::File { path, line } = &rule.source {
+            rule.source = Source::Saved { reach, path: path.clone(), line: *line };
+        }
+    }
+}
+
+fn read(path: &Path) -> Result<String, PolicyError> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        Err(cause) => {
+            let path = path.to_path_buf();
+            Err(WorkspaceError::Failed { act: "read", path, cause }.into())
+        }
+    }
+}
+
+/// The saved choices in a file.
+fn saved_rules(text: &str, path: &Path, reach: Reach) -> Result<Vec<Rule>, PolicyError> {
+    let (mut rules, problems) = parse_rules(text, path, reach.tier());
+    if let Some(problem) = problems.into_iter().find(|problem| problem.effect == Effect::FileSkipped) {
         let line = problem.line.unwrap_or(1);
         return Err(PolicyError::Broken { path: path.to_path_buf(), line, reason: problem.reason });
     }
+    mark_saved(&mut rules, reach);
+    rules.retain(|rule| rule.reach().is_some());
+    Ok(rules)
+}
+
+/// The rules that are there, as they are written.
+fn tables(text: &str) -> Vec<Table> {
     let document: Table = text.parse().unwrap_or_default();
     let rules = document.get("rule").and_then(Value::as_array);
-    Ok(rules.into_iter().flatten().filter_map(|rule| rule.as_table().cloned()).collect())
+    rules.into_iter().flatten().filter_map(|rule| rule.as_table().cloned()).collect()
+}
+
+fn line_of(rule: &Rule) -> Option<usize> {
+    match &rule.source {
+        Source::Saved { line, .. } | Source::File { line, .. } => Some(*line),
+        Source::BuiltIn | Source::Setting(_) | Source::Answer => None,
+    }
+}
+
+/// The text without the rules that begin on these lines, and how many were cut out.
+fn without_rules(text: &str, lines: &BTreeSet<usize>) -> (usize, String) {
+    let Ok(document) = DeTable::parse(text) else { return (0, text.to_owned()) };
+    let Some(DeValue::Array(items)) = document.get_ref().get("rule").map(|rules| rules.get_ref()) else {
+        return (0, text.to_owned());
+    };
+    let line = |at: usize| 1 + text[..at].matches('\n').count();
+    let mut ranges: Vec<Range<usize>> = items
+        .iter()
+        .filter(|item| lines.contains(&line(item.span().start)))
+        .map(|item| {
+            let start = text[..item.span().start].rfind('\n').map_or(0, |end| end + 1);
+            let end = end_of(item.get_ref()).max(item.span().end);
+            let end = text[end..].find('\n').map_or(text.len(), |line_end| end + line_end + 1);
+            // The empty lines behind it go with it.
+            let empty = text[end..].len() - text[end..].trim_start_matches(['\n', '\r']).len();
+            start..end + empty
+        })
+        .collect();
+    ranges.sort_by_key(|range| range.start);
+    let mut left = String::new();
+    let mut from = 0;
+    for range in &ranges {
+        left.push_str(text.get(from..range.start).unwrap_or_default());
+        from = range.end;
+    }
+    left.push_str(&text[from..]);
+    let kept = left.trim_end().len();
+    left.truncate(kept);
+    if !left.is_empty() {
+        left.push('\n');
+    }
+    (ranges.len(), left)
+}
+
+/// Where the last value inside a value ends.
+fn end_of(value: &DeValue<'_>) -> usize {
+    let deepest = |value: &toml::Spanned<DeValue<'_>>| end_of(value.get_ref()).max(value.span().end);
+    match value {
+        DeValue::Table(table) => table.iter().map(|(_, value)| deepest(value)).max().unwrap_or(0),
+        DeValue::Array(items) => items.iter().map(deepest).max().unwrap_or(0),
+        _ => 0,
+    }
 }

@@ -4,8 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use longhaul_policy::{
-    AllowedCalls, AlwaysAllow, Call, Decision, Effect, Policy, PolicyError, PolicyPlaces, Saved, Situation,
-    Tier, default_rules, load_policies, parse_rules, save_always_allow,
+    AllowedCalls, AlwaysAllow, Call, Decision, Effect, Policy, PolicyError, PolicyPlaces, Reach, Rule,
+    SavedFiles, Situation, Source, Tier, default_rules, load_policies, parse_rules, revoke_saved,
+    save_always_allow,
 };
 use longhaul_workspace::Patience;
 use serde_json::json;
@@ -187,6 +188,7 @@ fn every_tier_is_read_and_a_bad_file_harms_no_other() {
         user: vec![folders.at("user"), folders.at("missing")],
         system: Some(folders.at("missing")),
         admin: vec![single],
+        ..PolicyPlaces::default()
     });
     let tiers: Vec<_> = loaded.rules.iter().map(|rule| rule.priority.tier()).collect();
     let added = &tiers[default_rules().len()..];
@@ -258,6 +260,10 @@ fn choice(tool: &str, calls: AllowedCalls) -> AlwaysAllow {
     AlwaysAllow { tool: tool.into(), server: None, calls }
 }
 
+fn save(path: &Path, choice: &AlwaysAllow) -> Result<Rule, PolicyError> {
+    save_always_allow(path, Reach::Everywhere, choice, Patience::default())
+}
+
 fn commands(prefixes: &[&str]) -> AllowedCalls {
     AllowedCalls::Commands(prefixes.iter().map(|prefix| (*prefix).to_owned()).collect())
 }
@@ -266,19 +272,24 @@ fn commands(prefixes: &[&str]) -> AllowedCalls {
 fn a_saved_choice_counts_and_is_saved_once() {
     let folders = Folders::new();
     let path = folders.at("policies/auto-saved.toml");
-    let save = |choice: &AlwaysAllow| save_always_allow(&path, choice, Patience::default()).expect("saved");
+    let save = |choice: &AlwaysAllow| {
+        let rule = save_always_allow(&path, Reach::Everywhere, choice, Patience::default()).expect("saved");
+        assert_eq!((rule.reach(), rule.describe()), (Some(Reach::Everywhere), choice.describe()));
+        rule.to_string()
+    };
     let git = choice("run_shell_command", commands(&["git log", "ls"]));
-    assert_eq!(save(&git), Saved::Added);
+    let first = save(&git);
+    let place = format!("your answer everywhere, {}:1", path.display());
+    assert_eq!(first, format!("allow rule (user 4.950, {place})"));
     let once = fs::read_to_string(&path).expect("there");
-    assert_eq!(save(&git), Saved::AlreadyThere);
+    assert_eq!(save(&git), first);
     assert_eq!(fs::read_to_string(&path).expect("there"), once);
-    let pattern = choice("write_file", AllowedCalls::Arguments(r#"\0"file_path":"a'b\.md"\0"#.into()));
-    assert_eq!(save(&pattern), Saved::Added);
-    let of_server = AlwaysAllow { server: Some("web".into()), ..choice("get", AllowedCalls::All) };
-    assert_eq!(save(&of_server), Saved::Added);
+    save(&choice("write_file", AllowedCalls::Arguments(r#"\0"file_path":"a'b\.md"\0"#.into())));
+    save(&AlwaysAllow { server: Some("web".into()), ..choice("get", AllowedCalls::All) });
 
+    let saved = SavedFiles { everywhere: Some(path), ..SavedFiles::default() };
     let loaded =
-        load_policies(&PolicyPlaces { user: vec![folders.at("policies")], ..PolicyPlaces::default() });
+        load_policies(&PolicyPlaces { user: vec![folders.at("policies")], saved, ..PolicyPlaces::default() });
     assert_eq!(loaded.problems, []);
     let policy = Policy::new(loaded.rules);
     let decide = |tool: &str, args: &serde_json::Value, server: Option<&str>| {
@@ -290,8 +301,8 @@ fn a_saved_choice_counts_and_is_saved_once() {
     assert_eq!(decide("write_file", &json!({"file_path": "a'b.md"}), None), Decision::Allow);
     assert_eq!(decide("write_file", &json!({"file_path": "b.md"}), None), Decision::Ask);
     assert_eq!(decide("mcp_web_get", &json!({}), Some("web")), Decision::Allow);
-    let saved = policy.rules().iter().find(|rule| rule.priority.tier() == Tier::User).expect("a rule");
-    assert_eq!(saved.priority.to_string(), "4.950");
+    let saved: Vec<String> = policy.saved().iter().map(|rule| rule.priority.to_string()).collect();
+    assert_eq!(saved, ["4.950"; 3], "the file in the folder counts once");
     let plan = Situation { mode: longhaul_policy::ApprovalMode::Plan, ..Situation::default() };
     let args = json!({"command": "ls"});
     let planned = policy.decide(&Call::new("run_shell_command", &args), plan).decision;
@@ -313,7 +324,7 @@ fn a_choice_is_added_behind_what_is_there() {
     let folders = Folders::new();
     let path = folders
         .write("auto-saved.toml", "# mine\n[[rule]]\ntoolName = 'glob'\ndecision = 'deny'\npriority = 1");
-    save_always_allow(&path, &choice("replace", AllowedCalls::All), Patience::default()).expect("saved");
+    save(&path, &choice("replace", AllowedCalls::All)).expect("saved");
     let text = fs::read_to_string(&path).expect("there");
     assert!(text.starts_with("# mine\n[[rule]]\ntoolName = 'glob'"), "{text}");
     let (rules, problems) = parse_rules(&text, &path, Tier::User);
@@ -324,7 +335,7 @@ fn a_choice_is_added_behind_what_is_there() {
 fn a_broken_file_is_not_added_to() {
     let folders = Folders::new();
     let path = folders.write("auto-saved.toml", "\n[[rule]\n");
-    let error = save_always_allow(&path, &choice("replace", AllowedCalls::All), Patience::default());
+    let error = save(&path, &choice("replace", AllowedCalls::All));
     assert!(matches!(error, Err(PolicyError::Broken { line: 2, .. })), "{error:?}");
     assert_eq!(fs::read_to_string(&path).expect("there"), "\n[[rule]\n");
 }
@@ -340,7 +351,7 @@ fn what_makes_no_rule_is_not_saved() {
         choice("glob", commands(&["ls"])),
         choice("glob", AllowedCalls::Arguments("(".into())),
     ] {
-        let error = save_always_allow(&path, &bad, Patience::default());
+        let error = save(&path, &bad);
         assert!(matches!(error, Err(PolicyError::NoRule { .. })), "{bad:?}");
     }
     assert!(!path.exists());
@@ -355,10 +366,116 @@ fn choices_saved_at_once_are_all_kept() {
             let path = &path;
             scope.spawn(move || {
                 let choice = choice(&format!("tool_{number}"), AllowedCalls::All);
-                save_always_allow(path, &choice, Patience::default()).expect("saved");
+                save(path, &choice).expect("saved");
             });
         }
     });
     let (rules, problems) = parse_rules(&fs::read_to_string(&path).expect("there"), &path, Tier::User);
     assert_eq!((rules.len(), problems.len()), (8, 0));
+}
+
+/// What is left of a file when a choice is revoked that reads so.
+#[track_caller]
+fn check_revoked(before: &str, revoked: &str, expected: Result<(usize, &str), &str>) {
+    let folders = Folders::new();
+    let path = folders.write("auto-saved.toml", before);
+    let (mut rules, _) = parse_rules(&format!("[[rule]]\n{revoked}\n"), &path, Tier::User);
+    let mut rule = rules.pop().expect("a rule");
+    rule.source = Source::Saved { reach: Reach::Everywhere, path: path.clone(), line: 1 };
+    let revoked = revoke_saved(&rule, Patience::default());
+    let after = fs::read_to_string(&path).expect("there");
+    match (revoked, expected) {
+        (Ok(count), Ok(expected)) => assert_eq!((count, after.as_str()), expected),
+        (Err(error), Err(reason)) => {
+            assert!(error.to_string().contains(reason), "{error}");
+            assert_eq!(after, before);
+        }
+        (revoked, _) => panic!("{revoked:?}"),
+    }
+}
+
+#[test]
+fn a_saved_choice_is_revoked_and_the_rest_stays() {
+    let glob = "[[rule]]\ntoolName = \"glob\"\ndecision = \"allow\"\npriority = 950\n";
+    let ls = "[[rule]]\ntoolName = 'run_shell_command'\ncommandPrefix = [\n  'ls',  # lists\n]\ndecision = 'allow'\npriority = 950\n";
+    let deny = "# never\n[[rule]]\ntoolName = 'glob'\ndecision = 'deny'\npriority = 1\n";
+    let every = "toolName = 'glob'\ndecision = 'allow'\npriority = 1";
+    check_revoked(glob, every, Ok((1, "")));
+    check_revoked(&format!("# mine\n{glob}\n{ls}"), every, Ok((1, &format!("# mine\n{ls}"))));
+    check_revoked(
+        &format!("{ls}\n# mine\n{glob}"),
+        &ls["[[rule]]".len()..],
+        Ok((1, &format!("# mine\n{glob}"))),
+    );
+    check_revoked(&format!("{glob}\n{deny}\n{glob}"), every, Ok((2, deny)));
+    check_revoked(&format!("{deny}\n{glob}{ls}"), every, Ok((1, &format!("{deny}\n{ls}"))));
+    let annotated = format!("{glob}[rule.toolAnnotations]\nreadOnlyHint = true\n\n{ls}");
+    check_revoked(&annotated, &format!("{every}\ntoolAnnotations = {{readOnlyHint = true}}"), Ok((1, ls)));
+    check_revoked(&annotated, every, Ok((0, &annotated)));
+    // What is not there is not revoked, and a deny is no choice.
+    check_revoked(glob, &every.replace("glob", "replace"), Ok((0, glob)));
+    check_revoked(deny, every, Ok((0, deny)));
+    check_revoked(glob.trim_end(), every, Ok((1, "")));
+    check_revoked(&glob.replace('\n', "\r\n"), every, Ok((1, "")));
+    check_revoked("[[rule]\n", every, Err("line 1"));
+    let inline = "rule = [{toolName = 'glob', decision = 'allow', priority = 950}, {toolName = 'ls', decision = 'deny', priority = 1}]\n";
+    check_revoked(inline, every, Err("by hand"));
+}
+
+#[test]
+fn a_saved_choice_counts_where_it_was_made_for() {
+    let folders = Folders::new();
+    let files = SavedFiles {
+        project: Some(folders.at("project/auto-saved.toml")),
+        everywhere: Some(folders.at("policies/auto-saved.toml")),
+    };
+    for (reach, tool) in [(Reach::Project, "replace"), (Reach::Everywhere, "write_file")] {
+        let path = files.of(reach).expect("a file");
+        save_always_allow(path, reach, &choice(tool, AllowedCalls::All), Patience::default()).expect("saved");
+    }
+    let load = |saved: SavedFiles| {
+        let user = vec![folders.at("policies")];
+        let policy =
+            Policy::new(load_policies(&PolicyPlaces { user, saved, ..PolicyPlaces::default() }).rules);
+        let saved = policy.saved();
+        saved
+            .iter()
+            .map(|rule| {
+                format!("{} {} {}", rule.reach().expect("saved").name(), rule.priority, rule.describe())
+            })
+            .collect::<Vec<_>>()
+    };
+    let everywhere = "everywhere 4.950 every call of write_file";
+    assert_eq!(load(files.clone()), ["project 3.950 every call of replace", everywhere]);
+    assert_eq!(load(SavedFiles { project: None, ..files }), [everywhere]);
+}
+
+#[test]
+fn revoking_takes_effect_in_a_policy_at_once() {
+    let rule = |tool: &str, reach| choice(tool, AllowedCalls::All).rule_for(reach).expect("a rule");
+    let policy = Policy::new(default_rules())
+        .with(rule("write_file", Reach::Session))
+        .with(rule("replace", Reach::Session))
+        .without_saved(Reach::Session, "every call of write_file")
+        .without_saved(Reach::Project, "every call of replace");
+    let saved: Vec<String> = policy.saved().iter().map(|rule| rule.describe()).collect();
+    assert_eq!(saved, ["every call of replace"]);
+}
+
+#[test]
+fn a_saved_choice_is_named_by_number_or_words() {
+    let commands = choice("run_shell_command", commands(&["cargo test"]));
+    let rules = [choice("write_file", AllowedCalls::All), choice("replace", AllowedCalls::All), commands];
+    let rules = rules.iter().map(|choice| choice.to_rule().expect("a rule"));
+    let policy = Policy::new(default_rules().into_iter().chain(rules).collect());
+    let find = |given: &str| match policy.find_saved(given) {
+        Ok(rule) => rule.describe(),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(find("1"), "every call of write_file");
+    assert_eq!(find(" Cargo TEST "), "commands like `cargo test …`");
+    assert_eq!(find("every call"), "could not tell which saved rule \"every call\" means: 1 and 2 match");
+    for unknown in ["0", "4", "cargo build", "", "-1"] {
+        assert_eq!(find(unknown), format!("could not find the saved rule {unknown:?}: there are 3"));
+    }
 }

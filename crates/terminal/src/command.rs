@@ -68,6 +68,8 @@ pub(crate) enum Command {
     SwitchModel(String),
     /// Says how much the user wants to be asked.
     SetMode(ApprovalMode),
+    /// Takes back what the user always allowed, named by its number or its words.
+    Revoke(String),
     /// Drafts a memory file.
     Init,
     /// Writes the conversation to a file.

@@ -28,6 +28,7 @@ mod driver;
 mod editor;
 mod editor_program;
 mod files;
+mod guard;
 mod history;
 mod markdown;
 mod page;

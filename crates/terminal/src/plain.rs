@@ -1,20 +1,21 @@
 //! Lines alone, one after the other: for screen readers, and for terminals that cannot be drawn on.
 
 use std::io::{self, Write};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::command::{Command, Message, Notice};
+use crate::guard::Focus;
 use crate::history::HistoryFile;
 use crate::run::first_state;
 use crate::services::{Ended, Options, Surface};
 use crate::signals::Signals;
 use crate::state::{ApprovalStage, Dialog, Size, State};
 use crate::style::{Line, Style, paragraphs};
-use crate::update::{Effect, Input, update};
+use crate::update::{Arrival, Choice, Effect, Input, update};
 use crate::{editor_program, files, spoken, view};
 
 /// Reads lines and prints lines until the user leaves or there are no more.
@@ -38,6 +39,7 @@ pub(crate) async fn run(
         asked: 0,
         awaited: String::new(),
         stood: String::new(),
+        is_prompt_due: false,
     };
     for notice in &options.greeting {
         plain.take(Input::Failed(notice.clone()))?;
@@ -45,6 +47,7 @@ pub(crate) async fn run(
     plain.prompt()?;
     let mut is_reading = true;
     while plain.is_over.is_none() {
+        let wait = plain.wait();
         tokio::select! {
             line = lines.next_line(), if is_reading => match line? {
                 Some(line) => plain.line(&line)?,
@@ -58,19 +61,42 @@ pub(crate) async fn run(
                     plain.prompt()?;
                 }
             }
-            () = interrupts.next() => {
-                plain.take(Input::Key(KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL)))?;
-            }
+            () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => plain.prompt()?,
+            () = interrupts.next() => plain.take(key(KeyCode::Char('c'), KeyModifiers::CONTROL))?,
             signal = signals.next() => {
                 plain.commands.send(Command::Leave).ok();
                 return Ok(Ended::Signal(signal));
             }
         }
-        if !is_reading && !plain.state.is_busy() && plain.state.dialogs.is_empty() {
-            plain.take(Input::Key(KeyEvent::new(KeyCode::Char('d'), KeyModifiers::CONTROL)))?;
+        // Nobody answers any more, and nobody says anything else.
+        if !is_reading && !plain.state.dialogs.is_empty() {
+            plain.take(key(KeyCode::Esc, KeyModifiers::NONE))?;
+        } else if !is_reading && !plain.state.is_busy() {
+            plain.take(key(KeyCode::Char('d'), KeyModifiers::CONTROL))?;
         }
     }
     Ok(plain.is_over.unwrap_or(Ended::Left))
+}
+
+fn key(code: KeyCode, modifiers: KeyModifiers) -> Input {
+    Input::Key(KeyEvent::new(code, modifiers), Arrival::Alone)
+}
+
+/// The key of the choice that a line makes: its letter, its number or its word, and nothing else beside it.
+fn answer(line: &str, choices: &[Choice]) -> Option<char> {
+    let line = line.trim().to_lowercase();
+    let is_meant = |(place, choice): &(usize, &Choice)| {
+        let word = match choice {
+            Choice::Once => "yes",
+            Choice::Always => "always",
+            Choice::Edit => "edit",
+            Choice::Deny => "no",
+            Choice::Reach(reach) => reach.name(),
+            Choice::Back => "back",
+        };
+        line == word || line == choice.key().to_string() || line == (place + 1).to_string()
+    };
+    choices.iter().enumerate().find(is_meant).map(|(_, choice)| choice.key())
 }
 
 /// How wide lines may be. Who hears them wants them whole.
@@ -94,37 +120,74 @@ struct Plain<'a> {
     awaited: String,
     /// How things stood when it was told last.
     stood: String,
+    /// Whether the prompt waits for the moment from which on a line answers what is asked.
+    is_prompt_due: bool,
 }
 
 impl Plain<'_> {
-    /// A line was typed: an answer where something is asked, else a message.
+    /// A line was typed: an answer where something is asked, else a message. What is asked is answered by a line behind
+    /// the prompt alone: one that came before it was typed ahead.
     fn line(&mut self, line: &str) -> io::Result<()> {
-        let key = |code| Input::Key(KeyEvent::new(code, KeyModifiers::NONE));
+        let press = |code| key(code, KeyModifiers::NONE);
+        self.state.now = self.started.elapsed();
+        let focus = self.state.focus();
+        let choices = match self.state.dialogs.front() {
+            Some(Dialog::Approval(approving)) => approving.choices(),
+            _ => Vec::new(),
+        };
         match self.state.dialogs.front_mut() {
+            Some(_) if focus == Focus::Soon && line.trim().is_empty() => self.take(press(KeyCode::Enter))?,
+            Some(_) if focus == Focus::Soon && answer(line, &choices).is_some() => {
+                self.take(press(KeyCode::Enter))?;
+                self.say("That came before the question could be read. Answer once more.")?;
+            }
+            Some(_) if focus == Focus::Soon => self.queue(line)?,
             // What is typed takes the place of what was there, as nobody can move in it.
             Some(Dialog::Approval(approving)) if approving.stage == ApprovalStage::Editing => {
                 let is_changed = !line.trim().is_empty();
                 approving.field.set(if is_changed { line } else { "" });
-                self.take(key(if is_changed { KeyCode::Enter } else { KeyCode::Esc }))?;
+                self.take(press(if is_changed { KeyCode::Enter } else { KeyCode::Esc }))?;
             }
-            Some(Dialog::Approval(approving)) if approving.stage == ApprovalStage::Choosing => {
-                match line.trim().chars().next() {
-                    Some(letter) => self.take(key(KeyCode::Char(letter)))?,
-                    None => self.take(key(KeyCode::Esc))?,
-                }
-            }
+            Some(Dialog::Approval(_)) if !choices.is_empty() => match answer(line, &choices) {
+                Some(letter) => self.take(press(KeyCode::Char(letter)))?,
+                None if line.trim().is_empty() => self.take(press(KeyCode::Esc))?,
+                None => self.queue(line)?,
+            },
             Some(Dialog::Picker(_) | Dialog::Question(_)) if line.trim().is_empty() => {
-                self.take(key(KeyCode::Esc))?;
+                self.take(press(KeyCode::Esc))?;
             }
-            _ => {
-                self.take(Input::Paste(line.to_string()))?;
-                self.state.completion = None;
-                self.take(key(KeyCode::Enter))?;
-            }
+            _ => self.enter(line)?,
         }
         self.asked = 0;
         self.ask()?;
         self.prompt()
+    }
+
+    /// Types a line and sends it.
+    fn enter(&mut self, line: &str) -> io::Result<()> {
+        self.take(Input::Paste(line.to_string()))?;
+        self.state.completion = None;
+        self.take(key(KeyCode::Enter, KeyModifiers::NONE))
+    }
+
+    /// A line that does not answer what is asked is a message: it is sent when there is time.
+    fn queue(&mut self, line: &str) -> io::Result<()> {
+        let before = self.state.queue.len();
+        self.enter(line)?;
+        if self.state.queue.len() > before {
+            self.say("This is your next message, and no answer.")?;
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: &str) -> io::Result<()> {
+        self.take(Input::Failed(Notice::info(text)))
+    }
+
+    /// How long until the prompt is due, if it waits.
+    fn wait(&self) -> Option<Duration> {
+        let armed_at = self.state.guard().filter(|_| self.is_prompt_due)?.armed_at(self.state.quiet)?;
+        Some(armed_at.saturating_sub(self.started.elapsed()))
     }
 
     fn take(&mut self, input: Input) -> io::Result<()> {
@@ -200,7 +263,7 @@ impl Plain<'_> {
             Effect::Edit(text) => match editor_program::edit(&self.options.editor, &text) {
                 Ok(text) => {
                     self.take(Input::Edited(text))?;
-                    self.take(Input::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)))?;
+                    self.take(key(KeyCode::Enter, KeyModifiers::NONE))?;
                 }
                 Err(notice) => self.take(Input::Failed(notice))?,
             },
@@ -223,6 +286,7 @@ impl Plain<'_> {
         let open = self.state.dialogs.len();
         let is_new = open > 0 && self.asked != open;
         if is_new {
+            self.take(Input::Frame)?;
             let mut lines = view::dialog_lines(&self.state);
             // There is no such key in a line: who says nothing means it.
             for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
@@ -234,14 +298,16 @@ impl Plain<'_> {
         Ok(is_new)
     }
 
-    fn prompt(&self) -> io::Result<()> {
-        if self.state.is_busy() && self.state.dialogs.is_empty() {
+    fn prompt(&mut self) -> io::Result<()> {
+        self.state.now = self.started.elapsed();
+        self.is_prompt_due = self.state.focus() == Focus::Soon;
+        if self.is_prompt_due || self.state.is_busy() && self.state.dialogs.is_empty() {
             return Ok(());
         }
         let prompt = match (self.options.surface, self.state.dialogs.front()) {
             (Surface::Spoken, None) => "Your message: ",
             (Surface::Spoken, Some(Dialog::Approval(approving))) => match approving.stage {
-                ApprovalStage::Choosing => "Your answer, one letter: ",
+                ApprovalStage::Choosing | ApprovalStage::Always => "Your answer, one letter: ",
                 ApprovalStage::Reason => "Your reason: ",
                 ApprovalStage::Editing => "Your change: ",
             },
@@ -282,5 +348,38 @@ impl Interrupts {
         if tokio::signal::ctrl_c().await.is_err() {
             std::future::pending::<()>().await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_policy::Reach;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<char>) {
+        let choices = [Choice::Once, Choice::Always, Choice::Edit, Choice::Deny];
+        assert_eq!(answer(line, &choices), expected, "{line:?}");
+    }
+
+    #[test]
+    fn a_line_answers_with_nothing_beside_the_answer() {
+        check("y", Some('y'));
+        check(" Yes ", Some('y'));
+        check("2", Some('a'));
+        check("always", Some('a'));
+        check("N", Some('n'));
+        check("no", Some('n'));
+        check("and please also add a test for that, and a changelog entry as always", None);
+        check("yes please", None);
+        check("yy", None);
+        check("5", None);
+        check("", None);
+        check("s", None);
+        let reaches = [Choice::Reach(Reach::Session), Choice::Reach(Reach::Everywhere), Choice::Back];
+        assert_eq!(answer("everywhere", &reaches), Some('e'));
+        assert_eq!(answer("2", &reaches), Some('e'));
+        assert_eq!(answer("yes", &reaches), None);
     }
 }

@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::io::{self, Write};
 use std::pin::Pin;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{Event as TerminalEvent, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -12,6 +13,7 @@ use tokio::task::JoinHandle;
 
 use crate::command::{Command, Message, Notice};
 use crate::driver::{Driver, Place};
+use crate::guard::QUIET;
 use crate::history::{History, HistoryFile};
 use crate::screen::{RawMode, Screen, restore_on_panic, unless_panicking};
 use crate::script::{Move, Player, Script};
@@ -19,7 +21,7 @@ use crate::services::{Ended, Opened, Options, Services, Surface, Voice};
 use crate::signals::Signals;
 use crate::state::{Size, State};
 use crate::style::Line;
-use crate::update::{Effect, Input, update};
+use crate::update::{Arrival, Effect, Input, update};
 use crate::{editor_program, files, plain, view};
 
 /// What arrives is drawn no more often than this.
@@ -120,7 +122,8 @@ pub(crate) fn first_state(options: &Options) -> (State, Option<HistoryFile>) {
     let file = options.history.clone().map(HistoryFile::at);
     let history = History::new(file.as_ref().map(HistoryFile::load).unwrap_or_default());
     let (folder, surface) = (options.folder.clone(), options.surface);
-    let mut state = State { history, folder, surface, is_apart: true, pending: 1, ..State::default() };
+    let mut state =
+        State { history, folder, surface, quiet: QUIET, is_apart: true, pending: 1, ..State::default() };
     state.doing("getting ready");
     (state, file)
 }
@@ -154,6 +157,10 @@ impl<'a> Loop<'a> {
         let raw = RawMode::enter()?;
         let (mut state, history) = first_state(options);
         state.size = size()?;
+        if player.is_some() {
+            // Who follows a script types nothing by accident.
+            state.quiet = Duration::ZERO;
+        }
         let now = Instant::now();
         let mut entered = Self {
             options,
@@ -187,7 +194,11 @@ impl<'a> Loop<'a> {
             tokio::select! {
                 biased;
                 event = next(&mut self.keys) => match event {
-                    Some(event) => self.take_event(event?)?,
+                    Some(event) => {
+                        let mut events = vec![event?];
+                        events.extend(ready(&mut self.keys).await?);
+                        self.take_events(events)?;
+                    }
                     // The terminal is gone.
                     None => self.send(Command::Leave),
                 },
@@ -228,20 +239,28 @@ impl<'a> Loop<'a> {
         Some(interval.saturating_sub(self.drawn.elapsed()))
     }
 
-    fn take_event(&mut self, event: TerminalEvent) -> io::Result<()> {
-        match event {
-            TerminalEvent::Key(key) if self.player.is_some() => self.interrupt(key)?,
-            TerminalEvent::Key(key) => self.take(Input::Key(key))?,
-            TerminalEvent::Paste(_) if self.player.is_some() => {}
-            TerminalEvent::Paste(text) => self.take(Input::Paste(text))?,
-            TerminalEvent::Resize(width, height) => {
-                let size = Size { width: width.into(), height: height.into() };
-                if size.width != self.state.size.width {
-                    self.screen.resize(size.width)?;
+    /// Takes in events that arrived together. No fingers are that quick: keys in a row are typed ahead, or pasted.
+    fn take_events(&mut self, events: Vec<TerminalEvent>) -> io::Result<()> {
+        let is_press = |event: &&TerminalEvent| matches!(event, TerminalEvent::Key(key) if key.kind != KeyEventKind::Release);
+        let arrival = match events.iter().filter(is_press).count() {
+            0 | 1 => Arrival::Alone,
+            _ => Arrival::InBurst,
+        };
+        for event in events {
+            match event {
+                TerminalEvent::Key(key) if self.player.is_some() => self.interrupt(key)?,
+                TerminalEvent::Key(key) => self.take(Input::Key(key, arrival))?,
+                TerminalEvent::Paste(_) if self.player.is_some() => {}
+                TerminalEvent::Paste(text) => self.take(Input::Paste(text))?,
+                TerminalEvent::Resize(width, height) => {
+                    let size = Size { width: width.into(), height: height.into() };
+                    if size.width != self.state.size.width {
+                        self.screen.resize(size.width)?;
+                    }
+                    self.take(Input::Resize(size))?;
                 }
-                self.take(Input::Resize(size))?;
+                _ => {}
             }
-            _ => return Ok(()),
         }
         // What was typed is seen at once.
         self.draw()
@@ -265,7 +284,7 @@ impl<'a> Loop<'a> {
     fn make_move(&mut self) -> io::Result<()> {
         let now = self.started.elapsed();
         match self.player.as_mut().map(|player| player.make_move(now)) {
-            Some(Move::Press(key)) => self.take(Input::Key(key))?,
+            Some(Move::Press(key)) => self.take(Input::Key(key, Arrival::Alone))?,
             Some(Move::Leave) => self.leave()?,
             Some(Move::GoOn) | None => {}
         }
@@ -393,6 +412,20 @@ async fn next(keys: &mut Option<EventStream>) -> Option<io::Result<TerminalEvent
         Some(keys) => poll_fn(|context| Pin::new(&mut *keys).poll_next(context)).await,
         None => std::future::pending().await,
     }
+}
+
+/// The events that are there already.
+async fn ready(keys: &mut Option<EventStream>) -> io::Result<Vec<TerminalEvent>> {
+    poll_fn(|context| {
+        let mut events = Vec::new();
+        while let Some(keys) = keys
+            && let Poll::Ready(Some(event)) = Pin::new(keys).poll_next(context)
+        {
+            events.push(event);
+        }
+        Poll::Ready(events.into_iter().collect())
+    })
+    .await
 }
 
 /// The files of the folder, once they are listed.

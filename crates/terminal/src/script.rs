@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
+use crate::guard::Focus;
 use crate::state::{Dialog, State};
 
 /// How long a key takes.
@@ -111,7 +112,7 @@ impl Player {
             Some(Act::Answer(_)) => {
                 let is_asked =
                     matches!(state.dialogs.front(), Some(Dialog::Approval(_) | Dialog::Question(_)));
-                (is_asked, BEFORE_ANSWERING)
+                (is_asked && state.focus() == Focus::Dialog, BEFORE_ANSWERING)
             }
             Some(Act::Look(time)) => (is_idle, *time),
             None => (is_idle, Duration::ZERO),
@@ -149,6 +150,7 @@ impl Player {
 mod tests {
     use super::*;
     use crate::editor::Editor;
+    use crate::guard::Guard;
     use crate::state::Picker;
 
     fn player(acts: &[Act], speed: f64) -> Player {
@@ -225,11 +227,14 @@ mod tests {
         let answering = crate::state::Answering {
             id: crate::command::AskId(1),
             question,
-            selected: 0,
+            guard: Guard::default(),
+            selected: None,
             field: Editor::default(),
         };
         let mut asked = State::default();
         asked.dialogs.push_back(Dialog::Question(Box::new(answering)));
+        assert_eq!(player.wait(&asked, Duration::ZERO), None, "it is not in sight yet");
+        asked.dialogs[0].guard_mut().expect("a guard").see(Duration::ZERO);
         assert_eq!(player.wait(&asked, Duration::ZERO), Some(BEFORE_ANSWERING));
         assert_eq!(
             player.make_move(BEFORE_ANSWERING),

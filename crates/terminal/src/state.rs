@@ -10,6 +10,7 @@ use longhaul_tools::Preview;
 
 use crate::command::{AskId, Standing};
 use crate::editor::Editor;
+use crate::guard::{Focus, Guard};
 use crate::history::History;
 use crate::markdown::Streaming;
 use crate::review::{Inbox, InboxItem, SkillChoice};
@@ -55,19 +56,14 @@ pub(crate) struct State {
     pub(crate) last_answer: String,
     /// When Ctrl-C was pressed with nothing to cancel.
     pub(crate) leaving: Option<Duration>,
-    /// When a key was pressed last.
-    pub(crate) pressed: Duration,
+    /// Nothing may be typed for this long before a key answers a question that grants something.
+    pub(crate) quiet: Duration,
     pub(crate) shows_thoughts: bool,
     /// Calls whose change was shown when the user was asked.
     pub(crate) previewed: HashSet<CallId>,
     /// Whether the last printed line is empty.
     pub(crate) is_apart: bool,
 }
-
-/// Whoever has pressed a key in this time is typing.
-const TYPING: Duration = Duration::from_millis(1_500);
-/// After this time, whoever was typing has seen the question.
-const PAUSE: Duration = Duration::from_millis(1_000);
 
 /// How large the terminal is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,6 +166,7 @@ pub(crate) struct Reviewing {
     pub(crate) inbox: Inbox,
     pub(crate) items: Vec<InboxItem>,
     pub(crate) selected: usize,
+    pub(crate) guard: Guard,
     /// Whether the user is asked if the chosen item is to be dismissed.
     pub(crate) is_dismissing: bool,
     /// Whether something is being settled, before which nothing else is.
@@ -181,10 +178,12 @@ pub(crate) struct Reviewing {
 pub(crate) struct Approving {
     pub(crate) id: AskId,
     pub(crate) request: ApprovalRequest,
-    /// Keys before this are still meant for what was being typed.
-    pub(crate) armed: Duration,
-    pub(crate) selected: usize,
+    pub(crate) guard: Guard,
+    /// The choice that Enter takes, once the user has gone to one: Enter alone allows nothing.
+    pub(crate) selected: Option<usize>,
     pub(crate) stage: ApprovalStage,
+    /// The letter that led to this stage, if it was one.
+    pub(crate) opened_by: Option<char>,
     pub(crate) field: Editor,
     /// What is wrong with what was typed.
     pub(crate) fault: Option<String>,
@@ -194,6 +193,8 @@ pub(crate) struct Approving {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ApprovalStage {
     Choosing,
+    /// Says how far "always" reaches.
+    Always,
     /// Types why not.
     Reason,
     /// Changes what would be done.
@@ -205,7 +206,9 @@ pub(crate) enum ApprovalStage {
 pub(crate) struct Answering {
     pub(crate) id: AskId,
     pub(crate) question: Question,
-    pub(crate) selected: usize,
+    pub(crate) guard: Guard,
+    /// The answer that Enter takes where nothing is typed, once the user has gone to one.
+    pub(crate) selected: Option<usize>,
     pub(crate) field: Editor,
 }
 
@@ -270,7 +273,7 @@ impl State {
 
     /// Whether something moves by itself, so that the screen must be drawn again and again.
     pub(crate) fn is_moving(&self) -> bool {
-        self.is_busy() || self.leaving.is_some()
+        self.is_busy() || self.leaving.is_some() || self.focus() == Focus::Soon
     }
 
     /// Says what is being done now.
@@ -292,12 +295,6 @@ impl State {
             }
             other => other,
         }
-    }
-
-    /// When a question that comes up now may take keys: who is typing a message has not answered it.
-    pub(crate) fn armed(&self) -> Duration {
-        let is_typing = !self.editor.is_empty() && self.now.saturating_sub(self.pressed) < TYPING;
-        if is_typing { self.now + PAUSE } else { self.now }
     }
 
     /// The lines of a block, apart from what was printed before.

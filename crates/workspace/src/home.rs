@@ -102,7 +102,7 @@ impl Home {
         self.root.join("policies")
     }
 
-    /// The policy that holds what the user always allows.
+    /// The policy that holds what the user always allows, in every project.
     pub fn saved_policy(&self) -> PathBuf {
         self.policies().join("auto-saved.toml")
     }
@@ -229,6 +229,11 @@ impl ProjectHome {
     /// The commands that the user ran in the shell mode.
     pub fn shell_history(&self) -> PathBuf {
         self.root.join("shell_history")
+    }
+
+    /// The policy that holds what the user always allows in this project.
+    pub fn saved_policy(&self) -> PathBuf {
+        self.root.join("auto-saved.toml")
     }
 
     /// The folder of private memory.
@@ -438,6 +443,7 @@ mod tests {
             (project.tasks(session), "/h/tmp/app-1/s1/tasks"),
             (project.checkpoints(), "/h/tmp/app-1/checkpoints"),
             (project.shell_history(), "/h/tmp/app-1/shell_history"),
+            (project.saved_policy(), "/h/tmp/app-1/auto-saved.toml"),
             (project.private_memory(), "/h/tmp/app-1/memory/MEMORY.md"),
             (project.older_private_memory(&name("GEMINI.md")), "/h/tmp/app-1/memory/GEMINI.md"),
             (project.extraction_lock(), "/h/tmp/app-1/memory/.extraction.lock"),

@@ -3,7 +3,7 @@
 use longhaul_conversation::ToolCall;
 use longhaul_hooks::Event as HookEvent;
 use longhaul_policy::{
-    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Rule, SHELL_TOOL, save_always_allow,
+    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, Rule, SHELL_TOOL, save_always_allow,
     suggest_prefixes,
 };
 use longhaul_workspace::Patience;
@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::Runs;
 use crate::own_tools::OwnTool;
 use crate::turn::Agent;
-use crate::{Approval, ApprovalRequest, Host};
+use crate::{AlwaysOffer, Approval, ApprovalRequest, Host, Permissions};
 
 impl Agent {
     /// Asks the user about a call, and keeps an "always".
@@ -39,24 +39,25 @@ impl Agent {
         };
         let asked = cancel.run_until_cancelled(asked).await;
         let approval = asked.unwrap_or(Approval::Stop);
-        if approval == Approval::Always
-            && let Some(always) = &request.always
-        {
-            self.allow_always(always, host);
+        if let (Approval::Always(reach), Some(offer)) = (&approval, &request.always) {
+            self.allow_always(&offer.allow, *reach, host);
         }
         approval
     }
 
-    /// Allows calls like this one from now on, also in later sessions where that can be kept.
-    fn allow_always(&mut self, always: &AlwaysAllow, host: &Host<'_>) {
-        match always.to_rule() {
-            Ok(rule) => self.grant(rule),
-            Err(error) => return host.warn(error.to_string()),
-        }
-        if let Some(path) = &self.settings.permissions.saved
-            && let Err(error) = save_always_allow(path, always, Patience::default())
-        {
+    /// Allows calls like this one from now on, also in later sessions where that is wanted and can be kept.
+    fn allow_always(&mut self, always: &AlwaysAllow, reach: Reach, host: &Host<'_>) {
+        let saved = match self.settings.permissions.saved.of(reach) {
+            Some(path) => save_always_allow(path, reach, always, Patience::default()),
+            None => always.to_rule(),
+        };
+        let rule = saved.or_else(|error| {
             host.warn(format!("it is allowed in this session only: {error}"));
+            always.to_rule()
+        });
+        match rule {
+            Ok(rule) => self.grant(rule),
+            Err(error) => host.warn(error.to_string()),
         }
     }
 
@@ -65,6 +66,23 @@ impl Agent {
         let permissions = &mut self.settings.permissions;
         permissions.policy = std::mem::take(&mut permissions.policy).with(rule.clone());
         self.granted.push(rule);
+    }
+
+    /// What "always" would allow, and where it would count: a rule of the user's own may weigh more than an answer.
+    pub(super) fn offer_always(&self, tool: &str, args: &Value) -> Option<AlwaysOffer> {
+        let allow = always_for(tool, args)?;
+        let Permissions { policy, situation, saved, subagent } = &self.settings.permissions;
+        let call = PolicyCall::new(tool, args);
+        let call = subagent.as_deref().map_or(call, |subagent| call.by(subagent));
+        let counts = |reach: &Reach| {
+            let can_be_kept = *reach == Reach::Session || saved.of(*reach).is_some();
+            can_be_kept
+                && allow.rule_for(*reach).is_ok_and(|rule| {
+                    policy.clone().with(rule).decide(&call, *situation).decision == Decision::Allow
+                })
+        };
+        let reaches: Vec<Reach> = Reach::ALL.into_iter().filter(counts).collect();
+        (!reaches.is_empty()).then_some(AlwaysOffer { allow, reaches })
     }
 
     /// What the rules say about a call.
@@ -93,7 +111,7 @@ pub(super) fn judged<'n>(runs: Runs<'_>, name: &'n str) -> &'n str {
 }
 
 /// What "always" would allow: commands that begin alike, or all calls of a tool that runs none.
-pub(super) fn always_for(tool: &str, args: &Value) -> Option<AlwaysAllow> {
+fn always_for(tool: &str, args: &Value) -> Option<AlwaysAllow> {
     let calls = if tool == SHELL_TOOL {
         AllowedCalls::Commands(suggest_prefixes(args.get("command")?.as_str()?)?)
     } else {

@@ -7,7 +7,7 @@ use longhaul_conversation::{
     split_memory,
 };
 use longhaul_memory::{MemorySettings, Places, WorkFolder};
-use longhaul_policy::{ApprovalMode, Policy, Situation, Standing, default_rules, rule_from_setting};
+use longhaul_policy::{ApprovalMode, Policy, Reach, Situation, Standing, default_rules, rule_from_setting};
 use longhaul_tools::{Preview, ReadFile, Roots};
 use longhaul_workspace::Ignoring;
 use serde_json::{Value, json};
@@ -112,7 +112,7 @@ fn the_manager_saves_and_the_main_agent_knows_it_at_once() {
     let asked = asked.lock().unwrap();
     assert_eq!(asked.len(), 2, "every change is asked for, and to start it is free");
     assert!(matches!(&asked[0].preview, Preview::Change { diff, .. } if diff.contains("+- Use tabs.")));
-    assert_eq!(asked[0].always.as_ref().map(|always| always.tool.as_str()), Some("save_memory"));
+    assert_eq!(asked[0].always.as_ref().map(|offer| offer.allow.tool.as_str()), Some("save_memory"));
     assert!(asked[0].reason.as_deref().is_some_and(|reason| reason.contains("\"save_memory\"")));
     let recorded = recordings(&trial);
     assert_eq!(recorded.len(), 1);
@@ -122,7 +122,7 @@ fn the_manager_saves_and_the_main_agent_knows_it_at_once() {
 
 #[test]
 fn a_change_of_the_users_own_memory_is_known_too() {
-    let (mut trial, _) = managed([Approval::Always]);
+    let (mut trial, _) = managed([Approval::Always(Reach::Session)]);
     let global = trial.folder.path().join("home/GEMINI.md").display().to_string();
     let model = ScriptedModel::new([
         save("I like tabs."),

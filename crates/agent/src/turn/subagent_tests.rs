@@ -5,7 +5,9 @@ use longhaul_conversation::{
     FinishReason, Model, ModelError, Part, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount,
     ToolStatus, Usage, find_faults,
 };
-use longhaul_policy::{Policy, Situation, Standing, Tier, default_rules, parse_rules, rule_from_setting};
+use longhaul_policy::{
+    Policy, Reach, Situation, Standing, Tier, default_rules, parse_rules, rule_from_setting,
+};
 use longhaul_session::{Format, Log, read_session};
 use serde_json::{Value, json};
 
@@ -381,7 +383,7 @@ fn a_model_that_fails_ends_the_sub_agent_and_not_the_turn() {
 
 #[test]
 fn the_user_is_told_who_asks_and_decides_for_all() {
-    let (mut trial, ran, asked) = attended([Approval::Always, Approval::Stop]);
+    let (mut trial, ran, asked) = attended([Approval::Always(Reach::Session), Approval::Stop]);
     trial.agent.settings.permissions.policy = policy("");
     trial.agent.settings.permissions.situation = Situation::default();
     trial.subagents = subagents();

@@ -6,7 +6,7 @@ use longhaul_conversation::{
     CallId, FinishReason, ModelError, Part, ScriptedModel, ScriptedReply, TokenCount, ToolDeclaration,
     ToolStatus,
 };
-use longhaul_policy::{Decision, Policy, Situation, Tier, default_rules, parse_rules};
+use longhaul_policy::{Policy, PolicyPlaces, Reach, SavedFiles, Situation, Tier, default_rules, parse_rules};
 use longhaul_tools::{Answer, BoxFuture, Call, Preview, Tool};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
@@ -210,26 +210,98 @@ fn the_user_is_asked_and_decides() {
     trial.check_valid();
 }
 
-#[test]
-fn always_holds_for_calls_alike_and_is_kept() {
-    let (mut trial, ran, asked) = attended([Approval::Always, Approval::Stop]);
-    let saved = trial.folder.path().join("policies/auto-saved.toml");
-    trial.agent.settings.permissions.saved = Some(saved.clone());
+/// Files for what is always allowed, in this folder.
+fn saved_in(folder: &std::path::Path) -> SavedFiles {
+    SavedFiles {
+        project: Some(folder.join("tmp/app/auto-saved.toml")),
+        everywhere: Some(folder.join("policies/auto-saved.toml")),
+    }
+}
+
+#[track_caller]
+fn check_always(reach: Reach) {
+    let (mut trial, ran, asked) = attended([Approval::Always(reach), Approval::Stop, Approval::Stop]);
+    let saved = saved_in(trial.folder.path());
+    trial.agent.settings.permissions.saved = saved.clone();
     let run = |id: &str, command: &str| call(id, "run_shell_command", json!({"command": command}));
     let model = ScriptedModel::new([
         ScriptedReply::parts([run("c1", "git log -1")]),
         ScriptedReply::parts([run("c2", "git log --oneline")]),
         ScriptedReply::parts([run("c3", "git push")]),
+        ScriptedReply::parts([run("c4", "git log -2")]),
     ]);
     assert_eq!(trial.run("Look at the log.", &model), TurnEnd::Cancelled);
     assert_eq!((ran.lock().unwrap().len(), asked.lock().unwrap().len()), (2, 2));
-    let text = std::fs::read_to_string(&saved).expect("it was saved");
-    let (rules, problems) = parse_rules(&text, &saved, Tier::User);
-    assert!(problems.is_empty(), "{problems:?}");
-    let policy = Policy::new(default_rules().into_iter().chain(rules).collect());
-    let args = json!({"command": "git log"});
-    let call = longhaul_policy::Call::new("run_shell_command", &args);
-    assert_eq!(policy.decide(&call, Situation::default()).decision, Decision::Allow);
+    assert_eq!(
+        asked.lock().unwrap()[0].always.as_ref().map(|offer| offer.reaches.clone()),
+        Some(Reach::ALL.into())
+    );
+    for other in [Reach::Project, Reach::Everywhere] {
+        assert_eq!(saved.of(other).expect("a file").exists(), other == reach, "{other:?} for {reach:?}");
+    }
+    // Later sessions load it, where it was made for.
+    let loaded =
+        longhaul_policy::load_policies(&PolicyPlaces { saved: saved.clone(), ..PolicyPlaces::default() });
+    let later = Policy::new(loaded.rules);
+    let later: Vec<_> = later.saved().iter().map(|rule| rule.reach()).collect();
+    assert_eq!(later, if reach == Reach::Session { vec![] } else { vec![Some(reach)] });
+    // Who takes it back is asked again, at once.
+    let revoked = trial.agent.settings.permissions.revoke("git log").expect("revoked");
+    assert_eq!((revoked.reach(), revoked.describe().as_str()), (Some(reach), "commands like `git log …`"));
+    assert_eq!(trial.run("Once more.", &model), TurnEnd::Cancelled);
+    assert_eq!((ran.lock().unwrap().len(), asked.lock().unwrap().len()), (2, 3));
+    if let Some(path) = saved.of(reach) {
+        assert_eq!(std::fs::read_to_string(path).expect("there"), "");
+    }
+}
+
+#[test]
+fn always_holds_for_calls_alike_as_far_as_it_was_said() {
+    Reach::ALL.into_iter().for_each(check_always);
+}
+
+#[test]
+fn what_cannot_be_saved_holds_in_this_session() {
+    let (mut trial, ran, asked) = attended([Approval::Always(Reach::Project)]);
+    let mut saved = saved_in(trial.folder.path());
+    std::fs::write(trial.folder.path().join("file"), "").expect("written");
+    saved.project = Some(trial.folder.path().join("file/auto-saved.toml"));
+    trial.agent.settings.permissions.saved = saved;
+    let write = |id: &str| call(id, "write_file", json!({"file_path": id}));
+    let model =
+        ScriptedModel::new([ScriptedReply::parts([write("c1"), write("c2")]), ScriptedReply::text("Done.")]);
+    trial.run("Write.", &model);
+    assert_eq!((ran.lock().unwrap().len(), asked.lock().unwrap().len()), (2, 1));
+    let warned =
+        |event: &Event| matches!(event, Event::Warning(text) if text.contains("in this session only"));
+    assert!(trial.events().iter().any(warned), "{:?}", trial.events());
+}
+
+/// How far an "always" about `git log` is offered under a rule that asks.
+#[track_caller]
+fn check_offer(tier: Tier, priority: u16, has_files: bool, expected: &[Reach]) {
+    let (mut trial, _, asked) = attended([Approval::Stop]);
+    let asks =
+        format!("[[rule]]\ntoolName = 'run_shell_command'\ndecision = 'ask_user'\npriority = {priority}\n");
+    let (rules, _) = parse_rules(&asks, "asks.toml".as_ref(), tier);
+    let permissions = &mut trial.agent.settings.permissions;
+    permissions.policy = Policy::new(default_rules().into_iter().chain(rules).collect());
+    if has_files {
+        permissions.saved = saved_in(trial.folder.path());
+    }
+    let run = call("c1", "run_shell_command", json!({"command": "git log"}));
+    trial.run("Look.", &ScriptedModel::new([ScriptedReply::parts([run])]));
+    let offered = asked.lock().unwrap()[0].always.as_ref().map(|offer| offer.reaches.clone());
+    assert_eq!(offered.unwrap_or_default(), expected);
+}
+
+#[test]
+fn always_is_offered_as_far_as_it_would_count() {
+    check_offer(Tier::Default, 1, true, &Reach::ALL);
+    check_offer(Tier::Default, 1, false, &[Reach::Session]);
+    check_offer(Tier::User, 1, true, &[Reach::Everywhere]);
+    check_offer(Tier::User, 960, true, &[]);
+    check_offer(Tier::Admin, 0, true, &[]);
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The rules about tool calls, from files, settings and arguments.
 
 use longhaul_agent::{Permissions, Subagents};
-use longhaul_policy::{Policy, PolicyPlaces, Situation, Standing, load_policies, rule_from_setting};
+use longhaul_policy::{
+    Policy, PolicyPlaces, SavedFiles, Situation, Standing, load_policies, rule_from_setting,
+};
 use longhaul_skills::Skills;
 use longhaul_workspace::{Home, WorkspaceFolder, system_folder};
 
@@ -9,6 +11,7 @@ use super::skills::rules as rules_of_skills;
 use super::{Attendance, WorkOptions, subagents};
 use crate::commands::memory::surroundings::Surroundings;
 use crate::failure::hinted;
+use crate::project::Project;
 use crate::settings::Settings;
 
 /// Loads the rules; what is wrong with some of them comes along in words.
@@ -22,6 +25,10 @@ pub(crate) fn load_permissions(
     attendance: Attendance,
 ) -> anyhow::Result<(Permissions, Vec<String>)> {
     let is_trusted = around.trust.is_trusted();
+    let saved = SavedFiles {
+        project: Project::find()?.map(|project| project.home.saved_policy()),
+        everywhere: Some(home.saved_policy()),
+    };
     let places = PolicyPlaces {
         extensions: Vec::new(),
         workspace: is_trusted.then(|| WorkspaceFolder::of(&around.cwd).policies()),
@@ -31,6 +38,10 @@ pub(crate) fn load_permissions(
         },
         system: Some(system_folder().join("policies")),
         admin: Vec::new(),
+        saved: match options.policy() {
+            [] => saved.clone(),
+            _ => SavedFiles::default(),
+        },
     };
     for named in options.policy() {
         // Rules that the user names and that are not there would silently allow or forbid nothing.
@@ -66,7 +77,7 @@ pub(crate) fn load_permissions(
     let permissions = Permissions {
         policy: Policy::new(rules),
         situation: Situation { mode, is_interactive: attendance == Attendance::Attended, is_trusted },
-        saved: Some(home.saved_policy()),
+        saved,
         subagent: None,
     };
     Ok((permissions, warnings))

@@ -31,13 +31,34 @@ pub(crate) fn print_aside(text: &str) {
     std::io::stderr().lock().write_all(text.as_bytes()).ok();
 }
 
-/// Asks a person on the terminal; anything but a clear yes is a no.
+/// Asks a person on the terminal; anything but a clear yes is a no. A line that was typed before the question is no answer:
+/// it is left for whoever reads next.
 pub(crate) fn is_confirmed(question: &str) -> anyhow::Result<bool> {
+    let is_typed_ahead = is_line_waiting();
     print(&format!("{question} [y/N] "))?;
     std::io::stdout().flush()?;
+    if is_typed_ahead {
+        print("\nNot confirmed: a line was typed before the question. Try again, or pass --yes.\n")?;
+        return Ok(false);
+    }
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+}
+
+/// Whether a line was typed that nobody has read yet.
+#[cfg(unix)]
+fn is_line_waiting() -> bool {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    let stdin = std::io::stdin();
+    let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
+    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+    poll(&mut waiting, Some(&at_once)).is_ok_and(|count| count > 0)
+}
+
+#[cfg(not(unix))]
+fn is_line_waiting() -> bool {
+    false
 }
 
 /// Lets a person on the terminal choose from these lines; nothing if the answer is none of their numbers. Who only presses

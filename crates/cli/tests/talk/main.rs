@@ -9,6 +9,8 @@ mod learning;
 mod limits;
 #[cfg(unix)]
 mod memory;
+#[cfg(unix)]
+mod policy;
 mod recording;
 mod resuming;
 mod room;

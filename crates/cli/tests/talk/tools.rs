@@ -49,7 +49,7 @@ pub(crate) fn call(name: &str, args: Value) -> Reply {
     calls(Wire::Gemini, &[(name, args)])
 }
 
-fn shell(command: &str) -> Reply {
+pub(crate) fn shell(command: &str) -> Reply {
     call("run_shell_command", json!({"command": command}))
 }
 

@@ -32,7 +32,7 @@ fn tools_run_once_they_are_allowed() {
     terminal.wait_for("ask, or").enter("Write it down.");
     terminal.wait_for("+remember").wait_for("yes, once");
     assert!(!desk.path("work/note.txt").exists());
-    terminal.send("y").wait_for("It is written.");
+    terminal.answer("y").wait_for("It is written.");
     assert_eq!(std::fs::read_to_string(desk.path("work/note.txt")).expect("written"), "remember\n");
 }
 
@@ -45,7 +45,7 @@ fn who_says_no_says_why() {
     let mut terminal = desk.start();
     terminal.wait_for("ask, or").enter("Do it.");
     terminal.wait_for("touch made.txt").wait_for("no, and say why");
-    terminal.send("n").wait_for("Why not?").enter("use another name").wait_for("As you wish.");
+    terminal.answer("n").wait_for("Why not?").enter("use another name").wait_for("As you wish.");
     assert!(!desk.path("work/made.txt").exists());
     assert!(desk.last_request().contains("use another name"), "{}", desk.last_request());
 }
@@ -58,7 +58,7 @@ fn a_command_is_changed_before_it_runs() {
     ]);
     let mut terminal = desk.start();
     terminal.wait_for("ask, or").enter("Do it.");
-    terminal.wait_for("change it first").send("e").wait_for("Change it;");
+    terminal.wait_for("change it first").answer("e").wait_for("Change it;");
     terminal.send("\x15").enter("echo two > out.txt").wait_for("Done so.");
     assert_eq!(std::fs::read_to_string(desk.path("work/out.txt")).expect("written"), "two\n");
 }
@@ -70,7 +70,7 @@ fn what_a_tool_writes_cannot_move_the_cursor() {
         gemini::text("Seen: \u{1b}[2J\u{1b}]0;title\u{7}."),
     ]);
     let mut terminal = desk.start();
-    terminal.wait_for("ask, or").enter("Be evil.").wait_for("yes, once").send("y").wait_for("Seen:");
+    terminal.wait_for("ask, or").enter("Be evil.").answer("y").wait_for("Seen:");
     terminal.wait_for("ask, or");
     let written = terminal.written();
     for sequence in ["\u{1b}[2J", "\u{1b}[10;10H", "\u{1b}]0;"] {

@@ -37,7 +37,7 @@ fn the_demo_is_played_on_the_screen() {
             "replace wants to",
             "+ retry(&self.clock, ATTEMPTS, || {",
             "✓ allowed once",
-            "✓ allowed from now on:",
+            "✓ allowed from now on, in this project:",
             "One test fails",
             "2 old outputs",
             "attempt",

@@ -92,9 +92,10 @@ fn a_command_is_changed_in_lines() {
         .wait_for("> ")
         .send("do it\n")
         .wait_for("an empty line stops the turn")
+        .wait_for_prompt()
         .send("e\n")
         .wait_for("Change it;");
-    terminal.send("echo two > out.txt\n").wait_for("Done so.");
+    terminal.wait_for_prompt().send("echo two > out.txt\n").wait_for("Done so.");
     assert_eq!(std::fs::read_to_string(desk.path("work/out.txt")).expect("written"), "two\n");
     terminal.send("\x04");
     assert_eq!(terminal.end(), 0);

@@ -1,6 +1,7 @@
 //! The interactive agent, driven through a terminal as a person would.
 #![cfg(unix)]
 
+mod approvals;
 mod commands;
 mod conversation;
 mod demo;

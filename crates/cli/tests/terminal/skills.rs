@@ -92,7 +92,8 @@ fn a_waiting_skill_is_settled_by_keys() {
     wait_with(&desk, "release");
     terminal.enter("/skills inbox").wait_for("▸ release  new skill, 2026-01-02").send("\r");
     terminal.wait_for("Open the table.").wait_for("procedure: a → b").wait_for("session s1, m2, m3");
-    terminal.send("a").wait_for("release counts now").wait_for("Nothing more waits");
+    terminal.wait_for("a makes it yours").send("a");
+    terminal.wait_for("release counts now").wait_for("Nothing more waits");
     terminal.send("u").wait_for("release waits again").wait_for("▸ release");
     assert!(!desk.path("home/skills/release").exists());
     terminal.send("p").wait_for("release counts now").wait_for(".gemini/skills/release").send("\x1b");
@@ -104,12 +105,15 @@ fn a_waiting_skill_is_settled_by_keys() {
         .wait_for("ask, or")
         .enter("/skills inbox")
         .wait_for("▸ other")
+        .wait_for("d dismisses")
         .send("d")
         .wait_for("for good?")
         .send("n");
     terminal
         .wait_for("d dismisses")
-        .send("dd")
+        .send("d")
+        .wait_for("for good?")
+        .send("d")
         .wait_for("other is gone")
         .wait_for("Nothing more waits")
         .send("\x1b");
@@ -126,7 +130,7 @@ fn what_cannot_be_accepted_goes_on_waiting() {
     wait_with(&desk, "tides");
     terminal
         .enter("/skills inbox")
-        .wait_for("▸ tides")
+        .wait_for("p the project's")
         .send("p")
         .wait_for("is not trusted")
         .wait_for("▸ tides");
@@ -141,7 +145,7 @@ fn a_waiting_skill_is_edited_first() {
     let desk = Desk::new([]).set("EDITOR", "sed -i s/Open/Unfold/");
     let mut terminal = begin(&desk);
     wait_with(&desk, "release");
-    terminal.enter("/skills inbox").wait_for("▸ release").send("e").wait_for("release counts now");
+    terminal.enter("/skills inbox").wait_for("e edits first").send("e").wait_for("release counts now");
     let text = std::fs::read_to_string(desk.path("home/skills/release/SKILL.md")).expect("it is there");
     assert!(text.contains("Unfold the table."), "{text}");
 }
@@ -156,14 +160,20 @@ fn a_waiting_fact_is_settled_by_keys() {
         .wait_for("▸ private  for you, in this project")
         .send("\r")
         .wait_for("+- Use pnpm here.");
-    terminal.send("a").wait_for("Remembered:").send("\x1b").wait_for("ask, or").wait_for("1 memory file");
+    terminal
+        .wait_for("a applies it")
+        .send("a")
+        .wait_for("Remembered:")
+        .send("\x1b")
+        .wait_for("ask, or")
+        .wait_for("1 memory file");
     terminal.enter("Hello.").wait_for("One.");
     assert!(desk.last_request().contains("Use pnpm here."), "it counts at once");
     terminal.wait_for("ask, or").enter("/memory inbox undo").wait_for("waits again");
     assert!(!memory.exists());
     terminal
         .enter("/memory inbox")
-        .wait_for("▸ private")
+        .wait_for("e edits first")
         .send("e")
         .wait_for("Nothing more waits")
         .send("\x1b");

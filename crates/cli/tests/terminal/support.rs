@@ -76,23 +76,35 @@ impl Desk {
     pub(crate) fn start_without_size_signal(&self) -> Terminal {
         let mut command = CommandBuilder::new("sh");
         command.args(["-c", "trap '' XFSZ; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_longhaul")]);
-        self.start_command(command, 160, 60, &["-m", "gemini-2.5-flash"])
+        command.args(["-m", "gemini-2.5-flash"]);
+        self.start_command(command, "work", 160, 60)
+    }
+
+    /// Starts it in another folder.
+    pub(crate) fn start_in(&self, folder: &str) -> Terminal {
+        self.start_at(folder, 80, 30, &["-m", "gemini-2.5-flash"])
     }
 
     pub(crate) fn start_with(&self, width: u16, height: u16, arguments: &[&str]) -> Terminal {
-        let command = CommandBuilder::new(env!("CARGO_BIN_EXE_longhaul"));
-        self.start_command(command, width, height, arguments)
+        self.start_at("work", width, height, arguments)
     }
 
-    fn start_command(
-        &self,
-        mut command: CommandBuilder,
-        width: u16,
-        height: u16,
-        arguments: &[&str],
-    ) -> Terminal {
+    /// Starts it as soon as a line was typed, behind which more may have been typed by then.
+    pub(crate) fn start_behind_line(&self, arguments: &[&str]) -> Terminal {
+        let mut command = CommandBuilder::new("sh");
+        command.args(["-c", "read line; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_longhaul")]);
         command.args(arguments);
-        command.cwd(self.path("work"));
+        self.start_command(command, "work", 80, 30)
+    }
+
+    fn start_at(&self, folder: &str, width: u16, height: u16, arguments: &[&str]) -> Terminal {
+        let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_longhaul"));
+        command.args(arguments);
+        self.start_command(command, folder, width, height)
+    }
+
+    fn start_command(&self, mut command: CommandBuilder, folder: &str, width: u16, height: u16) -> Terminal {
+        command.cwd(self.path(folder));
         command.env_clear();
         command.env("LONGHAUL_HOME", self.path("home"));
         command.env("HOME", self.path("home"));
@@ -166,6 +178,18 @@ impl Terminal {
         let end: String = text.chars().rev().take(12).collect::<Vec<_>>().into_iter().rev().collect();
         self.wait_for(end.trim());
         self.send("\r")
+    }
+
+    /// Waits until a line is asked for, where lines are.
+    #[track_caller]
+    pub(crate) fn wait_for_prompt(&mut self) -> &mut Self {
+        self.wait_until("a prompt", |screen| screen.trim_end().ends_with("\n>"))
+    }
+
+    /// Answers a question about a call, once keys answer it.
+    #[track_caller]
+    pub(crate) fn answer(&mut self, key: &str) -> &mut Self {
+        self.wait_for("press a letter").send(key)
     }
 
     #[track_caller]

@@ -26,6 +26,7 @@ use self::asking::Desk;
 use self::ears::Ears;
 use crate::command::{Command, Message, Notice, Said as Words, Topic, TurnChoice};
 use crate::services::{Opened, Services, Spender};
+use crate::text::sentence;
 
 /// The prompt that drafts a memory file.
 const INIT: &str = include_str!("../prompts/init.md");
@@ -173,6 +174,7 @@ impl<S: Services> Driver<S> {
             Command::Clear => self.clear().await,
             Command::SwitchModel(name) => self.switch_model(&name),
             Command::SetMode(mode) => self.set_mode(mode),
+            Command::Revoke(given) => self.revoke(&given),
             Command::Export(file) => {
                 let written = self.services.export(&self.agent, file.as_deref())?;
                 self.say(Notice::good(written));
@@ -453,6 +455,21 @@ impl<S: Services> Driver<S> {
             Notice::error(error.to_string()).with_hint("`longhaul trust add` trusts this folder.")
         })?;
         permissions.situation.mode = mode;
+        Ok(())
+    }
+
+    /// Takes back what the user always allowed.
+    fn revoke(&mut self, given: &str) -> Result<(), Notice> {
+        let revoked = self.agent.settings_mut().permissions.revoke(given).map_err(|error| {
+            let mut text = error.to_string();
+            if let Some(cause) = std::error::Error::source(&error) {
+                text.push_str(&format!(": {cause}"));
+            }
+            Notice::error(sentence(&text)).with_hint("/policy lists what you always allowed, with numbers.")
+        })?;
+        let reach = revoked.reach().map(|reach| reach.to_string()).unwrap_or_default();
+        let text = format!("No longer always allowed {reach}: {}", revoked.describe());
+        self.say(Notice::good(text));
         Ok(())
     }
 

@@ -335,14 +335,24 @@ pub(super) fn tools(host: &Host<'_>) -> Page {
 pub(super) fn policy(agent: &Agent) -> Page {
     let permissions = &agent.settings().permissions;
     let mut page = Page::new(format!("Mode: {}", permissions.situation.mode));
-    page.text("The heaviest rule that matches a call decides:");
-    for rule in permissions.policy.rules() {
-        page.item(rule.to_string());
+    page.heading("Rules, heaviest first");
+    for rule in permissions.policy.rules().iter().filter(|rule| rule.reach().is_none()) {
+        page.item(format!("{rule}: {}", rule.describe()));
     }
-    if let Some(file) = &permissions.saved {
-        page.aside(format!("What you always allow is kept in {}.", file.display()));
+    page.aside(
+        "The heaviest one that matches a call decides. Shift-Tab or /mode changes how much you are asked.",
+    );
+    // What can be done something about stands last, where it is seen.
+    let saved = permissions.policy.saved();
+    page.heading("Always allowed by you");
+    for (number, rule) in saved.iter().enumerate() {
+        let reach = rule.reach().map(|reach| reach.to_string()).unwrap_or_default();
+        page.fact(format!("{}  {reach}", number + 1), rule.describe());
     }
-    page.aside("Shift-Tab or /mode changes how much you are asked.");
+    page.aside(match saved.is_empty() {
+        true => "Nothing yet: `a` in a question about a call does it.",
+        false => "/policy revoke NUMBER takes one back. A rule that denies outranks them all.",
+    });
     page
 }
 

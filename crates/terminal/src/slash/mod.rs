@@ -123,7 +123,13 @@ pub(crate) const ALL: &[Slash] = &[
     },
     slash("stats", "", "shows tokens, cost, time and tools so far"),
     slash("tools", "", "lists what the model may call"),
-    slash("policy", "", "shows which calls run, are asked for, or are refused"),
+    Slash {
+        subs: &[
+            sub("list", "", "what you always allowed, and every rule"),
+            sub("revoke", "NUMBER", "takes back something you always allowed; also its words"),
+        ],
+        ..slash("policy", "[list | revoke NUMBER]", "shows which calls run, are asked for, or are refused")
+    },
     slash("hooks", "", "lists your own commands that take part"),
     slash("trust", "", "says whether this folder is trusted"),
     slash("init", "", "drafts a GEMINI.md from this folder"),

@@ -88,7 +88,9 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> Meant {
         },
         ("stats", ..) => Command::Show(Topic::Statistics),
         ("tools", ..) => Command::Show(Topic::Tools),
-        ("policy", ..) => Command::Show(Topic::Policy),
+        ("policy", "" | "list", "") => Command::Show(Topic::Policy),
+        ("policy", "revoke", given) if !given.is_empty() => Command::Revoke(given.to_string()),
+        ("policy", ..) => return usage(),
         ("hooks", ..) => Command::Show(Topic::Hooks),
         ("trust", ..) => Command::Show(Topic::Trust),
         ("init", ..) => Command::Init,
@@ -169,6 +171,10 @@ mod tests {
         check("/memory", Command::Show(Topic::Memory));
         check("/memory refresh", Command::ReloadMemory);
         check("/mode yolo", Command::SetMode(ApprovalMode::Yolo));
+        check("/policy", Command::Show(Topic::Policy));
+        check("/policy list", Command::Show(Topic::Policy));
+        check("/policy revoke 2", Command::Revoke("2".into()));
+        check("/policy revoke cargo test", Command::Revoke("cargo test".into()));
         check("/export  notes.md ", Command::Export(Some("notes.md".into())));
         assert_eq!(parse("/exit", &[]), Meant::Quit);
     }
@@ -218,6 +224,8 @@ mod tests {
         check_unknown("/memory inbox dismiss", "/memory inbox dismiss takes KIND");
         check_unknown("/pins add", "/pins add takes TEXT");
         check_unknown("/mode wild", "/mode takes");
+        check_unknown("/policy revoke", "/policy revoke takes NUMBER");
+        check_unknown("/policy rvoke 1", "did you mean /policy revoke?");
         check_unknown("/memory forget", "/memory takes");
     }
 

@@ -2,29 +2,82 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use longhaul_agent::Approval;
+use longhaul_policy::Reach;
 use serde_json::Value;
 
 use super::prompt::type_into;
-use super::{Effect, cancel, print, review, submit};
+use super::{Effect, cancel, guard, print, review, submit};
 use crate::command::{AskId, Command, Reply};
 use crate::editor::Editor;
 use crate::state::{Answering, ApprovalStage, Approving, Dialog, Pick, Picker, State};
 use crate::view;
 
-/// What an answer to a call can be.
+/// A choice in a question about a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Once,
     Always,
     Edit,
     Deny,
+    /// "Always", as far as this.
+    Reach(Reach),
+    /// Back from "always".
+    Back,
+}
+
+impl Choice {
+    /// The key that makes it. A capital begins a sentence, and is no answer.
+    pub(crate) fn key(self) -> char {
+        match self {
+            Self::Once => 'y',
+            Self::Always => 'a',
+            Self::Edit => 'e',
+            Self::Deny => 'n',
+            Self::Reach(Reach::Session) => 's',
+            Self::Reach(Reach::Project) => 'p',
+            Self::Reach(Reach::Everywhere) => 'e',
+            Self::Back => 'b',
+        }
+    }
 }
 
 impl Approving {
-    /// What can be answered, in the order shown.
+    /// What can be answered at this stage, in the order shown.
     pub(crate) fn choices(&self) -> Vec<Choice> {
-        let always = self.request.always.as_ref().map(|_| Choice::Always);
-        [Some(Choice::Once), always, Some(Choice::Edit), Some(Choice::Deny)].into_iter().flatten().collect()
+        let offer = self.request.always.as_ref();
+        match self.stage {
+            ApprovalStage::Choosing => {
+                let always = offer.map(|_| Choice::Always);
+                let all = [Some(Choice::Once), always, Some(Choice::Edit), Some(Choice::Deny)];
+                all.into_iter().flatten().collect()
+            }
+            ApprovalStage::Always => {
+                let reaches = offer.into_iter().flat_map(|offer| &offer.reaches);
+                reaches.map(|reach| Choice::Reach(*reach)).chain([Choice::Back]).collect()
+            }
+            ApprovalStage::Reason | ApprovalStage::Editing => Vec::new(),
+        }
+    }
+
+    /// Goes back to the first choice, which has to be seen again; returns the letter that led away from it.
+    pub(super) fn go_back(&mut self) -> Option<char> {
+        self.stage = ApprovalStage::Choosing;
+        self.selected = None;
+        self.fault = None;
+        self.field = Editor::default();
+        self.guard.reset();
+        self.opened_by.take()
+    }
+
+    /// Goes on to a second step, which has to be seen before keys count in it.
+    fn go_on(&mut self, stage: ApprovalStage, key: KeyEvent) {
+        self.stage = stage;
+        self.selected = None;
+        self.opened_by = match key.code {
+            KeyCode::Char(letter) => Some(letter),
+            _ => None,
+        };
+        self.guard.reset();
     }
 
     /// What can be changed about the call: its command, or all its arguments.
@@ -54,7 +107,8 @@ impl Approving {
 pub(super) fn field(dialog: &mut Dialog) -> Option<&mut Editor> {
     match dialog {
         Dialog::Approval(approving) => {
-            (approving.stage != ApprovalStage::Choosing).then_some(&mut approving.field)
+            let is_typed = matches!(approving.stage, ApprovalStage::Reason | ApprovalStage::Editing);
+            is_typed.then_some(&mut approving.field)
         }
         Dialog::Question(answering) => Some(&mut answering.field),
         Dialog::Picker(picker) => Some(&mut picker.query),
@@ -89,43 +143,59 @@ fn answer(id: AskId, reply: Reply) -> Effect {
 
 fn press_approval(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let Some(Dialog::Approval(approving)) = state.dialogs.front_mut() else { return Vec::new() };
-    if approving.stage != ApprovalStage::Choosing {
+    let choices = approving.choices();
+    if choices.is_empty() {
         return press_field(state, key);
     }
-    let choices = approving.choices();
+    let count = choices.len();
     let chosen = match key.code {
         KeyCode::Up => {
-            approving.selected = (approving.selected + choices.len() - 1) % choices.len();
+            approving.selected = Some(approving.selected.map_or(count - 1, |at| (at + count - 1) % count));
             return Vec::new();
         }
         KeyCode::Down | KeyCode::Tab => {
-            approving.selected = (approving.selected + 1) % choices.len();
+            approving.selected = Some(approving.selected.map_or(0, |at| (at + 1) % count));
             return Vec::new();
         }
+        KeyCode::Esc if approving.stage == ApprovalStage::Always => Some(Choice::Back),
         KeyCode::Esc => return cancel(state),
-        KeyCode::Enter => choices.get(approving.selected).copied(),
-        KeyCode::Char('y' | 'Y') => Some(Choice::Once),
-        KeyCode::Char('a' | 'A') => Some(Choice::Always),
-        KeyCode::Char('e' | 'E') => Some(Choice::Edit),
-        KeyCode::Char('n' | 'N') => Some(Choice::Deny),
-        KeyCode::Char(digit) => {
-            let place = digit.to_digit(10).and_then(|digit| (digit as usize).checked_sub(1));
-            place.and_then(|place| choices.get(place).copied())
+        KeyCode::Enter if approving.selected.is_none() => {
+            // It was meant for something else.
+            approving.guard.restart(state.now);
+            None
+        }
+        KeyCode::Enter => approving.selected.and_then(|at| choices.get(at).copied()),
+        KeyCode::Char(letter) if guard::is_text(key) => {
+            let place = letter.to_digit(10).and_then(|digit| (digit as usize).checked_sub(1));
+            let meant = choices.iter().find(|choice| choice.key() == letter);
+            match meant.or_else(|| choices.get(place?)) {
+                Some(choice) => Some(*choice),
+                // What answers nothing begins a message.
+                None => return guard::type_draft(state, key),
+            }
         }
         _ => None,
     };
-    let Some(chosen) = chosen.filter(|chosen| choices.contains(chosen)) else { return Vec::new() };
+    let Some(chosen) = chosen else { return Vec::new() };
     match chosen {
         Choice::Once => conclude(state, Approval::Once),
-        Choice::Always => conclude(state, Approval::Always),
+        Choice::Reach(reach) => conclude(state, Approval::Always(reach)),
+        Choice::Always => {
+            approving.go_on(ApprovalStage::Always, key);
+            Vec::new()
+        }
+        Choice::Back => {
+            approving.go_back();
+            Vec::new()
+        }
         Choice::Edit => {
             let text = approving.editable();
+            approving.go_on(ApprovalStage::Editing, key);
             approving.field.set(&text);
-            approving.stage = ApprovalStage::Editing;
             Vec::new()
         }
         Choice::Deny => {
-            approving.stage = ApprovalStage::Reason;
+            approving.go_on(ApprovalStage::Reason, key);
             Vec::new()
         }
     }
@@ -138,9 +208,7 @@ fn press_field(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         || (key.code == KeyCode::Char('j') && key.modifiers.contains(KeyModifiers::CONTROL));
     match key.code {
         KeyCode::Esc => {
-            approving.stage = ApprovalStage::Choosing;
-            approving.fault = None;
-            approving.field = Editor::default();
+            approving.go_back();
             Vec::new()
         }
         KeyCode::Enter | KeyCode::Char('j') if makes_line => {
@@ -180,19 +248,21 @@ fn conclude(state: &mut State, approval: Approval) -> Vec<Effect> {
 fn press_question(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let Some(Dialog::Question(answering)) = state.dialogs.front_mut() else { return Vec::new() };
     let Answering { question, selected, field, .. } = answering.as_mut();
-    // The last place is that of an answer in one's own words.
-    let places = question.options.len() + 1;
+    // Behind the last answer is the place of one in one's own words.
+    let count = question.options.len();
+    let at = selected.unwrap_or(count);
     match key.code {
-        KeyCode::Up => *selected = (*selected + places - 1) % places,
-        KeyCode::Down => *selected = (*selected + 1) % places,
+        KeyCode::Up => *selected = Some((at + count) % (count + 1)).filter(|at| *at < count),
+        KeyCode::Down => *selected = Some((at + 1) % (count + 1)).filter(|at| *at < count),
         KeyCode::Esc => return close(state),
         KeyCode::Enter => {
             let typed = field.whole();
-            let text = match question.options.get(*selected) {
+            let text = match selected.and_then(|at| question.options.get(at)) {
                 Some(option) if typed.trim().is_empty() => option.clone(),
                 _ => typed.trim().to_string(),
             };
             if text.is_empty() {
+                answering.guard.restart(state.now);
                 return Vec::new();
             }
             let id = answering.id;
@@ -202,7 +272,7 @@ fn press_question(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         }
         _ => {
             if type_into(field, key) && !field.is_empty() {
-                *selected = question.options.len();
+                *selected = None;
             }
         }
     }

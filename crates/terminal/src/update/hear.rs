@@ -7,6 +7,7 @@ use longhaul_engine::Event as Compaction;
 use super::{Effect, print, print_more, prompt, review, submit};
 use crate::command::{Message, Notice, Segment};
 use crate::editor::Editor;
+use crate::guard::Guard;
 use crate::services::Ended;
 use crate::state::{
     Answer, Answering, ApprovalStage, Approving, Compacting, Dialog, Files, Folded, Pick, PickItem, Picker,
@@ -33,9 +34,10 @@ pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
             state.dialogs.push_back(Dialog::Approval(Box::new(Approving {
                 id,
                 request,
-                armed: state.armed(),
-                selected: 0,
+                guard: Guard::default(),
+                selected: None,
                 stage: ApprovalStage::Choosing,
+                opened_by: None,
                 field: Editor::default(),
                 fault: None,
             })));
@@ -44,7 +46,8 @@ pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
         Message::Questioned(id, question) => {
             let mut effects = flush(state);
             effects.push(Effect::Ring);
-            let answering = Answering { id, question, selected: 0, field: Editor::default() };
+            let (guard, field) = (Guard::default(), Editor::default());
+            let answering = Answering { id, question, guard, selected: None, field };
             state.dialogs.push_back(Dialog::Question(Box::new(answering)));
             effects
         }

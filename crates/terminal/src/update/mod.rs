@@ -1,11 +1,14 @@
 //! What follows from a key, a message or the passing of time: pure, so that it can be tested without a terminal.
 
 mod dialog;
+mod guard;
 mod hear;
 mod prompt;
 mod review;
 mod submit;
 
+#[cfg(test)]
+mod guard_tests;
 #[cfg(test)]
 mod review_tests;
 #[cfg(test)]
@@ -26,7 +29,7 @@ pub(crate) use dialog::Choice;
 #[allow(clippy::large_enum_variant, reason = "each lives for one call")]
 pub(crate) enum Input {
     /// A key was pressed.
-    Key(KeyEvent),
+    Key(KeyEvent, Arrival),
     /// Text was pasted.
     Paste(String),
     /// The terminal has another size.
@@ -45,6 +48,15 @@ pub(crate) enum Input {
     Frame,
     /// It is time to leave.
     Leave,
+}
+
+/// How a key arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// By itself.
+    Alone,
+    /// Together with others.
+    InBurst,
 }
 
 /// Something to be done.
@@ -80,8 +92,9 @@ pub(crate) const LEAVING: std::time::Duration = std::time::Duration::from_secs(2
 /// What follows from something that happens.
 pub(crate) fn update(state: &mut State, input: Input) -> Vec<Effect> {
     match input {
-        Input::Key(key) if key.kind == KeyEventKind::Release => Vec::new(),
-        Input::Key(key) => press(state, key),
+        Input::Key(key, _) if key.kind == KeyEventKind::Release => Vec::new(),
+        Input::Key(key, arrival) => press(state, key, arrival),
+        Input::Paste(text) if state.guard().is_some() => guard::paste(state, &text),
         Input::Paste(text) => {
             match state.dialogs.front_mut().and_then(dialog::field) {
                 Some(field) => field.insert(&text),
@@ -109,7 +122,7 @@ pub(crate) fn update(state: &mut State, input: Input) -> Vec<Effect> {
     }
 }
 
-fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+fn press(state: &mut State, key: KeyEvent, arrival: Arrival) -> Vec<Effect> {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Char('c') if is_control => return stop(state),
@@ -120,13 +133,8 @@ fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         _ => {}
     }
     state.leaving = None;
-    state.pressed = state.now;
     match state.dialogs.front() {
-        Some(Dialog::Approval(approving)) if state.now < approving.armed && key.code != KeyCode::Esc => {
-            prompt::type_into(&mut state.editor, key);
-            Vec::new()
-        }
-        Some(_) => dialog::press(state, key),
+        Some(_) => guard::press(state, key, arrival),
         None => prompt::press(state, key),
     }
 }
@@ -190,7 +198,10 @@ fn frame(state: &mut State) -> Vec<Effect> {
     if state.leaving.is_some_and(|first| state.now.saturating_sub(first) >= LEAVING) {
         state.leaving = None;
     }
-    let width = state.width();
+    let (width, now) = (state.width(), state.now);
+    if let Some(guard) = state.dialogs.front_mut().and_then(Dialog::guard_mut) {
+        guard.see(now);
+    }
     let lines = state.answer.streaming.finished_lines(width);
     if lines.is_empty() { Vec::new() } else { vec![print_more(state, lines)] }
 }

@@ -2,8 +2,9 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{Effect, dialog, print, submit};
+use super::{Effect, dialog, guard, print, submit};
 use crate::command::{Command, Notice};
+use crate::guard::Guard;
 use crate::review::{Inbox, InboxItem, Review, Whose};
 use crate::services::Surface;
 use crate::state::{Dialog, Reviewing, State};
@@ -16,11 +17,12 @@ pub(super) fn open(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) -> Ve
         let notice = Notice::info("Nothing waits.").with_hint(hint);
         return vec![print(state, view::notice(&notice, state.width()))];
     }
-    if state.surface == Surface::Lines {
+    if state.surface != Surface::Screen {
         let page = view::waiting_page(inbox, &items);
         return vec![print(state, page.lines(state.width()))];
     }
-    let reviewing = Reviewing { inbox, items, selected: 0, is_dismissing: false, is_settling: false };
+    let guard = Guard::default();
+    let reviewing = Reviewing { inbox, items, selected: 0, guard, is_dismissing: false, is_settling: false };
     state.dialogs.push_back(Dialog::Review(reviewing));
     Vec::new()
 }
@@ -79,11 +81,14 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Char('n') if is_control => reviewing.go(1),
         // One thing after the other: what is being settled may not be there any more.
         _ if reviewing.is_settling => {}
-        KeyCode::Char('u' | 'U') => return settle(state, Command::Review(inbox, Review::Undo)),
+        KeyCode::Char('u') => return settle(state, Command::Review(inbox, Review::Undo)),
         KeyCode::Char(letter) if !is_control => {
+            if !"aped".contains(letter) {
+                return guard::type_draft(state, key);
+            }
             let Some(item) = reviewing.chosen() else { return Vec::new() };
             let name = item.name.clone();
-            let command = match letter.to_ascii_lowercase() {
+            let command = match letter {
                 'a' => Command::Review(inbox, Review::Accept { name, whose: Whose::Users }),
                 'p' if item.has_scope => {
                     Command::Review(inbox, Review::Accept { name, whose: Whose::Projects })

@@ -30,7 +30,7 @@ fn desk() -> Desk {
     let mut desk = Desk::new();
     desk.enter("/skills inbox").check_sent(&[Command::OpenInbox(Inbox::Skills)]);
     let items = vec![item("release", true), item("tides.patch", false)];
-    desk.hear(Message::Inbox(Inbox::Skills, items)).hear(Message::Done);
+    desk.hear(Message::Inbox(Inbox::Skills, items)).hear(Message::Done).look();
     desk.printed.clear();
     desk
 }

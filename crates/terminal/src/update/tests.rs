@@ -5,15 +5,16 @@ mod screens;
 use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use longhaul_agent::{Approval, ApprovalRequest, Event, Question, ToolEnd, TurnEnd};
+use longhaul_agent::{AlwaysOffer, Approval, ApprovalRequest, Event, Question, ToolEnd, TurnEnd};
 use longhaul_conversation::{FinishReason, MessageId, TokenCount, ToolCall, ToolStatus};
 use longhaul_engine::{Event as Compaction, Spend};
-use longhaul_policy::{AllowedCalls, AlwaysAllow, ApprovalMode};
+use longhaul_policy::{AllowedCalls, AlwaysAllow, ApprovalMode, Reach};
 use longhaul_tools::{Preview, Shown};
 use serde_json::json;
 
-use super::{Effect, Input, update};
+use super::{Arrival, Effect, Input, update};
 use crate::command::{AskId, Command, Message, Notice, Reply, SessionChoice, Standing, Topic, TurnChoice};
+use crate::guard::QUIET;
 use crate::services::Ended;
 use crate::state::{Size, State};
 use crate::style::Line;
@@ -29,7 +30,8 @@ pub(super) struct Desk {
 
 impl Desk {
     pub(super) fn new() -> Self {
-        let mut state = State { size: Size { width: 61, height: 24 }, is_apart: true, ..State::default() };
+        let size = Size { width: 61, height: 24 };
+        let mut state = State { size, quiet: QUIET, is_apart: true, ..State::default() };
         state.standing = Standing { model: "some-model".into(), is_trusted: true, ..Standing::default() };
         Self { state, printed: Vec::new(), sent: Vec::new(), others: Vec::new() }
     }
@@ -45,12 +47,12 @@ impl Desk {
     }
 
     pub(super) fn press(&mut self, code: KeyCode) -> &mut Self {
-        self.take(Input::Key(KeyEvent::new(code, KeyModifiers::NONE)));
+        self.take(Input::Key(KeyEvent::new(code, KeyModifiers::NONE), Arrival::Alone));
         self
     }
 
-    fn control(&mut self, letter: char) -> &mut Self {
-        self.take(Input::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL)));
+    pub(super) fn control(&mut self, letter: char) -> &mut Self {
+        self.take(Input::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL), Arrival::Alone));
         self
     }
 
@@ -74,10 +76,15 @@ impl Desk {
         self.hear(Message::Happened(event))
     }
 
-    fn wait(&mut self, seconds: u64) -> &mut Self {
+    pub(super) fn wait(&mut self, seconds: u64) -> &mut Self {
         self.state.now += Duration::from_secs(seconds);
         self.take(Input::Frame);
         self
+    }
+
+    /// What is asked is drawn, and nothing is typed for a moment.
+    pub(super) fn look(&mut self) -> &mut Self {
+        self.wait(0).wait(1)
     }
 
     /// The rows of the block below, without those at its end that are always there.
@@ -132,7 +139,7 @@ fn nothing_is_not_sent() {
 fn lines_are_added_in_several_ways() {
     let mut desk = Desk::new();
     desk.type_text("a\\").press(KeyCode::Enter).type_text("b").control('j').type_text("c");
-    desk.take(Input::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT)));
+    desk.take(Input::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT), Arrival::Alone));
     desk.enter("d").check_sent(&[submit("a\nb\nc\nd")]);
 }
 
@@ -262,7 +269,7 @@ fn a_compaction_of_its_own_leaves_a_card() {
     assert!(desk.state.compaction.is_none());
 }
 
-fn request(always: Option<AlwaysAllow>) -> ApprovalRequest {
+pub(super) fn request(always: Option<AlwaysOffer>) -> ApprovalRequest {
     let command = "cargo test";
     ApprovalRequest {
         call: ToolCall::new("c1", "run_shell_command").with_args(json!({"command": command})),
@@ -272,9 +279,10 @@ fn request(always: Option<AlwaysAllow>) -> ApprovalRequest {
     }
 }
 
-fn always() -> Option<AlwaysAllow> {
+pub(super) fn always() -> Option<AlwaysOffer> {
     let calls = AllowedCalls::Commands(vec!["cargo test".into()]);
-    Some(AlwaysAllow { tool: "run_shell_command".into(), server: None, calls })
+    let allow = AlwaysAllow { tool: "run_shell_command".into(), server: None, calls };
+    Some(AlwaysOffer { allow, reaches: Reach::ALL.into() })
 }
 
 #[track_caller]
@@ -282,7 +290,7 @@ fn check_approval(answer: impl FnOnce(&mut Desk), expected: Approval) {
     let mut desk = Desk::new();
     desk.enter("hi").hear(Message::Asked(AskId(7), request(always())));
     assert!(desk.printed.contains(&"  cargo test".to_string()), "{:?}", desk.printed);
-    desk.check_block_has("▸ y  yes, once").check_block_has("always: commands like `cargo test …`");
+    desk.look().check_block_has("  y  yes, once").check_block_has("always: commands like `cargo test …`");
     desk.sent.clear();
     answer(&mut desk);
     desk.check_sent(&[Command::Answer(AskId(7), Reply::Approval(expected))]);
@@ -291,33 +299,75 @@ fn check_approval(answer: impl FnOnce(&mut Desk), expected: Approval) {
 
 #[test]
 fn calls_are_answered() {
-    check_approval(|desk| _ = desk.press(KeyCode::Char('y')), Approval::Once);
-    check_approval(|desk| _ = desk.press(KeyCode::Enter), Approval::Once);
-    check_approval(|desk| _ = desk.press(KeyCode::Char('a')), Approval::Always);
-    check_approval(|desk| _ = desk.press(KeyCode::Down).press(KeyCode::Enter), Approval::Always);
+    use KeyCode::{Char, Down, Enter, Esc, Up};
+    check_approval(|desk| _ = desk.press(Char('y')), Approval::Once);
+    check_approval(|desk| _ = desk.press(Char('1')), Approval::Once);
+    check_approval(|desk| _ = desk.press(Down).press(Enter), Approval::Once);
     check_approval(
-        |desk| _ = desk.press(KeyCode::Char('n')).enter("not now"),
+        |desk| _ = desk.press(Char('n')).enter("not now"),
         Approval::Denied { reason: Some("not now".into()) },
     );
+    check_approval(|desk| _ = desk.press(Up).press(Enter).press(Enter), Approval::Denied { reason: None });
     check_approval(
-        |desk| _ = desk.press(KeyCode::Char('n')).press(KeyCode::Enter),
-        Approval::Denied { reason: None },
-    );
-    check_approval(
-        |desk| _ = desk.press(KeyCode::Char('e')).enter(" --all"),
+        |desk| _ = desk.press(Char('e')).look().enter(" --all"),
         Approval::Edited(json!({"command": "cargo test --all"})),
     );
-    // Who goes back has not answered yet.
+    // Who moves about in the command has seen it.
     check_approval(
-        |desk| _ = desk.press(KeyCode::Char('n')).press(KeyCode::Esc).press(KeyCode::Char('y')),
-        Approval::Once,
+        |desk| _ = desk.press(Char('e')).look().control('u').enter("ls"),
+        Approval::Edited(json!({"command": "ls"})),
     );
+    // Who goes back has not answered yet.
+    check_approval(|desk| _ = desk.press(Char('n')).press(Esc).look().press(Char('y')), Approval::Once);
+}
+
+#[test]
+fn always_is_a_second_step() {
+    use KeyCode::{Char, Down, Enter, Esc};
+    let step = |desk: &mut Desk| {
+        desk.press(Char('a')).check_sent(&[]).look();
+        desk.check_block_has("Always allow commands like `cargo test …`?");
+        desk.check_block_has("  s  in this session").check_block_has("  p  in this project");
+        desk.check_block_has("  e  everywhere, in every project").check_block_has("  b  back");
+    };
+    for (letter, reach) in [('s', Reach::Session), ('p', Reach::Project), ('e', Reach::Everywhere)] {
+        let answer = |desk: &mut Desk| {
+            step(desk);
+            desk.press(Enter).check_sent(&[]).look().press(Char(letter));
+            assert!(desk.printed.last().is_some_and(|line| line.contains("…`")), "{:?}", desk.printed);
+        };
+        check_approval(answer, Approval::Always(reach));
+    }
+    let arrows = |desk: &mut Desk| {
+        desk.press(Down).press(Down).press(Enter).look();
+        desk.press(Enter).check_sent(&[]).look().press(Down).press(Down).press(Enter);
+    };
+    check_approval(arrows, Approval::Always(Reach::Project));
+    for back in [Char('b'), Esc] {
+        let answer = |desk: &mut Desk| {
+            step(desk);
+            desk.press(back).check_block_has("Allow run_shell_command?").look().press(Char('y'));
+        };
+        check_approval(answer, Approval::Once);
+    }
+}
+
+#[test]
+fn only_reaches_that_count_are_offered() {
+    let mut asked = request(always());
+    asked.always.as_mut().expect("an offer").reaches = vec![Reach::Session];
+    let mut desk = Desk::new();
+    desk.enter("hi").hear(Message::Asked(AskId(1), asked)).look();
+    desk.sent.clear();
+    desk.press(KeyCode::Char('a')).look().check_block_has("  s  in this session");
+    assert!(!desk.block().iter().any(|row| row.contains("everywhere")));
+    desk.press(KeyCode::Char('e')).check_sent(&[]);
 }
 
 #[test]
 fn always_is_offered_only_where_there_is_a_rule() {
     let mut desk = Desk::new();
-    desk.enter("hi").hear(Message::Asked(AskId(1), request(None)));
+    desk.enter("hi").hear(Message::Asked(AskId(1), request(None))).look();
     desk.sent.clear();
     desk.press(KeyCode::Char('a')).check_sent(&[]);
     assert!(!desk.block().iter().any(|row| row.contains("always")));
@@ -333,46 +383,27 @@ fn escape_in_an_approval_stops_the_turn() {
 }
 
 #[test]
-fn typing_while_asked_does_not_answer_by_accident() {
-    let mut desk = Desk::new();
-    desk.enter("hi").hear(Message::Asked(AskId(1), request(None)));
-    desk.sent.clear();
-    desk.type_text("bcdfg").check_sent(&[]);
-    assert!(desk.state.editor.is_empty());
-}
-
-#[test]
-fn who_is_typing_has_not_answered() {
-    let mut desk = Desk::new();
-    desk.enter("hi").type_text("why ").hear(Message::Asked(AskId(1), request(None)));
-    desk.sent.clear();
-    desk.type_text("yes").press(KeyCode::Enter).check_sent(&[]);
-    assert_eq!(desk.state.editor.text(), "why yes");
-    desk.wait(2).press(KeyCode::Char('y'));
-    desk.check_sent(&[Command::Answer(AskId(1), Reply::Approval(Approval::Once))]);
-    assert_eq!(desk.state.editor.text(), "why yes");
-}
-
-#[test]
 fn arguments_that_are_no_json_are_refused() {
     let mut desk = Desk::new();
     let mut asked = request(None);
     asked.call.args = json!({"path": "a"});
-    desk.enter("hi").hear(Message::Asked(AskId(1), asked));
+    desk.enter("hi").hear(Message::Asked(AskId(1), asked)).look();
     desk.sent.clear();
-    desk.press(KeyCode::Char('e')).enter("x").check_sent(&[]).check_block_has("this is no JSON");
+    desk.press(KeyCode::Char('e')).look().enter("x").check_sent(&[]).check_block_has("this is no JSON");
 }
 
 #[test]
 fn questions_are_answered() {
     let question = Question { text: "Which one?".into(), options: vec!["red".into(), "blue".into()] };
     let mut desk = Desk::new();
-    desk.hear(Message::Questioned(AskId(2), question.clone())).check_block_has("▸ red");
-    desk.press(KeyCode::Down).press(KeyCode::Enter);
+    desk.hear(Message::Questioned(AskId(2), question.clone())).look().check_block_has("  red");
+    // Enter alone chooses nothing.
+    desk.press(KeyCode::Enter).check_sent(&[]).look();
+    desk.press(KeyCode::Down).check_block_has("▸ red").press(KeyCode::Down).press(KeyCode::Enter);
     desk.check_sent(&[Command::Answer(AskId(2), Reply::Answer(Some("blue".into())))]);
-    desk.hear(Message::Questioned(AskId(3), question.clone())).enter("green");
+    desk.hear(Message::Questioned(AskId(3), question.clone())).look().enter("green");
     desk.check_sent(&[Command::Answer(AskId(3), Reply::Answer(Some("green".into())))]);
-    desk.hear(Message::Questioned(AskId(4), question)).press(KeyCode::Esc);
+    desk.hear(Message::Questioned(AskId(4), question)).look().press(KeyCode::Esc);
     desk.check_sent(&[Command::Answer(AskId(4), Reply::Answer(None))]);
 }
 
@@ -428,7 +459,7 @@ fn a_change_is_shown_once() {
     assert!(desk.printed.contains(&"  │ +new".to_string()), "{:?}", desk.printed);
     let mut asked = request(None);
     asked.preview = Preview::Change { path: "x".into(), diff: diff.into() };
-    desk.hear(Message::Asked(AskId(1), asked)).press(KeyCode::Char('y'));
+    desk.hear(Message::Asked(AskId(1), asked)).look().press(KeyCode::Char('y'));
     desk.printed.clear();
     desk.happens(Event::ToolEnded(end("done", shown)));
     desk.check_printed(&["", "● grep_search  30 ms · +1 −1"]);

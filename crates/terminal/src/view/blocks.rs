@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use longhaul_agent::{Approval, ApprovalRequest, LimitOf, TurnEnd};
 use longhaul_conversation::{FinishReason, grouped};
-use longhaul_policy::{AllowedCalls, AlwaysAllow};
 use longhaul_tools::Preview;
 
 use super::{plural, span};
@@ -103,9 +102,9 @@ fn headline(name: &str, preview: &Preview) -> String {
 pub(crate) fn decided(approving: &Approving, approval: &Approval, width: usize) -> Vec<Line> {
     let (mark, text) = match approval {
         Approval::Once => ("✓ ", "allowed once".to_string()),
-        Approval::Always => {
-            let rule = approving.request.always.as_ref().map(rule).unwrap_or_default();
-            ("✓ ", format!("allowed from now on: {rule}"))
+        Approval::Always(reach) => {
+            let rule = approving.request.always.as_ref().map(|offer| offer.allow.describe());
+            ("✓ ", format!("allowed from now on, {reach}: {}", rule.unwrap_or_default()))
         }
         Approval::Edited(_) => ("✓ ", "allowed as you changed it".to_string()),
         Approval::Denied { reason: Some(reason) } => ("✗ ", format!("not allowed: {reason}")),
@@ -114,22 +113,6 @@ pub(crate) fn decided(approving: &Approving, approval: &Approval, width: usize) 
     };
     let line = Line::new(format!("  {mark}{text}"), Style::FAINT);
     line.wrap(width, 4)
-}
-
-/// What is always allowed, in words.
-pub(crate) fn rule(always: &AlwaysAllow) -> String {
-    let tool = match &always.server {
-        Some(server) => format!("{} of {server}", always.tool),
-        None => always.tool.clone(),
-    };
-    match &always.calls {
-        AllowedCalls::All => format!("every call of {tool}"),
-        AllowedCalls::Commands(prefixes) => {
-            let prefixes: Vec<String> = prefixes.iter().map(|prefix| format!("`{prefix} …`")).collect();
-            format!("commands like {}", prefixes.join(" and "))
-        }
-        AllowedCalls::Arguments(pattern) => format!("calls of {tool} with arguments like {pattern}"),
-    }
 }
 
 /// How a turn ended, where that is worth a word.

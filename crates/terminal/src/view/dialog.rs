@@ -1,9 +1,13 @@
 //! What the user is asked, in place of the input.
 
-use super::blocks::rule;
+use longhaul_policy::Reach;
+
 use super::frame::{Frame, field};
+use crate::guard::Focus;
+use crate::services::Surface;
 use crate::state::{Answering, ApprovalStage, Approving, Dialog, Picker, Search, State};
 use crate::style::{Line, Style, paragraphs};
+use crate::text::columns;
 use crate::update::Choice;
 
 /// So many items of a list are shown.
@@ -14,27 +18,34 @@ const MOST_ROWS: usize = 8;
 pub(super) fn frame(state: &State, dialog: &Dialog) -> Frame {
     let width = state.width();
     match dialog {
-        Dialog::Approval(approving) => approval(approving, width),
-        Dialog::Question(answering) => question(answering, width),
+        Dialog::Approval(approving) => approval(state, approving),
+        Dialog::Question(answering) => question(state, answering),
         Dialog::Picker(picker) => list(picker, width),
         Dialog::Search(found) => search(found, width),
-        Dialog::Review(reviewing) => super::review::frame(reviewing, width),
+        Dialog::Review(reviewing) => super::review::frame(state, reviewing),
     }
 }
 
-fn approval(approving: &Approving, width: usize) -> Frame {
+fn approval(state: &State, approving: &Approving) -> Frame {
     match approving.stage {
-        ApprovalStage::Choosing => choosing(approving, width),
+        ApprovalStage::Choosing => {
+            choosing(state, approving, &format!("Allow {}?", approving.request.call.name), "stops the turn")
+        }
+        ApprovalStage::Always => {
+            let rule = approving.request.always.as_ref().map(|offer| offer.allow.describe());
+            choosing(state, approving, &format!("Always allow {}?", rule.unwrap_or_default()), "goes back")
+        }
         ApprovalStage::Reason => {
-            with_title("Why not? The model is told. Enter alone says just no.", approving, width)
+            with_title(state, approving, "Why not? The model is told. Enter alone says just no.")
         }
         ApprovalStage::Editing => {
-            with_title("Change it; Enter allows it like that, Esc goes back.", approving, width)
+            with_title(state, approving, "Change it; Enter allows it like that, Esc goes back.")
         }
     }
 }
 
-fn with_title(title: &str, approving: &Approving, width: usize) -> Frame {
+fn with_title(state: &State, approving: &Approving, title: &str) -> Frame {
+    let width = state.width();
     let mut frame = field(&approving.field, "❯ ", width, MOST_ROWS);
     let title = Line::new(title, Style::BOLD).wrap(width, 0);
     frame.cursor = frame.cursor.map(|(row, column)| (row + title.len(), column));
@@ -42,27 +53,88 @@ fn with_title(title: &str, approving: &Approving, width: usize) -> Frame {
     if let Some(fault) = &approving.fault {
         frame.lines.push(Line::new(fault.as_str(), Style::RED).fit(width));
     }
+    if state.focus() == Focus::Soon && state.surface == Surface::Screen {
+        frame.lines.push(Line::new(format!("  {SOON}"), Style::FAINT).fit(width));
+    }
     frame
 }
 
-fn choosing(approving: &Approving, width: usize) -> Frame {
-    let mut lines =
-        vec![Line::new(format!("Allow {}?", approving.request.call.name), Style::BOLD).fit(width)];
+fn choosing(state: &State, approving: &Approving, title: &str, leaving: &str) -> Frame {
+    let width = state.width();
+    let is_waiting = state.surface == Surface::Screen && state.focus() != Focus::Dialog;
+    let mut lines = Line::new(title, Style::BOLD).wrap(width, 2);
     for (number, choice) in approving.choices().into_iter().enumerate() {
         let text = match choice {
-            Choice::Once => "y  yes, once".to_string(),
+            Choice::Once => "yes, once".to_string(),
             Choice::Always => {
-                let rule = approving.request.always.as_ref().map(rule).unwrap_or_default();
-                format!("a  always: {rule}")
+                let rule = approving.request.always.as_ref().map(|offer| offer.allow.describe());
+                format!("always: {}", rule.unwrap_or_default())
             }
-            Choice::Edit => "e  change it first".to_string(),
-            Choice::Deny => "n  no, and say why".to_string(),
+            Choice::Edit => "change it first".to_string(),
+            Choice::Deny => "no, and say why".to_string(),
+            Choice::Reach(Reach::Session) => "in this session".to_string(),
+            Choice::Reach(Reach::Project) => "in this project, also later".to_string(),
+            Choice::Reach(Reach::Everywhere) => "everywhere, in every project".to_string(),
+            Choice::Back => "back".to_string(),
         };
         // A rule is shown to its last word.
-        lines.extend(choice_line(&text, number == approving.selected).wrap(width, 5));
+        let mut line = choice_line(&format!("{}  {text}", choice.key()), Some(number) == approving.selected);
+        if is_waiting {
+            line.spans.iter_mut().for_each(|span| span.style = Style::FAINT);
+        }
+        lines.extend(line.wrap(width, 5));
     }
-    lines.push(Line::new("  Esc stops the turn", Style::FAINT).fit(width));
-    Frame { lines, cursor: None }
+    if approving.stage == ApprovalStage::Always {
+        lines.extend(hints(&["a rule that denies outranks it", "/policy takes it back"], width));
+    }
+    lines.extend(hint(state, "press a letter, or ↑ ↓ and Enter", leaving));
+    with_draft(state, lines)
+}
+
+/// Said while keys do not answer yet.
+const SOON: &str = "one moment: typing goes to the input";
+
+/// Where keys go, and what Esc does.
+pub(super) fn hint(state: &State, answering: &str, leaving: &str) -> Vec<Line> {
+    let leaving = format!("Esc {leaving}");
+    let parts = match state.focus() {
+        // Lines are answered with lines, see [`crate::plain`].
+        _ if state.surface != Surface::Screen => vec![leaving],
+        Focus::Draft => vec!["Tab answers this".into(), "Enter queues your message".into(), leaving],
+        Focus::Soon => vec![SOON.into(), leaving],
+        Focus::Dialog if state.editor.is_empty() => vec![answering.into(), leaving],
+        Focus::Dialog => vec![answering.into(), "Tab goes back to your message".into(), leaving],
+    };
+    hints(&parts, state.width())
+}
+
+/// Hints on a line, or on several where they do not fit: no hint is torn.
+pub(super) fn hints<T: AsRef<str>>(parts: &[T], width: usize) -> Vec<Line> {
+    let mut lines = vec![String::new()];
+    for part in parts.iter().map(AsRef::as_ref) {
+        let last = lines.last_mut().expect("there is always a line");
+        match last.is_empty() {
+            true => *last = format!("  {part}"),
+            false if columns(last) + 3 + columns(part) <= width => last.push_str(&format!(" · {part}")),
+            false => lines.push(format!("  {part}")),
+        }
+    }
+    lines.into_iter().map(|line| Line::new(line, Style::FAINT).fit(width)).collect()
+}
+
+/// What is asked, with the message that is being typed below it: where keys go there, with the cursor.
+pub(super) fn with_draft(state: &State, mut lines: Vec<Line>) -> Frame {
+    if state.editor.is_empty() {
+        return Frame { lines, cursor: None };
+    }
+    let mut draft = field(&state.editor, "❯ ", state.width(), MOST_ROWS);
+    let has_keys = state.focus() == Focus::Draft;
+    let cursor = draft.cursor.filter(|_| has_keys).map(|(row, column)| (row + lines.len(), column));
+    if !has_keys {
+        draft.lines.iter_mut().flat_map(|line| &mut line.spans).for_each(|span| span.style = Style::FAINT);
+    }
+    lines.append(&mut draft.lines);
+    Frame { lines, cursor }
 }
 
 pub(super) fn choice_line(text: &str, is_selected: bool) -> Line {
@@ -72,15 +144,24 @@ pub(super) fn choice_line(text: &str, is_selected: bool) -> Line {
     }
 }
 
-fn question(answering: &Answering, width: usize) -> Frame {
+fn question(state: &State, answering: &Answering) -> Frame {
+    let width = state.width();
     let mut lines = paragraphs(&answering.question.text, Style::BOLD, width);
     for (number, option) in answering.question.options.iter().enumerate() {
-        lines.extend(choice_line(option, number == answering.selected).wrap(width, 2));
+        lines.extend(choice_line(option, Some(number) == answering.selected).wrap(width, 2));
+    }
+    let hint = match answering.question.options.is_empty() {
+        true => hint(state, "Enter answers", "leaves it open"),
+        false => hint(state, "type an answer, or ↑ ↓; Enter answers", "leaves it open"),
+    };
+    if state.focus() == Focus::Draft {
+        lines.extend(hint);
+        return with_draft(state, lines);
     }
     let mut frame = field(&answering.field, "❯ ", width, MOST_ROWS);
     frame.cursor = frame.cursor.map(|(row, column)| (row + lines.len(), column));
     lines.append(&mut frame.lines);
-    lines.push(Line::new("  Enter answers, Esc leaves it open", Style::FAINT).fit(width));
+    lines.extend(hint);
     Frame { lines, ..frame }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::{dialog, span, status, tool};
 use crate::editor::Editor;
+use crate::guard::Focus;
 use crate::state::{Completion, State};
 use crate::style::{Line, Style};
 
@@ -139,7 +140,7 @@ fn below(state: &State) -> Frame {
     frame.lines.insert(0, Line::new("─".repeat(width), Style::FAINT));
     frame.cursor = frame.cursor.map(|(row, column)| (row + 1, column));
     frame.lines.push(Line::new("─".repeat(width), Style::FAINT));
-    match state.completion.as_ref().filter(|_| state.dialogs.is_empty()) {
+    match state.completion.as_ref().filter(|_| state.focus() == Focus::Draft) {
         Some(completion) => frame.lines.extend(completions(completion, width)),
         None => frame.lines.extend(status::lines(state)),
     }

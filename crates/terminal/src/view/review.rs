@@ -1,11 +1,12 @@
 //! What waits in an inbox, as a list to go through.
 
-use super::dialog::choice_line;
+use super::dialog::{choice_line, hint, hints, with_draft};
 use super::frame::Frame;
 use super::plural;
+use crate::guard::Focus;
 use crate::page::Page;
 use crate::review::{Inbox, InboxItem};
-use crate::state::Reviewing;
+use crate::state::{Reviewing, State};
 use crate::style::{Line, Style, paragraphs};
 
 /// So many items are shown.
@@ -13,7 +14,8 @@ const MOST_ITEMS: usize = 6;
 /// So many lines of what one is about.
 const MOST_ABOUT: usize = 3;
 
-pub(super) fn frame(reviewing: &Reviewing, width: usize) -> Frame {
+pub(super) fn frame(state: &State, reviewing: &Reviewing) -> Frame {
+    let width = state.width();
     let Reviewing { inbox, items, selected, is_dismissing, .. } = reviewing;
     let mut lines = vec![Line::new(title(*inbox, items.len()), Style::BOLD).fit(width)];
     let from = (selected + 1).saturating_sub(MOST_ITEMS);
@@ -42,9 +44,12 @@ pub(super) fn frame(reviewing: &Reviewing, width: usize) -> Frame {
             let question = format!("Dismiss {} for good? d does it, any other key does not.", item.name);
             lines.extend(paragraphs(&question, Style::YELLOW, width));
         }
-        (_, chosen) => lines.extend(keys(chosen, width)),
+        (_, chosen) if state.focus() == Focus::Dialog && state.editor.is_empty() => {
+            lines.extend(hints(&keys(chosen), width));
+        }
+        (_, _) => lines.extend(hint(state, "the letters work", "leaves")),
     }
-    Frame { lines, cursor: None }
+    with_draft(state, lines)
 }
 
 fn title(inbox: Inbox, count: usize) -> String {
@@ -55,8 +60,8 @@ fn title(inbox: Inbox, count: usize) -> String {
     }
 }
 
-/// The keys, between which lines may end.
-fn keys(chosen: Option<&InboxItem>, width: usize) -> Vec<Line> {
+/// The keys, each with what it does.
+fn keys(chosen: Option<&InboxItem>) -> Vec<&'static str> {
     let mut keys: Vec<&str> = Vec::new();
     if let Some(item) = chosen {
         keys.push("Enter shows it");
@@ -67,18 +72,7 @@ fn keys(chosen: Option<&InboxItem>, width: usize) -> Vec<Line> {
         keys.extend(["e edits first", "d dismisses"]);
     }
     keys.extend(["u undoes the last", "Esc leaves"]);
-    let mut lines = vec![String::new()];
-    for key in keys {
-        let last = lines.last_mut().expect("there is always a line");
-        match last.is_empty() {
-            true => *last = format!("  {key}"),
-            false if crate::text::columns(last) + 3 + key.len() <= width => {
-                last.push_str(&format!(" · {key}"));
-            }
-            false => lines.push(format!("  {key}")),
-        }
-    }
-    lines.into_iter().map(|line| Line::new(line, Style::FAINT).fit(width)).collect()
+    keys
 }
 
 /// What waits, as lines.

@@ -108,6 +108,12 @@ impl<'s> Desk<'s> {
         // What another session follows is its own affair, and stands in its log.
         self.equipment.active_skills.forget();
         let place = open::surroundings(&opened.project, &self.equipment.folders, self.settings);
+        let permissions = &mut self.equipment.permissions;
+        permissions.saved.project = Some(opened.project.home.saved_policy());
+        // What was always allowed or taken back since the start counts as it stands now.
+        if self.options.work.policy().is_empty() {
+            permissions.reload_saved();
+        }
         let settings = compose::agent_settings(
             &self.options.work,
             self.settings,

@@ -3,16 +3,14 @@
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_policy::{Call, Decision, Explanation, Lost, PartExplanation, Rule};
-use longhaul_workspace::Home;
 use serde_json::{Value, json};
 
+use super::{load, warn};
 use crate::args::Color;
-use crate::commands::memory::surroundings::Surroundings;
 use crate::commands::sessions::report::print_all;
-use crate::environment;
-use crate::equipment::{Attendance, WorkOptions, load_permissions, load_skills, load_subagents};
+use crate::equipment::{Attendance, WorkOptions};
 use crate::failure::hinted;
-use crate::output::{Screen, print, print_aside, visible, visible_text};
+use crate::output::{print, visible, visible_text};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -24,29 +22,21 @@ pub(crate) struct CheckOptions {
     /// The sub-agent that makes the call.
     #[arg(long, value_name = "NAME")]
     subagent: Option<String>,
-    /// Decides as if nobody could be asked, as with -p.
+    /// Decide as if nobody could be asked, as with -p.
     #[arg(long)]
     headless: bool,
     #[command(flatten)]
     work: WorkOptions,
-    /// Prints one JSON object instead, as docs/json.md describes it.
+    /// Print one JSON object instead, as docs/json.md describes it.
     #[arg(long)]
     json: bool,
 }
 
 pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let args = arguments(&options.tool, options.args.as_deref())?;
-    let home = Home::resolve(&environment::of_process())?;
-    let around = Surroundings::find(settings, options.work.include_directories())?;
     let attendance = if options.headless { Attendance::Unattended } else { Attendance::Attended };
-    let subagents = load_subagents(&home, &around.cwd, around.trust.is_trusted()).subagents;
-    let (skills, _) = load_skills(settings, &home, &around);
-    let (permissions, warnings) =
-        load_permissions(&options.work, settings, &home, &around, &subagents, &skills, attendance)?;
-    for warning in &warnings {
-        let label = Screen::of_stderr(color).warning("warning:");
-        print_aside(&format!("{label} {}\n", visible(warning)));
-    }
+    let (permissions, warnings) = load(&options.work, settings, attendance)?;
+    warn(&warnings, color);
     let call = Call::new(&options.tool, &args);
     let call = options.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
     let explanation = permissions.policy.explain(&call, permissions.situation);

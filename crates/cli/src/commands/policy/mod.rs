@@ -1,26 +1,71 @@
-//! `longhaul policy`: what the rules say about a tool call.
+//! `longhaul policy`: what the rules about tool calls say, and what of it you always allowed.
 
 mod check;
+mod list;
+mod revoke;
 
-use clap::Subcommand;
+use clap::{Args, Subcommand};
+use longhaul_agent::Permissions;
+use longhaul_workspace::Home;
 
 use crate::args::Color;
+use crate::commands::memory::surroundings::Surroundings;
+use crate::environment;
+use crate::equipment::{Attendance, WorkOptions, load_permissions, load_skills, load_subagents};
+use crate::output::{Screen, print_aside, visible};
 use crate::settings::Settings;
 
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct PolicyArgs {
+    #[command(flatten)]
+    list: list::ListOptions,
+    #[command(subcommand)]
+    command: Option<PolicyCommand>,
+}
+
 #[derive(Debug, Subcommand)]
-pub(crate) enum PolicyCommand {
-    /// Says whether a call would run, which rule decides, and why others do not.
+enum PolicyCommand {
+    /// List what you always allowed, and every rule that counts here.
+    List(list::ListOptions),
+    /// Take back something that you always allowed.
+    Revoke(revoke::RevokeOptions),
+    /// Say whether a call would run, which rule decides, and why others do not.
     Check(check::CheckOptions),
 }
 
 /// Runs one of the commands.
 pub(crate) fn run(
-    command: &PolicyCommand,
+    args: &PolicyArgs,
     load_settings: impl FnOnce() -> anyhow::Result<Settings>,
     color: Color,
 ) -> anyhow::Result<()> {
     let settings = load_settings()?;
-    match command {
-        PolicyCommand::Check(options) => check::run(options, &settings, color),
+    match &args.command {
+        None => list::run(&args.list, &settings, color),
+        Some(PolicyCommand::List(options)) => list::run(options, &settings, color),
+        Some(PolicyCommand::Revoke(options)) => revoke::run(options, &settings, color),
+        Some(PolicyCommand::Check(options)) => check::run(options, &settings, color),
+    }
+}
+
+/// The rules that count in the current folder; what is wrong with some of them comes along in words.
+fn load(
+    work: &WorkOptions,
+    settings: &Settings,
+    attendance: Attendance,
+) -> anyhow::Result<(Permissions, Vec<String>)> {
+    let home = Home::resolve(&environment::of_process())?;
+    let around = Surroundings::find(settings, work.include_directories())?;
+    let subagents = load_subagents(&home, &around.cwd, around.trust.is_trusted()).subagents;
+    let (skills, _) = load_skills(settings, &home, &around);
+    load_permissions(work, settings, &home, &around, &subagents, &skills, attendance)
+}
+
+/// Says on standard error what is wrong with some rules.
+fn warn(warnings: &[String], color: Color) {
+    for warning in warnings {
+        let label = Screen::of_stderr(color).warning("warning:");
+        print_aside(&format!("{label} {}\n", visible(warning)));
     }
 }

@@ -151,19 +151,29 @@ fn of_turn(album: &mut Album, width: usize) {
 
 fn of_questions(album: &mut Album, width: usize) {
     let mut asked = desk(width);
-    asked.enter("Do it.").hear(Message::Asked(AskId(1), request(always())));
+    asked.enter("Do it.").hear(Message::Asked(AskId(1), request(always()))).wait(0);
     album.keep("a command is asked about", &mut asked);
-    asked.press(KeyCode::Char('n')).type_text("use make");
+    asked.look();
+    album.keep("keys answer", &mut asked);
+    asked.press(KeyCode::Char('a')).look().press(KeyCode::Down);
+    album.keep("how far always reaches", &mut asked);
+    asked.press(KeyCode::Esc).look().press(KeyCode::Char('n')).type_text("use make");
     album.keep("why not", &mut asked);
+    let mut drafting = desk(width);
+    drafting.enter("Do it.").type_text("and add a test").hear(Message::Asked(AskId(1), request(always())));
+    drafting.look();
+    album.keep("a question while a message is typed", &mut drafting);
+    drafting.press(KeyCode::Tab).look();
+    album.keep("the question before the message", &mut drafting);
     let mut changed = desk(width);
-    changed.enter("Do it.").hear(Message::Asked(AskId(2), change()));
+    changed.enter("Do it.").hear(Message::Asked(AskId(2), change())).look();
     album.keep("a change is asked about", &mut changed);
-    changed.press(KeyCode::Char('e')).type_text(" {").press(KeyCode::Enter);
+    changed.press(KeyCode::Char('e')).look().type_text(" {").press(KeyCode::Enter);
     album.keep("arguments that are no JSON", &mut changed);
     let mut questioned = desk(width);
     let question =
         Question { text: "Which database?".into(), options: vec!["SQLite".into(), "Postgres".into()] };
-    questioned.enter("Go.").hear(Message::Questioned(AskId(3), question)).press(KeyCode::Down);
+    questioned.enter("Go.").hear(Message::Questioned(AskId(3), question)).look().press(KeyCode::Down);
     album.keep("the model asks", &mut questioned);
     let session = |id: &str, title: &str| SessionChoice {
         id: id.into(),

@@ -63,6 +63,7 @@ pub(super) fn acts() -> Vec<Act> {
         ),
         Act::Answer('y'),
         Act::Answer('a'),
+        Act::Answer('p'),
         Act::Answer('y'),
         Act::Look(Duration::from_millis(1_200)),
         Act::Say("/compress".into()),

@@ -8,6 +8,7 @@ use longhaul_agent::{
 };
 use longhaul_conversation::{Consumption, TokenCount, ToolDeclaration, Usage};
 use longhaul_engine::{ByModel, Fault, Folder, Spend, Summariser, SummariserKind, Summary, Task};
+use longhaul_policy::SavedFiles;
 use longhaul_session::{Log, NewSession, SessionKind};
 use longhaul_terminal::{Notice, Opened, Pace, Page, Services, SessionChoice, Spender};
 use longhaul_tools::{
@@ -61,8 +62,11 @@ impl Stage {
             workspace: Vec::new(),
             tree: None,
         };
-        let mut permissions =
-            Permissions { saved: Some(folder.join("policies.toml")), ..Permissions::default() };
+        let saved = SavedFiles {
+            project: Some(folder.join("project.toml")),
+            everywhere: Some(folder.join("policies.toml")),
+        };
+        let mut permissions = Permissions { saved, ..Permissions::default() };
         permissions.situation.is_interactive = true;
         let settings = Settings { system, permissions, ..Settings::new(profile, surroundings) };
         let agent = Agent::on(Log::create(&folder.join("chats"), &new)?, settings);

@@ -1,0 +1,47 @@
+//! `longhaul policy revoke NUMBER|TEXT`: takes back something that you always allowed.
+
+use clap::Args;
+use longhaul_policy::PolicyError;
+use serde_json::json;
+
+use super::list::{place, saved_json};
+use super::{load, warn};
+use crate::args::Color;
+use crate::commands::sessions::report::print_all;
+use crate::equipment::{Attendance, WorkOptions};
+use crate::failure::hinted;
+use crate::output::{print, visible};
+use crate::settings::Settings;
+
+#[derive(Debug, Args)]
+pub(crate) struct RevokeOptions {
+    /// The number in `policy list`, or words of what it allows, such as "cargo test".
+    #[arg(required = true, value_name = "NUMBER|TEXT")]
+    rule: Vec<String>,
+    /// Print one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(options: &RevokeOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
+    let (mut permissions, warnings) = load(&WorkOptions::default(), settings, Attendance::Attended)?;
+    warn(&warnings, color);
+    let numbers: Vec<String> = permissions.policy.saved().iter().map(|rule| rule.to_string()).collect();
+    let rule = permissions.revoke(&options.rule.join(" ")).map_err(|error| {
+        let hint = match &error {
+            PolicyError::UnknownSaved { .. } | PolicyError::AmbiguousSaved { .. } => {
+                "`longhaul policy list` shows the saved rules with their numbers"
+            }
+            PolicyError::Broken { .. } => "mend the file, or take the rule out by hand",
+            _ => "check that the file can be written",
+        };
+        hinted(error, hint)
+    })?;
+    let number = numbers.iter().position(|known| *known == rule.to_string()).map_or(0, |index| index + 1);
+    if options.json {
+        return print_all(&json!({"schema": 1, "revoked": saved_json(number, &rule)}));
+    }
+    let reach = rule.reach().map(|reach| reach.to_string()).unwrap_or_default();
+    let told = format!("No longer always allowed {reach}: {} ({})", rule.describe(), place(&rule));
+    print(&format!("{}\n", visible(&told)))
+}

@@ -1,0 +1,63 @@
+//! The calls that a rule is about, in words.
+
+use std::fmt::Write;
+
+use crate::rule::{Condition, Rule, ServerPattern, ToolPattern};
+use crate::save::SAVED_MODES;
+
+impl Rule {
+    /// The calls that the rule is about, in words. Two rules of one verdict and weight that read alike are alike.
+    pub fn describe(&self) -> String {
+        let tools: Vec<String> = self.tools.iter().map(tool).collect();
+        let tools = tools.join(", ");
+        let mut text = match &self.condition {
+            Condition::Always => format!("every call of {tools}"),
+            Condition::Prefixes(prefixes) => {
+                let prefixes: Vec<String> = prefixes.iter().map(|prefix| format!("`{prefix} …`")).collect();
+                format!("commands like {}", prefixes.join(" and "))
+            }
+            Condition::Command(pattern) => format!("commands that match `{pattern}`"),
+            Condition::Arguments(pattern) => {
+                format!("calls of {tools} with arguments that match `{pattern}`")
+            }
+        };
+        match &self.server {
+            None => {}
+            Some(ServerPattern::Any) => text.push_str(" of any MCP server"),
+            Some(ServerPattern::Named(server)) => _ = write!(text, " of the MCP server {server}"),
+        }
+        if let Some(subagent) = &self.subagent {
+            _ = write!(text, " by the sub-agent {subagent}");
+        }
+        if !self.annotations.is_empty() {
+            let annotations = serde_json::Value::Object(self.annotations.clone());
+            _ = write!(text, " of tools with the annotations {annotations}");
+        }
+        match self.interactive {
+            None => {}
+            Some(true) => text.push_str(", with a user to ask"),
+            Some(false) => text.push_str(", without a user to ask"),
+        }
+        if self.allows_redirection {
+            text.push_str(", output to files included");
+        }
+        if !self.modes.is_empty() && self.modes != SAVED_MODES {
+            let modes: Vec<&str> = self.modes.iter().map(|mode| mode.name()).collect();
+            _ = write!(
+                text,
+                ", in the {} {}",
+                if modes.len() == 1 { "mode" } else { "modes" },
+                modes.join(", ")
+            );
+        }
+        text
+    }
+}
+
+fn tool(pattern: &ToolPattern) -> String {
+    match pattern {
+        ToolPattern::Any => "any tool".to_owned(),
+        ToolPattern::AnyServer => "any MCP tool".to_owned(),
+        ToolPattern::Server(_) | ToolPattern::Named(_) => pattern.to_string(),
+    }
+}

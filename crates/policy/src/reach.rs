@@ -1,0 +1,83 @@
+//! The reach of an "always": where a choice of the user's counts, and the files that keep it.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use crate::{Priority, Tier};
+
+/// The weight of a saved choice within its tier: more than anything else that is written there, unless it is written for
+/// the purpose.
+pub(crate) const SAVED_PRIORITY: u16 = 950;
+
+/// The reach of an "always", the narrowest first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reach {
+    /// Until the session ends.
+    Session,
+    /// In this project, also in later sessions.
+    Project,
+    /// In every project.
+    Everywhere,
+}
+
+impl Reach {
+    /// Every reach, the narrowest first.
+    pub const ALL: [Self; 3] = [Self::Session, Self::Project, Self::Everywhere];
+
+    /// The name in lists and JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Project => "project",
+            Self::Everywhere => "everywhere",
+        }
+    }
+
+    /// The tier of such choices: what holds everywhere is the user's, the rest is about one workspace.
+    pub(crate) fn tier(self) -> Tier {
+        match self {
+            Self::Session | Self::Project => Tier::Workspace,
+            Self::Everywhere => Tier::User,
+        }
+    }
+
+    pub(crate) fn priority(self) -> Priority {
+        Priority::new(self.tier(), SAVED_PRIORITY)
+    }
+}
+
+/// `in this project`
+impl fmt::Display for Reach {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Session => "in this session",
+            Self::Project => "in this project",
+            Self::Everywhere => "everywhere",
+        })
+    }
+}
+
+/// The files that keep what the user always allows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SavedFiles {
+    /// For this project alone, see [`longhaul_workspace::ProjectHome::saved_policy`].
+    pub project: Option<PathBuf>,
+    /// For every project, see [`longhaul_workspace::Home::saved_policy`].
+    pub everywhere: Option<PathBuf>,
+}
+
+impl SavedFiles {
+    /// The file that keeps choices of this reach, if they can be kept.
+    pub fn of(&self, reach: Reach) -> Option<&Path> {
+        match reach {
+            Reach::Session => None,
+            Reach::Project => self.project.as_deref(),
+            Reach::Everywhere => self.everywhere.as_deref(),
+        }
+    }
+
+    /// The files there are, each with its reach.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Reach, &Path)> {
+        Reach::ALL.into_iter().filter_map(|reach| Some((reach, self.of(reach)?)))
+    }
+}

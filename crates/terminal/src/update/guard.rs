@@ -1,0 +1,126 @@
+//! Keys while something is asked that grants something: only those that are meant for it get there.
+
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::{Arrival, Effect, dialog, prompt};
+use crate::guard::{Focus, Guard};
+use crate::state::{ApprovalStage, Dialog, State};
+
+/// A key while something is asked.
+pub(super) fn press(state: &mut State, key: KeyEvent, arrival: Arrival) -> Vec<Effect> {
+    let Some(guard) = state.guard() else { return dialog::press(state, key) };
+    if !guard.is_seen() {
+        return type_draft(state, key);
+    }
+    let focus = state.focus();
+    match key.code {
+        KeyCode::Tab | KeyCode::Esc if focus == Focus::Draft && state.completion.is_some() => {
+            prompt::press(state, key)
+        }
+        // It is no text, and grants nothing.
+        KeyCode::Esc => dialog::press(state, key),
+        KeyCode::Tab if !state.editor.is_empty() => turn_to(state, focus == Focus::Draft),
+        _ if focus == Focus::Draft => type_draft(state, key),
+        _ if focus == Focus::Dialog && arrival == Arrival::Alone => dialog::press(state, key),
+        _ if focus == Focus::Dialog && has_field(state) => type_ahead(state, key),
+        _ if is_text(key) => type_draft(state, key),
+        // Who moves about in what is to be changed has seen it.
+        code if is_editing(state) && code != KeyCode::Enter => {
+            change(state, Guard::arm);
+            dialog::press(state, key)
+        }
+        KeyCode::Up | KeyCode::Down | KeyCode::Enter if is_list(state) => dialog::press(state, key),
+        _ => {
+            restart(state);
+            Vec::new()
+        }
+    }
+}
+
+/// One of several keys that arrived at once, in a field: text, in which an Enter ends a line and not the field.
+fn type_ahead(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    match (key.code, state.dialogs.front_mut().and_then(dialog::field)) {
+        (KeyCode::Enter, Some(field)) => {
+            field.insert("\n");
+            Vec::new()
+        }
+        _ => dialog::press(state, key),
+    }
+}
+
+/// A paste while a guarded question is asked first: it is text, and never an answer.
+pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
+    let field = match state.focus() {
+        Focus::Dialog => state.dialogs.front_mut().and_then(dialog::field),
+        Focus::Draft | Focus::Soon => None,
+    };
+    match field {
+        Some(field) => {
+            field.insert(text);
+            Vec::new()
+        }
+        None => {
+            leave_step(state);
+            state.editor.paste(text);
+            restart(state);
+            prompt::complete(state)
+        }
+    }
+}
+
+/// Takes a key as part of the message that is being typed.
+pub(super) fn type_draft(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+    leave_step(state);
+    let effects = prompt::press(state, key);
+    restart(state);
+    effects
+}
+
+/// Whether a key is text that somebody types.
+pub(super) fn is_text(key: KeyEvent) -> bool {
+    let is_plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
+    matches!(key.code, KeyCode::Char(_)) && is_plain
+}
+
+/// Who goes on typing meant no second step: the letter that led there is text, too.
+fn leave_step(state: &mut State) {
+    change(state, |guard| guard.turn_to(false));
+    if let Some(Dialog::Approval(approving)) = state.dialogs.front_mut()
+        && matches!(approving.stage, ApprovalStage::Always | ApprovalStage::Editing)
+        && let Some(letter) = approving.go_back()
+    {
+        state.editor.insert(letter.encode_utf8(&mut [0; 4]));
+    }
+}
+
+fn turn_to(state: &mut State, is_turned_to: bool) -> Vec<Effect> {
+    change(state, |guard| guard.turn_to(is_turned_to));
+    restart(state);
+    Vec::new()
+}
+
+fn restart(state: &mut State) {
+    let now = state.now;
+    change(state, |guard| guard.restart(now));
+}
+
+fn change(state: &mut State, change: impl FnOnce(&mut Guard)) {
+    if let Some(guard) = state.dialogs.front_mut().and_then(Dialog::guard_mut) {
+        change(guard);
+    }
+}
+
+/// Whether what is asked is typed into.
+fn has_field(state: &mut State) -> bool {
+    state.dialogs.front_mut().and_then(dialog::field).is_some()
+}
+
+fn is_editing(state: &State) -> bool {
+    let Some(Dialog::Approval(approving)) = state.dialogs.front() else { return false };
+    approving.stage == ApprovalStage::Editing
+}
+
+/// Whether it is a list to look through, of which Enter shows more.
+fn is_list(state: &State) -> bool {
+    matches!(state.dialogs.front(), Some(Dialog::Review(_)))
+}
