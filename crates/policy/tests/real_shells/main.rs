@@ -19,7 +19,7 @@ use longhaul_policy::{
 use serde_json::json;
 
 /// The number of allowed lines that are run unless the environment says otherwise.
-const CASES: usize = 1_000;
+const CASES: usize = 500;
 
 /// The number of lines that may be made for one that the policy allows.
 const TRIES: usize = 60;
