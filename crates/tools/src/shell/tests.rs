@@ -195,7 +195,8 @@ async fn what_takes_too_long_is_stopped_with_all_that_it_started() {
     assert_eq!(begun.unwrap().unwrap(), "up\n");
     let Outcome::Failed(text) = outcome else { panic!("{outcome:?}") };
     assert!(text.starts_with("up\nStopped: it had not ended after 2 s, its timeout."), "{text}");
-    check_gone(world.pid_in("pid")).await;
+    assert!(!text.contains("in the background"), "{text}");
+    assert!(!runs(world.pid_in("pid")));
     assert_eq!(world.jobs.running(), []);
 }
 
