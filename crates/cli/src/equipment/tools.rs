@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{ActivateSkill, ActiveSkills, SaveMemory};
-use longhaul_hooks::without_secrets;
+use longhaul_hooks::Variable;
 use longhaul_skills::{Skill, Skills};
 use longhaul_tools::{
     Glob, GrepSearch, Jobs, ListDirectory, ReadFile, ReadJobOutput, ReadManyFiles, Replace, Roots,
@@ -23,6 +23,7 @@ pub(super) fn load(
     skills: &Skills,
     active_skills: &ActiveSkills,
     jobs: &Jobs,
+    environment: Vec<Variable>,
 ) -> anyhow::Result<Vec<Box<dyn Tool>>> {
     let roots = Roots::new(&around.cwd, &folders[1..])?;
     let offered: Vec<Skill> = skills.enabled().cloned().collect();
@@ -32,7 +33,6 @@ pub(super) fn load(
         folders[1..].iter().cloned().chain(of_skills.map(|folder| folder.to_path_buf())).collect();
     let readable = Roots::new(&around.cwd, &readable)?;
     let ignoring = settings.hidden_files();
-    let environment = without_secrets(std::env::vars_os(), &[]);
     let shell = ShellSettings { environment, ..ShellSettings::default() };
     let mut tools: Vec<Box<dyn Tool>> = vec![
         Box::new(ReadFile::new(readable.clone(), ignoring.clone()).with_outputs(tool_outputs)),

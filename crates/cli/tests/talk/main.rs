@@ -10,6 +10,7 @@ mod learning;
 mod memory;
 mod resuming;
 mod room;
+mod secrets;
 mod secure;
 mod stopping;
 mod subagents;
