@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use longhaul_workspace::Ended;
 
+use super::output::KeptText;
 use super::run::End;
 use crate::{Answer, Outcome};
 
@@ -19,8 +20,9 @@ pub(super) enum LeftBehind {
 }
 
 /// The answer to a call whose command has ended: its output first, then how it ended.
-pub(super) fn report(output: &str, end: End, took: Duration, left: &LeftBehind) -> Answer {
-    let output = output.trim_end_matches('\n');
+pub(super) fn report(output: &KeptText, end: End, took: Duration, left: &LeftBehind) -> Answer {
+    let left_out = output.left_out;
+    let output = output.text.trim_end_matches('\n');
     let mut lines = vec![if output.is_empty() { "(no output)" } else { output }.to_string(), state(end)];
     if took > Duration::from_secs(1) {
         lines.push(format!("Duration: {}", span(took)));
@@ -46,6 +48,7 @@ pub(super) fn report(output: &str, end: End, took: Duration, left: &LeftBehind) 
         End::Cancelled => Outcome::Cancelled(text),
         _ => Outcome::Failed(text),
     })
+    .leaving_out(left_out)
 }
 
 fn list(pids: &[u32]) -> String {
@@ -115,9 +118,13 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(900);
 
+    fn kept(text: &str) -> KeptText {
+        KeptText { text: text.to_string(), left_out: 0 }
+    }
+
     #[track_caller]
     fn check(output: &str, end: End, took: Duration, expected: &Outcome) {
-        assert_eq!(report(output, end, took, &LeftBehind::Nothing).outcome, *expected);
+        assert_eq!(report(&kept(output), end, took, &LeftBehind::Nothing).outcome, *expected);
     }
 
     #[test]
@@ -156,7 +163,7 @@ mod tests {
                 "Stopped: the call was cancelled.\nSome of its processes could not be stopped.",
             ),
         ] {
-            assert_eq!(report("a", end, SHORT, &left).outcome.text(), format!("a\n{expected}"));
+            assert_eq!(report(&kept("a"), end, SHORT, &left).outcome.text(), format!("a\n{expected}"));
         }
     }
 
