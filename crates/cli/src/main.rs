@@ -30,9 +30,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use longhaul_workspace::check_threads;
 
 use crate::args::{Args, Color, Command};
 use crate::commands::talk::TalkOptions;
+use crate::failure::hinted;
 use crate::output::{Screen, thousands, visible};
 use crate::settings::{Loaded, Settings};
 use crate::withheld::Withheld;
@@ -40,7 +42,30 @@ use crate::withheld::Withheld;
 /// More warnings about settings than this are only counted.
 const MOST_WARNINGS: usize = 20;
 
+/// The stack of the program, however small the user's limit is.
+const STACK: usize = 8 << 20;
+
+/// Runs the program on a thread with a stack of its own: a session that is deeply nested must not depend on `ulimit -s`.
 fn main() -> ExitCode {
+    // Some commands work with two threads, so that one more is tried first.
+    let checked = || check_threads().map_or_else(no_thread, |()| run());
+    let program = std::thread::Builder::new().name("main".into()).stack_size(STACK).spawn(checked);
+    match program.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(error) => no_thread(error),
+    }
+}
+
+fn no_thread(error: std::io::Error) -> ExitCode {
+    let error = hinted(
+        anyhow::Error::new(error).context("could not start a thread"),
+        "close other programs, or raise the limits on processes and memory (`ulimit -u`, `ulimit -v`)",
+    );
+    failure::report(&error, &Screen::of_stderr(Color::of_arguments()))
+}
+
+fn run() -> ExitCode {
     let mut args =
         Args::try_parse().unwrap_or_else(|error| failure::exit_for_usage(&error, Color::of_arguments()));
     if let Some(error) = args.misplaced() {

@@ -8,6 +8,7 @@ mod waiting;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
+use std::thread;
 
 use anyhow::Context;
 use longhaul_agent::Helper;
@@ -29,6 +30,7 @@ use crate::models::Models;
 use crate::output::{Screen, thousands};
 use crate::project::Project;
 use crate::review::editor;
+use crate::running;
 use crate::settings::Settings;
 
 /// Talks with a person at a terminal until they leave.
@@ -80,13 +82,16 @@ pub(crate) fn run(
         Desk::begin(options, settings, home, models, (chosen, aids), found).map_err(|error| told(&error))
     };
     let over = CancellationToken::new();
-    let ended = std::thread::scope(|scope| {
-        scope.spawn(|| summarise_previous(settings, &helper, resumed.as_deref(), &over));
-        scope.spawn(|| {
+    let ended = thread::scope(|scope| {
+        let summarise = || summarise_previous(settings, &helper, resumed.as_deref(), &over);
+        let learn = || {
             let tell =
                 |text: String| voice.get().into_iter().for_each(|voice| voice.say(Notice::info(&text)));
             learn_in_background(settings, &own_home, learner, &over, tell);
-        });
+        };
+        // Where the system has no thread for them, they are left for the next time.
+        let _ = thread::Builder::new().spawn_scoped(scope, summarise);
+        let _ = thread::Builder::new().spawn_scoped(scope, learn);
         let ended = longhaul_terminal::run(start, &screen);
         over.cancel();
         ended
@@ -114,7 +119,7 @@ fn summarise_previous(
 ) {
     let Ok(Some(project)) = Project::find() else { return };
     let summaries = Summaries::new(settings, Attendance::Attended, &project, resumed.unwrap_or_default());
-    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() else { return };
+    let Ok(runtime) = running::runtime() else { return };
     runtime.block_on(summaries.beside(over.cancelled(), Helper { model, name }, over, |_| {}));
 }
 
