@@ -1,7 +1,8 @@
 //! Lets a model summarise what a command wrote, if the user wants that; the whole stays on the disk.
 
 use longhaul_context::{Estimator, output_file};
-use longhaul_conversation::{TokenCount, ToolCall};
+use longhaul_conversation::{TokenCount, ToolCall, grouped};
+use longhaul_tools::Answer;
 use tokio_util::sync::CancellationToken;
 
 use crate::Host;
@@ -30,10 +31,11 @@ impl Agent {
     pub(crate) async fn condense(
         &mut self,
         call: &ToolCall,
-        text: &str,
+        answer: &Answer,
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Option<Condensed> {
+        let text = answer.outcome.text();
         let budget = self.settings.shell_summary.filter(|_| call.name == SHELL)?;
         let estimator = self.settings.estimator;
         if estimator.text(text).tokens() <= budget {
@@ -50,11 +52,15 @@ impl Agent {
             harmless(&middle_out(command, 2_000)),
             harmless(&middle_out(text, MOST_READ)),
         );
-        let answer = self.consult(helper, &task, &question, host, cancel).await?;
+        let summary = self.consult(helper, &task, &question, host, cancel).await?;
         let saved_as = host.files.shown_as(&file);
-        let summary = fit(answer.trim(), budget, &estimator);
+        let summary = fit(summary.trim(), budget, &estimator);
         let ending = ending(text).map(|ending| format!("\n{ending}")).unwrap_or_default();
-        let text = format!("[A model summarised this output; the whole is in {saved_as}]\n{summary}{ending}");
+        let saved = match answer.left_out {
+            0 => format!("the whole is in {saved_as}"),
+            bytes => format!("all but {} bytes of it are in {saved_as}", grouped(bytes)),
+        };
+        let text = format!("[A model summarised this output; {saved}]\n{summary}{ending}");
         Some(Condensed { text, saved_as })
     }
 }

@@ -116,8 +116,10 @@ pub struct ToolEnd {
     pub shown: Shown,
     /// How long it ran.
     pub took: Duration,
-    /// Where the whole output is, if the model reads only a part of it.
+    /// Where the output was saved, if the model reads only a part of it.
     pub saved_as: Option<String>,
+    /// How many bytes of the output are in no file, as there were too many.
+    pub left_out: u64,
 }
 
 /// Something that instructs the model, and whether it reads that now.

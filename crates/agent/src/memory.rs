@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use longhaul_conversation::{Message, Origin, Part, Role, Timestamp, TokenCount, split_memory};
 use longhaul_memory::{
     Discovery, JustInTime, LeftOut, Memory, MemoryEvent, MemoryFile, MemorySettings, Places, RenderOptions,
-    SkipReason, Tier, Told, ToldFiles, Update, is_put_back, load_memory, render_first_message, render_system,
-    render_update,
+    SkipReason, Skipped, Tier, Told, ToldFiles, Update, is_put_back, load_memory, render_first_message,
+    render_system, render_update,
 };
 use longhaul_workspace::canonical_workspace;
 
@@ -31,6 +31,8 @@ pub struct SessionMemory {
     left_out: Vec<LeftOut>,
     /// The paths that tools touched last, without links.
     touched: VecDeque<PathBuf>,
+    /// Links out of the project that tools came by, which were told.
+    warned: Vec<Skipped>,
 }
 
 /// Files that changed, and the text in which the model learns what they say now.
@@ -59,6 +61,7 @@ impl SessionMemory {
             system: String::new(),
             left_out: Vec::new(),
             touched: VecDeque::new(),
+            warned: Vec::new(),
         };
         loaded.render(now);
         loaded
@@ -325,11 +328,10 @@ impl SessionMemory {
     /// What the user should know about files that do not count.
     pub fn notices(&self) -> Vec<String> {
         let unreadable = self.memory.skipped.iter().filter_map(|skipped| match &skipped.reason {
-            SkipReason::Unreadable { .. } => {
-                Some(format!("{}: {}", self.name(&skipped.path), skipped.reason))
-            }
+            SkipReason::Unreadable { .. } | SkipReason::Outside { .. } => Some(self.describe(skipped)),
             _ => None,
         });
+        let links_out = self.warned.iter().map(|skipped| self.describe(skipped));
         let notices = self.memory.notices.iter().map(ToString::to_string);
         let left_out = self.left_out.iter().map(|file| {
             format!(
@@ -339,7 +341,21 @@ impl SessionMemory {
                 file.tokens.0
             )
         });
-        notices.chain(unreadable).chain(left_out).collect()
+        notices.chain(unreadable).chain(links_out).chain(left_out).collect()
+    }
+
+    /// Links out of the project that tools came by since the last call, in words.
+    fn new_links_out(&mut self) -> Vec<String> {
+        let at_start = &self.memory.skipped;
+        let is_new = |skipped: &&Skipped| !self.warned.contains(skipped) && !at_start.contains(skipped);
+        let new: Vec<Skipped> = self.jit.links_out().iter().filter(is_new).cloned().collect();
+        let told = new.iter().map(|skipped| self.describe(skipped)).collect();
+        self.warned.extend(new);
+        told
+    }
+
+    fn describe(&self, skipped: &Skipped) -> String {
+        format!("{}: {}", self.name(&skipped.path), skipped.reason)
     }
 }
 
@@ -383,6 +399,7 @@ impl Agent {
             host.tell(Event::Memory { files, why: MemoryNews::CameIn });
             told.push_str(&block);
         }
+        memory.new_links_out().into_iter().for_each(|link| host.warn(link));
         (!told.is_empty()).then_some(told)
     }
 

@@ -8,8 +8,15 @@ use crate::Host;
 use crate::turn::Agent;
 
 impl Agent {
-    /// What the model reads of an output, and where the whole is if that is not all of it.
-    pub fn shorten(&self, call: &ToolCall, text: &str, host: &Host<'_>) -> (String, Option<String>) {
+    /// What the model reads of an output, and where it was saved if that is not all of it. The tool itself left out so many
+    /// bytes, which are in no file.
+    pub fn shorten(
+        &self,
+        call: &ToolCall,
+        text: &str,
+        left_out: u64,
+        host: &Host<'_>,
+    ) -> (String, Option<String>) {
         let settings = self.settings.outputs;
         let Some(limit) = output_limit(settings.threshold, self.room(), self.used()) else {
             return (text.to_string(), None);
@@ -18,7 +25,11 @@ impl Agent {
         let limit = limit.min(self.settings.budget.outputs.capped_to(self.room()).characters);
         let file = output_file(&self.session_id(), &call.name, &call.id, text);
         let place = host.files.shown_as(&file);
-        let Some(shortened) = truncate_output(text, limit, settings.mode, FullOutput::SavedAs(&place)) else {
+        let full = match left_out {
+            0 => FullOutput::SavedAs(&place),
+            _ => FullOutput::PartSavedAs { file: &place, left_out },
+        };
+        let Some(shortened) = truncate_output(text, limit, settings.mode, full) else {
             return (text.to_string(), None);
         };
         let saved = match host.files.save(&file, &shortened.full) {

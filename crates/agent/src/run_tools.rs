@@ -372,9 +372,9 @@ impl Agent {
             Outcome::Failed(_) => ToolStatus::Failed,
             Outcome::Cancelled(_) => ToolStatus::Cancelled,
         };
-        let condensed = self.condense(&call, answer.outcome.text(), host, cancel).await;
+        let condensed = self.condense(&call, &answer, host, cancel).await;
         let whole = condensed.as_ref().map_or(answer.outcome.text(), |condensed| &condensed.text);
-        let (mut text, saved_as) = self.shorten(&call, whole, host);
+        let (mut text, saved_as) = self.shorten(&call, whole, answer.left_out, host);
         let saved_as = condensed.map(|condensed| condensed.saved_as).or(saved_as);
         for note in notes {
             text.push_str("\n\n");
@@ -403,6 +403,7 @@ impl Agent {
             shown: answer.shown,
             took,
             saved_as,
+            left_out: answer.left_out,
         }));
         let mut result = ToolResult::text(call.id.clone(), text).with_name(call.name.clone());
         result.nested = answer.media;
@@ -477,6 +478,7 @@ impl Agent {
             shown: Shown::Text,
             took: Duration::ZERO,
             saved_as: None,
+            left_out: 0,
         }));
         ToolResult::text(call.id.clone(), text).with_name(call.name.clone()).with_status(status)
     }

@@ -129,6 +129,17 @@ pub(crate) struct InspectOptions {
 }
 
 impl Args {
+    /// Whether models are asked, and with them perhaps commands and hooks run.
+    pub(crate) fn asks_models(&self) -> bool {
+        match &self.command {
+            None => true,
+            Some(Command::Compress(options)) => options.asks_models(),
+            Some(Command::Eval(options)) => options.asks_models(),
+            Some(Command::Skills(args)) => args.asks_models(),
+            Some(_) => false,
+        }
+    }
+
     /// The error for options that mean nothing to the command they stand before.
     pub(crate) fn misplaced(&self) -> Option<clap::Error> {
         if self.command.is_some() && !self.talk.is_empty() {

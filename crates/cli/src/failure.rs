@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use longhaul_conversation::ModelError;
 use longhaul_session::{Format, ReadError};
-use longhaul_workspace::WorkspaceError;
+use longhaul_workspace::{WorkspaceError, is_out_of_descriptors};
 
 use crate::args::Color;
 use crate::output::{Screen, visible};
@@ -111,10 +111,22 @@ fn is_caused_by(error: &anyhow::Error, kinds: &[io::ErrorKind]) -> bool {
         .any(|cause| kinds.contains(&cause.kind()))
 }
 
+/// Whether the system gives no more descriptors. Some errors hold only the words of their cause.
+fn has_too_many_files(error: &anyhow::Error) -> bool {
+    let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    causes.any(is_out_of_descriptors)
+        || error.chain().any(|cause| cause.to_string().contains("Too many open files"))
+}
+
 /// What to do about an error.
 pub(crate) fn hint_for(error: &anyhow::Error) -> Option<String> {
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
         return Some(hinted.hint.to_string());
+    }
+    if has_too_many_files(error) {
+        return Some(
+            "close other programs, or raise the limit on open files, such as `ulimit -n 1024`".into(),
+        );
     }
     if let Some(error) = error.chain().find_map(|cause| cause.downcast_ref::<ModelError>()) {
         return Some(error.hint());

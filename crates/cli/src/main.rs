@@ -24,22 +24,49 @@ mod strays;
 mod told;
 mod trust;
 mod window;
+mod withheld;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use longhaul_workspace::check_threads;
 
 use crate::args::{Args, Color, Command};
 use crate::commands::talk::TalkOptions;
+use crate::failure::hinted;
 use crate::output::{Screen, thousands, visible};
 use crate::settings::{Loaded, Settings};
+use crate::withheld::Withheld;
 
 /// More warnings about settings than this are only counted.
 const MOST_WARNINGS: usize = 20;
 
+/// The stack of the program, however small the user's limit is.
+const STACK: usize = 8 << 20;
+
+/// Runs the program on a thread with a stack of its own: a session that is deeply nested must not depend on `ulimit -s`.
 fn main() -> ExitCode {
+    // Some commands work with two threads, so that one more is tried first.
+    let checked = || check_threads().map_or_else(no_thread, |()| run());
+    let program = std::thread::Builder::new().name("main".into()).stack_size(STACK).spawn(checked);
+    match program.map(std::thread::JoinHandle::join) {
+        Ok(Ok(code)) => code,
+        Ok(Err(panic)) => std::panic::resume_unwind(panic),
+        Err(error) => no_thread(error),
+    }
+}
+
+fn no_thread(error: std::io::Error) -> ExitCode {
+    let error = hinted(
+        anyhow::Error::new(error).context("could not start a thread"),
+        "close other programs, or raise the limits on processes and memory (`ulimit -u`, `ulimit -v`)",
+    );
+    failure::report(&error, &Screen::of_stderr(Color::of_arguments()))
+}
+
+fn run() -> ExitCode {
     let mut args =
         Args::try_parse().unwrap_or_else(|error| failure::exit_for_usage(&error, Color::of_arguments()));
     if let Some(error) = args.misplaced() {
@@ -47,21 +74,23 @@ fn main() -> ExitCode {
     }
     let screen = Screen::of_stdout(args.color);
     let color = args.color;
-    let Some(command) = &mut args.command else { return talk(&args.talk, color) };
+    let withheld = if args.asks_models() { take_out_secrets(color) } else { Withheld::default() };
+    let load_settings = || load_settings(color, &withheld);
+    let Some(command) = &mut args.command else { return talk(&args.talk, load_settings, color) };
     let done = match command {
         Command::Inspect(options) => find_session(&mut options.file)
-            .and_then(|()| load_settings(color))
+            .and_then(|()| load_settings())
             .and_then(|settings| commands::inspect::run(options, &settings, &screen)),
         Command::Compress(options) => find_session(&mut options.file)
-            .and_then(|()| load_settings(color))
+            .and_then(|()| load_settings())
             .and_then(|settings| commands::compress::run(options, &settings, color)),
-        Command::Eval(options) => commands::eval::run(options, || load_settings(color), color),
-        Command::Sessions(command) => commands::sessions::run(command, || load_settings(color), color),
-        Command::Memory(command) => commands::memory::run(command, || load_settings(color), color),
-        Command::Skills(args) => commands::skills::run(args, || load_settings(color), color),
+        Command::Eval(options) => commands::eval::run(options, load_settings, color),
+        Command::Sessions(command) => commands::sessions::run(command, load_settings, color),
+        Command::Memory(command) => commands::memory::run(command, load_settings, color),
+        Command::Skills(args) => commands::skills::run(args, load_settings, color),
         Command::Trust(command) => commands::trust::run(command, color),
-        Command::Agents(command) => commands::agents::run(command, || load_settings(color), color),
-        Command::Policy(command) => commands::policy::run(command, || load_settings(color), color),
+        Command::Agents(command) => commands::agents::run(command, load_settings, color),
+        Command::Policy(command) => commands::policy::run(command, load_settings, color),
         Command::Recall(options) => commands::recall::run(options, &screen),
         Command::Demo(options) => return exit(commands::demo::run(options, &screen), color),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
@@ -71,12 +100,16 @@ fn main() -> ExitCode {
 }
 
 /// Talks to a model: with a person at a terminal, or once with what is said; prints the help where nothing is.
-fn talk(options: &TalkOptions, color: Color) -> ExitCode {
+fn talk(
+    options: &TalkOptions,
+    load_settings: impl Fn() -> anyhow::Result<Settings>,
+    color: Color,
+) -> ExitCode {
     if options.is_interactive() {
-        return exit(commands::interactive::run(options, || load_settings(color), color), color);
+        return exit(commands::interactive::run(options, load_settings, color), color);
     }
     let done = match options.words() {
-        Ok(Some(words)) => commands::talk::run(options, &words, || load_settings(color), color),
+        Ok(Some(words)) => commands::talk::run(options, &words, load_settings, color),
         Ok(None) if options.is_empty() => failure::exit_for_usage(&Args::help(), color),
         Ok(None) => failure::exit_for_usage(&Args::nothing_said(), color),
         Err(error) => Err(error),
@@ -102,13 +135,35 @@ fn find_session(file: &mut PathBuf) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Loads the settings that hold in the current folder, and prints what is odd about them.
-fn load_settings(color: Color) -> anyhow::Result<Settings> {
+/// Takes secrets out of the environment, so that what an agent runs cannot read them there.
+fn take_out_secrets(color: Color) -> Withheld {
+    let rules = || {
+        let home = environment::home(&environment::of_process()).ok().flatten();
+        // What is wrong with the settings is said when they are loaded for good.
+        let loaded = find_settings().unwrap_or_default();
+        loaded.settings.variable_rules(home.as_ref())
+    };
+    withheld::take_out_secrets(rules).unwrap_or_else(|error| {
+        let label = Screen::of_stderr(color).warning("warning:");
+        let text = format!(
+            "{label} could not take the keys out of the environment of this process, where commands can read them: {error}\n"
+        );
+        std::io::stderr().write_all(text.as_bytes()).ok();
+        Withheld::default()
+    })
+}
+
+/// The settings that hold in the current folder.
+fn find_settings() -> anyhow::Result<Loaded> {
     // A current folder that was deleted has no settings.
     let cwd = std::env::current_dir().unwrap_or_default();
     let environment = environment::of_process();
-    let Loaded { settings, warnings, untrusted, .. } =
-        Settings::load(environment::home(&environment)?.as_ref(), &cwd, &environment)?;
+    Settings::load(environment::home(&environment)?.as_ref(), &cwd, &environment)
+}
+
+/// Loads the settings that hold in the current folder, and prints what is odd about them.
+fn load_settings(color: Color, withheld: &Withheld) -> anyhow::Result<Settings> {
+    let Loaded { settings, warnings, untrusted, .. } = find_settings()?;
     let label = Screen::of_stderr(color).warning("warning:");
     let shown = warnings.iter().take(MOST_WARNINGS);
     let mut text: String =
@@ -125,5 +180,5 @@ fn load_settings(color: Color) -> anyhow::Result<Settings> {
     }
     // If standard error is gone there is nobody left to tell.
     std::io::stderr().write_all(text.as_bytes()).ok();
-    Ok(settings)
+    Ok(settings.with_withheld(withheld.clone()))
 }

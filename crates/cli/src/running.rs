@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use anyhow::Context;
+use longhaul_workspace::{check_descriptors, check_threads};
 use tokio_util::sync::CancellationToken;
 
 /// Somebody stopped the program.
@@ -28,10 +29,11 @@ impl Interrupted {
 
 /// A runtime for one thread. It is made only where something waits.
 pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .context("the system does not let the program wait for the network")
+    // Without these checks the runtime itself would panic, here or later.
+    check_descriptors()
+        .and_then(|()| check_threads())
+        .and_then(|()| tokio::runtime::Builder::new_current_thread().enable_all().build())
+        .context("could not get ready to wait for the network")
 }
 
 /// Does some work. Ctrl-C, or a request to end, cancels its token; the second one ends the program.

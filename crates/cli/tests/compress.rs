@@ -6,7 +6,7 @@ use std::fs;
 use std::process::Output;
 
 use desk::{Desk, RULE, check_has, keys, long_session, text};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A session of about 26,000 tokens.
 fn desk() -> Desk {
@@ -92,6 +92,32 @@ fn force_compacts_below_the_threshold_and_off_never_does() {
     assert_ne!(status(&["--threshold", "5%"]), "noop");
     assert_ne!(status(&["--threshold", "20k"]), "noop");
     assert_eq!(status(&["--threshold", "off"]), "noop");
+}
+
+/// A session of one or two messages, in every format that is written, stays as it is: there is nothing to gain but the newest message of the user.
+#[test]
+fn force_never_takes_the_only_request_away() {
+    let desk = desk();
+    let asked: String = (0..40).map(|number| format!("Rename field{number} to column{number}. ")).collect();
+    let exchange = json!([{"role": "user", "content": asked.trim_end()}, {"role": "assistant", "content": "Done, in three files."}]);
+    let request = json!([exchange[0].clone()]);
+    for (messages, session) in [(1, request), (2, exchange)] {
+        fs::write(desk.path("session.json"), session.to_string()).expect("written");
+        for format in ["gemini", "openai", "anthropic", "neutral", "gemini-jsonl", "claude-code"] {
+            let path = desk.path("converted").display().to_string();
+            let export = ["sessions", "export", "--format", format, "session.json", "--force", "-o", &path];
+            let exported = desk.run(&export);
+            assert!(exported.status.success(), "{format}: {}", text(&exported.stderr));
+            let output = desk.run(&["compress", &path, "--force", "--json"]);
+            let json: Value = serde_json::from_slice(&output.stdout).expect("one object");
+            assert_eq!(json["status"], "noop", "{format} {messages}: {}", json["reason"]);
+            assert!(
+                json["reason"].as_str().expect("a reason").starts_with("nothing to gain"),
+                "{format}: {json}"
+            );
+            assert!(json["contents"].to_string().contains("Rename field39 to column39."), "{format}: {json}");
+        }
+    }
 }
 
 #[test]

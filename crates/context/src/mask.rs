@@ -260,7 +260,7 @@ fn find_old<'m>(messages: &'m [Message], settings: &MaskSettings) -> Vec<(Subjec
 
 fn mask_around(preview: &str, characters: usize, file: &str) -> String {
     let length = grouped(characters);
-    format!("{TAG}\n{preview}\n\nThe whole output ({length} characters) is in {file}\n</tool_output_masked>")
+    format!("{TAG}\n{preview}\n\nThe output ({length} characters) is in {file}\n</tool_output_masked>")
 }
 
 #[cfg(test)]

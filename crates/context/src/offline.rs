@@ -62,7 +62,7 @@ fn compact(planner: &Planner<'_>, mut plan: Plan) -> Ended {
         plan = planner.plan_last_resort(plan.reason);
         done = carry_out(&plan);
     }
-    match planner.why_vain(plan.before, done.after) {
+    match planner.why_vain(&plan, &done) {
         Some(reason) => Ended { reason, ..Ended::unchanged(Status::Noop, plan) },
         None => Ended::compacted(plan, done),
     }

@@ -1,6 +1,6 @@
 //! Carries out a plan and puts what was done into words and figures, whoever wrote the snapshot.
 
-use longhaul_conversation::{Message, Ordinal, Repair, TokenCount};
+use longhaul_conversation::{Message, Ordinal, Origin, Part, Repair, TokenCount};
 
 use crate::apply::{Applied, apply};
 use crate::compose::Composed;
@@ -9,7 +9,7 @@ use crate::plan::{LEAST_GAIN, Plan, PlanOptions, Planner, Rung, Trigger, size_wi
 use crate::prepare::Prepared;
 use crate::report::{AskCounts, LedgerCounts, Report};
 use crate::snapshot::Snapshot;
-use crate::standing::count_kept_pins;
+use crate::standing::{count_kept_pins, newest_words, typed};
 use crate::status::Status;
 use crate::truncate::grouped;
 
@@ -139,15 +139,41 @@ impl<'a> Planner<'a> {
     }
 
     /// Why a compaction with this result is in vain: it gains nothing, or so little that only a user who asked for it or
-    /// a request that does not fit would justify it.
-    pub fn why_vain(&self, before: TokenCount, after: TokenCount) -> Option<String> {
+    /// a request that does not fit would justify it. The user's newest message is no gain, whoever asked for it.
+    pub fn why_vain(&self, plan: &Plan, done: &Done) -> Option<String> {
+        let (before, after) = (plan.before, done.after);
         if after >= before {
             return Some(format!("nothing to gain: {before} tokens would become {after}"));
         }
+        let fits = before <= self.window();
+        let lost = self.lost_words(plan, &done.applied.messages);
+        if fits && lost > TokenCount::ZERO && (before - after - lost).share_of(before) < LEAST_GAIN {
+            return Some(format!(
+                "nothing to gain: of {before} tokens {lost} are the newest message of the user, which stays"
+            ));
+        }
         let gained = (before - after).share_of(before);
-        let is_optional = before <= self.window() && self.options.trigger == Trigger::Automatic;
+        let is_optional = fits && self.options.trigger == Trigger::Automatic;
         (is_optional && gained < LEAST_GAIN)
             .then(|| format!("nothing to gain: a compaction would save {:.0} %", gained * 100.0))
+    }
+
+    /// The size of the user's newest message, where a plan cuts it off and the snapshot does not say all of it.
+    fn lost_words(&self, plan: &Plan, now: &[Message]) -> TokenCount {
+        let newest = newest_words(self.messages, &self.ordinals);
+        let Some(newest) = newest.filter(|newest| plan.tail_from().is_some_and(|tail| newest.place < tail))
+        else {
+            return TokenCount::ZERO;
+        };
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let parts = now.iter().flat_map(|message| &message.parts);
+        let snapshot = parts.filter(|part| part.origin == Origin::Summary).filter_map(Part::as_text);
+        let snapshot: Vec<String> = snapshot.map(words).collect();
+        let is_said = |text: &str| snapshot.iter().any(|snapshot| snapshot.contains(&words(text)));
+        match typed(newest.message).all(is_said) {
+            true => TokenCount::ZERO,
+            false => self.size(std::slice::from_ref(newest.message)).tokens(),
+        }
     }
 
     /// The texts that a plan leaves out of the messages, each of which belongs in a file before the plan is applied.

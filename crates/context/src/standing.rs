@@ -27,7 +27,8 @@ pub(crate) fn newest_words<'m>(messages: &'m [Message], ordinals: &[Ordinal]) ->
     Some(NewestWords { place, message: &messages[place], at: ordinals[place] })
 }
 
-fn typed(message: &Message) -> impl Iterator<Item = &str> {
+/// The texts of a message that a person typed.
+pub(crate) fn typed(message: &Message) -> impl Iterator<Item = &str> {
     let parts = message.parts.iter().filter(|part| part.origin == Origin::User);
     let texts = parts.filter_map(Part::as_text).map(str::trim);
     texts.filter(|text| !text.is_empty() && message.role == Role::User)

@@ -26,6 +26,13 @@ pub enum TruncateMode {
 pub enum FullOutput<'a> {
     /// It was saved, or will be, under this name.
     SavedAs(&'a str),
+    /// The tool itself left something out, and the rest was saved, or will be.
+    PartSavedAs {
+        /// The name.
+        file: &'a str,
+        /// How many bytes are in no file.
+        left_out: u64,
+    },
     /// It could not be saved.
     NotSaved,
 }
@@ -70,6 +77,9 @@ fn truncate_characters(output: &str, max: usize, full: FullOutput<'_>) -> String
     let (first, last) = (grouped(utf16_len(head)), grouped(utf16_len(tail)));
     let place = match full {
         FullOutput::SavedAs(file) => format!("Full output: {file}"),
+        FullOutput::PartSavedAs { file, left_out } => {
+            format!("All but {} bytes of the output: {file}", longhaul_conversation::grouped(left_out))
+        }
         FullOutput::NotSaved => "The full output could not be saved.".to_string(),
     };
     let omitted = grouped(omitted);
@@ -105,6 +115,11 @@ fn truncate_lines<'a>(output: &'a str, max: usize, max_lines: usize, full: FullO
         FullOutput::SavedAs(file) => format!(
             "Output too large: it was saved to {file}, which read_file reads from any start_line. \
              The first {head} and the last {tail} lines follow{how}.\n{shown}"
+        ),
+        FullOutput::PartSavedAs { file, left_out } => format!(
+            "Output too large: all but {} bytes of it were saved to {file}, which read_file reads from any start_line. \
+             The first {head} and the last {tail} lines follow{how}.\n{shown}",
+            longhaul_conversation::grouped(left_out)
         ),
         FullOutput::NotSaved => format!("{shown}\n[The full output could not be saved.]"),
     };
@@ -205,6 +220,16 @@ mod tests {
         };
         for part in ["first 800 and", "last 3,200 char", "[46,000 char"] {
             assert!(text.contains(part), "{part}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_lacks_something_is_not_called_the_full_output() {
+        let part = FullOutput::PartSavedAs { file: "out.txt", left_out: 1_234_567 };
+        for mode in [TruncateMode::Characters, TruncateMode::Lines(2)] {
+            let text = truncate_output("a\nb\nc\nd\ne\nf", 5, mode, part).expect("too long").text;
+            assert!(text.contains("ll but 1,234,567 bytes of") && text.contains("out.txt"), "{text}");
+            assert!(!text.contains("Full") && !text.contains("it was saved"), "{text}");
         }
     }
 

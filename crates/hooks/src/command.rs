@@ -1,6 +1,6 @@
 //! Prepares the command line and the environment of a hook.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::config::Hook;
@@ -9,7 +9,7 @@ use crate::event::Occasion;
 /// What hooks know of the world around them. The program reads the environment, not this crate.
 #[derive(Clone, Debug, Default)]
 pub struct HookEnvironment {
-    /// The variables that hooks inherit, see [`without_secrets`].
+    /// The variables that hooks inherit, see [`VariableRules`](crate::VariableRules).
     pub variables: Vec<(OsString, OsString)>,
     /// The root of the project.
     pub project: PathBuf,
@@ -43,20 +43,6 @@ impl HookEnvironment {
         let own = hook.env.iter().map(|(name, value)| (name.into(), value.into()));
         inherited.chain(protocol).chain(own)
     }
-}
-
-/// The variables but those that hold secrets, by their name or by their look. A hook that needs one gets it by its own `env`,
-/// or because the user lists its name in `kept`.
-pub fn without_secrets(
-    variables: impl IntoIterator<Item = (OsString, OsString)>,
-    kept: &[String],
-) -> Vec<(OsString, OsString)> {
-    let is_kept = |name: &OsStr, value: &OsStr| {
-        kept.iter().any(|kept| name == kept.as_str())
-            || longhaul_redact::has_secret(&format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
-                .is_none()
-    };
-    variables.into_iter().filter(|(name, value)| is_kept(name, value)).collect()
 }
 
 /// The names of the protocol's variables.
@@ -147,19 +133,5 @@ mod tests {
         ] {
             check(same, same);
         }
-    }
-
-    #[test]
-    fn secrets_are_not_inherited() {
-        let token = ["ghp_", "Zb3kQ9xT1vLm7Rw2Np8Ys4Hd6Jc0Fg5Ua1Ee"].concat();
-        let variables =
-            [("PATH", "/bin"), ("GH", token.as_str()), ("DB_PASSWORD", "kT7!vQz92mLx"), ("LANG", "C")]
-                .map(|(name, value)| (OsString::from(name), OsString::from(value)));
-        let names = |kept: &[String]| -> Vec<_> {
-            let left = without_secrets(variables.clone(), kept);
-            left.into_iter().map(|(name, _)| name.into_string().expect("text")).collect()
-        };
-        assert_eq!(names(&[]), ["PATH", "LANG"]);
-        assert_eq!(names(&["GH".into()]), ["PATH", "GH", "LANG"]);
     }
 }

@@ -60,9 +60,10 @@ mod outcome;
 mod output;
 mod process;
 mod run;
+mod variables;
 
 pub use announce::note_new_hooks;
-pub use command::{HookEnvironment, without_secrets};
+pub use command::HookEnvironment;
 pub use config::{Hook, HookSettings, Hooks, Plan, Scope, parse_hooks};
 pub use error::HookError;
 pub use event::{CompressTrigger, EndReason, Event, EventName, Occasion, SessionSource, ToolUse};
@@ -70,3 +71,4 @@ pub use matcher::Matcher;
 pub use outcome::{HookRun, Outcome, TailCall, ToolChoice, note_of_changes, render_context};
 pub use output::{Exit, HookDecision, HookOutput, parse_output};
 pub use run::run_hooks;
+pub use variables::{SplitVariables, Variable, VariableRules};

@@ -73,7 +73,7 @@ fn load(folder: &Path) -> Result<Option<ExtensionContext>, String> {
             files.push(file);
         }
     }
-    Ok(Some(ExtensionContext { name, files }))
+    Ok(Some(ExtensionContext { name, folder: folder.to_path_buf(), files }))
 }
 
 /// What a file holds; nothing if there is none.

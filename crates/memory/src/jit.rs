@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use longhaul_workspace::{IgnoreRules, canonical_workspace};
 
+use crate::bounds::Bounds;
 use crate::discover::{ceiling, owner, upward};
 use crate::identity::Identity;
 use crate::load::Loading;
-use crate::read::read_file;
 use crate::render::render_block;
 use crate::settings::{Discovery, ImportFormat, MemorySettings};
 use crate::tiers::{Memory, MemoryFile, Places, SkipReason, Skipped, Tier};
@@ -18,7 +18,10 @@ pub struct JustInTime {
     folders: Vec<TrustedFolder>,
     home: Option<PathBuf>,
     settings: MemorySettings,
+    bounds: Bounds,
     memory: Memory,
+    /// Links that lead out and were not read, each once.
+    links_out: Vec<Skipped>,
 }
 
 /// A folder whose files count.
@@ -63,17 +66,21 @@ impl JustInTime {
         let folders = folders.collect();
         // A block behind a result is read on its own, and imports are best where they are named.
         let settings = MemorySettings { import_format: ImportFormat::Tree, ..settings.clone() };
-        Self { folders, home, settings, memory }
+        let bounds = Bounds::of_projects(places, &settings.markers);
+        Self { folders, home, settings, bounds, memory, links_out: Vec::new() }
     }
 
     /// What comes in when a tool touches this path, which need not exist. Each file comes in once.
     pub fn look_up(&mut self, path: &Path) -> Discovered {
         let (files, skipped) = (self.memory.files.len(), self.memory.skipped.len());
         self.bring_in(path);
-        Discovered {
-            files: self.memory.files[files..].to_vec(),
-            skipped: self.memory.skipped.split_off(skipped),
+        let skipped = self.memory.skipped.split_off(skipped);
+        for skipped in &skipped {
+            if matches!(skipped.reason, SkipReason::Outside { .. }) && !self.links_out.contains(skipped) {
+                self.links_out.push(skipped.clone());
+            }
         }
+        Discovered { files: self.memory.files[files..].to_vec(), skipped }
     }
 
     /// What comes in for several paths, as the block that goes behind the tool's result; nothing if that is nothing.
@@ -86,6 +93,11 @@ impl JustInTime {
     /// Everything that came in and was not forgotten.
     pub fn files(&self) -> &[MemoryFile] {
         &self.memory.files
+    }
+
+    /// The memory files that are links out of the project and were not read, each once.
+    pub fn links_out(&self) -> &[Skipped] {
+        &self.links_out
     }
 
     /// Forgets the files that are no longer in the transcript, as after a compaction, so that they come in again when a
@@ -129,7 +141,7 @@ impl JustInTime {
         let memory = std::mem::take(&mut self.memory);
         let mut loading = Loading { settings: &self.settings, memory };
         for (tier, path) in candidates {
-            let read = read_file(&path);
+            let read = self.bounds.read(&path);
             loading.take(tier, path, read);
         }
         self.memory = loading.memory;

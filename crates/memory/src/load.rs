@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::{io, thread};
+use std::thread;
 
 use longhaul_workspace::IgnoreRules;
 
+use crate::bounds::Bounds;
 use crate::discover::{ceiling, find_root, owner, sort_outer_first, upward};
 use crate::imports::expand;
-use crate::read::{ReadFile, read_file, reason};
+use crate::read::ReadFile;
 use crate::scan::scan;
 use crate::settings::{Discovery, MemorySettings};
 use crate::tiers::{
@@ -29,10 +30,12 @@ const MOST_READERS: usize = 8;
 pub fn load_memory(places: &Places, settings: &MemorySettings) -> Memory {
     let mut loading = Loading { settings, memory: Memory::default() };
     // Of one file in two tiers, the first of this order has it.
-    loading.take_all(Tier::Global, global_files(places, settings));
-    loading.take_all(Tier::Extension, extension_files(places));
+    let global = Bounds::of_global(places);
+    loading.take_all(Tier::Global, global_files(places, settings), |file| global.read(file));
+    loading.take_extensions(places);
     loading.take_project(places);
-    loading.take_all(Tier::Private, private_files(places, settings));
+    let private = Bounds::of(places.private.as_deref());
+    loading.take_all(Tier::Private, private_files(places, settings), |file| private.read(file));
     loading.memory.files.sort_by_key(|file| place(file.tier));
     if places.workspace().is_some_and(|workspace| workspace.is_trusted) {
         loading.memory.instructions = places.instructions.clone();
@@ -57,15 +60,6 @@ fn global_files(places: &Places, settings: &MemorySettings) -> Vec<PathBuf> {
         .collect()
 }
 
-/// The files of extensions, sorted.
-fn extension_files(places: &Places) -> Vec<PathBuf> {
-    let files = places.extensions.iter().flat_map(|extension| extension.files.iter().cloned());
-    let mut files: Vec<PathBuf> = files.collect();
-    files.sort();
-    files.dedup();
-    files
-}
-
 /// The private memory, or where it was before under the names of memory files.
 fn private_files(places: &Places, settings: &MemorySettings) -> Vec<PathBuf> {
     let Some(folder) = &places.private else { return Vec::new() };
@@ -83,18 +77,37 @@ pub(crate) struct Loading<'a> {
 }
 
 impl Loading<'_> {
-    fn take_all(&mut self, tier: Tier, files: Vec<PathBuf>) {
-        let mut contents = read_many(&files);
+    fn take_all(
+        &mut self,
+        tier: Tier,
+        files: Vec<PathBuf>,
+        read: impl Fn(&Path) -> Result<ReadFile, SkipReason>,
+    ) {
         for path in files {
-            let read = contents.remove(&path).unwrap_or_else(|| read_file(&path));
-            self.take(tier, path, read);
+            let file = read(&path);
+            self.take(tier, path, file);
+        }
+    }
+
+    /// The files of extensions, sorted.
+    fn take_extensions(&mut self, places: &Places) {
+        let mut files: Vec<(&PathBuf, &Path)> = places
+            .extensions
+            .iter()
+            .flat_map(|extension| extension.files.iter().map(|file| (file, extension.folder.as_path())))
+            .collect();
+        files.sort();
+        files.dedup_by_key(|(file, _)| *file);
+        for (file, folder) in files {
+            let read = Bounds::of([folder]).read(file);
+            self.take(Tier::Extension, file.clone(), read);
         }
     }
 
     /// Takes a file in, unless its text is there already or it has none.
-    pub(crate) fn take(&mut self, tier: Tier, path: PathBuf, read: io::Result<ReadFile>) {
+    pub(crate) fn take(&mut self, tier: Tier, path: PathBuf, read: Result<ReadFile, SkipReason>) {
         let skipped = match read {
-            Err(error) => SkipReason::Unreadable { reason: reason(&error) },
+            Err(reason) => reason,
             Ok(file) if file.text.trim().is_empty() => SkipReason::Blank,
             Ok(file) => match self.memory.seen.claim(file.identity.clone(), &path) {
                 Err(of) => SkipReason::Duplicate { of },
@@ -133,10 +146,18 @@ impl Loading<'_> {
             found.extend(files);
         }
         sort_outer_first(&mut found, &self.settings.names);
-        let mut contents = read_many(&found);
+        let bounds = Bounds::of_projects(places, &self.settings.markers);
+        let ceilings: Vec<&Path> =
+            places.folders.iter().map(|folder| ceiling(&folder.path, &self.settings.markers)).collect();
+        let read = |file: &Path| match ceilings.iter().any(|ceiling| file.starts_with(ceiling)) {
+            true => bounds.read(file),
+            // Above every root, where only a full scan goes, a file stays in its own folder.
+            false => Bounds::of([owner(file)]).read(file),
+        };
+        let mut contents = read_many(&found, read);
         for path in found {
             let tier = if is_below(&path, &places.folders) { Tier::SubDirectory } else { Tier::Project };
-            let read = contents.remove(&path).unwrap_or_else(|| read_file(&path));
+            let read = contents.remove(&path).unwrap_or_else(|| read(&path));
             self.take(tier, path, read);
         }
     }
@@ -225,7 +246,10 @@ fn is_below(file: &Path, folders: &[WorkFolder]) -> bool {
 }
 
 /// Reads many files at once; few are not worth it, and then nothing is read.
-fn read_many(files: &[PathBuf]) -> HashMap<PathBuf, io::Result<ReadFile>> {
+fn read_many(
+    files: &[PathBuf],
+    read: impl Fn(&Path) -> Result<ReadFile, SkipReason> + Sync,
+) -> HashMap<PathBuf, Result<ReadFile, SkipReason>> {
     if files.len() < MANY {
         return HashMap::new();
     }
@@ -235,11 +259,11 @@ fn read_many(files: &[PathBuf]) -> HashMap<PathBuf, io::Result<ReadFile>> {
         let parts: Vec<_> = files
             .chunks(share)
             .map(|part| {
-                scope.spawn(move || {
-                    part.iter().map(|file| (file.clone(), read_file(file))).collect::<Vec<_>>()
-                })
+                let read = || part.iter().map(|file| (file.clone(), read(file))).collect::<Vec<_>>();
+                thread::Builder::new().spawn_scoped(scope, read)
             })
             .collect();
-        parts.into_iter().flat_map(|part| part.join().unwrap_or_default()).collect()
+        // What no thread could be started for is read later.
+        parts.into_iter().flatten().flat_map(|part| part.join().unwrap_or_default()).collect()
     })
 }

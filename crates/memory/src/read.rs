@@ -1,9 +1,11 @@
 //! Reads one text file, within limits, and knows it again when it has changed.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+use longhaul_workspace::open_without_links;
 
 use crate::identity::Identity;
 
@@ -32,13 +34,19 @@ impl Source {
     /// Whether the file on disk says something else by now, or is gone.
     pub fn has_changed(&self) -> bool {
         // Times are too coarse to tell: an editor can save twice within one tick.
-        read_bytes(&self.path).map_or(true, |(bytes, _)| *blake3::hash(&bytes).as_bytes() != self.hash)
+        let read = self.path.canonicalize().and_then(|real| read_bytes(&real));
+        read.map_or(true, |(bytes, _)| *blake3::hash(&bytes).as_bytes() != self.hash)
     }
 }
 
 /// Reads a file. What is not UTF-8 in a text is replaced; what is no text is refused.
 pub(crate) fn read_file(path: &Path) -> io::Result<ReadFile> {
-    let (bytes, found) = read_bytes(path)?;
+    read_real_file(path, &path.canonicalize()?)
+}
+
+/// Reads the file that `path` was found to lead to, without following any link from there.
+pub(crate) fn read_real_file(path: &Path, real: &Path) -> io::Result<ReadFile> {
+    let (bytes, found) = read_bytes(real)?;
     if bytes.contains(&0) {
         return Err(io::Error::other("it is no text"));
     }
@@ -56,13 +64,8 @@ pub(crate) fn read_file(path: &Path) -> io::Result<ReadFile> {
     Ok(ReadFile { text, source, identity })
 }
 
-fn read_bytes(path: &Path) -> io::Result<(Vec<u8>, fs::Metadata)> {
-    // Asked before the file is opened: opening a pipe would wait for whoever writes to it.
-    let found = fs::metadata(path)?;
-    if !found.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
-    }
-    let file = File::open(path)?;
+fn read_bytes(real: &Path) -> io::Result<(Vec<u8>, fs::Metadata)> {
+    let file = open_without_links(real)?;
     let found = file.metadata()?;
     let mut bytes = Vec::with_capacity(usize::try_from(found.len().min(LARGEST)).unwrap_or_default());
     file.take(LARGEST + 1).read_to_end(&mut bytes)?;

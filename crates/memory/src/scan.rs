@@ -99,7 +99,8 @@ fn scan_level(level: &[Folder], names: &ContextNames, rules: &IgnoreRules) -> Ve
     };
     thread::scope(|scope| {
         for _ in 1..threads {
-            scope.spawn(work);
+            // Where no other thread can be started, this one does all of it.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });

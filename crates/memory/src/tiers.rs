@@ -87,6 +87,8 @@ pub struct WorkFolder {
 pub struct ExtensionContext {
     /// What the extension is called.
     pub name: String,
+    /// The folder that it is installed in.
+    pub folder: PathBuf,
     /// Its files.
     pub files: Vec<PathBuf>,
 }
@@ -182,6 +184,11 @@ pub enum SkipReason {
         /// The name under which its text is there.
         of: PathBuf,
     },
+    /// It is a link that leads out of the folder that it belongs to, and was not read.
+    Outside {
+        /// Where it leads.
+        target: PathBuf,
+    },
     /// It says nothing.
     Blank,
     /// The scan stopped at its limit before it came to the folder.
@@ -199,6 +206,9 @@ impl fmt::Display for SkipReason {
             Self::Ignored => f.write_str("an ignore file hides it"),
             Self::Untrusted => f.write_str("the folder is not trusted"),
             Self::Duplicate { of } => write!(f, "its text is there already, from {}", of.display()),
+            Self::Outside { target } => {
+                write!(f, "it is a link to {}, which is outside, and was not read", target.display())
+            }
             Self::Blank => f.write_str("it says nothing"),
             Self::BeyondLimit => f.write_str("the scan stopped at its limit of folders before it came there"),
             Self::Unreadable { reason } => write!(f, "it could not be read: {reason}"),
@@ -213,6 +223,7 @@ impl SkipReason {
             Self::Ignored => "ignored",
             Self::Untrusted => "untrusted",
             Self::Duplicate { .. } => "duplicate",
+            Self::Outside { .. } => "outside",
             Self::Blank => "blank",
             Self::BeyondLimit => "limit",
             Self::Unreadable { .. } => "unreadable",

@@ -145,6 +145,58 @@ fn links_are_followed_to_where_the_file_is() {
     check(&world, &mut jit, "user/work/app/a", &["user/work/alias/a/GEMINI.md"]);
 }
 
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_project_does_not_come_in_and_is_named() {
+    use std::os::unix::fs::symlink;
+    let world = World::new(FILES).with("user/.aws/credentials", "aws_secret");
+    std::fs::create_dir(world.path("user/work/app/e")).expect("made");
+    symlink("../../../.aws/credentials", world.path("user/work/app/e/GEMINI.md")).expect("linked");
+    let mut jit = begin(&world);
+    for _ in 0..2 {
+        assert_eq!(jit.block_for([world.path("user/work/app/e/x").as_path()]), None);
+    }
+    let links: Vec<String> = jit.links_out().iter().map(|skipped| skipped.reason.to_string()).collect();
+    let target = world.path("user/.aws/credentials").display().to_string();
+    assert_eq!(links, [format!("it is a link to {target}, which is outside, and was not read")]);
+}
+
+/// While another program swaps a folder for a link that leads out, over and over, its memory is asked for.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_folder_that_becomes_a_link_brings_nothing_in_from_outside() {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    let world = World::new(FILES).with("user/outside/GEMINI.md", "aws_secret");
+    std::os::unix::fs::symlink("../../outside", world.path("user/work/app/link")).expect("linked");
+    let (dir, link) = (world.path("user/work/app/a"), world.path("user/work/app/link"));
+    let file = world.path("user/work/app/a/x");
+    let memory = world.load();
+    let is_done = AtomicBool::new(false);
+    let mut came_in = 0;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_done.load(Ordering::Relaxed) {
+                renameat_with(CWD, &dir, CWD, &link, RenameFlags::EXCHANGE).expect("swapped");
+            }
+        });
+        let mut leaked = None;
+        for _ in 0..2_000 {
+            let mut jit = JustInTime::new(&world.places, &world.settings, &memory);
+            let block = jit.block_for([file.as_path()]);
+            came_in += usize::from(block.is_some());
+            leaked = block.filter(|block| block.contains("aws_secret"));
+            if leaked.is_some() {
+                break;
+            }
+        }
+        is_done.store(true, Ordering::Relaxed);
+        assert_eq!(leaked, None);
+    });
+    assert!(came_in > 0);
+}
+
 #[test]
 fn blocks_follow_the_results_of_tools() {
     let world = World::new(FILES);

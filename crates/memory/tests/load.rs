@@ -216,7 +216,8 @@ fn private_memory_has_a_new_name_and_older_ones() {
 fn extensions_bring_their_files_sorted_and_once() {
     let mut world = World::new(&["x/b/GEMINI.md", "x/a/GEMINI.md"]);
     let files = ["x/b/GEMINI.md", "x/a/GEMINI.md", "x/b/GEMINI.md", "x/none.md"].map(|file| world.path(file));
-    world.places.extensions = vec![ExtensionContext { name: "x".into(), files: files.to_vec() }];
+    world.places.extensions =
+        vec![ExtensionContext { name: "x".into(), folder: world.path("x"), files: files.to_vec() }];
     world.check(&["extension x/a/GEMINI.md", "extension x/b/GEMINI.md"]);
     world.check_skipped(&["unreadable x/none.md"]);
 }
@@ -233,13 +234,86 @@ fn one_file_is_loaded_once_by_whatever_name() {
     world.check(&["global user/.gemini/GEMINI.md", "project user/work/app/AGENTS.md"]);
     world.check_skipped(&["duplicate user/work/app/CLAUDE.md", "duplicate user/work/app/GEMINI.md"]);
     // The first tier has what two share.
+    fs::hard_link(world.path("user/.gemini/GEMINI.md"), world.path("user/work/app/.gemini.md"))
+        .expect("linked");
     fs::remove_file(world.path("user/work/app/AGENTS.md")).expect("removed");
-    symlink(world.path("user/.gemini/GEMINI.md"), world.path("user/work/app/AGENTS.md")).expect("linked");
+    fs::rename(world.path("user/work/app/.gemini.md"), world.path("user/work/app/AGENTS.md")).expect("named");
     world.check(&["global user/.gemini/GEMINI.md", "project user/work/app/CLAUDE.md"]);
     // A link that leads nowhere is nothing.
     fs::remove_file(world.path("user/work/app/AGENTS.md")).expect("removed");
     symlink("nowhere", world.path("user/work/app/AGENTS.md")).expect("linked");
     world.check(&["global user/.gemini/GEMINI.md", "project user/work/app/CLAUDE.md"]);
+}
+
+/// Checks what becomes of a memory file that is a link, in a world with a secret outside of everything.
+#[cfg(unix)]
+#[track_caller]
+fn check_link(prepare: impl Fn(World) -> World, link: &str, target: &str, loaded: &[&str], skipped: &[&str]) {
+    const SECRET: &str = "aws_secret";
+    let world = World::new(&["user/work/app/.git/HEAD", "user/work/other/.git/HEAD"])
+        .with("outside/credentials", SECRET)
+        .with("user/.aws/credentials", SECRET)
+        .with("user/work/other/GEMINI.md", SECRET)
+        .with("user/work/app/CLAUDE.md", "claude")
+        .with("user/dotfiles/gemini.md", "dotfiles");
+    let world = prepare(world);
+    let path = world.path(link);
+    fs::create_dir_all(path.parent().expect("it is in a folder")).expect("made");
+    std::os::unix::fs::symlink(world.path(target), &path).expect("linked");
+    world.check(loaded);
+    world.check_skipped(skipped);
+    let is_outside = skipped.iter().any(|skipped| skipped.starts_with("outside"));
+    let memory = world.load();
+    assert!(!is_outside || memory.files.iter().all(|file| !file.text.contains(SECRET)), "{memory:?}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_out_of_the_project_is_not_read_and_is_named() {
+    let app = "user/work/app/GEMINI.md";
+    for target in ["outside/credentials", "user/.aws/credentials", "user/work/other/GEMINI.md"] {
+        check_link(|world| world, app, target, &[], &["outside user/work/app/GEMINI.md"]);
+    }
+    let below = "user/work/app/.gemini/GEMINI.md";
+    check_link(|world| world, below, "user/.aws/credentials", &[], &[&format!("outside {below}")]);
+    // Nor does a full scan, for which the folder above the root counts, too.
+    let full = |world: World| world.full(100);
+    check_link(full, app, "user/work/other/GEMINI.md", &[], &[&format!("outside {app}")]);
+    let above = "user/work/GEMINI.md";
+    check_link(full, above, "user/.aws/credentials", &[], &[&format!("outside {above}")]);
+    // Inside of the project a link may lead anywhere, and to another folder that is worked in.
+    check_link(|world| world, app, "user/work/app/CLAUDE.md", &[&format!("project {app}")], &[]);
+    let working_in_both = |world: World| world.working_in("user/work/other");
+    let both = [&*format!("project {app}")];
+    let duplicate = ["duplicate user/work/other/GEMINI.md"];
+    check_link(working_in_both, app, "user/work/other/GEMINI.md", &both, &duplicate);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_of_the_user_s_own_stays_in_the_user_s_folder() {
+    let global = "user/.gemini/GEMINI.md";
+    check_link(|world| world, global, "user/dotfiles/gemini.md", &[&format!("global {global}")], &[]);
+    check_link(|world| world, global, "outside/credentials", &[], &[&format!("outside {global}")]);
+    let private = "user/.gemini/tmp/app/memory/MEMORY.md";
+    for target in ["user/dotfiles/gemini.md", "outside/credentials"] {
+        check_link(|world| world, private, target, &[], &[&format!("outside {private}")]);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_of_an_extension_stays_in_its_folder() {
+    let file = "user/.gemini/extensions/x/GEMINI.md";
+    let with_extension = |mut world: World| {
+        let folder = world.path("user/.gemini/extensions/x");
+        let files = vec![world.path(file)];
+        world.places.extensions = vec![ExtensionContext { name: "x".into(), folder, files }];
+        world.with("user/.gemini/extensions/x/docs/context.md", "context")
+    };
+    let inside = "user/.gemini/extensions/x/docs/context.md";
+    check_link(with_extension, file, inside, &[&format!("extension {file}")], &[]);
+    check_link(with_extension, file, "user/.aws/credentials", &[], &[&format!("outside {file}")]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{Event as TerminalEvent, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures_core::Stream;
+use longhaul_workspace::{check_descriptors, check_threads};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinHandle;
 
@@ -66,7 +67,8 @@ fn run_with<S: Services>(
         restore_on_panic();
     }
     std::thread::scope(|scope| {
-        let driver = scope.spawn(move || drive(start, orders, reports, place));
+        let drive = move || drive(start, orders, reports, place);
+        let driver = std::thread::Builder::new().spawn_scoped(scope, drive)?;
         let shown = runtime().and_then(|runtime| {
             let shown = runtime.block_on(show(options, player, commands, messages));
             // A folder that is still being listed, or a line that nobody types, must not hold up the end.
@@ -114,6 +116,9 @@ fn drive<S: Services>(
 }
 
 fn runtime() -> io::Result<tokio::runtime::Runtime> {
+    // Without these checks the runtime itself would panic, here or later.
+    check_descriptors()?;
+    check_threads()?;
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 

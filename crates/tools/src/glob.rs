@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::folder::{Folder, Kind, split};
 use crate::walk::{Area, search};
 use crate::{Answer, BoxFuture, Call, Preview, Roots, Shown, Tool, parse_arguments, schema_of};
 
@@ -148,28 +149,32 @@ fn find(area: &Area, roots: &Roots, matcher: &GlobMatcher, cancel: &Cancellation
     let (sender, found) = mpsc::channel();
     area.visit(cancel, || {
         let sender = sender.clone();
-        move |entry| {
-            if !matcher.is_match(area.relative(entry.path())) {
+        move |visited| {
+            if !matcher.is_match(area.relative(&visited.path)) {
                 return;
             }
-            // A link counts as the file that it leads to, if that is one of ours.
-            let is_link = entry.path_is_symlink();
-            if is_link
-                && !entry
-                    .path()
-                    .to_str()
-                    .is_some_and(|path| roots.resolve(path).is_ok_and(|place| place.is_file()))
-            {
-                return;
-            }
-            let changed = std::fs::metadata(entry.path()).and_then(|metadata| metadata.modified());
-            let changed = changed.unwrap_or(SystemTime::UNIX_EPOCH);
+            let changed = match visited.kind {
+                Kind::Link => match linked_file_modified(roots, &visited.path) {
+                    Some(changed) => changed,
+                    None => return,
+                },
+                _ => visited.modified().unwrap_or(SystemTime::UNIX_EPOCH),
+            };
             // The other end waits for all of them.
-            let _ = sender.send(Found { path: entry.into_path(), changed });
+            let _ = sender.send(Found { path: visited.path, changed });
         }
     });
     drop(sender);
     found.into_iter().collect()
+}
+
+/// A link counts as the file that it leads to, if that is one of ours: when that was last changed.
+fn linked_file_modified(roots: &Roots, link: &Path) -> Option<SystemTime> {
+    let place = roots.resolve(link.to_str()?).ok()?;
+    let (folder, name) = split(roots, &place).ok()?;
+    let folder = Folder::open(roots, folder).ok()?;
+    let is_file = folder.kind(name).is_ok_and(|kind| kind == Kind::File);
+    is_file.then(|| folder.modified(name).unwrap_or(SystemTime::UNIX_EPOCH))
 }
 
 /// What changed lately comes first, the newest at the top; the rest by name.

@@ -2,8 +2,6 @@
 
 mod collect;
 
-use std::path::PathBuf;
-
 use globset::{GlobBuilder, GlobMatcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use longhaul_conversation::{ToolDeclaration, grouped};
@@ -13,6 +11,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::folder::Kind;
 use crate::walk::{Area, search};
 use crate::{Answer, BoxFuture, Call, Preview, Roots, Shown, Tool, parse_arguments, schema_of};
 use collect::{Collected, Collector, Line};
@@ -177,11 +176,10 @@ impl Task {
         self.area.visit(cancel, || {
             let mut searcher = collector.searcher();
             let collector = &collector;
-            move |entry| {
+            move |visited| {
                 // What a link leads to is searched where it is, if it is ours.
-                let is_file = entry.file_type().is_some_and(|kind| kind.is_file());
-                if is_file && self.includes(entry.path()) {
-                    collector.search(&mut searcher, PathBuf::from(entry.path()), cancel);
+                if visited.kind == Kind::File && self.includes(&visited.path) {
+                    collector.search(&mut searcher, visited.open(), visited.path, cancel);
                 }
             }
         });

@@ -79,6 +79,8 @@ pub struct Answer {
     pub shown: Shown,
     /// The files and folders that it read or changed.
     pub touched: Vec<PathBuf>,
+    /// How many bytes of the output the tool itself left out, as there were too many; the text says where.
+    pub left_out: u64,
 }
 
 /// How a call went. The text is what the model reads.
@@ -156,7 +158,7 @@ impl Outcome {
 impl Answer {
     /// An answer of text alone.
     pub fn new(outcome: Outcome) -> Self {
-        Self { outcome, media: Vec::new(), shown: Shown::Text, touched: Vec::new() }
+        Self { outcome, media: Vec::new(), shown: Shown::Text, touched: Vec::new(), left_out: 0 }
     }
 
     /// The call did what it was asked.
@@ -179,5 +181,11 @@ impl Answer {
     #[must_use]
     pub fn touching(self, touched: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { touched: touched.into_iter().collect(), ..self }
+    }
+
+    /// The same answer, whose text lacks so many bytes of the output.
+    #[must_use]
+    pub fn leaving_out(self, left_out: u64) -> Self {
+        Self { left_out, ..self }
     }
 }

@@ -1,12 +1,20 @@
 //! Walks over the files of the workspace, on two threads, past what is hidden.
+//!
+//! Every folder is opened from folder to folder by descriptors, without following a link, and its files are opened from
+//! there: a folder that is swapped for a link meanwhile leads nowhere.
 
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::SystemTime;
 
-use ignore::{DirEntry, WalkBuilder, WalkState};
 use longhaul_workspace::Ignoring;
 use tokio_util::sync::CancellationToken;
 
+use crate::folder::{Folder, Kind, split};
 use crate::{Answer, IgnoreFiles, Outcome, Refusal, Roots};
 
 /// More threads gain little: the disk is soon busy, and others work beside us.
@@ -15,6 +23,7 @@ const THREADS: usize = 2;
 /// Where a search begins: below some folders of the workspace, or at a single file.
 #[derive(Clone, Debug)]
 pub(crate) struct Area {
+    roots: Roots,
     /// Without links, and none inside another.
     starts: Vec<PathBuf>,
     ignored: Arc<IgnoreFiles>,
@@ -40,7 +49,7 @@ impl Area {
             }
             None => outermost(roots.folders()),
         };
-        Ok(Self { starts, ignored })
+        Ok(Self { roots: roots.clone(), starts, ignored })
     }
 
     /// The folders, or the file, where it begins.
@@ -61,44 +70,152 @@ impl Area {
     /// Who cancels is not kept waiting.
     pub(crate) fn visit<V>(&self, cancel: &CancellationToken, make_visitor: impl Fn() -> V + Sync)
     where
-        V: FnMut(DirEntry) + Send,
+        V: FnMut(Visited<'_>) + Send,
     {
-        let Some((first, others)) = self.starts.split_first() else { return };
-        let mut builder = WalkBuilder::new(first);
-        others.iter().for_each(|other| {
-            builder.add(other);
-        });
-        let ignored = Arc::clone(&self.ignored);
-        builder
-            // The rules are ours, so that every tool has the same ones: dotfiles count, files of Git only in repositories.
-            .standard_filters(false)
-            .follow_links(false)
-            .threads(THREADS)
-            .filter_entry(move |entry| is_wanted(entry, &ignored));
-        builder.build_parallel().run(|| {
+        let pending = Pending::new(self.starts.clone());
+        // Held open, so that the way there is gone once.
+        let starts: Vec<(&Path, Folder)> = self
+            .starts
+            .iter()
+            .filter_map(|start| Some((start.as_path(), Folder::open(&self.roots, start).ok()?)))
+            .collect();
+        let work = || {
             let mut visit = make_visitor();
-            Box::new(move |entry| {
-                if cancel.is_cancelled() {
-                    return WalkState::Quit;
+            while let Some(claim) = pending.claim() {
+                if !cancel.is_cancelled() {
+                    self.visit_place(&claim, &starts, cancel, &mut visit);
                 }
-                // What cannot be listed is not there for us.
-                if let Ok(entry) = entry
-                    && entry.file_type().is_some_and(|kind| !kind.is_dir())
-                {
-                    visit(entry);
-                }
-                WalkState::Continue
-            })
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..THREADS {
+                // Where no other thread can be started, this one does all of it.
+                let _ = thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
         });
+    }
+
+    /// Visits what is in a folder, and notes the folders below it; of a start that is a file, visits that.
+    fn visit_place(
+        &self,
+        claim: &Claim<'_>,
+        starts: &[(&Path, Folder)],
+        cancel: &CancellationToken,
+        visit: &mut impl FnMut(Visited<'_>),
+    ) {
+        let (roots, place) = (&self.roots, claim.place.as_path());
+        let from_start =
+            starts.iter().find_map(|(start, folder)| Some((folder, place.strip_prefix(start).ok()?)));
+        let opened = match from_start {
+            Some((start, rest)) => start.open_below(rest),
+            None => Folder::open(roots, place),
+        };
+        let listed = opened.and_then(|folder| Ok((folder.entries()?, folder)));
+        let (entries, folder) = match listed {
+            Ok(listed) => listed,
+            Err(error) if error.kind() == ErrorKind::NotADirectory => {
+                if let Ok((folder, name)) = split(roots, place)
+                    && let Ok(folder) = Folder::open(roots, folder)
+                    && let Ok(kind @ (Kind::File | Kind::Link)) = folder.kind(name)
+                {
+                    visit(Visited { folder: &folder, name, kind, path: place.to_path_buf() });
+                }
+                return;
+            }
+            // What cannot be listed is not there for us.
+            Err(_) => return,
+        };
+        for entry in entries {
+            if cancel.is_cancelled() {
+                return;
+            }
+            let path = place.join(&entry.name);
+            let is_folder = entry.kind == Kind::Folder;
+            if entry.name == ".git" || self.ignored.is_ignored(&path, is_folder).is_some() {
+                continue;
+            }
+            match is_folder {
+                true => claim.pending.add(path),
+                false => visit(Visited { folder: &folder, name: &entry.name, kind: entry.kind, path }),
+            }
+        }
     }
 }
 
-fn is_wanted(entry: &DirEntry, ignored: &IgnoreFiles) -> bool {
-    if entry.depth() == 0 {
-        return true;
+/// A file or a link that a walk comes by, in a folder that is held open.
+pub(crate) struct Visited<'a> {
+    folder: &'a Folder,
+    name: &'a OsStr,
+    pub(crate) kind: Kind,
+    pub(crate) path: PathBuf,
+}
+
+impl Visited<'_> {
+    /// Opens what was listed as a regular file.
+    pub(crate) fn open(&self) -> io::Result<File> {
+        self.folder.open_listed_file(self.name)
     }
-    let is_dir = entry.file_type().is_some_and(|kind| kind.is_dir());
-    entry.file_name() != ".git" && ignored.is_ignored(entry.path(), is_dir).is_none()
+
+    /// The time of the last change: of a link, of the link itself.
+    pub(crate) fn modified(&self) -> io::Result<SystemTime> {
+        self.folder.modified(self.name)
+    }
+}
+
+/// The places that are still to be walked through. The newest comes first, so that few wait at a time.
+struct Pending {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+struct Queue {
+    places: Vec<PathBuf>,
+    /// How many are in work, and may still add some.
+    claimed: usize,
+}
+
+/// A place in work. It is done when this is dropped, also by a visitor that panics.
+struct Claim<'a> {
+    pending: &'a Pending,
+    place: PathBuf,
+}
+
+impl Pending {
+    fn new(places: Vec<PathBuf>) -> Self {
+        Self { queue: Mutex::new(Queue { places, claimed: 0 }), changed: Condvar::new() }
+    }
+
+    /// The next place, waited for as long as there may be one.
+    fn claim(&self) -> Option<Claim<'_>> {
+        let mut queue = self.lock();
+        loop {
+            if let Some(place) = queue.places.pop() {
+                queue.claimed += 1;
+                return Some(Claim { pending: self, place });
+            }
+            if queue.claimed == 0 {
+                return None;
+            }
+            queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn add(&self, place: PathBuf) {
+        self.lock().places.push(place);
+        self.changed.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Claim<'_> {
+    fn drop(&mut self) {
+        self.pending.lock().claimed -= 1;
+        self.pending.changed.notify_all();
+    }
 }
 
 /// The folders that are in no other.

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 use std::process::ExitStatus;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
@@ -14,6 +14,9 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// The longest such time.
 const LOOK_AT_LEAST: Duration = Duration::from_secs(1);
+
+/// The longest wait for a group that was killed. Whoever is left then is out of reach: another user's, or stuck in the system.
+const DEATH: Duration = Duration::from_secs(10);
 
 /// A command line to run.
 #[derive(Clone, Copy, Debug)]
@@ -124,13 +127,18 @@ impl Process {
         self.group.is_alive()
     }
 
-    /// Asks the whole group to end, and kills whoever is left after `grace`.
+    /// Asks the whole group to end, kills whoever is left after `grace`, and waits for their death.
     pub async fn stop(&mut self, grace: Duration) {
         self.group.signal(Urgency::Asked);
         let _ = timeout(grace, self.wait_for_group()).await;
         self.group.signal(Urgency::Forced);
         // It may have ended, and then there is nothing to kill.
         let _ = self.child.kill().await;
+        // A signal is delivered when the system gets to it. The death is real even where the runtime's time is not.
+        let late = Instant::now() + DEATH;
+        while self.group.is_alive() && Instant::now() < late {
+            sleep(LOOK_AGAIN).await;
+        }
     }
 
     /// Lets what the process has started live on.
@@ -294,6 +302,16 @@ mod tests {
         process.stop(Duration::from_millis(1)).await;
         process.wait_for_group().await.unwrap();
         assert_eq!(process.wait().await.unwrap(), Ended::Signal(9));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nobody_is_left_when_stop_returns() {
+        // Whoever is busy gets the signal when it is next its turn, long after the one that waits for it.
+        let text = "trap '' TERM; for i in {1..20}; do (while :; do :; done) & done; echo on; wait";
+        let mut process = start_and_hear(text).await;
+        assert_eq!(process.members().len(), 21);
+        process.stop(Duration::from_millis(1)).await;
+        assert_eq!(process.members(), Vec::<u32>::new());
     }
 
     #[tokio::test]

@@ -137,7 +137,8 @@ impl Agent {
         let mut parts = Vec::new();
         for Report { call, job, returned } in reports {
             let call = ToolCall::new(call, AGENT_TOOL);
-            let (text, _) = self.shorten(&call, returned.answer.outcome.text(), host);
+            let (text, _) =
+                self.shorten(&call, returned.answer.outcome.text(), returned.answer.left_out, host);
             let status = match returned.answer.outcome {
                 Outcome::Succeeded(_) => "completed",
                 Outcome::Failed(_) => "failed",

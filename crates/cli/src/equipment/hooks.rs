@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use longhaul_hooks::{HookEnvironment, Hooks, note_new_hooks, without_secrets};
+use longhaul_hooks::{HookEnvironment, Hooks, Variable, note_new_hooks};
 use longhaul_workspace::{Home, Patience, WorkspaceFolder};
 
 use crate::project::Project;
@@ -23,6 +23,7 @@ pub(super) fn load(
     project: Option<&Project>,
     cwd: &Path,
     is_trusted: bool,
+    variables: Vec<Variable>,
 ) -> LoadedHooks {
     let workspace = WorkspaceFolder::of(cwd).settings();
     let (found, mut warnings) = settings.hooks(Some(&workspace));
@@ -37,7 +38,7 @@ pub(super) fn load(
         Err(error) => warnings.push(error.to_string()),
     }
     let environment = HookEnvironment {
-        variables: without_secrets(std::env::vars_os(), &[]),
+        variables,
         project: folder.to_path_buf(),
         is_trusted,
         plans: project.map(|project| project.home.plans(None)),

@@ -34,6 +34,7 @@ use crate::clock::now;
 use crate::commands::memory::surroundings::Surroundings;
 use crate::project::Project;
 use crate::settings::Settings;
+use crate::withheld::variables_for_commands;
 
 /// What an agent works with.
 pub(crate) struct Equipment {
@@ -91,12 +92,14 @@ impl Equipment {
             load_permissions(options, settings, home, &around, &found.subagents, &skills, attendance)?;
         warnings.extend(found.problems);
         let project = Project::find()?;
-        let hooks = hooks::load(settings, home, project.as_ref(), &around.cwd, is_trusted);
+        let variables = variables_for_commands(&settings.variable_rules(Some(home)));
+        let hooks = hooks::load(settings, home, project.as_ref(), &around.cwd, is_trusted, variables.clone());
         warnings.extend(hooks.warnings);
         warnings.extend(notices);
         let active_skills = ActiveSkills::default();
         let jobs = Jobs::new();
-        let tools = tools::load(settings, attendance, &folders, &around, &skills, &active_skills, &jobs)
+        let shell = tools::shell_settings(settings, attendance, variables);
+        let tools = tools::load(settings, &folders, &around, &skills, &active_skills, &jobs, shell)
             .context("could not get the tools ready")?;
         let names = names_of(&tools, manager.as_ref());
         warnings.extend(found.subagents.unknown_tools(&names));
@@ -130,16 +133,11 @@ impl Equipment {
     ) -> anyhow::Result<Vec<String>> {
         let around = Surroundings::find(settings, options.include_directories())?;
         let (skills, notices) = skills::load(settings, home, &around);
-        self.tools = tools::load(
-            settings,
-            self.attendance,
-            &self.folders,
-            &around,
-            &skills,
-            &self.active_skills,
-            &self.jobs,
-        )
-        .context("could not get the tools ready")?;
+        let variables = variables_for_commands(&settings.variable_rules(Some(home)));
+        let shell = tools::shell_settings(settings, self.attendance, variables);
+        let jobs = &self.jobs;
+        self.tools = tools::load(settings, &self.folders, &around, &skills, &self.active_skills, jobs, shell)
+            .context("could not get the tools ready")?;
         self.skills = skills;
         Ok(notices)
     }

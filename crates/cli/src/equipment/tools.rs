@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{ActivateSkill, ActiveSkills, SaveMemory};
-use longhaul_hooks::without_secrets;
+use longhaul_hooks::Variable;
 use longhaul_skills::{Skill, Skills};
 use longhaul_tools::{
     Glob, GrepSearch, Jobs, ListDirectory, ReadFile, ReadJobOutput, ReadManyFiles, Replace, Roots,
@@ -19,12 +19,12 @@ use crate::settings::Settings;
 /// Every tool, for work in these folders.
 pub(super) fn load(
     settings: &Settings,
-    attendance: Attendance,
     folders: &[PathBuf],
     around: &Surroundings,
     skills: &Skills,
     active_skills: &ActiveSkills,
     jobs: &Jobs,
+    shell: ShellSettings,
 ) -> anyhow::Result<Vec<Box<dyn Tool>>> {
     let roots = Roots::new(&around.cwd, &folders[1..])?;
     let offered: Vec<Skill> = skills.enabled().cloned().collect();
@@ -34,9 +34,6 @@ pub(super) fn load(
         folders[1..].iter().cloned().chain(of_skills.map(|folder| folder.to_path_buf())).collect();
     let readable = Roots::new(&around.cwd, &readable)?;
     let ignoring = settings.hidden_files();
-    let environment = without_secrets(std::env::vars_os(), &[]);
-    let total = settings.command_limit(attendance == Attendance::Attended);
-    let shell = ShellSettings { environment, total, ..ShellSettings::default() };
     let mut tools: Vec<Box<dyn Tool>> = vec![
         Box::new(ReadFile::new(readable.clone(), ignoring.clone()).with_outputs(tool_outputs)),
         Box::new(ReadManyFiles::new(roots.clone(), ignoring.clone())),
@@ -59,6 +56,16 @@ pub(super) fn load(
     }
     tools.retain(|tool| settings.offers(&tool.declaration().name));
     Ok(tools)
+}
+
+/// How commands run: with these variables, and headless within a limit.
+pub(super) fn shell_settings(
+    settings: &Settings,
+    attendance: Attendance,
+    environment: Vec<Variable>,
+) -> ShellSettings {
+    let total = settings.command_limit(attendance == Attendance::Attended);
+    ShellSettings { environment, total, ..ShellSettings::default() }
 }
 
 /// The folder of whole outputs that were shortened, as soon as the project has one.

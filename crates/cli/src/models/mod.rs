@@ -137,7 +137,7 @@ impl<'s> Models<'s> {
         warn: impl Fn(&str),
     ) -> anyhow::Result<Self> {
         let providers = load_providers(settings, warn)?;
-        let proxies = Proxies::from_variables(|name| std::env::var(name).ok()).map_err(|reason| {
+        let proxies = Proxies::from_variables(|name| settings.variable(name)).map_err(|reason| {
             hinted(anyhow!("the proxy cannot be used: {reason}"), "correct or unset that variable")
         })?;
         let certificates =
@@ -245,5 +245,5 @@ fn load_providers(settings: &Settings, warn: impl Fn(&str)) -> anyhow::Result<Pr
             stated = users.providers();
         }
     }
-    Providers::new(&stated, settings.answer_limits(), |name| std::env::var(name).ok())
+    Providers::new(&stated, settings.answer_limits(), |name| settings.variable(name))
 }

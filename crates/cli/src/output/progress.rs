@@ -18,7 +18,7 @@ pub(crate) fn with_progress<T>(line: impl Fn() -> String + Sync, work: impl FnOn
         // The work is over when its end of the channel is gone.
         let (working, ended) = mpsc::channel::<()>();
         let line = &line;
-        scope.spawn(move || {
+        let show = move || {
             let mut wait = PATIENCE;
             let mut erase: &[u8] = b"";
             while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
@@ -26,7 +26,9 @@ pub(crate) fn with_progress<T>(line: impl Fn() -> String + Sync, work: impl FnOn
                 (wait, erase) = (INTERVAL, b"\r\x1b[K");
             }
             io::stderr().write_all(erase).ok();
-        });
+        };
+        // Work goes on, shown or not.
+        let _ = thread::Builder::new().spawn_scoped(scope, show);
         let done = work();
         drop(working);
         done

@@ -511,6 +511,24 @@ pub(crate) const GEMINI: &[Key] = &[
         "Whether the latest turn is never masked.",
     ),
     key("security.folderTrust.enabled", Kind::Boolean, "true", "Whether folders must be trusted first."),
+    key(
+        "security.environmentVariableRedaction.enabled",
+        Kind::Boolean,
+        "true",
+        "Whether variables that hold secrets are withheld from commands and hooks; only the user's own settings count.",
+    ),
+    key(
+        "security.environmentVariableRedaction.allowed",
+        Kind::Texts,
+        "none",
+        "Variables that commands and hooks are given all the same; only the user's own settings count.",
+    ),
+    key(
+        "security.environmentVariableRedaction.blocked",
+        Kind::Texts,
+        "none",
+        "Variables that they are not given, whatever they look like.",
+    ),
     key("admin.skills.enabled", Kind::Boolean, "true", "Whether an administrator allows skills."),
 ];
 

@@ -16,12 +16,15 @@ use super::files::{SettingsFiles, WorkspaceFile, settings_files};
 use super::kind;
 use super::problem::{Fault, SettingsError, Warning};
 use crate::trust::decide;
+use crate::withheld::Withheld;
 
 /// The settings that hold in a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Settings {
     /// The weakest first. What none of them has is at its default.
     pub(super) layers: Vec<Layer>,
+    /// What was taken out of the environment.
+    withheld: Withheld,
 }
 
 /// Settings, and what was odd about them.
@@ -108,7 +111,18 @@ impl Settings {
             Source::File(own) => own.as_ref() == file,
             Source::Flag(_) => true,
         };
-        Self { layers: self.layers.iter().filter(is_kept).cloned().collect() }
+        let layers = self.layers.iter().filter(is_kept).cloned().collect();
+        Self { layers, withheld: self.withheld.clone() }
+    }
+
+    /// The same, beside variables that were taken out of the environment.
+    pub(crate) fn with_withheld(self, withheld: Withheld) -> Self {
+        Self { withheld, ..self }
+    }
+
+    /// The value of a variable of the environment, also of one that was taken out of it.
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        self.withheld.variable(name)
     }
 
     /// The text that counts for a key, unless it is empty.

@@ -6,11 +6,11 @@ use std::time::Duration;
 use longhaul_agent::{Limits, OutputSettings};
 use longhaul_context::TruncateMode;
 use longhaul_conversation::TokenCount;
-use longhaul_hooks::{Hook, HookSettings, Scope, parse_hooks};
+use longhaul_hooks::{Hook, HookSettings, Scope, VariableRules, parse_hooks};
 use longhaul_policy::{ApprovalMode, PolicyError, Rule, Standing, rule_from_setting};
 use longhaul_providers::AnswerLimits;
 use longhaul_tools::ALIASES;
-use longhaul_workspace::Ignoring;
+use longhaul_workspace::{Home, Ignoring};
 use serde_json::Value;
 
 use super::kind;
@@ -126,6 +126,29 @@ impl Settings {
     /// How much the user wants to be asked, unless the command line says.
     pub(crate) fn approval_mode(&self) -> Option<ApprovalMode> {
         ApprovalMode::parse(self.text(&["general", "defaultApprovalMode"])?)
+    }
+
+    /// The variables that commands and hooks are not given, the keys of providers among them. Only the user's own settings
+    /// can let one through.
+    pub(crate) fn variable_rules(&self, home: Option<&Home>) -> VariableRules {
+        const SECTION: [&str; 2] = ["security", "environmentVariableRedaction"];
+        let users = home.map(|home| self.only(&home.settings())).unwrap_or_default();
+        let names = |settings: &Self, list: &'static str| -> Vec<String> {
+            let names = settings.value(&[SECTION.as_slice(), &[list]].concat()).and_then(Value::as_array);
+            names
+                .into_iter()
+                .flatten()
+                .filter_map(Value::as_str)
+                .map(|name| name.trim().to_string())
+                .collect()
+        };
+        let keys = self.providers().into_iter().filter_map(|provider| provider.key_variable);
+        let blocked = names(self, "blocked").into_iter().chain(names(&users, "blocked")).chain(keys);
+        VariableRules {
+            is_enabled: users.is_on(&[SECTION.as_slice(), &["enabled"]].concat()) != Some(false),
+            allowed: names(&users, "allowed"),
+            blocked: blocked.collect(),
+        }
     }
 
     /// Whether the user wants the model to be told of a tool: one of `tools.core`, where that is set, and not excluded as a

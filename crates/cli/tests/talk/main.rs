@@ -14,6 +14,7 @@ mod policy;
 mod recording;
 mod resuming;
 mod room;
+mod secrets;
 mod secure;
 mod stopping;
 mod subagents;

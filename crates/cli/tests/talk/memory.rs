@@ -96,6 +96,37 @@ fn memory_comes_in_behind_the_results_of_the_five_tools_and_once() {
 }
 
 #[test]
+fn a_link_out_of_the_project_is_never_sent_and_is_named_once() {
+    let read = |file: &str| call("read_file", json!({"file_path": file}));
+    let desk = trusted(
+        Wire::Gemini,
+        [read("sub/x.txt"), read("sub/y.txt"), gemini::text("Done."), gemini::text("Hm.")],
+    );
+    desk.write("aws/credentials", "aws_access_key = 1");
+    desk.write("work/.git/HEAD", "");
+    desk.write("work/CLAUDE.md", "Project rule: use tabs.");
+    symlink("CLAUDE.md", desk.path("work/AGENTS.md")).expect("linked");
+    desk.settings(r#"{"context": {"fileName": ["GEMINI.md", "AGENTS.md"]}}"#);
+    for file in ["sub/x.txt", "sub/y.txt"] {
+        desk.write(&format!("work/{file}"), "text");
+    }
+    for link in ["work/GEMINI.md", "work/sub/GEMINI.md"] {
+        symlink(desk.path("aws/credentials"), desk.path(link)).expect("linked");
+    }
+    let output = desk.say(&["-p", "Read."]);
+    let told = text(&output.stderr);
+    assert!(output.status.success(), "{told}");
+    for request in desk.server.requests() {
+        assert_eq!((count(&request.body, "aws_access"), count(&request.body, "use tabs")), (0, 1));
+    }
+    let target = desk.path("aws/credentials").canonicalize().expect("there").display().to_string();
+    for link in ["GEMINI.md", "sub/GEMINI.md"] {
+        let named = format!("warning: {link}: it is a link to {target}, which is outside, and was not read");
+        assert_eq!(told.lines().filter(|line| *line == named).count(), 1, "{told}");
+    }
+}
+
+#[test]
 fn a_later_process_knows_what_the_model_has_read() {
     let read = || call("read_file", json!({"file_path": "sub/x.txt"}));
     let desk = trusted(

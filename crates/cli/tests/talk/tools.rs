@@ -181,6 +181,26 @@ fn nothing_outside_is_read_or_written() {
 }
 
 #[test]
+fn a_file_that_lacks_some_of_a_flood_is_not_said_to_have_all_of_it() {
+    for (megabytes, is_whole) in [(7, true), (12, false)] {
+        let flood = shell(&format!("yes | head -c {megabytes}000000"));
+        let desk = trusted(Wire::Gemini, [flood, gemini::text("Much.")]);
+        let output = desk.say(&["-p", "Shout.", "--yolo", "--output-format", "stream-json"]);
+        let told = lines(&text(&output.stdout));
+        let call = told.iter().find(|line| line["type"] == "tool_result").expect("a result");
+        let saved = call["saved_as"].as_str().expect("it was saved");
+        let size = fs::metadata(saved).expect("it is there").len();
+        let left_out = call["left_out_bytes"].as_u64().expect("a number");
+        let shown = call["output"].as_str().expect("an output");
+        assert_eq!((left_out == 0, shown.contains("Full output: ")), (is_whole, is_whole), "{megabytes}");
+        assert_eq!(shown.contains(&format!("bytes of the output: {saved}")), !is_whole, "{megabytes}");
+        // Beside it stands how the command ended, and what took the place of what is missing.
+        let missing = (megabytes * 1_000_000_u64).abs_diff(size + left_out);
+        assert!(missing < 100, "{megabytes}: {size} + {left_out}");
+    }
+}
+
+#[test]
 fn a_flood_is_cut_short_for_the_model_and_kept_on_the_disk() {
     let mut desk = trusted(Wire::Gemini, [shell("seq 1 200000"), gemini::text("Many.")]);
     let answer = desk.answer(&["-p", "Count.", "--yolo", "--output-format", "json"]);

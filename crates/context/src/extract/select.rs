@@ -162,10 +162,14 @@ impl Choice<'_> {
             return terms(0..all);
         }
         std::thread::scope(|scope| {
-            let second = scope.spawn(|| terms(half..all));
-            let mut all = terms(0..half);
-            all.append(&mut second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            all
+            let second = std::thread::Builder::new().spawn_scoped(scope, || terms(half..all));
+            let mut first = terms(0..half);
+            first.append(&mut match second {
+                Ok(second) => second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
+                // Where no other thread can be started, this one does all of it.
+                Err(_) => terms(half..all),
+            });
+            first
         })
     }
 

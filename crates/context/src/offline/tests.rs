@@ -52,6 +52,10 @@ fn below_the_threshold_nothing_happens() {
 fn a_tiny_history_has_nothing_to_gain() {
     check("user", &forced(10_000), Status::Noop, "nothing to gain");
     check("user reply user reply", &forced(10_000), Status::Noop, "nothing to gain");
+    // However long it is, a single exchange has nothing but the newest message to give.
+    for shape in ["user*100 reply*20", "user*400 reply*400", "user*8000 reply*20", "user*2000 reply*2000"] {
+        check(shape, &forced(10_000), Status::Noop, "nothing to gain");
+    }
 }
 
 #[test]

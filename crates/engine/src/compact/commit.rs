@@ -111,7 +111,7 @@ impl<'a> Pass<'a> {
         let Some(done) = &ended.done else { return ended };
         let (before, after) = (ended.plan.before, done.after);
         progress.is_vain |= (before - after).share_of(before) < LEAST_GAIN;
-        match self.planner.why_vain(before, after) {
+        match self.planner.why_vain(&ended.plan, done) {
             Some(reason) => {
                 Ended { reason, summariser: ended.summariser, ..Ended::unchanged(Status::Noop, ended.plan) }
             }

@@ -186,7 +186,9 @@ impl Store {
             looked
         };
         thread::scope(|scope| {
-            let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            // Where no other thread can be started, this one does all of it.
+            let others: Vec<_> =
+                (1..threads).map_while(|_| thread::Builder::new().spawn_scoped(scope, work).ok()).collect();
             let mut looked = work();
             for other in others {
                 looked.extend(other.join().expect("reading metadata does not panic"));

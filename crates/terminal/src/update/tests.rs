@@ -415,6 +415,7 @@ fn end(text: &str, shown: Shown) -> ToolEnd {
         shown,
         took: Duration::from_millis(30),
         saved_as: None,
+        left_out: 0,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tools: one line each, with the beginning of what came of it.
 
 use longhaul_agent::ToolEnd;
-use longhaul_conversation::ToolStatus;
+use longhaul_conversation::{ToolStatus, grouped};
 use longhaul_tools::{Preview, Shown, TodoItem, TodoStatus};
 
 use super::{plural, span};
@@ -57,7 +57,10 @@ pub(crate) fn ended(end: &ToolEnd, running: Option<&RunningTool>, was_shown: boo
     };
     if let Some(file) = &end.saved_as {
         lines.extend(indented(paragraphs(
-            &format!("all of it is in {file}"),
+            &match end.left_out {
+                0 => format!("all of it is in {file}"),
+                bytes => format!("all but {} bytes of it are in {file}", grouped(bytes)),
+            },
             Style::FAINT,
             width.saturating_sub(4),
         )));

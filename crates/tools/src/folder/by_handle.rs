@@ -8,6 +8,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path};
+use std::time::{Duration, SystemTime};
 
 use longhaul_workspace::{STAGED_PREFIX, check_replaceable, is_abandoned, is_staged_name, keep_permissions};
 use rustix::fs::{
@@ -36,7 +37,12 @@ impl Folder {
     /// Opens a folder, by its place without links.
     pub(crate) fn open(roots: &Roots, place: &Path) -> io::Result<Self> {
         let (root, rest) = root_of(roots, place)?;
-        let mut folder = Self::open_root(root)?;
+        Self::open_root(root)?.open_below(rest)
+    }
+
+    /// Opens a folder below this one, by the way there without links.
+    pub(crate) fn open_below(&self, rest: &Path) -> io::Result<Self> {
+        let mut folder = Self { handle: self.handle.try_clone()? };
         for name in names(rest) {
             folder = folder.enter(name?)?;
         }
@@ -119,6 +125,14 @@ impl Folder {
         Ok(u64::try_from(found.st_size).unwrap_or(0))
     }
 
+    /// When what has this name was last changed; of a link, the link itself.
+    pub(crate) fn modified(&self, name: &OsStr) -> io::Result<SystemTime> {
+        let found = statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
+        let seconds = u64::try_from(found.st_mtime).unwrap_or(0);
+        let nanoseconds = u32::try_from(found.st_mtime_nsec).unwrap_or(0);
+        Ok(SystemTime::UNIX_EPOCH + Duration::new(seconds, nanoseconds))
+    }
+
     /// What kind of thing has this name.
     pub(crate) fn kind(&self, name: &OsStr) -> io::Result<Kind> {
         let found = statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)?;
@@ -128,7 +142,12 @@ impl Folder {
     /// Opens a regular file of this folder for reading.
     pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         check_kind(self.kind(name)?)?;
-        // Should it be something else by now, opening does not wait and follows no link.
+        self.open_listed_file(name)
+    }
+
+    /// Opens for reading what was just listed as a regular file. Should it be something else by now, opening does not wait,
+    /// follows no link, and is refused.
+    pub(crate) fn open_listed_file(&self, name: &OsStr) -> io::Result<File> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let handle = openat(&self.handle, name, flags, Mode::empty())?;
         check_kind(FileType::from_raw_mode(fs::fstat(&handle)?.st_mode).into())?;

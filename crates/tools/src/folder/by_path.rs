@@ -5,6 +5,7 @@ use std::ffi::OsStr;
 use std::fs::{self, File, FileType, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use longhaul_workspace::{check_replaceable, keep_permissions, remove_strays, staged_file};
 
@@ -28,6 +29,11 @@ impl Folder {
             true => Ok(folder),
             false => Err(io::ErrorKind::NotADirectory.into()),
         }
+    }
+
+    /// Opens a folder below this one, by the way there without links.
+    pub(crate) fn open_below(&self, rest: &Path) -> io::Result<Self> {
+        Self::open(&self.roots, &self.place.join(rest))
     }
 
     /// Opens a folder and makes those on the way that are missing.
@@ -65,6 +71,11 @@ impl Folder {
         Ok(fs::symlink_metadata(self.place.join(name))?.len())
     }
 
+    /// When what has this name was last changed; of a link, the link itself.
+    pub(crate) fn modified(&self, name: &OsStr) -> io::Result<SystemTime> {
+        fs::symlink_metadata(self.place.join(name))?.modified()
+    }
+
     /// What kind of thing has this name.
     pub(crate) fn kind(&self, name: &OsStr) -> io::Result<Kind> {
         Ok(fs::symlink_metadata(self.place.join(name))?.file_type().into())
@@ -73,6 +84,11 @@ impl Folder {
     /// Opens a regular file of this folder for reading.
     pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         check_kind(self.kind(name)?)?;
+        self.open_listed_file(name)
+    }
+
+    /// Opens for reading what was just listed as a regular file.
+    pub(crate) fn open_listed_file(&self, name: &OsStr) -> io::Result<File> {
         let path = self.place.join(name);
         let file = File::open(&path)?;
         check_kind(file.metadata()?.file_type().into())?;

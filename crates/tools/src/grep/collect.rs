@@ -77,12 +77,18 @@ impl<'m> Collector<'m> {
             .build()
     }
 
-    /// Searches one file.
-    pub(super) fn search(&self, searcher: &mut Searcher, path: PathBuf, cancel: &CancellationToken) {
+    /// Searches one file, as it was opened.
+    pub(super) fn search(
+        &self,
+        searcher: &mut Searcher,
+        file: io::Result<File>,
+        path: PathBuf,
+        cancel: &CancellationToken,
+    ) {
         let keep = if self.lock().is_full_before(&path) { 0 } else { self.max_matches };
         let mut search =
             FileSearch { collector: self, hits: Hits::default(), keep, is_binary: false, after: 0 };
-        let result = File::open(&path).and_then(|file| {
+        let result = file.and_then(|file| {
             searcher.search_reader(self.matcher, UntilCancelled { file, cancel }, &mut search)
         });
         let FileSearch { hits, is_binary, .. } = search;
@@ -286,7 +292,8 @@ mod tests {
         let cancel = CancellationToken::new();
         for expected in [2, 0] {
             let collector = Collector::new(&matcher, 0, 10);
-            collector.search(&mut collector.searcher(), file.path().to_path_buf(), &cancel);
+            let opened = File::open(file.path());
+            collector.search(&mut collector.searcher(), opened, file.path().to_path_buf(), &cancel);
             assert_eq!(collector.finish().matches, expected);
             cancel.cancel();
         }

@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::jobs::{Job, Jobs};
+use super::output::KeptText;
 use super::report::{span, standing};
 use crate::{Answer, BoxFuture, Call, Outcome, Preview, Tool, parse_arguments, schema_of};
 
@@ -107,11 +108,16 @@ impl Tool for ReadJobOutput {
                 Ok(found) => found,
                 Err(problem) => return Answer::failed(problem),
             };
-            let output = match lines {
-                Some(lines) => job.output.lock().last_lines(lines, usize::MAX),
-                None => job.output.lock().text(),
-            };
-            Answer::succeeded(tell(&job, &output))
+            match lines {
+                // What was asked for is shown whole, as far as it is kept.
+                Some(lines) => {
+                    Answer::succeeded(tell(&job, &job.output.lock().last_lines(lines, usize::MAX)))
+                }
+                None => {
+                    let KeptText { text, left_out } = job.output.lock().text();
+                    Answer::succeeded(tell(&job, &text)).leaving_out(left_out)
+                }
+            }
         })
     }
 }

@@ -25,7 +25,7 @@ use tokio::time::timeout;
 use crate::{Answer, BoxFuture, Call, Outcome, Preview, Roots, Tool, parse_arguments, schema_of};
 use output::Output;
 use report::{LeftBehind, report};
-use run::{Limits, Running};
+use run::{End, Limits, Running};
 
 pub use job_tools::{ReadJobOutput, StopJob};
 pub use jobs::{Jobs, RunningJob};
@@ -175,17 +175,20 @@ impl RunShellCommand {
         };
         let hear = |output: &Output| (call.progress)(&output.last_lines(PROGRESS_LINES, PROGRESS_BYTES));
         let end = running.follow(limits, self.settings.grace, call.cancel, &hear).await;
-        let (took, text) = (running.elapsed(), running.output.lock().text());
-        let left = if running.process.is_alive() {
-            let pids = running.process.members();
-            let job =
-                self.jobs.take_over(running.for_job(), &task.command, Limits::default(), self.settings.grace);
-            Some(LeftBehind { pids, job: job.name })
-        } else {
-            self.jobs.keep_open(running.let_go());
-            None
+        let (took, output) = (running.elapsed(), running.output.lock().text());
+        let left = match end {
+            _ if !running.process.is_alive() => LeftBehind::Nothing,
+            End::Ended(_) => {
+                let pids = running.process.members();
+                let grace = self.settings.grace;
+                let job = self.jobs.take_over(running.for_job(), &task.command, Limits::default(), grace);
+                return report(&output, end, took, &LeftBehind::Job { pids, name: job.name });
+            }
+            // What was stopped does not go on as a job.
+            _ => LeftBehind::OutOfReach { pids: running.process.members() },
         };
-        report(&text, end, took, left.as_ref())
+        self.jobs.keep_open(running.let_go());
+        report(&output, end, took, &left)
     }
 
     async fn run_in_background(&self, running: Running, task: &Task, call: Call<'_>) -> Answer {
@@ -198,14 +201,14 @@ impl RunShellCommand {
         };
         let output = job.output.lock().text();
         if let Some(end) = early {
-            return report(&output, end, job.started.elapsed(), None);
+            return report(&output, end, job.started.elapsed(), &LeftBehind::Nothing);
         }
         let pid = job.pid.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
         let mut text = format!("Running in the background as {}{pid}.", job.name);
-        if !output.trim().is_empty() {
-            text.push_str(&format!(" Its output so far:\n{}", output.trim_end_matches('\n')));
+        if !output.text.trim().is_empty() {
+            text.push_str(&format!(" Its output so far:\n{}", output.text.trim_end_matches('\n')));
         }
-        Answer::succeeded(text)
+        Answer::succeeded(text).leaving_out(output.left_out)
     }
 }
 

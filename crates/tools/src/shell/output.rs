@@ -16,6 +16,14 @@ pub(super) struct Output {
     kept: Kept,
 }
 
+/// The text of an output, as far as it is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct KeptText {
+    pub(super) text: String,
+    /// How many bytes are not in it.
+    pub(super) left_out: u64,
+}
+
 #[derive(Debug)]
 struct Kept {
     limit: usize,
@@ -45,14 +53,14 @@ impl Output {
     }
 
     /// All that is kept, as it stands, with a line in place of what is not.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn text(&self) -> KeptText {
         let kept = &self.kept;
         let mut text = String::with_capacity(kept.head.len() + kept.tail_len + 100);
         text.push_str(&kept.head);
         let tail = kept.tail.iter().map(String::as_str).chain([self.screen.line()]);
         if kept.left_out == 0 {
             text.extend(tail);
-            return text;
+            return KeptText { text, left_out: 0 };
         }
         // Only whole lines are shown on either side, unless a line is too long for that.
         let end = whole_lines_end(&kept.head);
@@ -65,7 +73,7 @@ impl Output {
         }
         text.push_str(&format!("[{} bytes of output left out]\n", grouped(left_out)));
         text.push_str(&tail[start..]);
-        text
+        KeptText { text, left_out }
     }
 
     /// The last lines, as they stand; of these at most `limit` bytes.
@@ -140,14 +148,14 @@ mod tests {
     #[test]
     fn what_fits_is_kept_whole() {
         let text: String = (0..50_000).map(|line| format!("line {line}\n")).collect();
-        assert_eq!(output_of(&text, 1 << 20).text(), text);
-        assert_eq!(output_of("", 100).text(), "");
+        assert_eq!(output_of(&text, 1 << 20).text().text, text);
+        assert_eq!(output_of("", 100).text().text, "");
     }
 
     #[test]
     fn of_a_flood_the_ends_are_kept_in_whole_lines_and_the_rest_is_counted() {
         let text: String = (0..100_000).map(|line| format!("line {line}\n")).collect();
-        let shown = output_of(&text, 300_000).text();
+        let shown = output_of(&text, 300_000).text().text;
         let (head, rest) = shown.split_once('[').unwrap();
         let (count, tail) = rest.split_once(" bytes of output left out]\n").unwrap();
         assert!(text.starts_with(head) && head.ends_with('\n') && head.len() > 70_000);
@@ -164,14 +172,14 @@ mod tests {
             let held: usize = output.kept.tail.iter().map(String::capacity).sum();
             assert!(held + output.kept.head.capacity() < 600_000);
         }
-        assert!(output.text().contains(" bytes of output left out]"));
+        assert!(output.text().text.contains(" bytes of output left out]"));
     }
 
     #[test]
     fn the_line_that_is_not_finished_is_shown() {
         let mut output = Output::new(1000);
         output.push(b"one\ntwo\nthr");
-        assert_eq!(output.text(), "one\ntwo\nthr");
+        assert_eq!(output.text().text, "one\ntwo\nthr");
         for (lines, expected) in
             [(0, ""), (1, "thr"), (2, "two\nthr"), (3, "one\ntwo\nthr"), (9, "one\ntwo\nthr")]
         {

@@ -4,32 +4,43 @@ use std::time::Duration;
 
 use longhaul_workspace::Ended;
 
+use super::output::KeptText;
 use super::run::End;
 use crate::{Answer, Outcome};
 
-/// What is left of a command that has ended.
+/// Processes of a command that outlive it. Not every system lists their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct LeftBehind {
-    /// The processes that it started and that still run.
-    pub(super) pids: Vec<u32>,
-    /// The name under which they go on.
-    pub(super) job: String,
+pub(super) enum LeftBehind {
+    /// None.
+    Nothing,
+    /// They go on as a job of this name.
+    Job { pids: Vec<u32>, name: String },
+    /// They were killed and did not die: another user's processes, or stuck in the system.
+    OutOfReach { pids: Vec<u32> },
 }
 
 /// The answer to a call whose command has ended: its output first, then how it ended.
-pub(super) fn report(output: &str, end: End, took: Duration, left: Option<&LeftBehind>) -> Answer {
-    let output = output.trim_end_matches('\n');
+pub(super) fn report(output: &KeptText, end: End, took: Duration, left: &LeftBehind) -> Answer {
+    let left_out = output.left_out;
+    let output = output.text.trim_end_matches('\n');
     let mut lines = vec![if output.is_empty() { "(no output)" } else { output }.to_string(), state(end)];
     if took > Duration::from_secs(1) {
         lines.push(format!("Duration: {}", span(took)));
     }
-    if let Some(left) = left {
-        // Not every system lists them.
-        if !left.pids.is_empty() {
-            let pids: Vec<String> = left.pids.iter().map(u32::to_string).collect();
-            lines.push(format!("Background PIDs: {}", pids.join(", ")));
+    match left {
+        LeftBehind::Nothing => {}
+        LeftBehind::Job { pids, name } => {
+            if !pids.is_empty() {
+                lines.push(format!("Background PIDs: {}", list(pids)));
+            }
+            lines.push(format!("Running in the background as {name}."));
         }
-        lines.push(format!("Running in the background as {}.", left.job));
+        LeftBehind::OutOfReach { pids } if pids.is_empty() => {
+            lines.push("Some of its processes could not be stopped.".to_string());
+        }
+        LeftBehind::OutOfReach { pids } => {
+            lines.push(format!("Could not be stopped: PIDs {}", list(pids)));
+        }
     }
     let text = lines.join("\n");
     Answer::new(match end {
@@ -37,6 +48,11 @@ pub(super) fn report(output: &str, end: End, took: Duration, left: Option<&LeftB
         End::Cancelled => Outcome::Cancelled(text),
         _ => Outcome::Failed(text),
     })
+    .leaving_out(left_out)
+}
+
+fn list(pids: &[u32]) -> String {
+    pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// How a command ended, in a line.
@@ -102,9 +118,13 @@ mod tests {
 
     const SHORT: Duration = Duration::from_millis(900);
 
+    fn kept(text: &str) -> KeptText {
+        KeptText { text: text.to_string(), left_out: 0 }
+    }
+
     #[track_caller]
     fn check(output: &str, end: End, took: Duration, expected: &Outcome) {
-        assert_eq!(report(output, end, took, None).outcome, *expected);
+        assert_eq!(report(&kept(output), end, took, &LeftBehind::Nothing).outcome, *expected);
     }
 
     #[test]
@@ -126,13 +146,25 @@ mod tests {
 
     #[test]
     fn what_is_left_behind_is_named() {
-        let left = LeftBehind { pids: vec![7, 12], job: "job-2".into() };
-        let answer = report("a", End::Ended(Ended::Code(0)), SHORT, Some(&left));
-        let expected = "a\nExit code: 0\nBackground PIDs: 7, 12\nRunning in the background as job-2.";
-        assert_eq!(answer.outcome.text(), expected);
-        let unlisted = LeftBehind { pids: Vec::new(), ..left };
-        let answer = report("a", End::Ended(Ended::Code(0)), SHORT, Some(&unlisted));
-        assert_eq!(answer.outcome.text(), "a\nExit code: 0\nRunning in the background as job-2.");
+        let job = |pids: &[u32]| LeftBehind::Job { pids: pids.to_vec(), name: "job-2".into() };
+        let stuck = |pids: &[u32]| LeftBehind::OutOfReach { pids: pids.to_vec() };
+        let (ended, stopped) = (End::Ended(Ended::Code(0)), End::Cancelled);
+        for (end, left, expected) in [
+            (
+                ended,
+                job(&[7, 12]),
+                "Exit code: 0\nBackground PIDs: 7, 12\nRunning in the background as job-2.",
+            ),
+            (ended, job(&[]), "Exit code: 0\nRunning in the background as job-2."),
+            (stopped, stuck(&[7]), "Stopped: the call was cancelled.\nCould not be stopped: PIDs 7"),
+            (
+                stopped,
+                stuck(&[]),
+                "Stopped: the call was cancelled.\nSome of its processes could not be stopped.",
+            ),
+        ] {
+            assert_eq!(report(&kept("a"), end, SHORT, &left).outcome.text(), format!("a\n{expected}"));
+        }
     }
 
     #[test]

@@ -13,6 +13,8 @@ fn calls(path: &str) -> Vec<(&'static str, Value)> {
         ("read_file", json!({"file_path": path})),
         ("list_directory", json!({"dir_path": path})),
         ("read_many_files", json!({"include": [path, format!("{path}/**")]})),
+        ("glob", json!({"pattern": "**/*", "dir_path": path})),
+        ("grep_search", json!({"pattern": "^the-secret", "dir_path": path})),
         ("replace", json!({"file_path": path, "old_string": SECRET, "new_string": "x"})),
         ("replace", json!({"file_path": path, "old_string": "", "new_string": "x"})),
         ("write_file", json!({"file_path": path, "content": "x"})),
@@ -180,6 +182,9 @@ fn a_folder_that_becomes_a_link_leads_nowhere() {
     const ROUNDS: usize = 400;
     let world = World::with(&[("dir/file", "inside")]);
     link("../outside", &world.at("link"));
+    // A name that only the outside has.
+    const NAME: &str = "name-of-others";
+    std::fs::write(world.folder.path().join("outside").join(NAME), SECRET).unwrap();
     let before = world.outside();
     let is_done = AtomicBool::new(false);
     let swaps = AtomicUsize::new(0);
@@ -201,6 +206,9 @@ fn a_folder_that_becomes_a_link_leads_nowhere() {
                 ("read_file", json!({"file_path": "dir/file"})),
                 ("list_directory", json!({"dir_path": "dir"})),
                 ("read_many_files", json!({"include": ["dir/*"]})),
+                ("grep_search", json!({"pattern": "^(the|in)"})),
+                ("grep_search", json!({"pattern": "^(the|in)", "dir_path": "dir/file"})),
+                ("glob", json!({"pattern": "**/*"})),
                 ("write_file", json!({"file_path": "dir/file", "content": text})),
                 ("write_file", json!({"file_path": format!("dir/new-{}", round % 4), "content": text})),
                 ("replace", json!({"file_path": "dir/file", "old_string": "the", "new_string": "x"})),
@@ -210,7 +218,8 @@ fn a_folder_that_becomes_a_link_leads_nowhere() {
                     Outcome::Succeeded(_) => reached += 1,
                     _ => refused += 1,
                 }
-                assert!(!format!("{answer:?}").contains(SECRET), "{tool}: {answer:?}");
+                let told = format!("{answer:?}");
+                assert!(!told.contains(SECRET) && !told.contains(NAME), "{tool}: {told}");
             }
         }
     });

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use longhaul_conversation::CallId;
 use longhaul_tools::{
-    Answer, Call, ListDirectory, Outcome, Preview, ReadFile, ReadManyFiles, Replace, Roots, Shown, Tool,
-    WriteFile,
+    Answer, Call, Glob, GrepSearch, ListDirectory, Outcome, Preview, ReadFile, ReadManyFiles, Replace, Roots,
+    Shown, Tool, WriteFile,
 };
 use longhaul_workspace::Ignoring;
 use serde_json::Value;
@@ -63,6 +63,8 @@ impl World {
             "read_file" => Box::new(ReadFile::new(roots, ignoring)),
             "read_many_files" => Box::new(ReadManyFiles::new(roots, ignoring)),
             "list_directory" => Box::new(ListDirectory::new(roots, ignoring)),
+            "glob" => Box::new(Glob::new(roots, ignoring)),
+            "grep_search" => Box::new(GrepSearch::new(roots, ignoring)),
             "write_file" => Box::new(WriteFile::new(roots)),
             "replace" => Box::new(Replace::new(roots, ignoring)),
             other => unreachable!("{other}"),

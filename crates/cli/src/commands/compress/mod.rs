@@ -75,6 +75,11 @@ pub(crate) struct CompressOptions {
 }
 
 impl CompressOptions {
+    /// Whether a model writes the snapshot.
+    pub(crate) fn asks_models(&self) -> bool {
+        self.summariser == Summariser::Model
+    }
+
     /// Whether a model is named that is not going to be asked.
     pub(crate) fn names_idle_model(&self) -> bool {
         self.summariser == Summariser::Offline && !self.model.is_empty()

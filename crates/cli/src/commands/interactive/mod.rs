@@ -8,6 +8,7 @@ mod waiting;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
+use std::thread;
 
 use anyhow::Context;
 use longhaul_terminal::text::sentence;
@@ -80,13 +81,16 @@ pub(crate) fn run(
         Desk::begin(options, settings, home, models, (chosen, aids), found).map_err(|error| told(&error))
     };
     let over = CancellationToken::new();
-    let ended = std::thread::scope(|scope| {
-        scope.spawn(|| note_previous(resumed.as_deref()));
-        scope.spawn(|| {
+    let ended = thread::scope(|scope| {
+        let note = || note_previous(resumed.as_deref());
+        let learn = || {
             let tell =
                 |text: String| voice.get().into_iter().for_each(|voice| voice.say(Notice::info(&text)));
             learn_in_background(settings, &own_home, learner, &is_own_model, &over, tell);
-        });
+        };
+        // Where the system has no thread for them, they are left for the next time.
+        let _ = thread::Builder::new().spawn_scoped(scope, note);
+        let _ = thread::Builder::new().spawn_scoped(scope, learn);
         let ended = longhaul_terminal::run(start, &screen);
         over.cancel();
         ended

@@ -52,6 +52,13 @@ enum SkillsCommand {
     Inbox(inbox::InboxArgs),
 }
 
+impl SkillsArgs {
+    /// Whether a model may be asked.
+    pub(crate) fn asks_models(&self) -> bool {
+        matches!(self.command, Some(SkillsCommand::Extract(_)))
+    }
+}
+
 /// Runs one of the commands.
 pub(crate) fn run(
     args: &SkillsArgs,

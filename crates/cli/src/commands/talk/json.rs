@@ -66,6 +66,7 @@ pub(super) fn tool_result(end: &ToolEnd) -> Value {
         "status": status,
         "output": end.text,
         "saved_as": end.saved_as,
+        "left_out_bytes": end.left_out,
         "milliseconds": end.took.as_millis() as u64,
     })
 }

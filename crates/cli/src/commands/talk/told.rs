@@ -6,7 +6,7 @@ use longhaul_agent::{InstructionSource, MemoryNews, SourceState, ToolEnd};
 use longhaul_conversation::{ToolCall, ToolStatus};
 use longhaul_tools::Preview;
 
-use crate::output::plural;
+use crate::output::{plural, thousands};
 
 /// The longest line, in characters.
 const LONGEST: usize = 160;
@@ -33,10 +33,12 @@ pub(super) fn ending(end: &ToolEnd) -> Option<String> {
         ToolStatus::Succeeded | ToolStatus::Unstated => {
             let place = end.saved_as.as_ref()?;
             let lines = plural(end.text.lines().count(), "line", "lines");
-            return Some(one_line(&format!(
-                "{} answered at length: the model reads {lines}, all of it is in {place}",
-                end.call.name
-            )));
+            let saved = match end.left_out {
+                0 => format!("all of it is in {place}"),
+                bytes => format!("all but {} bytes of it are in {place}", thousands(bytes)),
+            };
+            let name = &end.call.name;
+            return Some(one_line(&format!("{name} answered at length: the model reads {lines}, {saved}")));
         }
     };
     let reason = end.text.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
@@ -91,6 +93,7 @@ mod tests {
             shown: Shown::Text,
             took: Duration::ZERO,
             saved_as: saved_as.map(str::to_string),
+            left_out: 0,
         }
     }
 
@@ -133,6 +136,13 @@ mod tests {
         assert_eq!(
             long.as_deref(),
             Some("glob answered at length: the model reads 2 lines, all of it is in /h/x.txt")
+        );
+        let cut = ToolEnd { left_out: 12_345, ..end(ToolStatus::Succeeded, "a\nb", Some("/h/x.txt")) };
+        assert_eq!(
+            ending(&cut).as_deref(),
+            Some(
+                "glob answered at length: the model reads 2 lines, all but 12,345 bytes of it are in /h/x.txt"
+            )
         );
     }
 }

@@ -51,7 +51,7 @@ fn joined(piped: &str, prompt: &str) -> Option<String> {
 fn read(mut source: impl Read + Send + 'static, silence: Silence) -> anyhow::Result<Vec<u8>> {
     let (begun, beginning) = mpsc::channel();
     let (sender, receiver) = mpsc::channel();
-    thread::spawn(move || {
+    let take_in = move || {
         let mut bytes = vec![0; 8 << 10];
         let first = source.read(&mut bytes);
         // Whoever has given up listening is gone, and so is the program soon.
@@ -61,8 +61,9 @@ fn read(mut source: impl Read + Send + 'static, silence: Silence) -> anyhow::Res
             source.take(LONGEST).read_to_end(&mut bytes)
         });
         sender.send(rest.map(|_| bytes)).ok();
-    });
+    };
     let failed = "could not read standard input";
+    thread::Builder::new().spawn(take_in).context(failed)?;
     if beginning.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
         if silence == Silence::IsTheEnd {
             return Ok(Vec::new());
