@@ -2,7 +2,10 @@
 
 use std::cmp::Reverse;
 
+use longhaul_workspace::{ProtectedFile, ProtectedFiles};
+
 use crate::matching::{Call, Question, Situation};
+use crate::protected::changed_by;
 use crate::rule::{Rule, Source, ToolPattern, Verdict};
 use crate::shell::{Line, Part, parse_line};
 use crate::{ApprovalMode, Priority, Tier};
@@ -32,6 +35,8 @@ pub struct Ruling<'a> {
     pub caution: Option<Caution>,
     /// The command that decided, where a line has several.
     pub command: Option<String>,
+    /// The file that grants rights and would be changed: nobody but a person allows that.
+    pub protected: Option<ProtectedFile>,
 }
 
 impl Ruling<'_> {
@@ -53,6 +58,8 @@ pub enum Caution {
     Redirection,
     /// A folder that is not trusted can make git run anything.
     GitWithoutTrust,
+    /// A file that grants rights would be changed.
+    ProtectedFile,
     /// The user would have to be asked, and there is none.
     NobodyToAsk,
 }
@@ -66,22 +73,33 @@ impl Caution {
             Self::GitWithoutTrust => {
                 "git runs what the folder's own configuration says, and the folder is not trusted"
             }
+            Self::ProtectedFile => {
+                "it changes a file that grants rights, and only a person at a terminal can allow that"
+            }
             Self::NobodyToAsk => "the user would have to be asked, and nobody is there to answer",
         }
     }
 }
 
-/// All rules, in the order of their weight.
+/// All rules, in the order of their weight, and the files that no rule lets anybody change.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     rules: Vec<Rule>,
+    protected: Option<ProtectedFiles>,
 }
 
 impl Policy {
-    /// A policy of these rules. Of two that weigh the same, the stricter one counts, whatever their order.
+    /// A policy of these rules. Of two that weigh the same, the stricter one counts, whatever their order. Files that
+    /// grant rights are known by their usual names.
     pub fn new(mut rules: Vec<Rule>) -> Self {
-        rules.sort_by_key(|rule| Reverse((rule.priority, rule.verdict)));
-        Self { rules }
+        sort(&mut rules);
+        Self { rules, protected: Some(ProtectedFiles::default()) }
+    }
+
+    /// The same rules, where these files grant rights.
+    #[must_use]
+    pub fn protecting(self, files: ProtectedFiles) -> Self {
+        Self { protected: Some(files), ..self }
     }
 
     /// A policy that allows everything, for work in the background that is confined by other means and that nobody
@@ -90,14 +108,15 @@ impl Policy {
         let priority = Priority::new(Tier::Default, 100);
         let mut rule = Rule::new(ToolPattern::Any, Verdict::Allow, priority, Source::BuiltIn);
         rule.allows_redirection = true;
-        Self::new(vec![rule])
+        Self { rules: vec![rule], protected: None }
     }
 
     /// The same policy with one more rule.
     #[must_use]
     pub fn with(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
-        Self::new(self.rules)
+        sort(&mut self.rules);
+        self
     }
 
     /// The rules, heaviest first.
@@ -125,6 +144,12 @@ impl Policy {
         let mut caution = question.command.filter(|_| said == Verdict::Allow).and_then(|(line, part)| {
             caution(line, part, rule.is_some_and(|rule| rule.allows_redirection), question.situation)
         });
+        let protected = self.protected.as_ref().filter(|_| said != Verdict::Deny);
+        let protected = protected
+            .and_then(|files| changed_by(files, &question.call, question.command.map(|(_, part)| part)));
+        if protected.is_some() {
+            caution = Some(Caution::ProtectedFile);
+        }
         let mut verdict = if caution.is_some() { Verdict::Ask } else { said };
         if verdict == Verdict::Ask && !is_interactive {
             verdict = Verdict::Deny;
@@ -133,11 +158,13 @@ impl Policy {
         let decision = match verdict {
             Verdict::Allow => Decision::Allow,
             Verdict::Ask => Decision::Ask,
-            Verdict::Deny => Decision::Deny { reason: deny_reason(question.call.tool, rule, caution) },
+            Verdict::Deny => {
+                Decision::Deny { reason: deny_reason(question.call.tool, rule, caution, protected.as_ref()) }
+            }
         };
         let command =
             question.command.filter(|(line, _)| line.parts.len() > 1).map(|(_, part)| part.text.clone());
-        Ruling { decision, rule, caution, command }
+        Ruling { decision, rule, caution, command, protected }
     }
 }
 
@@ -153,9 +180,10 @@ pub(crate) fn questions<'a>(
     commands.into_iter().flatten().chain(none).map(move |command| Question::new(call, situation, command))
 }
 
-/// The stricter of two rulings, the first if they are alike.
+/// The stricter of two rulings; if they are alike, the one about a file that grants rights, else the first.
 fn stricter<'a>(first: Ruling<'a>, second: Ruling<'a>) -> Ruling<'a> {
-    if second.verdict() > first.verdict() { second } else { first }
+    let weight = |ruling: &Ruling<'_>| (ruling.verdict(), ruling.protected.is_some());
+    if weight(&second) > weight(&first) { second } else { first }
 }
 
 /// What speaks against a command that a rule allows.
@@ -173,7 +201,23 @@ fn caution(line: &Line, part: &Part, allows_redirection: bool, situation: Situat
     }
 }
 
-fn deny_reason(tool: &str, rule: Option<&Rule>, caution: Option<Caution>) -> String {
+fn sort(rules: &mut [Rule]) {
+    rules.sort_by_key(|rule| Reverse((rule.priority, rule.verdict)));
+}
+
+fn deny_reason(
+    tool: &str,
+    rule: Option<&Rule>,
+    caution: Option<Caution>,
+    protected: Option<&ProtectedFile>,
+) -> String {
+    if let Some(file) = protected {
+        return format!(
+            "This call of {tool} was not run: it would change {file}, a file that grants rights. Only a person at a \
+             terminal can allow that, whatever the mode and the rules are. Leave the file as it is, and tell the user what \
+             you wanted to change there."
+        );
+    }
     match (rule, caution) {
         (Some(rule), None) => match &rule.deny_message {
             Some(message) => message.clone(),

@@ -3,6 +3,7 @@
 //! - [`Home`] knows the place of every file, from an [`Environment`] that the program passes in;
 //! - [`Projects`] gives every project a short [`ProjectId`] that survives lost registries and races;
 //! - [`TrustedFolders`] answers whether a workspace's own files may count, with the rule that says so;
+//! - [`ProtectedFiles`] knows the files that grant rights, which nobody but a person changes;
 //! - [`IgnoreRules`] say what `.gitignore`, `.geminiignore` and their like hide, and which line does;
 //! - [`Lock`] lets one process at a time work on a file, and [`write_private_atomically`] replaces one so that a
 //!   reader finds the old or the new contents and never half of them;
@@ -42,6 +43,7 @@ mod name;
 mod paths;
 mod process;
 mod project_id;
+mod protected;
 mod shared_lock;
 mod trust;
 mod write;
@@ -56,6 +58,7 @@ pub use locks_held::{HeldLock, LockedBy, held_locks};
 pub use name::SafeName;
 pub use process::{CommandLine, Ended, Process};
 pub use project_id::{Found, Identity, LookUp, Note, ProjectId, Projects, project_hash};
+pub use protected::{ProtectedFile, ProtectedFiles, ProtectedKind};
 pub use trust::{Decider, Trust, TrustLevel, TrustQuery, TrustRule, TrustedFolders};
 pub use write::{
     Creation, check_replaceable, create_private_atomically, create_private_folder, keep_permissions,

@@ -1,9 +1,11 @@
 //! The rules about tool calls, from files, settings and arguments.
 
+use std::path::PathBuf;
+
 use longhaul_agent::{Permissions, Subagents};
 use longhaul_policy::{Policy, PolicyPlaces, Situation, Standing, load_policies, rule_from_setting};
 use longhaul_skills::Skills;
-use longhaul_workspace::{Home, WorkspaceFolder, system_folder};
+use longhaul_workspace::{Home, ProtectedFiles, ProtectedKind, WorkspaceFolder, system_folder};
 
 use super::skills::rules as rules_of_skills;
 use super::{Attendance, WorkOptions, subagents};
@@ -64,10 +66,34 @@ pub(crate) fn load_permissions(
         None => settings.approval_mode().unwrap_or_default().in_folder(is_trusted).unwrap_or_default(),
     };
     let permissions = Permissions {
-        policy: Policy::new(rules),
+        policy: Policy::new(rules).protecting(protected(settings, home, around)),
         situation: Situation { mode, is_interactive: attendance == Attendance::Attended, is_trusted },
         saved: Some(home.saved_policy()),
         subagent: None,
     };
     Ok((permissions, warnings))
+}
+
+/// The files here that grant rights: nobody but a person lets a model change them.
+fn protected(settings: &Settings, home: &Home, around: &Surroundings) -> ProtectedFiles {
+    let folders: Vec<PathBuf> = around.places.folders.iter().map(|folder| folder.path.clone()).collect();
+    let names: Vec<String> = around.settings.names.iter().map(ToString::to_string).collect();
+    let files = ProtectedFiles::of(&folders)
+        .with_home(home.root())
+        .with(home.trusted_folders(), ProtectedKind::Home)
+        .with_memory(names.iter().map(String::as_str));
+    let hidden = settings.hidden_files().custom;
+    let files = hidden.iter().fold(files, |files, file| files.with(file, ProtectedKind::IgnoreFile));
+    // A hook that is a script of the workspace does whatever that says.
+    let (hooks, _) = settings.hooks(None);
+    let words = hooks.iter().flat_map(|hook| hook.command.split_whitespace());
+    let scripts = words.filter_map(|word| {
+        let word = word.trim_matches(['"', '\'', ';']);
+        let word = word
+            .rsplit_once("PROJECT_DIR")
+            .map_or(word, |(_, rest)| rest.trim_start_matches(['}', '"', '/']));
+        let path = around.cwd.join(word);
+        (!word.is_empty() && path.is_file()).then_some(path)
+    });
+    scripts.fold(files, |files, script| files.with(&script, ProtectedKind::Hook))
 }
