@@ -72,10 +72,10 @@ fn main() -> ExitCode {
 /// Talks to a model: with a person at a terminal, or once with what is said; prints the help where nothing is.
 fn talk(options: &TalkOptions, color: Color) -> ExitCode {
     if options.is_interactive() {
-        return exit(commands::interactive::run(options, || load_settings(color), color), color);
+        return exit(commands::interactive::run(options, || load_agent_settings(color), color), color);
     }
     let done = match options.words() {
-        Ok(Some(words)) => commands::talk::run(options, &words, || load_settings(color), color),
+        Ok(Some(words)) => commands::talk::run(options, &words, || load_agent_settings(color), color),
         Ok(None) if options.is_empty() => failure::exit_for_usage(&Args::help(), color),
         Ok(None) => failure::exit_for_usage(&Args::nothing_said(), color),
         Err(error) => Err(error),
@@ -101,13 +101,30 @@ fn find_session(file: &mut PathBuf) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Loads the settings that hold in the current folder, and prints what is odd about them.
+/// Loads the settings for a command that works without an agent, and prints what is odd about them.
 fn load_settings(color: Color) -> anyhow::Result<Settings> {
+    load_settings_for(Work::Command, color)
+}
+
+/// Loads the settings for an agent, and prints what is odd about them and what an untrusted folder has no say in.
+fn load_agent_settings(color: Color) -> anyhow::Result<Settings> {
+    load_settings_for(Work::Agent, color)
+}
+
+/// Who works with the settings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    Command,
+    Agent,
+}
+
+fn load_settings_for(work: Work, color: Color) -> anyhow::Result<Settings> {
     // A current folder that was deleted has no settings.
     let cwd = std::env::current_dir().unwrap_or_default();
     let environment = environment::of_process();
-    let Loaded { settings, warnings, untrusted, .. } =
-        Settings::load(environment::home(&environment)?.as_ref(), &cwd, &environment)?;
+    let home = environment::home(&environment)?;
+    let Loaded { settings, warnings, untrusted, needs_trust, review } =
+        Settings::load(home.as_ref(), &cwd, &environment)?;
     let label = Screen::of_stderr(color).warning("warning:");
     let shown = warnings.iter().take(MOST_WARNINGS);
     let mut text: String =
@@ -116,11 +133,17 @@ fn load_settings(color: Color) -> anyhow::Result<Settings> {
     if more > 0 {
         text.push_str(&format!("{label} and {} more about settings\n", thousands(more as u64)));
     }
-    if let Some(file) = untrusted {
-        let file = visible(&file.display().to_string());
-        text.push_str(&format!(
-            "{label} {file} does not count, as its folder is not trusted; `longhaul trust add` trusts it\n"
-        ));
+    let untrusted = match work {
+        Work::Agent => {
+            trust::untrusted_notice(&cwd, home.as_ref(), &environment, needs_trust, &settings, untrusted)?
+        }
+        Work::Command => untrusted.map(|file| {
+            let file = file.display();
+            format!("{file} does not count, as its folder is not trusted; `longhaul trust add` trusts it")
+        }),
+    };
+    for warning in untrusted.into_iter().chain(review.warning(&cwd)) {
+        text.push_str(&format!("{label} {}\n", visible(&warning)));
     }
     // If standard error is gone there is nobody left to tell.
     std::io::stderr().write_all(text.as_bytes()).ok();

@@ -87,6 +87,11 @@ impl Home {
         &self.trusted_folders
     }
 
+    /// What trusted folders held when they were trusted, see [`crate::TrustedContents`].
+    pub fn trusted_contents(&self) -> PathBuf {
+        self.root.join("longhaul").join("trusted_contents.json")
+    }
+
     /// Which hooks of projects the user has been told of.
     pub fn trusted_hooks(&self) -> PathBuf {
         self.root.join("trusted_hooks.json")

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{Permissions, Subagents};
-use longhaul_policy::{Policy, PolicyPlaces, Situation, Standing, load_policies, rule_from_setting};
+use longhaul_policy::{
+    Policy, PolicyPlaces, Rule, Situation, Source, Standing, Verdict, load_policies, rule_from_setting,
+};
 use longhaul_skills::Skills;
 use longhaul_workspace::{Home, ProtectedFiles, ProtectedKind, WorkspaceFolder, system_folder};
 
@@ -12,6 +14,7 @@ use super::{Attendance, WorkOptions, subagents};
 use crate::commands::memory::surroundings::Surroundings;
 use crate::failure::hinted;
 use crate::settings::Settings;
+use crate::trust::{GrantKind, hook_scripts};
 
 /// Loads the rules; what is wrong with some of them comes along in words.
 pub(crate) fn load_permissions(
@@ -41,7 +44,13 @@ pub(crate) fn load_permissions(
             hinted(anyhow::Error::from(cause).context(act), "--policy takes .toml files, or folders of them")
         })?;
     }
-    let loaded = load_policies(&places);
+    let mut loaded = load_policies(&places);
+    if let Some(place) = places.workspace.filter(|_| settings.is_suspended(GrantKind::Policies)) {
+        // What changed since the folder was trusted may forbid, and not allow.
+        let is_theirs =
+            |rule: &Rule| matches!(&rule.source, Source::File { path, .. } if path.starts_with(&place));
+        loaded.rules.retain(|rule| rule.verdict != Verdict::Allow || !is_theirs(rule));
+    }
     let mut warnings: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
     let mut rules = loaded.rules;
     rules.extend(subagents::rules(subagents));
@@ -86,14 +95,6 @@ fn protected(settings: &Settings, home: &Home, around: &Surroundings) -> Protect
     let files = hidden.iter().fold(files, |files, file| files.with(file, ProtectedKind::IgnoreFile));
     // A hook that is a script of the workspace does whatever that says.
     let (hooks, _) = settings.hooks(None);
-    let words = hooks.iter().flat_map(|hook| hook.command.split_whitespace());
-    let scripts = words.filter_map(|word| {
-        let word = word.trim_matches(['"', '\'', ';']);
-        let word = word
-            .rsplit_once("PROJECT_DIR")
-            .map_or(word, |(_, rest)| rest.trim_start_matches(['}', '"', '/']));
-        let path = around.cwd.join(word);
-        (!word.is_empty() && path.is_file()).then_some(path)
-    });
-    scripts.fold(files, |files, script| files.with(&script, ProtectedKind::Hook))
+    let scripts = hook_scripts(&around.cwd, hooks.iter().map(|hook| hook.command.as_str()));
+    scripts.iter().fold(files, |files, script| files.with(script, ProtectedKind::Hook))
 }

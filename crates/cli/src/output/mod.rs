@@ -33,11 +33,37 @@ pub(crate) fn print_aside(text: &str) {
 
 /// Asks a person on the terminal; anything but a clear yes is a no.
 pub(crate) fn is_confirmed(question: &str) -> anyhow::Result<bool> {
-    print(&format!("{question} [y/N] "))?;
+    Ok(matches!(answer_to(&format!("{question} [y/N]"))?.as_str(), "y" | "yes"))
+}
+
+/// What a person on the terminal answers, in small letters; nothing where the input ends.
+pub(crate) fn answer_to(question: &str) -> anyhow::Result<String> {
+    discard_typed();
+    print(&format!("{question} "))?;
     std::io::stdout().flush()?;
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    Ok(answer.trim().to_ascii_lowercase())
+}
+
+/// Drops what was typed before a question was shown: it answers something else.
+fn discard_typed() {
+    #[cfg(unix)]
+    if std::io::stdin().is_terminal() {
+        rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush).ok();
+    }
+}
+
+/// Asks whether to go on, unless `--yes` says so. Without a terminal nothing is confirmed, and nothing is done.
+pub(crate) fn confirm(question: &str, yes: bool, act: &str) -> anyhow::Result<bool> {
+    if yes {
+        return Ok(true);
+    }
+    if !std::io::stdin().is_terminal() {
+        let error = anyhow::anyhow!("not confirmed: there is no terminal to ask at");
+        return Err(crate::failure::hinted(error, format!("--yes {act} without asking")));
+    }
+    is_confirmed(question)
 }
 
 /// Lets a person on the terminal choose from these lines; nothing if the answer is none of their numbers. Who only presses

@@ -1,5 +1,6 @@
 //! The settings as layers, of which the uppermost that has a key decides.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,7 +8,7 @@ use std::sync::Arc;
 
 use longhaul_context::{Estimator, Weights};
 use longhaul_conversation::TokenCount;
-use longhaul_workspace::{Environment, Home};
+use longhaul_workspace::{Decider, Environment, Home, Trust};
 use serde_json::Value;
 
 use super::check::check_document;
@@ -15,13 +16,17 @@ use super::document::{Content, Node, parse};
 use super::files::{SettingsFiles, WorkspaceFile, settings_files};
 use super::kind;
 use super::problem::{Fault, SettingsError, Warning};
-use crate::trust::decide;
+use crate::trust::{GrantKind, Review, decide, review};
 
 /// The settings that hold in a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Settings {
     /// The weakest first. What none of them has is at its default.
     pub(super) layers: Vec<Layer>,
+    /// What of the workspace does not count, as it changed since its folder was trusted.
+    suspended: BTreeSet<GrantKind>,
+    /// The workspace's file among the layers.
+    pub(super) workspace: Option<PathBuf>,
 }
 
 /// Settings, and what was odd about them.
@@ -35,6 +40,8 @@ pub(crate) struct Loaded {
     pub(crate) untrusted: Option<PathBuf>,
     /// Whether folders must be trusted, as the user alone decides.
     pub(crate) needs_trust: bool,
+    /// What changed in the workspace since its folder was trusted.
+    pub(crate) review: Review,
 }
 
 /// What one source says.
@@ -64,14 +71,42 @@ impl Settings {
             loaded.add_file(&user)?;
         }
         loaded.needs_trust = loaded.settings.needs_trust();
+        if let Some(home) = home {
+            let review = review(home, cwd)?;
+            // Where the environment or a setting says so, every folder is trusted as it is.
+            let is_by_rule =
+                |trust: &Trust| matches!(trust, Trust::Trusted(Decider::Rule(_) | Decider::Editor));
+            if !review.changes.is_empty()
+                && is_by_rule(&decide(cwd, Some(home), environment, loaded.needs_trust)?)
+            {
+                loaded.settings.suspended = review.suspended.clone();
+                loaded.review = review;
+            }
+        }
         if let Some(WorkspaceFile { folder, file }) = workspace {
             if decide(&folder, home, environment, loaded.needs_trust)?.is_trusted() {
-                loaded.add_file(&file)?;
+                if loaded.add_file(&file)? {
+                    loaded.settings.suspend_last();
+                    loaded.settings.workspace = Some(file);
+                }
             } else {
                 loaded.untrusted = Some(file);
             }
         }
         Ok(loaded)
+    }
+
+    /// Whether something of the workspace does not count, as it changed since its folder was trusted.
+    pub(crate) fn is_suspended(&self, kind: GrantKind) -> bool {
+        self.suspended.contains(&kind)
+    }
+
+    /// Leaves out of the uppermost layer what is suspended.
+    fn suspend_last(&mut self) {
+        let keys = self.suspended.iter().flat_map(|kind| kind.keys());
+        if let Some(layer) = self.layers.last_mut() {
+            keys.for_each(|steps| layer.root.remove(steps));
+        }
     }
 
     /// The context window that the user states for a model, by its whole name or by that behind the provider's.
@@ -108,7 +143,8 @@ impl Settings {
             Source::File(own) => own.as_ref() == file,
             Source::Flag(_) => true,
         };
-        Self { layers: self.layers.iter().filter(is_kept).cloned().collect() }
+        let layers = self.layers.iter().filter(is_kept).cloned().collect();
+        Self { layers, ..self.clone() }
     }
 
     /// The text that counts for a key, unless it is empty.

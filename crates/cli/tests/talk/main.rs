@@ -16,4 +16,5 @@ mod subagents;
 mod support;
 #[cfg(unix)]
 mod tools;
+mod trust;
 mod unrecorded;

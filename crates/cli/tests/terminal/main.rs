@@ -8,3 +8,4 @@ mod endings;
 mod learning;
 mod skills;
 mod support;
+mod trust;

@@ -39,7 +39,7 @@ pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> 
     let home = Home::resolve(&environment::of_process())?;
     let around = Surroundings::find(settings, options.work.include_directories())?;
     let attendance = if options.headless { Attendance::Unattended } else { Attendance::Attended };
-    let subagents = load_subagents(&home, &around.cwd, around.trust.is_trusted()).subagents;
+    let subagents = load_subagents(settings, &home, &around.cwd, around.trust.is_trusted()).subagents;
     let (skills, _) = load_skills(settings, &home, &around);
     let (permissions, warnings) =
         load_permissions(&options.work, settings, &home, &around, &subagents, &skills, attendance)?;
