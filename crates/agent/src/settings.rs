@@ -96,6 +96,10 @@ pub struct Permissions {
     pub situation: Situation,
     /// The file of what the user always allows, if that can be kept.
     pub saved: Option<PathBuf>,
+    /// Whether the user may allow something for good.
+    pub offers_always: bool,
+    /// What forbids the mode `yolo`, in words such as the name of a setting.
+    pub yolo_forbidden_by: Option<String>,
     /// The sub-agent that makes the calls, if it is one.
     pub subagent: Option<String>,
 }
@@ -107,6 +111,8 @@ impl Default for Permissions {
             policy: Policy::new(default_rules()),
             situation: Situation { is_interactive: false, ..Situation::default() },
             saved: None,
+            offers_always: true,
+            yolo_forbidden_by: None,
             subagent: None,
         }
     }

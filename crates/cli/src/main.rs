@@ -33,7 +33,7 @@ use clap::Parser;
 use crate::args::{Args, Color, Command};
 use crate::commands::talk::TalkOptions;
 use crate::output::{Screen, thousands, visible};
-use crate::settings::{Loaded, Settings};
+use crate::settings::{Loaded, Settings, refuse_unrestricted, unhonoured_notice};
 
 /// More warnings about settings than this are only counted.
 const MOST_WARNINGS: usize = 20;
@@ -123,7 +123,7 @@ fn load_settings_for(work: Work, color: Color) -> anyhow::Result<Settings> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let environment = environment::of_process();
     let home = environment::home(&environment)?;
-    let Loaded { settings, warnings, untrusted, needs_trust, review } =
+    let Loaded { settings, warnings, untrusted, needs_trust, review, unhonoured } =
         Settings::load(home.as_ref(), &cwd, &environment)?;
     let label = Screen::of_stderr(color).warning("warning:");
     let shown = warnings.iter().take(MOST_WARNINGS);
@@ -145,7 +145,16 @@ fn load_settings_for(work: Work, color: Color) -> anyhow::Result<Settings> {
     for warning in untrusted.into_iter().chain(review.warning(&cwd)) {
         text.push_str(&format!("{label} {}\n", visible(&warning)));
     }
+    if work == Work::Agent
+        && let Some(notice) = unhonoured_notice(&unhonoured)
+    {
+        let label = Screen::of_stderr(color).faint("note:");
+        text.push_str(&format!("{label} {}\n", visible(&notice)));
+    }
     // If standard error is gone there is nobody left to tell.
     std::io::stderr().write_all(text.as_bytes()).ok();
+    if work == Work::Agent {
+        refuse_unrestricted(&unhonoured, |name| std::env::var(name).ok())?;
+    }
     Ok(settings)
 }

@@ -204,8 +204,8 @@ fn begin_agent(definition: &Definition, profile: ModelProfile, host: &Host<'_>) 
         permissions: Permissions {
             policy: Policy::new(names.iter().filter_map(rule).collect()),
             situation: Situation { is_interactive: false, ..Situation::default() },
-            saved: None,
             subagent: Some(NAME.to_string()),
+            ..Permissions::default()
         },
         limits: Limits { session: None, turn: definition.most_turns },
         tools: ToolChoice::Only([names.as_slice(), &[OwnTool::CompleteTask.name().to_string()]].concat()),

@@ -73,9 +73,10 @@ impl Agent {
     pub(super) fn decide(&self, tool: &str, args: &Value, runs: Runs<'_>, preview: &Preview) -> Permission {
         // To hand over a result does nothing that a rule could be about.
         if OwnTool::named(tool) == Some(OwnTool::CompleteTask) {
-            return Permission { decision: Decision::Allow, protected: None };
+            return Permission { decision: Decision::Allow, protected: None, offers_always: false };
         }
         let permissions = &self.settings.permissions;
+        let offers_always = permissions.offers_always;
         let decide = |name: &str| {
             let call = PolicyCall::new(name, args);
             let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
@@ -97,7 +98,7 @@ impl Agent {
                 Some(Verdict::Allow) | None => false,
             };
             if is_stricter {
-                return Permission { decision: own.decision, protected: own.protected };
+                return Permission { decision: own.decision, protected: own.protected, offers_always };
             }
         }
         let decision = match ruling.decision {
@@ -105,7 +106,7 @@ impl Agent {
             Decision::Ask if matches!(runs, Runs::Manager(_)) => Decision::Allow,
             decision => decision,
         };
-        Permission { decision, protected: ruling.protected }
+        Permission { decision, protected: ruling.protected, offers_always }
     }
 }
 
@@ -114,6 +115,7 @@ pub(super) struct Permission {
     pub(super) decision: Decision,
     /// The file that grants rights and would be changed.
     pub(super) protected: Option<ProtectedFile>,
+    offers_always: bool,
 }
 
 impl Permission {
@@ -123,6 +125,7 @@ impl Permission {
         asked: Option<String>,
         always: Option<AlwaysAllow>,
     ) -> (Option<String>, Option<AlwaysAllow>) {
+        let always = always.filter(|_| self.offers_always);
         let Some(file) = &self.protected else { return (asked, always) };
         let reason = format!("it changes {file}, a file that grants rights");
         let reason = asked.map_or_else(|| reason.clone(), |asked| format!("{asked}; {reason}"));

@@ -80,3 +80,15 @@ fn a_sub_agent_gets_no_further() {
         .any(|part| part.as_result().is_some_and(|result| result.readable().contains("grants rights")));
     assert!(refused);
 }
+
+#[test]
+fn nothing_is_allowed_for_good_where_the_settings_say_so() {
+    for offers_always in [true, false] {
+        let (mut trial, _, asked) = attended([Approval::Once]);
+        trial.agent.settings_mut().permissions.offers_always = offers_always;
+        let model =
+            ScriptedModel::new([ScriptedReply::parts([write("c1", "a.rs")]), ScriptedReply::text("Done.")]);
+        trial.run("Write.", &model);
+        assert_eq!(asked.lock().unwrap()[0].always.is_some(), offers_always);
+    }
+}

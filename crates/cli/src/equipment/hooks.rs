@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use longhaul_hooks::{HookEnvironment, Hooks, note_new_hooks, without_secrets};
+use longhaul_hooks::{HookEnvironment, Hooks, note_new_hooks};
 use longhaul_workspace::{Home, Patience, WorkspaceFolder};
 
+use super::tools::variables;
 use crate::project::Project;
 use crate::settings::Settings;
 
@@ -37,7 +38,7 @@ pub(super) fn load(
         Err(error) => warnings.push(error.to_string()),
     }
     let environment = HookEnvironment {
-        variables: without_secrets(std::env::vars_os(), &[]),
+        variables: variables(settings),
         project: folder.to_path_buf(),
         is_trusted,
         plans: project.map(|project| project.home.plans(None)),

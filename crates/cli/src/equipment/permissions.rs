@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use anyhow::anyhow;
 use longhaul_agent::{Permissions, Subagents};
 use longhaul_policy::{
-    Policy, PolicyPlaces, Rule, Situation, Source, Standing, Verdict, load_policies, rule_from_setting,
+    ApprovalMode, Policy, PolicyPlaces, Rule, Situation, Source, Standing, Verdict, load_policies,
+    rule_from_setting,
 };
 use longhaul_skills::Skills;
 use longhaul_workspace::{Home, ProtectedFiles, ProtectedKind, WorkspaceFolder, system_folder};
@@ -27,15 +29,21 @@ pub(crate) fn load_permissions(
     attendance: Attendance,
 ) -> anyhow::Result<(Permissions, Vec<String>)> {
     let is_trusted = around.trust.is_trusted();
+    let (more, admin) = settings.policy_paths(around.places.user_home.as_deref());
+    if let Some(missing) = more.iter().chain(&admin).find(|path| !path.exists()) {
+        // Rules that are not there would silently forbid nothing.
+        let error = anyhow!("could not read the rules in {}", missing.display());
+        return Err(hinted(error, "policyPaths and adminPolicyPaths take .toml files, or folders of them"));
+    }
     let places = PolicyPlaces {
         extensions: Vec::new(),
         workspace: is_trusted.then(|| WorkspaceFolder::of(&around.cwd).policies()),
         user: match options.policy() {
-            [] => vec![home.policies()],
+            [] => std::iter::once(home.policies()).chain(more).collect(),
             named => named.to_vec(),
         },
         system: Some(system_folder().join("policies")),
-        admin: Vec::new(),
+        admin,
     };
     for named in options.policy() {
         // Rules that the user names and that are not there would silently allow or forbid nothing.
@@ -64,7 +72,16 @@ pub(crate) fn load_permissions(
         })?;
         rules.push(rule);
     }
+    let forbidden = settings.forbids_yolo();
     let mode = match options.mode() {
+        Some(ApprovalMode::Yolo) if forbidden.is_some() => {
+            let key = forbidden.unwrap_or_default();
+            let error = anyhow!("the mode yolo is switched off by {key}");
+            return Err(hinted(
+                error,
+                "leave out --yolo; --allowed-tools lets single tools run without asking",
+            ));
+        }
         Some(mode) => mode.in_folder(is_trusted).map_err(|error| {
             hinted(
                 error,
@@ -72,12 +89,21 @@ pub(crate) fn load_permissions(
             )
         })?,
         // A setting is a wish for all folders, and in this one it cannot be had.
-        None => settings.approval_mode().unwrap_or_default().in_folder(is_trusted).unwrap_or_default(),
+        None => match settings.approval_mode().unwrap_or_default() {
+            ApprovalMode::Yolo if forbidden.is_some() => {
+                let key = forbidden.as_deref().unwrap_or_default();
+                warnings.push(format!("general.defaultApprovalMode is yolo, which is switched off by {key}"));
+                ApprovalMode::default()
+            }
+            mode => mode.in_folder(is_trusted).unwrap_or_default(),
+        },
     };
     let permissions = Permissions {
         policy: Policy::new(rules).protecting(protected(settings, home, around)),
         situation: Situation { mode, is_interactive: attendance == Attendance::Attended, is_trusted },
-        saved: Some(home.saved_policy()),
+        saved: settings.keeps_always().then(|| home.saved_policy()),
+        offers_always: settings.offers_always(),
+        yolo_forbidden_by: forbidden,
         subagent: None,
     };
     Ok((permissions, warnings))

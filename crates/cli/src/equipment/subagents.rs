@@ -20,10 +20,15 @@ pub(crate) fn load(settings: &Settings, home: &Home, cwd: &Path, is_trusted: boo
     // In the user's own folder both are one, and what stands there is the user's.
     let is_projects =
         is_trusted && !settings.is_suspended(GrantKind::Agents) && !home.is_folder_of(&workspace);
-    load_subagents(&AgentPlaces {
+    let mut loaded = load_subagents(&AgentPlaces {
         user: Some(home.agents()),
         project: is_projects.then(|| workspace.agents()),
-    })
+    });
+    let names: Vec<String> = loaded.subagents.iter().map(|definition| definition.name.to_string()).collect();
+    for name in names.iter().filter(|name| !settings.offers_agent(name)) {
+        loaded.subagents.take(name);
+    }
+    loaded
 }
 
 /// To start one is free: each of its own calls is decided about when it comes.

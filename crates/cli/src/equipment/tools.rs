@@ -1,5 +1,6 @@
 //! The tools that a model may call.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use longhaul_agent::{ActivateSkill, ActiveSkills, SaveMemory};
@@ -32,7 +33,7 @@ pub(super) fn load(
         folders[1..].iter().cloned().chain(of_skills.map(|folder| folder.to_path_buf())).collect();
     let readable = Roots::new(&around.cwd, &readable)?;
     let ignoring = settings.hidden_files();
-    let environment = without_secrets(std::env::vars_os(), &[]);
+    let environment = variables(settings);
     let shell = ShellSettings { environment, ..ShellSettings::default() };
     let mut tools: Vec<Box<dyn Tool>> = vec![
         Box::new(ReadFile::new(readable.clone(), ignoring.clone()).with_outputs(tool_outputs)),
@@ -56,6 +57,13 @@ pub(super) fn load(
     }
     tools.retain(|tool| settings.offers(&tool.declaration().name));
     Ok(tools)
+}
+
+/// The variables that commands and hooks get: none that looks like a secret, and none that the settings keep back.
+pub(super) fn variables(settings: &Settings) -> Vec<(OsString, OsString)> {
+    let blocked = settings.blocked_variables();
+    let variables = std::env::vars_os().filter(|(name, _)| blocked.iter().all(|blocked| name != *blocked));
+    without_secrets(variables, &[])
 }
 
 /// The folder of whole outputs that were shortened, as soon as the project has one.

@@ -15,7 +15,8 @@ use super::check::check_document;
 use super::document::{Content, Node, parse};
 use super::files::{SettingsFiles, WorkspaceFile, settings_files};
 use super::kind;
-use super::problem::{Fault, SettingsError, Warning};
+use super::problem::{Fault, SettingsError, Unhonoured, Warning};
+use super::provenance::Provenance;
 use crate::trust::{GrantKind, Review, decide, review};
 
 /// The settings that hold in a folder.
@@ -42,6 +43,8 @@ pub(crate) struct Loaded {
     pub(crate) needs_trust: bool,
     /// What changed in the workspace since its folder was trusted.
     pub(crate) review: Review,
+    /// Keys of Gemini CLI that are set and not honoured.
+    pub(crate) unhonoured: Vec<Unhonoured>,
 }
 
 /// What one source says.
@@ -67,10 +70,13 @@ impl Settings {
     pub(crate) fn load(home: Option<&Home>, cwd: &Path, environment: &Environment) -> anyhow::Result<Loaded> {
         let mut loaded = Loaded::default();
         let SettingsFiles { user, workspace } = settings_files(home, cwd);
+        loaded.add_file(&environment.system_defaults())?;
         if let Some(user) = user {
             loaded.add_file(&user)?;
         }
-        loaded.needs_trust = loaded.settings.needs_trust();
+        let mut system = Self::default().load_on_top(&environment.system_settings())?;
+        // Were a workspace asked, it could trust itself.
+        loaded.needs_trust = system.settings.says_trust().unwrap_or_else(|| loaded.settings.needs_trust());
         if let Some(home) = home {
             let review = review(home, cwd)?;
             // Where the environment or a setting says so, every folder is trusted as it is.
@@ -93,6 +99,15 @@ impl Settings {
                 loaded.untrusted = Some(file);
             }
         }
+        loaded.settings.layers.append(&mut system.settings.layers);
+        loaded.warnings.append(&mut system.warnings);
+        loaded.unhonoured.append(&mut system.unhonoured);
+        Ok(loaded)
+    }
+
+    fn load_on_top(self, file: &Path) -> Result<Loaded, SettingsError> {
+        let mut loaded = Loaded { settings: self, ..Loaded::default() };
+        loaded.add_file(file)?;
         Ok(loaded)
     }
 
@@ -117,7 +132,28 @@ impl Settings {
 
     /// Whether folders must be trusted before their own files count.
     pub(crate) fn needs_trust(&self) -> bool {
-        self.value(&["security", "folderTrust", "enabled"]).and_then(Value::as_bool).unwrap_or(true)
+        self.says_trust().unwrap_or(true)
+    }
+
+    fn says_trust(&self) -> Option<bool> {
+        self.value(&["security", "folderTrust", "enabled"]).and_then(Value::as_bool)
+    }
+
+    /// Where a switch that restricts is set to this, in whatever layer: no other takes it back.
+    pub(super) fn restricted_by(&self, key: &str, value: bool) -> Option<Provenance> {
+        self.layers.iter().find_map(|Layer { source, root }| {
+            let node = key.split('.').try_fold(root, |node, step| node.get(step))?;
+            (node.content == Content::Plain(Value::Bool(value))).then(|| Provenance::of(source, node))
+        })
+    }
+
+    /// The same without what the workspace says.
+    pub(super) fn without_workspace(&self) -> Self {
+        let is_kept = |layer: &&Layer| match &layer.source {
+            Source::File(file) => self.workspace.as_deref() != Some(file.as_ref()),
+            Source::Flag(_) => true,
+        };
+        Self { layers: self.layers.iter().filter(is_kept).cloned().collect(), ..self.clone() }
     }
 
     /// How tokens are estimated.
@@ -193,7 +229,9 @@ impl Loaded {
     /// Adds a file on top of what is there.
     pub(super) fn add(&mut self, file: Arc<Path>, bytes: &[u8]) -> Result<(), Fault> {
         let root = parse(bytes)?;
-        self.warnings.extend(check_document(&file, &root)?);
+        let (warnings, unhonoured) = check_document(&file, &root)?;
+        self.warnings.extend(warnings);
+        self.unhonoured.extend(unhonoured);
         self.settings.layers.push(Layer { source: Source::File(file), root });
         Ok(())
     }

@@ -8,6 +8,7 @@ mod keeping;
 mod learning;
 #[cfg(unix)]
 mod memory;
+mod restricted;
 mod resuming;
 mod room;
 mod secure;

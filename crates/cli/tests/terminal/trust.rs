@@ -61,3 +61,13 @@ fn anything_but_a_yes_leaves_the_folder_out() {
     terminal.wait_for("ask, or");
     assert!(!terminal.text().contains("Trust this folder?"), "never means never");
 }
+
+#[test]
+fn yolo_stays_off_where_the_settings_switch_it_off() {
+    let desk = Desk::new([]);
+    desk.write("home/settings.json", r#"{"security": {"disableYoloMode": true}}"#);
+    let mut terminal = desk.start();
+    terminal.wait_for("ask, or").enter("/mode yolo");
+    terminal.wait_for("The mode yolo is switched off by security.disableYoloMode");
+    assert!(!terminal.text().contains("everything is free"));
+}
