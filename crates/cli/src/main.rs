@@ -7,6 +7,7 @@
 mod args;
 mod clock;
 mod commands;
+mod confirmation;
 mod destination;
 mod environment;
 mod equipment;
@@ -154,7 +155,10 @@ fn load_settings_for(work: Work, color: Color) -> anyhow::Result<Settings> {
     // If standard error is gone there is nobody left to tell.
     std::io::stderr().write_all(text.as_bytes()).ok();
     if work == Work::Agent {
-        refuse_unrestricted(&unhonoured, |name| std::env::var(name).ok())?;
+        refuse_unrestricted(&unhonoured, |name| std::env::var(name).ok()).map_err(|error| {
+            let hint = error.hint();
+            failure::hinted(error, hint)
+        })?;
     }
     Ok(settings)
 }

@@ -99,6 +99,8 @@ fn check_changed(file: &str, content: Option<&str>, kind: &str, told: &str) {
     check_has(&said, &["suspended until you confirm them", kind, told, "longhaul trust add"]);
     assert_eq!(text(&output.stdout).contains("scout"), kind != "agents", "{}", text(&output.stdout));
     check_has(&desk.done(&["trust", "add", "--dry-run"]), &["since you trusted it", told]);
+    let json = desk.json(&["doctor", "--json"]);
+    check_has(&json["checks"].to_string(), &["changed since it was trusted, and suspended", told]);
     desk.done(&["trust", "add", "--yes"]);
     assert_eq!(text(&desk.run(&["agents", "list"]).stderr), "", "confirmed");
 }

@@ -54,18 +54,6 @@ fn discard_typed() {
     }
 }
 
-/// Asks whether to go on, unless `--yes` says so. Without a terminal nothing is confirmed, and nothing is done.
-pub(crate) fn confirm(question: &str, yes: bool, act: &str) -> anyhow::Result<bool> {
-    if yes {
-        return Ok(true);
-    }
-    if !std::io::stdin().is_terminal() {
-        let error = anyhow::anyhow!("not confirmed: there is no terminal to ask at");
-        return Err(crate::failure::hinted(error, format!("--yes {act} without asking")));
-    }
-    is_confirmed(question)
-}
-
 /// Lets a person on the terminal choose from these lines; nothing if the answer is none of their numbers. Who only presses
 /// Enter takes the `usual` one.
 pub(crate) fn choose(question: &str, lines: &[String], usual: usize) -> anyhow::Result<Option<usize>> {

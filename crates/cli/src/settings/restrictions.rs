@@ -2,12 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use serde_json::Value;
 
 use super::layers::Settings;
 use super::problem::Unhonoured;
-use crate::failure::hinted;
 
 impl Settings {
     /// The key that forbids the mode `yolo`, and where it stands.
@@ -84,33 +82,47 @@ const SANDBOX_WANTED: &str = "GEMINI_SANDBOX";
 /// The variable that says that this is inside a sandbox.
 const IN_SANDBOX: &str = "SANDBOX";
 
+/// A restriction that Longhaul cannot keep, so that no agent starts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("could not start an agent: {key}{place} asks for {asks_for}")]
+pub(crate) struct Unrestricted {
+    key: String,
+    /// Where it stands, in brackets; nothing for a variable.
+    place: String,
+    asks_for: &'static str,
+}
+
+impl Unrestricted {
+    /// What to do about it.
+    pub(crate) fn hint(&self) -> String {
+        match self.key.as_str() {
+            key @ ("tools.sandbox" | SANDBOX_WANTED) => format!(
+                "take {key} away, or run Longhaul in a sandbox of your own, with {IN_SANDBOX} set to its name"
+            ),
+            key if key.starts_with("admin.") => format!("ask your administrator about {key}"),
+            key => format!("take {key} away"),
+        }
+    }
+}
+
 /// Refuses to start an agent that would not be restricted as the settings or the environment want it.
 pub(crate) fn refuse_unrestricted(
     unhonoured: &[Unhonoured],
     variable: impl Fn(&str) -> Option<String>,
-) -> anyhow::Result<()> {
+) -> Result<(), Unrestricted> {
     let is_sandboxed = variable(IN_SANDBOX).is_some_and(|value| !value.trim().is_empty());
-    let hint = |key: &str| match key {
-        "tools.sandbox" | SANDBOX_WANTED => format!(
-            "take {key} away, or run Longhaul in a sandbox of your own, with {IN_SANDBOX} set to its name"
-        ),
-        key if key.starts_with("admin.") => format!("ask your administrator about {key}"),
-        key => format!("take {key} away"),
-    };
     for one in unhonoured {
         let Some(asks_for) = one.restricts else { continue };
         if one.key == "tools.sandbox" && is_sandboxed {
             continue;
         }
-        let error = anyhow!("could not start an agent: {} ({}) asks for {asks_for}", one.key, one.place);
-        return Err(hinted(error, hint(&one.key)));
+        let place = format!(" ({})", one.place);
+        return Err(Unrestricted { key: one.key.clone(), place, asks_for });
     }
     let wanted = variable(SANDBOX_WANTED).map(|value| value.trim().to_ascii_lowercase());
     if wanted.is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false")) && !is_sandboxed {
-        let error = anyhow!(
-            "could not start an agent: {SANDBOX_WANTED} asks for a sandbox, which Longhaul does not have"
-        );
-        return Err(hinted(error, hint(SANDBOX_WANTED)));
+        let asks_for = "a sandbox, which Longhaul does not have";
+        return Err(Unrestricted { key: SANDBOX_WANTED.into(), place: String::new(), asks_for });
     }
     Ok(())
 }

@@ -227,6 +227,13 @@ impl<'s> Desk<'s> {
             );
             page.aside("`longhaul trust add` trusts it; it shows first what that activates.");
         }
+        let review = Settings::load(Some(&self.home), &folder, &environment)?.review;
+        if !review.changes.is_empty() {
+            page.text(
+                "Changed since it was trusted, and suspended until you confirm it with `longhaul trust add`:",
+            );
+            review.changes.iter().for_each(|change| page.text(change.to_string()));
+        }
         Ok(page)
     }
 }

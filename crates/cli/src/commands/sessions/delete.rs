@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::report::print_all;
 use crate::args::Color;
-use crate::output::{Screen, confirm, plural, visible};
+use crate::confirmation::confirm;
+use crate::output::{Screen, plural, visible};
 use crate::project;
 
 #[derive(Debug, Args)]

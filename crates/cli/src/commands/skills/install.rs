@@ -12,7 +12,8 @@ use super::scope::Scope;
 use super::{Desk, failure, unknown};
 use crate::args::Color;
 use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, confirm, pad_left, path_json, plural, print, thousands, visible};
+use crate::confirmation::confirm;
+use crate::output::{Page, Screen, pad_left, path_json, plural, print, thousands, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallOptions {

@@ -10,9 +10,10 @@ use serde_json::json;
 use super::rules_and_folder;
 use crate::args::Color;
 use crate::commands::sessions::report::print_all;
+use crate::confirmation::confirm;
 use crate::environment;
 use crate::failure::hinted;
-use crate::output::{Page, Screen, confirm, path_json, visible};
+use crate::output::{Page, Screen, path_json, visible};
 use crate::settings::Settings;
 use crate::trust::{self, Preview, Review, tell_changes};
 
