@@ -160,10 +160,11 @@ impl Agent {
             let text = self.no_such_tool(&call.name);
             return failed(call, text);
         };
-        if let Err(text) = preview(runs, &call.args) {
-            return failed(call, text);
-        }
-        if let Decision::Deny { reason } = self.decide(&call.name, &call.args, runs) {
+        let shown = match preview(runs, &call.args) {
+            Ok(preview) => preview,
+            Err(text) => return failed(call, text),
+        };
+        if let Decision::Deny { reason } = self.decide(&call.name, &call.args, runs, &shown).decision {
             return refused(call, reason);
         }
         let mut args = call.args.clone();
@@ -191,15 +192,18 @@ impl Agent {
             Ok(preview) => preview,
             Err(text) => return failed(call, text),
         };
-        match self.decide(&call.name, &args, runs) {
+        let permission = self.decide(&call.name, &args, runs, &shown);
+        match permission.decision {
             Decision::Deny { reason } => return refused(call, reason),
             Decision::Allow if question.is_none() => {}
             Decision::Allow | Decision::Ask => {
+                let always = self.offer_always(judged(runs, &call.name), &args);
+                let (reason, always) = permission.question(question, always);
                 let request = ApprovalRequest {
                     call: call.clone().with_args(args.clone()),
                     preview: shown.clone(),
-                    reason: question,
-                    always: self.offer_always(judged(runs, &call.name), &args),
+                    reason,
+                    always,
                 };
                 match self.ask_user(&request, host, cancel).await {
                     Approval::Once | Approval::Always(_) => {}
@@ -424,15 +428,19 @@ impl Agent {
             Ok(preview) => preview,
             Err(text) => return Answer::failed(text),
         };
-        match self.decide(name, args, runs) {
+        let permission = self.decide(name, args, runs, &shown);
+        match permission.decision {
             Decision::Allow => {}
             Decision::Deny { reason } => return Answer::failed(reason),
             Decision::Ask => {
+                let reason = format!("a hook wants it in place of {}", original.name);
+                let (reason, always) =
+                    permission.question(Some(reason), self.offer_always(judged(runs, name), args));
                 let request = ApprovalRequest {
                     call: ToolCall::new(original.id.clone(), name).with_args(args.clone()),
                     preview: shown,
-                    reason: Some(format!("a hook wants it in place of {}", original.name)),
-                    always: self.offer_always(judged(runs, name), args),
+                    reason,
+                    always,
                 };
                 match self.ask_user(&request, host, cancel).await {
                     Approval::Once | Approval::Always(_) => {}

@@ -97,6 +97,10 @@ pub struct Permissions {
     pub situation: Situation,
     /// The files of what the user always allows, as far as that can be kept.
     pub saved: SavedFiles,
+    /// Whether the user may allow something for good.
+    pub offers_always: bool,
+    /// What forbids the mode `yolo`, in words such as the name of a setting.
+    pub yolo_forbidden_by: Option<String>,
     /// The sub-agent that makes the calls, if it is one.
     pub subagent: Option<String>,
 }
@@ -133,6 +137,8 @@ impl Default for Permissions {
             policy: Policy::new(default_rules()),
             situation: Situation { is_interactive: false, ..Situation::default() },
             saved: SavedFiles::default(),
+            offers_always: true,
+            yolo_forbidden_by: None,
             subagent: None,
         }
     }

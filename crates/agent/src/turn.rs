@@ -11,6 +11,8 @@ mod long_tests;
 #[cfg(test)]
 mod memory_tests;
 #[cfg(test)]
+mod protected_tests;
+#[cfg(test)]
 mod recording_tests;
 #[cfg(test)]
 mod subagent_tests;

@@ -12,6 +12,8 @@ pub(crate) fn of_process() -> Environment {
         gemini_cli_home: path("GEMINI_CLI_HOME"),
         user_home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
         trusted_folders_path: path("GEMINI_CLI_TRUSTED_FOLDERS_PATH"),
+        system_settings_path: path("GEMINI_CLI_SYSTEM_SETTINGS_PATH"),
+        system_defaults_path: path("GEMINI_CLI_SYSTEM_DEFAULTS_PATH"),
         trust_workspace: std::env::var("GEMINI_CLI_TRUST_WORKSPACE").ok(),
     }
 }

@@ -7,6 +7,7 @@
 mod args;
 mod clock;
 mod commands;
+mod confirmation;
 mod destination;
 mod environment;
 mod equipment;
@@ -37,7 +38,7 @@ use crate::args::{Args, Color, Command};
 use crate::commands::talk::TalkOptions;
 use crate::failure::hinted;
 use crate::output::{Screen, thousands, visible};
-use crate::settings::{Loaded, Settings};
+use crate::settings::{Loaded, Settings, refuse_unrestricted, unhonoured_notice};
 use crate::withheld::Withheld;
 
 /// More warnings about settings than this are only counted.
@@ -76,7 +77,9 @@ fn run() -> ExitCode {
     let color = args.color;
     let withheld = if args.asks_models() { take_out_secrets(color) } else { Withheld::default() };
     let load_settings = || load_settings(color, &withheld);
-    let Some(command) = &mut args.command else { return talk(&args.talk, load_settings, color) };
+    let Some(command) = &mut args.command else {
+        return talk(&args.talk, || load_agent_settings(color, &withheld), color);
+    };
     let done = match command {
         Command::Inspect(options) => find_session(&mut options.file)
             .and_then(|()| load_settings())
@@ -155,15 +158,35 @@ fn take_out_secrets(color: Color) -> Withheld {
 
 /// The settings that hold in the current folder.
 fn find_settings() -> anyhow::Result<Loaded> {
-    // A current folder that was deleted has no settings.
-    let cwd = std::env::current_dir().unwrap_or_default();
     let environment = environment::of_process();
-    Settings::load(environment::home(&environment)?.as_ref(), &cwd, &environment)
+    Settings::load(environment::home(&environment)?.as_ref(), &current_folder(), &environment)
 }
 
-/// Loads the settings that hold in the current folder, and prints what is odd about them.
+/// The current folder; one that was deleted has no settings.
+fn current_folder() -> PathBuf {
+    std::env::current_dir().unwrap_or_default()
+}
+
+/// Loads the settings for a command that works without an agent, and prints what is odd about them.
 fn load_settings(color: Color, withheld: &Withheld) -> anyhow::Result<Settings> {
-    let Loaded { settings, warnings, untrusted, .. } = find_settings()?;
+    load_settings_for(Work::Command, color, withheld)
+}
+
+/// Loads the settings for an agent, and prints what is odd about them and what an untrusted folder has no say in.
+fn load_agent_settings(color: Color, withheld: &Withheld) -> anyhow::Result<Settings> {
+    load_settings_for(Work::Agent, color, withheld)
+}
+
+/// Who works with the settings.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Work {
+    Command,
+    Agent,
+}
+
+fn load_settings_for(work: Work, color: Color, withheld: &Withheld) -> anyhow::Result<Settings> {
+    let Loaded { settings, warnings, untrusted, needs_trust, review, unhonoured } = find_settings()?;
+    let folder = current_folder();
     let label = Screen::of_stderr(color).warning("warning:");
     let shown = warnings.iter().take(MOST_WARNINGS);
     let mut text: String =
@@ -172,13 +195,33 @@ fn load_settings(color: Color, withheld: &Withheld) -> anyhow::Result<Settings> 
     if more > 0 {
         text.push_str(&format!("{label} and {} more about settings\n", thousands(more as u64)));
     }
-    if let Some(file) = untrusted {
-        let file = visible(&file.display().to_string());
-        text.push_str(&format!(
-            "{label} {file} does not count, as its folder is not trusted; `longhaul trust add` trusts it\n"
-        ));
+    let untrusted = match work {
+        Work::Agent => {
+            let environment = environment::of_process();
+            let home = environment::home(&environment)?;
+            trust::untrusted_notice(&folder, home.as_ref(), &environment, needs_trust, &settings, untrusted)?
+        }
+        Work::Command => untrusted.map(|file| {
+            let file = file.display();
+            format!("{file} does not count, as its folder is not trusted; `longhaul trust add` trusts it")
+        }),
+    };
+    for warning in untrusted.into_iter().chain(review.warning(&folder)) {
+        text.push_str(&format!("{label} {}\n", visible(&warning)));
+    }
+    if work == Work::Agent
+        && let Some(notice) = unhonoured_notice(&unhonoured)
+    {
+        let label = Screen::of_stderr(color).faint("note:");
+        text.push_str(&format!("{label} {}\n", visible(&notice)));
     }
     // If standard error is gone there is nobody left to tell.
     std::io::stderr().write_all(text.as_bytes()).ok();
+    if work == Work::Agent {
+        refuse_unrestricted(&unhonoured, |name| withheld.variable(name)).map_err(|error| {
+            let hint = error.hint();
+            failure::hinted(error, hint)
+        })?;
+    }
     Ok(settings.with_withheld(withheld.clone()))
 }

@@ -135,7 +135,10 @@ fn an_empty_home_stays_empty_and_nothing_is_broken() {
 #[test]
 fn the_json_has_its_keys() {
     let json = Ward::new().json(&[], 0);
-    assert_eq!(keys(&json), ["schema", "problems", "notes", "home", "project", "trusted", "checks"]);
+    assert_eq!(
+        keys(&json),
+        ["schema", "problems", "notes", "home", "project", "trusted", "unhonoured", "checks"]
+    );
     assert_eq!(keys(&json["checks"][0]), ["area", "state", "what", "advice"]);
     assert_eq!((&json["problems"], &json["project"]), (&0.into(), &Value::Null));
 }
@@ -232,6 +235,32 @@ fn what_killed_processes_left_is_named_and_stays() {
     let expected = ward.home.join("skills").join(name).display().to_string();
     check_found(&found, &["note ", &expected, "was left behind by a process that was killed"]);
     assert!(ward.home.join(name).exists());
+}
+
+#[test]
+fn keys_that_are_not_honoured_are_listed() {
+    let settings =
+        "{\"mcpServers\": {\"a\": {}},\n\"ui\": {\"theme\": \"x\"},\n\"tools\": {\"sandbox\": \"docker\"}}";
+    let ward = Ward::new().with("settings.json", settings);
+    let found = ward.found("settings", &[], 1);
+    check_found(
+        &found,
+        &[
+            "note ",
+            "settings.json:1: mcpServers is not honoured",
+            "problem ",
+            "settings.json:3: tools.sandbox asks for a sandbox",
+        ],
+    );
+    assert!(!found.iter().any(|line| line.contains("is valid") || line.contains("ui")), "{found:?}");
+    let json = ward.json(&[], 1);
+    let keys = json["unhonoured"].as_array().expect("a list").iter();
+    let keys: Vec<_> =
+        keys.map(|one| (one["key"].as_str(), one["line"].as_u64(), one["restricts"].as_bool())).collect();
+    assert_eq!(
+        keys,
+        [(Some("mcpServers"), Some(1), Some(false)), (Some("tools.sandbox"), Some(3), Some(true))]
+    );
 }
 
 #[test]

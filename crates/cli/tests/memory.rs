@@ -250,7 +250,7 @@ fn trust_is_added_listed_and_removed() {
             "Nothing was changed.",
         ],
     );
-    check_has(&run(&["trust", "add"]), &["is trusted now."]);
+    check_has(&run(&["trust", "add", "--yes"]), &["is trusted now."]);
     check_has(&run(&["memory", "show"]), &["Use tabs."]);
     let listed: Value = serde_json::from_str(&run(&["trust", "list", "--json"])).expect("one object");
     assert_eq!(keys(&listed), ["schema", "file", "rules", "folder", "trusted", "reason"]);

@@ -117,7 +117,8 @@ fn skills_are_switched_off_and_on() {
 #[test]
 fn a_skill_is_installed_linked_and_removed() {
     let desk = desk().with("new/SKILL.md", &skill("currents")).with("new/scripts/run.sh", "echo\n");
-    desk.check_refused(&["skills", "install", "new"], 1, &["nobody is there to confirm this", "--yes"]);
+    desk.check_refused(&["skills", "install", "new"], 1, &["not confirmed", "--yes"]);
+    desk.check_refused(&["skills", "install", "new", "--json"], 1, &["not confirmed", "--yes"]);
     let before = desk.names();
     let told = desk.done(&["skills", "install", "new", "--dry-run"]);
     check_has(&told, &["currents\n  Reads tide tables.\n", "5  scripts/run.sh", "Nothing was installed."]);
@@ -126,7 +127,7 @@ fn a_skill_is_installed_linked_and_removed() {
     check_has(&desk.done(&["skills", "install", "new", "--yes"]), &["1 skill installed.\n"]);
     assert_eq!(desk.read("home/skills/currents/scripts/run.sh"), "echo\n");
     desk.check_refused(&["skills", "install", "new", "--yes"], 1, &["there is already a skill \"currents\""]);
-    let json = desk.json(&["skills", "install", "new", "--scope", "workspace", "--json"]);
+    let json = desk.json(&["skills", "install", "new", "--scope", "workspace", "--yes", "--json"]);
     assert_eq!((&json["installed"], &json["scope"]), (&json!(true), &json!("workspace")));
     assert!(listed(&desk).contains(&"currents workspace".to_string()));
 

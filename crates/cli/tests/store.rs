@@ -46,10 +46,11 @@ fn a_session_is_imported_listed_shown_and_deleted() {
     desk.check_refused(&["sessions", "show", "1", "--message", "m9999"], 1, &["no message m9999"]);
     // A second one gets an id of its own.
     assert_ne!(imported(&desk), id);
-    assert!(desk.done(&["sessions", "delete", &id]).contains(&id));
+    desk.check_refused(&["sessions", "delete", &id], 1, &["not confirmed", "--yes"]);
+    assert!(desk.done(&["sessions", "delete", &id, "--yes"]).contains(&id));
     assert_eq!(desk.json(&["sessions", "list", "--json"])["sessions"].as_array().map(Vec::len), Some(1));
     desk.check_refused(&["sessions", "delete", "7"], 1, &["no session is called \"7\""]);
-    assert!(desk.done(&["sessions", "delete", "latest"]).contains("Deleted"));
+    assert!(desk.done(&["sessions", "delete", "latest", "--yes"]).contains("Deleted"));
     assert!(desk.done(&["sessions", "list"]).contains("no sessions yet"));
 }
 

@@ -5,10 +5,12 @@ use std::cmp::Reverse;
 use std::fmt;
 
 use longhaul_shell::{SimpleCommand, Unclear};
+use longhaul_workspace::{ProtectedFile, ProtectedFiles};
 
 use crate::line::Line;
 use crate::matching::{Call, Match, Question, Situation, Whole};
 use crate::programs::{OptionEffect, risky_options};
+use crate::protected::changed_by;
 use crate::rule::{Condition, Rule, Source, ToolPattern, Verdict};
 use crate::{ApprovalMode, PolicyError, Priority, Reach, Tier};
 
@@ -37,6 +39,8 @@ pub struct Ruling<'a> {
     pub caution: Option<Caution>,
     /// The command that decided, where a line has several.
     pub command: Option<String>,
+    /// The file that grants rights and would be changed: nobody but a person allows that.
+    pub protected: Option<ProtectedFile>,
 }
 
 impl Ruling<'_> {
@@ -66,6 +70,8 @@ pub enum Caution {
     Mentioned,
     /// A folder that is not trusted can make git run anything.
     GitWithoutTrust,
+    /// A file that grants rights would be changed.
+    ProtectedFile,
     /// The user would have to be asked, and there is none.
     NobodyToAsk,
 }
@@ -87,22 +93,33 @@ impl fmt::Display for Caution {
             Self::GitWithoutTrust => {
                 "git runs what the folder's own configuration says, and the folder is not trusted"
             }
+            Self::ProtectedFile => {
+                "it changes a file that grants rights, and only a person at a terminal can allow that"
+            }
             Self::NobodyToAsk => "the user would have to be asked, and nobody is there to answer",
         })
     }
 }
 
-/// All rules, in the order of their weight.
+/// All rules, in the order of their weight, and the files that no rule lets anybody change.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
     rules: Vec<Rule>,
+    protected: Option<ProtectedFiles>,
 }
 
 impl Policy {
-    /// A policy of these rules. Of two that weigh the same, the stricter one counts, whatever their order.
+    /// A policy of these rules. Of two that weigh the same, the stricter one counts, whatever their order. Files that
+    /// grant rights are known by their usual names.
     pub fn new(mut rules: Vec<Rule>) -> Self {
-        rules.sort_by_key(|rule| Reverse((rule.priority, rule.verdict)));
-        Self { rules }
+        sort(&mut rules);
+        Self { rules, protected: Some(ProtectedFiles::default()) }
+    }
+
+    /// The same rules, where these files grant rights.
+    #[must_use]
+    pub fn protecting(self, files: ProtectedFiles) -> Self {
+        Self { protected: Some(files), ..self }
     }
 
     /// A policy that allows everything, for work in the background that is confined by other means and that nobody
@@ -111,14 +128,15 @@ impl Policy {
         let priority = Priority::new(Tier::Default, 100);
         let mut rule = Rule::new(ToolPattern::Any, Verdict::Allow, priority, Source::BuiltIn);
         rule.allows_redirection = true;
-        Self::new(vec![rule])
+        Self { rules: vec![rule], protected: None }
     }
 
     /// The same policy with one more rule.
     #[must_use]
     pub fn with(mut self, rule: Rule) -> Self {
         self.rules.push(rule);
-        Self::new(self.rules)
+        sort(&mut self.rules);
+        self
     }
 
     /// The rules, heaviest first.
@@ -207,6 +225,13 @@ impl Policy {
             .command
             .filter(|_| said == Verdict::Allow)
             .and_then(|(line, command)| doubt.or_else(|| caution(question, rule, line, command)));
+        let protected = self.protected.as_ref().filter(|_| said != Verdict::Deny);
+        let protected = protected.and_then(|files| {
+            changed_by(files, &question.call, question.command.map(|(_, command)| command))
+        });
+        if protected.is_some() {
+            caution = Some(Caution::ProtectedFile);
+        }
         let mut verdict = if caution.is_some() { Verdict::Ask } else { said };
         if verdict == Verdict::Ask && !is_interactive {
             verdict = Verdict::Deny;
@@ -215,11 +240,13 @@ impl Policy {
         let decision = match verdict {
             Verdict::Allow => Decision::Allow,
             Verdict::Ask => Decision::Ask,
-            Verdict::Deny => Decision::Deny { reason: deny_reason(question.call.tool, rule, caution) },
+            Verdict::Deny => {
+                Decision::Deny { reason: deny_reason(question.call.tool, rule, caution, protected.as_ref()) }
+            }
         };
         let command =
             question.command.filter(|(line, _)| line.has_several()).map(|(_, command)| command.text.clone());
-        Ruling { decision, rule, caution, command }
+        Ruling { decision, rule, caution, command, protected }
     }
 
     /// Whether a deny of the workspace, an extension, the user or the administrator overrules what the user always allows,
@@ -260,9 +287,10 @@ pub(crate) fn questions<'a>(
     commands.map(move |command| Question::new(whole, situation, command))
 }
 
-/// The stricter of two rulings, the first if they are alike.
+/// The stricter of two rulings; if they are alike, the one about a file that grants rights, else the first.
 fn stricter<'a>(first: Ruling<'a>, second: Ruling<'a>) -> Ruling<'a> {
-    if second.verdict() > first.verdict() { second } else { first }
+    let weight = |ruling: &Ruling<'_>| (ruling.verdict(), ruling.protected.is_some());
+    if weight(&second) > weight(&first) { second } else { first }
 }
 
 /// What speaks against a command that a rule allows.
@@ -310,7 +338,23 @@ fn caution(
     })
 }
 
-fn deny_reason(tool: &str, rule: Option<&Rule>, caution: Option<Caution>) -> String {
+fn sort(rules: &mut [Rule]) {
+    rules.sort_by_key(|rule| Reverse((rule.priority, rule.verdict)));
+}
+
+fn deny_reason(
+    tool: &str,
+    rule: Option<&Rule>,
+    caution: Option<Caution>,
+    protected: Option<&ProtectedFile>,
+) -> String {
+    if let Some(file) = protected {
+        return format!(
+            "This call of {tool} was not run: it would change {file}, a file that grants rights. Only a person at a \
+             terminal can allow that, whatever the mode and the rules are. Leave the file as it is, and tell the user what \
+             you wanted to change there."
+        );
+    }
     match (rule, caution) {
         (Some(rule), None) => match &rule.deny_message {
             Some(message) => message.clone(),

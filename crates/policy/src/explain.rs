@@ -98,7 +98,9 @@ impl fmt::Display for Explanation<'_> {
                 Some(rule) => writeln!(f, "  decided by the {rule}")?,
                 None => writeln!(f, "  no rule is about this call, so the mode decides")?,
             }
-            if let Some(caution) = part.ruling.caution {
+            if let Some(file) = &part.ruling.protected {
+                writeln!(f, "  always asked for: it changes {file}, a file that grants rights")?;
+            } else if let Some(caution) = part.ruling.caution {
                 writeln!(f, "  stricter than that, because {caution}")?;
             }
             if let Decision::Deny { reason } = &part.ruling.decision {

@@ -8,6 +8,9 @@
 //! output into a file needs a rule that says so. This guards against surprises, not against a program that is allowed
 //! to run and then does something else.
 //!
+//! Whatever the rules say, a call that changes a file which grants rights (settings, policies, memory, `.git` and their
+//! like) is asked for, and refused where nobody can answer: see [`Policy::protecting`].
+//!
 //! ```
 //! use longhaul_policy::{Call, Decision, Policy, Situation, Tier, default_rules, parse_rules};
 //! use serde_json::json;
@@ -48,6 +51,7 @@ mod parse;
 mod pattern;
 mod problem;
 mod programs;
+mod protected;
 mod reach;
 mod rule;
 mod save;

@@ -1,6 +1,7 @@
 //! Whether a rule is about a call.
 
 use std::cell::{OnceCell, RefCell};
+use std::path::Path;
 
 use longhaul_shell::{ShellWord, SimpleCommand, is_followed};
 use regex::Regex;
@@ -31,13 +32,15 @@ pub struct Call<'a> {
     pub subagent: Option<&'a str>,
     /// What the tool says of itself.
     pub annotations: Option<&'a Map<String, Value>>,
+    /// The file that it would change, where that is known; of some tools their arguments tell.
+    pub writes: Option<&'a Path>,
 }
 
 impl<'a> Call<'a> {
     /// A call of a built-in tool by the main agent.
     pub fn new(tool: &'a str, args: &'a Value) -> Self {
         let args = Some(args).filter(|args| !args.is_null());
-        Self { tool, args, server: None, subagent: None, annotations: None }
+        Self { tool, args, server: None, subagent: None, annotations: None, writes: None }
     }
 
     /// The same call of a tool of this MCP server.
@@ -50,6 +53,12 @@ impl<'a> Call<'a> {
     #[must_use]
     pub fn by(self, subagent: &'a str) -> Self {
         Self { subagent: Some(subagent), ..self }
+    }
+
+    /// The same call, which would change this file.
+    #[must_use]
+    pub fn writing(self, file: &'a Path) -> Self {
+        Self { writes: Some(file), ..self }
     }
 
     /// The command line, if the call is one.

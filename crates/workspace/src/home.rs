@@ -21,8 +21,26 @@ pub struct Environment {
     pub user_home: Option<PathBuf>,
     /// `GEMINI_CLI_TRUSTED_FOLDERS_PATH`: the file of trust rules.
     pub trusted_folders_path: Option<PathBuf>,
+    /// `GEMINI_CLI_SYSTEM_SETTINGS_PATH`: the administrator's settings, which win over all others.
+    pub system_settings_path: Option<PathBuf>,
+    /// `GEMINI_CLI_SYSTEM_DEFAULTS_PATH`: the administrator's defaults, over which all others win.
+    pub system_defaults_path: Option<PathBuf>,
     /// `GEMINI_CLI_TRUST_WORKSPACE`: `true` or `false` overrides every rule; see [`crate::TrustQuery`].
     pub trust_workspace: Option<String>,
+}
+
+impl Environment {
+    /// The administrator's settings, which win over all others.
+    pub fn system_settings(&self) -> PathBuf {
+        set(&self.system_settings_path)
+            .map_or_else(|| system_folder().join("settings.json"), Path::to_path_buf)
+    }
+
+    /// The administrator's defaults, over which all other settings win.
+    pub fn system_defaults(&self) -> PathBuf {
+        set(&self.system_defaults_path)
+            .map_or_else(|| system_folder().join("system-defaults.json"), Path::to_path_buf)
+    }
 }
 
 /// The home of a user, with the place of everything in it. Nothing is read or made.
@@ -85,6 +103,11 @@ impl Home {
     /// The rules of trust, see [`crate::TrustedFolders`].
     pub fn trusted_folders(&self) -> &Path {
         &self.trusted_folders
+    }
+
+    /// What trusted folders held when they were trusted, see [`crate::TrustedContents`].
+    pub fn trusted_contents(&self) -> PathBuf {
+        self.root.join("longhaul").join("trusted_contents.json")
     }
 
     /// Which hooks of projects the user has been told of.

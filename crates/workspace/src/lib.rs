@@ -3,6 +3,8 @@
 //! - [`Home`] knows the place of every file, from an [`Environment`] that the program passes in;
 //! - [`Projects`] gives every project a short [`ProjectId`] that survives lost registries and races;
 //! - [`TrustedFolders`] answers whether a workspace's own files may count, with the rule that says so;
+//! - [`TrustedContents`] remembers what a folder held when it was trusted, so that a change can be shown;
+//! - [`ProtectedFiles`] knows the files that grant rights, which nobody but a person changes;
 //! - [`IgnoreRules`] say what `.gitignore`, `.geminiignore` and their like hide, and which line does;
 //! - [`Lock`] lets one process at a time work on a file, and [`write_private_atomically`] replaces one so that a
 //!   reader finds the old or the new contents and never half of them;
@@ -44,6 +46,7 @@ mod open;
 mod paths;
 mod process;
 mod project_id;
+mod protected;
 mod shared_lock;
 mod staged;
 mod trust;
@@ -61,10 +64,14 @@ pub use name::SafeName;
 pub use open::open_without_links;
 pub use process::{CommandLine, Ended, Process};
 pub use project_id::{Found, Identity, LookUp, Note, ProjectId, Projects, project_hash};
+pub use protected::{ProtectedFile, ProtectedFiles, ProtectedKind};
 pub use staged::{
     STAGED_PREFIX, StagedFolder, find_strays, is_abandoned, is_staged_name, remove_strays, staged_file,
 };
-pub use trust::{Decider, Trust, TrustLevel, TrustQuery, TrustRule, TrustedFolders};
+pub use trust::{
+    ContentChange, Contents, Decider, Fingerprint, Trust, TrustLevel, TrustQuery, TrustRule, TrustedContents,
+    TrustedFolders, changes_between,
+};
 pub use write::{
     Creation, check_replaceable, create_private_atomically, create_private_folder, keep_permissions,
     may_write_in, write_private_atomically, write_private_cache,

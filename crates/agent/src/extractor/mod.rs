@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use longhaul_engine::Files;
-use longhaul_policy::{Policy, SavedFiles, Situation, Standing, rule_from_setting};
+use longhaul_policy::{Policy, Situation, Standing, rule_from_setting};
 use longhaul_session::{Log, NewSession, SessionKind};
 use longhaul_skills::{
     Candidate, Inbox, Indexed, PastSession, SessionDigest, Skills, render_candidates, render_index,
@@ -202,8 +202,8 @@ fn begin_agent(definition: &Definition, profile: ModelProfile, host: &Host<'_>) 
         permissions: Permissions {
             policy: Policy::new(names.iter().filter_map(rule).collect()),
             situation: Situation { is_interactive: false, ..Situation::default() },
-            saved: SavedFiles::default(),
             subagent: Some(NAME.to_string()),
+            ..Permissions::default()
         },
         limits: Limits { session: None, turn: definition.most_turns },
         tools: ToolChoice::Only([names.as_slice(), &[OwnTool::CompleteTask.name().to_string()]].concat()),

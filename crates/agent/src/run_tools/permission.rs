@@ -2,11 +2,13 @@
 
 use longhaul_conversation::ToolCall;
 use longhaul_hooks::Event as HookEvent;
+use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::{
-    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, Rule, SHELL_TOOL, save_always_allow,
-    suggest_prefixes,
+    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, Rule, SHELL_TOOL, Tier, Verdict,
+    save_always_allow, suggest_prefixes,
 };
-use longhaul_workspace::Patience;
+use longhaul_tools::Preview;
+use longhaul_workspace::{Patience, ProtectedFile};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -71,7 +73,7 @@ impl Agent {
     /// What "always" would allow, and where it would count: a rule of the user's own may weigh more than an answer.
     pub(super) fn offer_always(&self, tool: &str, args: &Value) -> Option<AlwaysOffer> {
         let allow = always_for(tool, args)?;
-        let Permissions { policy, situation, saved, subagent } = &self.settings.permissions;
+        let Permissions { policy, situation, saved, subagent, .. } = &self.settings.permissions;
         let call = PolicyCall::new(tool, args);
         let call = subagent.as_deref().map_or(call, |subagent| call.by(subagent));
         let counts = |reach: &Reach| {
@@ -85,20 +87,68 @@ impl Agent {
         (!reaches.is_empty()).then_some(AlwaysOffer { allow, reaches })
     }
 
-    /// What the rules say about a call.
-    pub(super) fn decide(&self, tool: &str, args: &Value, runs: Runs<'_>) -> Decision {
+    /// What the rules say about a call that would do this.
+    pub(super) fn decide(&self, tool: &str, args: &Value, runs: Runs<'_>, preview: &Preview) -> Permission {
         // To hand over a result does nothing that a rule could be about.
         if OwnTool::named(tool) == Some(OwnTool::CompleteTask) {
-            return Decision::Allow;
+            return Permission { decision: Decision::Allow, protected: None, offers_always: false };
         }
         let permissions = &self.settings.permissions;
-        let call = PolicyCall::new(judged(runs, tool), args);
-        let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
-        match permissions.policy.decide(&call, permissions.situation).decision {
+        let offers_always = permissions.offers_always;
+        let decide = |name: &str| {
+            let call = PolicyCall::new(name, args);
+            let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
+            let call = match preview {
+                // Who saves memory is asked about that, and reaches nothing else.
+                Preview::Change { path, .. } if name != SAVE_TOOL => call.writing(path),
+                _ => call,
+            };
+            permissions.policy.decide(&call, permissions.situation)
+        };
+        let ruling = decide(judged(runs, tool));
+        if judged(runs, tool) != tool {
+            // Under its own name, too, what somebody forbids or wants to be asked about counts.
+            let own = decide(tool);
+            let stated = own.rule.filter(|rule| rule.priority.tier() > Tier::Default);
+            let is_stricter = match stated.map(|rule| rule.verdict) {
+                Some(Verdict::Deny) => true,
+                Some(Verdict::Ask) => ruling.decision == Decision::Allow,
+                Some(Verdict::Allow) | None => false,
+            };
+            if is_stricter {
+                return Permission { decision: own.decision, protected: own.protected, offers_always };
+            }
+        }
+        let decision = match ruling.decision {
             // Each change that it makes is asked for when it comes.
             Decision::Ask if matches!(runs, Runs::Manager(_)) => Decision::Allow,
             decision => decision,
-        }
+        };
+        Permission { decision, protected: ruling.protected, offers_always }
+    }
+}
+
+/// What the rules say about a call.
+pub(super) struct Permission {
+    pub(super) decision: Decision,
+    /// The file that grants rights and would be changed.
+    pub(super) protected: Option<ProtectedFile>,
+    offers_always: bool,
+}
+
+impl Permission {
+    /// The reason to ask, beside that of a hook, and what "always" would allow.
+    pub(super) fn question(
+        &self,
+        asked: Option<String>,
+        always: Option<AlwaysOffer>,
+    ) -> (Option<String>, Option<AlwaysOffer>) {
+        let always = always.filter(|_| self.offers_always);
+        let Some(file) = &self.protected else { return (asked, always) };
+        let reason = format!("it changes {file}, a file that grants rights");
+        let reason = asked.map_or_else(|| reason.clone(), |asked| format!("{asked}; {reason}"));
+        // An answer for good would lift nothing.
+        (Some(reason), None)
     }
 }
 

@@ -7,7 +7,9 @@ use longhaul_conversation::{
     split_memory,
 };
 use longhaul_memory::{MemorySettings, Places, WorkFolder};
-use longhaul_policy::{ApprovalMode, Policy, Reach, Situation, Standing, default_rules, rule_from_setting};
+use longhaul_policy::{
+    ApprovalMode, Policy, Reach, Situation, Standing, Tier, default_rules, parse_rules, rule_from_setting,
+};
 use longhaul_tools::{Preview, ReadFile, Roots};
 use longhaul_workspace::Ignoring;
 use serde_json::{Value, json};
@@ -182,6 +184,43 @@ fn rules_about_saving_hold_for_the_manager() {
     check_saved(Situation { mode: ApprovalMode::AutoEdit, ..alone }, false, false);
     check_saved(Situation { mode: ApprovalMode::Yolo, ..alone }, false, true);
     check_saved(Situation { mode: ApprovalMode::Plan, ..Situation::default() }, false, false);
+}
+
+#[track_caller]
+fn check_ruled(rule: &str, asks: usize, is_saved: bool) {
+    let (mut trial, asked) = managed([Approval::Once]);
+    let permissions = &mut trial.agent.settings_mut().permissions;
+    let (rules, problems) = parse_rules(rule, "mine.toml".as_ref(), Tier::User);
+    assert_eq!(problems, []);
+    permissions.policy = Policy::new(default_rules().into_iter().chain(rules).collect());
+    let model = ScriptedModel::new([
+        save("Tests run with `just test`."),
+        parts([write("s1", "GEMINI.md", "- Tests run with `just test`.\n")]),
+        parts([complete("s2", "Tried.")]),
+        ScriptedReply::text("Well."),
+    ]);
+    trial.run("Remember it.", &model);
+    assert_eq!(read(&trial, "work/GEMINI.md").is_some(), is_saved, "{rule}");
+    assert_eq!(asked.lock().unwrap().len(), asks, "{rule}");
+}
+
+#[test]
+fn rules_about_writing_bind_the_manager_too() {
+    let rule = |tool: &str, path: &str, decision: &str| {
+        format!(
+            "[[rule]]\ntoolName = '{tool}'\nargsPattern = '\\0\"file_path\":\"{path}'\ndecision = '{decision}'\npriority = 100\n"
+        )
+    };
+    let free = rule("save_memory", "", "allow");
+    check_ruled("", 1, true);
+    check_ruled(&free, 0, true);
+    check_ruled(&rule("write_file", "GEMINI", "deny"), 0, false);
+    check_ruled(&(free.clone() + &rule("write_file", "GEMINI", "deny")), 0, false);
+    check_ruled(&(free.clone() + &rule("write_file", "GEMINI", "ask_user")), 1, true);
+    check_ruled(&(free.clone() + &rule("write_file", "OTHER", "deny")), 0, true);
+    check_ruled(&(free + &rule("replace", "GEMINI", "deny")), 0, true);
+    // To allow writing does not mean to allow saving.
+    check_ruled(&rule("write_file", "GEMINI", "allow"), 1, true);
 }
 
 #[test]

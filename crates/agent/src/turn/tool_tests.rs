@@ -1,5 +1,5 @@
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use longhaul_conversation::{
@@ -37,7 +37,10 @@ impl Tool for Puppet {
             return Err("These arguments are bad.".into());
         }
         Ok(match self.name {
-            "write_file" => Preview::Change { path: PathBuf::from("/app/a"), diff: "+a".into() },
+            "write_file" => {
+                let name = args["file_path"].as_str().unwrap_or("a");
+                Preview::Change { path: Path::new("/app").join(name), diff: "+a".into() }
+            }
             "run_shell_command" => Preview::Command {
                 command: args["command"].as_str().unwrap_or_default().into(),
                 directory: PathBuf::from("/app"),

@@ -34,6 +34,7 @@ use crate::clock::now;
 use crate::commands::memory::surroundings::Surroundings;
 use crate::project::Project;
 use crate::settings::Settings;
+use crate::trust::note_texts;
 use crate::withheld::variables_for_commands;
 
 /// What an agent works with.
@@ -68,7 +69,8 @@ pub(crate) enum Attendance {
 }
 
 impl Equipment {
-    /// Everything for a session in the current folder, and the instructions of memory files. Nothing is made.
+    /// Everything for a session in the current folder, and the instructions of memory files. Nothing is made but a note of
+    /// what the folder holds, where it is trusted.
     pub(crate) fn load(
         options: &WorkOptions,
         settings: &Settings,
@@ -78,7 +80,7 @@ impl Equipment {
         let around = Surroundings::find(settings, options.include_directories())?;
         let is_trusted = around.trust.is_trusted();
         let folders: Vec<PathBuf> = around.places.folders.iter().map(|folder| folder.path.clone()).collect();
-        let mut found = load_subagents(home, &around.cwd, is_trusted);
+        let mut found = load_subagents(settings, home, &around.cwd, is_trusted);
         let manager = settings.has_memory_manager().then(|| {
             let manager =
                 MemoryManager::new(around.places.clone(), around.settings.clone(), tools::private_memory);
@@ -104,6 +106,7 @@ impl Equipment {
         let names = names_of(&tools, manager.as_ref());
         warnings.extend(found.subagents.unknown_tools(&names));
         warnings.extend(around.notes);
+        let changed = note_texts(home, &around.cwd, &around.trust, &around.settings);
         let memory = SessionMemory::load(around.places, around.settings, now());
         warnings.extend(memory.notices());
         let equipment = Self {
@@ -119,7 +122,7 @@ impl Equipment {
             hook_environment: hooks.environment,
             folders,
             warnings,
-            notes: found.notes.into_iter().chain(hooks.notes).collect(),
+            notes: found.notes.into_iter().chain(hooks.notes).chain(changed).collect(),
         };
         Ok((equipment, memory))
     }

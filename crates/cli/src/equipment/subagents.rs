@@ -11,16 +11,24 @@ use longhaul_policy::{Rule, Standing, rule_from_setting};
 use longhaul_workspace::{Home, WorkspaceFolder};
 
 use crate::models::{Chosen, Models};
+use crate::settings::Settings;
+use crate::trust::GrantKind;
 
-/// The sub-agents that can be started in a folder: those of its own only if it is trusted.
-pub(crate) fn load(home: &Home, cwd: &Path, is_trusted: bool) -> LoadedSubagents {
+/// The sub-agents that can be started in a folder: those of its own only if it is trusted, and they are as they were then.
+pub(crate) fn load(settings: &Settings, home: &Home, cwd: &Path, is_trusted: bool) -> LoadedSubagents {
     let workspace = WorkspaceFolder::of(cwd);
     // In the user's own folder both are one, and what stands there is the user's.
-    let is_projects = is_trusted && !home.is_folder_of(&workspace);
-    load_subagents(&AgentPlaces {
+    let is_projects =
+        is_trusted && !settings.is_suspended(GrantKind::Agents) && !home.is_folder_of(&workspace);
+    let mut loaded = load_subagents(&AgentPlaces {
         user: Some(home.agents()),
         project: is_projects.then(|| workspace.agents()),
-    })
+    });
+    let names: Vec<String> = loaded.subagents.iter().map(|definition| definition.name.to_string()).collect();
+    for name in names.iter().filter(|name| !settings.offers_agent(name)) {
+        loaded.subagents.take(name);
+    }
+    loaded
 }
 
 /// To start one is free: each of its own calls is decided about when it comes.

@@ -41,9 +41,30 @@ pub(crate) fn is_confirmed(question: &str) -> anyhow::Result<bool> {
         print("\nNot confirmed: a line was typed before the question. Try again, or pass --yes.\n")?;
         return Ok(false);
     }
+    Ok(matches!(read_answer()?.as_str(), "y" | "yes"))
+}
+
+/// What a person on the terminal answers, in small letters; nothing where the input ends. What was typed before the question
+/// is dropped.
+pub(crate) fn answer_to(question: &str) -> anyhow::Result<String> {
+    discard_typed();
+    print(&format!("{question} "))?;
+    std::io::stdout().flush()?;
+    read_answer()
+}
+
+fn read_answer() -> anyhow::Result<String> {
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    Ok(answer.trim().to_ascii_lowercase())
+}
+
+/// Drops what was typed before a question was shown: it answers something else.
+fn discard_typed() {
+    #[cfg(unix)]
+    if std::io::stdin().is_terminal() {
+        rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush).ok();
+    }
 }
 
 /// Whether a line was typed that nobody has read yet.

@@ -7,15 +7,20 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::document::{Content, Node};
+use super::keys::Treatment;
 use super::kind::{self, Kind};
 use super::lookup::{Known, first_below, look_up, near_sibling, nearest};
-use super::problem::{Fault, Oddity, Place, Warning, WrongValue};
+use super::problem::{Fault, Oddity, Place, Unhonoured, Warning, WrongValue};
 
-/// Checks every key and value of a file. What is odd is returned; the first wrong value is an error.
-pub(super) fn check_document(file: &Arc<Path>, root: &Node) -> Result<Vec<Warning>, Fault> {
-    let mut check = Check { file, warnings: Vec::new() };
+/// Checks every key and value of a file. What is odd is returned, and what is not honoured; the first wrong value is an
+/// error.
+pub(super) fn check_document(
+    file: &Arc<Path>,
+    root: &Node,
+) -> Result<(Vec<Warning>, Vec<Unhonoured>), Fault> {
+    let mut check = Check { file, warnings: Vec::new(), unhonoured: Vec::new() };
     check.section(&[], root)?;
-    Ok(check.warnings)
+    Ok((check.warnings, check.unhonoured))
 }
 
 /// Checks a single value against what its key takes.
@@ -42,6 +47,7 @@ const MOST_SUGGESTIONS: usize = 100;
 struct Check<'a> {
     file: &'a Arc<Path>,
     warnings: Vec<Warning>,
+    unhonoured: Vec<Unhonoured>,
 }
 
 impl Check<'_> {
@@ -77,9 +83,10 @@ impl Check<'_> {
                 }
             }
             Known::Section => self.section(steps, node)?,
-            Known::Unread => {}
-            // Only what looks like a slip is worth a word there.
-            Known::InOpenSection => {
+            Known::Unread(treatment) => self.pass_over(steps, node, treatment),
+            Known::InOpenSection(treatment) => {
+                self.pass_over(steps, node, treatment);
+                // Only what looks like a slip is worth a word there.
                 if let Some((name, section)) = steps.split_last()
                     && let Some(nearest) = near_sibling(section, name)
                 {
@@ -92,6 +99,20 @@ impl Check<'_> {
             Known::No => self.warn(steps, node, unknown(steps)),
         }
         Ok(())
+    }
+
+    /// Notes a key that is not read, where that makes a difference.
+    fn pass_over(&mut self, steps: &[&str], node: &Node, treatment: Treatment) {
+        let value = node.to_value();
+        let restricts = match treatment {
+            _ if value.is_null() => return,
+            Treatment::NoEffect => return,
+            Treatment::NotHonoured => None,
+            Treatment::Refused { restricts, .. } if !restricts(&value) => return,
+            Treatment::Refused { asks_for, .. } => Some(asks_for),
+        };
+        let place = Place { file: Arc::clone(self.file), line: node.line };
+        self.unhonoured.push(Unhonoured { place, key: dotted(steps), restricts });
     }
 
     fn warn(&mut self, steps: &[&str], node: &Node, oddity: Oddity) {
@@ -154,6 +175,57 @@ mod tests {
 
     fn check(text: &str) -> Result<Vec<Warning>, Fault> {
         check_document(&Path::new("s.json").into(), &parse(text.as_bytes()).unwrap())
+            .map(|(warnings, _)| warnings)
+    }
+
+    #[track_caller]
+    fn check_unhonoured(text: &str, expected: &[(&str, bool)]) {
+        let checked = check_document(&Path::new("s.json").into(), &parse(text.as_bytes()).unwrap());
+        let (_, unhonoured) = checked.unwrap();
+        let found: Vec<(&str, bool)> =
+            unhonoured.iter().map(|one| (one.key.as_str(), one.restricts.is_some())).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn keys_that_are_not_honoured_are_named_and_those_that_restrict_are_told_apart() {
+        check_unhonoured(
+            r#"{"ui": {"theme": "x"}, "model": {"name": "m"}, "longhaul": {"windows": {"m": 1}}, "$schema": "x"}"#,
+            &[],
+        );
+        check_unhonoured(
+            r#"{"mcpServers": {"a": {}}, "general": {"vimMode": true, "checkpointing": {"enabled": true}}, "telemetry": {"enabled": true}}"#,
+            &[
+                ("mcpServers", false),
+                ("general.vimMode", false),
+                ("general.checkpointing", false),
+                ("telemetry", false),
+            ],
+        );
+        check_unhonoured(r#"{"tools": {"sandbox": "docker"}}"#, &[("tools.sandbox", true)]);
+        check_unhonoured(r#"{"tools": {"sandbox": {"enabled": true}}}"#, &[("tools.sandbox", true)]);
+        check_unhonoured(r#"{"tools": {"sandbox": false}}"#, &[]);
+        check_unhonoured(r#"{"tools": {"sandbox": null}, "mcpServers": null}"#, &[]);
+        check_unhonoured(
+            r#"{"security": {"disableYoloMode": true, "enableConseca": true, "toolSandboxing": true, "auth": {"enforcedType": "oauth-personal"}}}"#,
+            &[
+                ("security.enableConseca", true),
+                ("security.toolSandboxing", true),
+                ("security.auth.enforcedType", true),
+            ],
+        );
+        check_unhonoured(
+            r#"{"security": {"auth": {"enforcedType": "gemini-api-key", "selectedType": "x"}}}"#,
+            &[],
+        );
+        check_unhonoured(
+            r#"{"admin": {"secureModeEnabled": true, "mcp": {"enabled": false, "config": {}}, "brandNew": {"enabled": false}}}"#,
+            &[("admin.mcp.config", true), ("admin.brandNew", true)],
+        );
+        check_unhonoured(
+            r#"{"experimental": {"jitContext": true, "brandNew": 7}}"#,
+            &[("experimental.brandNew", false)],
+        );
     }
 
     #[track_caller]

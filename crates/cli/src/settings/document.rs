@@ -47,6 +47,19 @@ impl Node {
         }
     }
 
+    /// Takes a key out, if it is there.
+    pub(super) fn remove(&mut self, steps: &[&str]) {
+        let Content::Object(entries) = &mut self.content else { return };
+        match steps {
+            [] => {}
+            [last] => entries.retain(|(name, _)| name != last),
+            [first, rest @ ..] => {
+                let inside = entries.iter_mut().filter(|(name, _)| name == first);
+                inside.for_each(|(_, node)| node.remove(rest));
+            }
+        }
+    }
+
     /// The value of a key in this object. If the key is repeated, the last one counts.
     pub(super) fn get(&self, key: &str) -> Option<&Node> {
         self.entries().iter().rev().find(|(name, _)| name == key).map(|(_, node)| node)

@@ -1,5 +1,7 @@
 //! The table of known keys: ours, those of Gemini CLI that Longhaul understands, and those it passes over.
 
+use serde_json::Value;
+
 use super::kind::Kind;
 
 /// A key that may stand in a settings file.
@@ -314,12 +316,6 @@ pub(crate) const GEMINI: &[Key] = &[
         "Whether nobody watches for a model that goes in circles.",
     ),
     key(
-        "model.skipNextSpeakerCheck",
-        Kind::Boolean,
-        "true",
-        "Whether no extra call decides who speaks next.",
-    ),
-    key(
         "general.defaultApprovalMode",
         Kind::OneOf(&["default", "auto_edit", "autoEdit", "yolo", "plan"]),
         "`\"default\"`",
@@ -446,71 +442,27 @@ pub(crate) const GEMINI: &[Key] = &[
         "false",
         "Whether skills and facts are learned from past sessions in the background.",
     ),
+    key("security.folderTrust.enabled", Kind::Boolean, "true", "Whether folders must be trusted first."),
     key(
-        "experimental.contextManagement",
+        "security.disableYoloMode",
         Kind::Boolean,
         "false",
-        "Whether Gemini CLI's context manager is on.",
-    ),
-    key("experimental.generalistProfile", Kind::Boolean, "false", "A profile of that manager."),
-    key("experimental.powerUserProfile", Kind::Boolean, "false", "Another, which wins over the generalist."),
-    key("experimental.stressTestProfile", Kind::Boolean, "false", "Another, which wins over both."),
-    key("contextManagement.historyWindow.maxTokens", Kind::WholeNumber, "150,000", "The longest history."),
-    key(
-        "contextManagement.historyWindow.retainedTokens",
-        Kind::WholeNumber,
-        "40,000",
-        "What stays of a longer one.",
+        "Whether the mode `yolo` is refused, also with `--yolo`.",
     ),
     key(
-        "contextManagement.messageLimits.normalMaxTokens",
-        Kind::WholeNumber,
-        "2,500",
-        "The longest old message.",
+        "security.disableAlwaysAllow",
+        Kind::Boolean,
+        "false",
+        "Whether nothing can be allowed for good when you are asked.",
     ),
     key(
-        "contextManagement.messageLimits.retainedMaxTokens",
-        Kind::WholeNumber,
-        "12,000",
-        "The longest recent message.",
-    ),
-    key(
-        "contextManagement.messageLimits.normalizationHeadRatio",
-        Kind::Number,
-        "0.25",
-        "The part of a shortened message that comes from its beginning.",
-    ),
-    key(
-        "contextManagement.tools.distillation.maxOutputTokens",
-        Kind::WholeNumber,
-        "10,000",
-        "The longest output that is not distilled.",
-    ),
-    key(
-        "contextManagement.tools.distillation.summarizationThresholdTokens",
-        Kind::WholeNumber,
-        "20,000",
-        "The length from which an output is summarised.",
-    ),
-    key(
-        "contextManagement.tools.outputMasking.protectionThresholdTokens",
-        Kind::WholeNumber,
-        "50,000",
-        "The newest outputs that are never masked.",
-    ),
-    key(
-        "contextManagement.tools.outputMasking.minPrunableThresholdTokens",
-        Kind::WholeNumber,
-        "30,000",
-        "What masking must save to be worth its while.",
-    ),
-    key(
-        "contextManagement.tools.outputMasking.protectLatestTurn",
+        "security.enablePermanentToolApproval",
         Kind::Boolean,
         "true",
-        "Whether the latest turn is never masked.",
+        "Whether what you always allow is kept for later sessions; `false` keeps it for this one.",
     ),
-    key("security.folderTrust.enabled", Kind::Boolean, "true", "Whether folders must be trusted first."),
+    key("security.blockGitExtensions", Kind::Boolean, "false", "With `true`, no extension counts."),
+    key("security.allowedExtensions", Kind::Texts, "none", "With any pattern in it, no extension counts."),
     key(
         "security.environmentVariableRedaction.enabled",
         Kind::Boolean,
@@ -529,80 +481,191 @@ pub(crate) const GEMINI: &[Key] = &[
         "none",
         "Variables that they are not given, whatever they look like.",
     ),
+    key("admin.secureModeEnabled", Kind::Boolean, "false", "As `disableYoloMode` and `disableAlwaysAllow`."),
+    key("admin.extensions.enabled", Kind::Boolean, "true", "Whether an administrator allows extensions."),
+    key(
+        "admin.mcp.enabled",
+        Kind::Boolean,
+        "true",
+        "Whether an administrator allows MCP servers; none is started.",
+    ),
     key("admin.skills.enabled", Kind::Boolean, "true", "Whether an administrator allows skills."),
+    key("extensions.disabled", Kind::Texts, "none", "Extensions that do not count, by name."),
+    key(
+        "agents.overrides",
+        Kind::Object,
+        "none",
+        "Sub-agents by name; one with `\"enabled\": false` cannot be started. Nothing else in it counts.",
+    ),
+    key("experimental.enableAgents", Kind::Boolean, "true", "Whether there are sub-agents."),
+    key("policyPaths", Kind::Texts, "none", "More policies of yours; not from a workspace's settings."),
+    key(
+        "adminPolicyPaths",
+        Kind::Texts,
+        "none",
+        "More policies of the administrator's; not from a workspace's settings.",
+    ),
 ];
 
-/// Keys of Gemini CLI in the same sections that mean nothing to Longhaul. What they hold is not looked at.
-pub(super) const UNREAD: &[&str] = &[
-    "context.fileFiltering.disableFuzzySearch",
-    "context.fileFiltering.enableFileWatcher",
-    "context.fileFiltering.enableFuzzySearch",
-    "context.fileFiltering.enableRecursiveFileSearch",
-    "general.checkpointing",
-    "general.debugKeystrokeLogging",
-    "general.devtools",
-    "general.disableAutoUpdate",
-    "general.disableUpdateNag",
-    "general.enableAutoUpdate",
-    "general.enableAutoUpdateNotification",
-    "general.enableNotifications",
-    "general.enablePromptCompletion",
-    "general.maxAttempts",
-    "general.plan",
-    "general.preferredEditor",
-    "general.previewFeatures",
-    "general.retryFetchErrors",
-    "general.sessionRetention.warningAcknowledged",
-    "general.vimMode",
-    "model.chatCompression",
-    "tools.autoAccept",
-    "tools.callCommand",
-    "tools.disableLLMCorrection",
-    "tools.discoveryCommand",
-    "tools.enableHooks",
-    "tools.enableMessageBusIntegration",
-    "tools.sandbox",
-    "tools.sandboxAllowedPaths",
-    "tools.sandboxNetworkAccess",
-    "tools.shell",
-    "tools.usePty",
-    "tools.useRipgrep",
+/// A key of Gemini CLI, or a section of such keys, that Longhaul does not read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Unread {
+    /// The key, with dots between its parts.
+    pub(crate) path: &'static str,
+    /// What that means.
+    pub(crate) treatment: Treatment,
+}
+
+/// What it means that a key is not read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Treatment {
+    /// Nothing: it is about looks, updates or something that Longhaul does not have or always does.
+    NoEffect,
+    /// What it asks for does not happen, which is told.
+    NotHonoured,
+    /// It restricts what an agent may do. Where it does, no agent starts.
+    Refused {
+        /// Whether this value restricts anything.
+        restricts: fn(&Value) -> bool,
+        /// What is asked for, as the end of a sentence.
+        asks_for: &'static str,
+    },
+}
+
+const fn unread(path: &'static str, treatment: Treatment) -> Unread {
+    Unread { path, treatment }
+}
+
+/// Keys of Gemini CLI that stop an agent where they restrict it.
+pub(crate) const REFUSED: &[Unread] = &[
+    unread(
+        "tools.sandbox",
+        Treatment::Refused { restricts: is_wanted, asks_for: "a sandbox, which Longhaul does not have" },
+    ),
+    unread(
+        "security.toolSandboxing",
+        Treatment::Refused {
+            restricts: is_wanted,
+            asks_for: "a sandbox for tools, which Longhaul does not have",
+        },
+    ),
+    unread(
+        "security.enableConseca",
+        Treatment::Refused {
+            restricts: is_wanted,
+            asks_for: "a security checker that Longhaul does not have",
+        },
+    ),
+    unread(
+        "security.auth.enforcedType",
+        Treatment::Refused {
+            restricts: |value| is_wanted(value) && value != "gemini-api-key",
+            asks_for: "a way to sign in that Longhaul does not have",
+        },
+    ),
+];
+
+/// Keys of Gemini CLI in the same sections that are not read. What they hold is not looked at.
+pub(super) const UNREAD: &[Unread] = &[
+    unread("context.fileFiltering.disableFuzzySearch", Treatment::NoEffect),
+    unread("context.fileFiltering.enableFileWatcher", Treatment::NoEffect),
+    unread("context.fileFiltering.enableFuzzySearch", Treatment::NoEffect),
+    unread("context.fileFiltering.enableRecursiveFileSearch", Treatment::NoEffect),
+    unread("general.checkpointing", Treatment::NotHonoured),
+    unread("general.debugKeystrokeLogging", Treatment::NoEffect),
+    unread("general.devtools", Treatment::NoEffect),
+    unread("general.disableAutoUpdate", Treatment::NoEffect),
+    unread("general.disableUpdateNag", Treatment::NoEffect),
+    unread("general.enableAutoUpdate", Treatment::NoEffect),
+    unread("general.enableAutoUpdateNotification", Treatment::NoEffect),
+    unread("general.enableNotifications", Treatment::NoEffect),
+    unread("general.enablePromptCompletion", Treatment::NoEffect),
+    unread("general.maxAttempts", Treatment::NotHonoured),
+    unread("general.plan", Treatment::NotHonoured),
+    unread("general.preferredEditor", Treatment::NotHonoured),
+    unread("general.previewFeatures", Treatment::NoEffect),
+    unread("general.retryFetchErrors", Treatment::NotHonoured),
+    unread("general.sessionRetention.warningAcknowledged", Treatment::NoEffect),
+    unread("general.vimMode", Treatment::NotHonoured),
+    unread("model.chatCompression", Treatment::NotHonoured),
+    unread("model.skipNextSpeakerCheck", Treatment::NoEffect),
+    unread("security.auth.selectedType", Treatment::NoEffect),
+    unread("security.auth.useExternal", Treatment::NotHonoured),
+    unread("security.autoAddToPolicyByDefault", Treatment::NoEffect),
+    unread("tools.autoAccept", Treatment::NotHonoured),
+    unread("tools.callCommand", Treatment::NotHonoured),
+    unread("tools.disableLLMCorrection", Treatment::NoEffect),
+    unread("tools.discoveryCommand", Treatment::NotHonoured),
+    unread("tools.enableHooks", Treatment::NotHonoured),
+    unread("tools.enableMessageBusIntegration", Treatment::NoEffect),
+    unread("tools.sandboxAllowedPaths", Treatment::NotHonoured),
+    unread("tools.sandboxNetworkAccess", Treatment::NotHonoured),
+    unread("tools.shell", Treatment::NotHonoured),
+    unread("tools.usePty", Treatment::NoEffect),
+    unread("tools.useRipgrep", Treatment::NoEffect),
 ];
 
 /// Sections and single keys of Gemini CLI at the top of the file that may hold anything. `experimental` is one of them as
 /// experiments come and go with each of its versions.
-pub(super) const OPEN: &[&str] = &[
-    "admin",
-    "adminPolicyPaths",
-    "advanced",
-    "agents",
-    "billing",
-    "experimental",
-    "extensions",
-    "ide",
-    "mcp",
-    "mcpServers",
-    "modelConfigs",
-    "output",
-    "policyPaths",
-    "privacy",
-    "security",
-    "telemetry",
-    "ui",
-    "useSmartEdit",
-    "useWriteTodos",
+pub(super) const OPEN: &[Unread] = &[
+    // Whatever else an administrator asks for, nobody knows what it is.
+    unread(
+        "admin",
+        Treatment::Refused {
+            restricts: |value| !value.is_null(),
+            asks_for: "something that Longhaul does not know",
+        },
+    ),
+    unread("advanced", Treatment::NotHonoured),
+    unread("agents", Treatment::NotHonoured),
+    unread("billing", Treatment::NoEffect),
+    unread("contextManagement", Treatment::NotHonoured),
+    unread("experimental", Treatment::NotHonoured),
+    unread("extensions", Treatment::NotHonoured),
+    unread("ide", Treatment::NoEffect),
+    unread("mcp", Treatment::NoEffect),
+    unread("mcpServers", Treatment::NotHonoured),
+    unread("modelConfigs", Treatment::NotHonoured),
+    unread("output", Treatment::NotHonoured),
+    unread("privacy", Treatment::NoEffect),
+    unread("security", Treatment::NotHonoured),
+    unread("telemetry", Treatment::NotHonoured),
+    unread("ui", Treatment::NoEffect),
+    unread("useSmartEdit", Treatment::NoEffect),
+    unread("useWriteTodos", Treatment::NotHonoured),
 ];
+
+/// Whether a value asks for something: anything but `false`, nothing, or an object that is switched off.
+fn is_wanted(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => false,
+        Value::String(text) => {
+            !matches!(text.trim().to_ascii_lowercase().as_str(), "" | "0" | "false" | "none")
+        }
+        Value::Object(object) => object.get("enabled").is_none_or(is_wanted),
+        _ => true,
+    }
+}
 
 /// Names that keys had in earlier versions of Gemini CLI or in texts about it.
 pub(super) const RENAMED: &[(&str, &str)] = &[
+    ("allowedTools", "tools.allowed"),
     ("contextFileName", "context.fileName"),
+    ("coreTools", "tools.core"),
+    ("excludeTools", "tools.exclude"),
     ("fileFiltering", "context.fileFiltering"),
     ("maxSessionTurns", "model.maxSessionTurns"),
     ("memoryDiscoveryMaxDirs", "context.discoveryMaxDirs"),
     ("memoryFiles", "context.fileName"),
     ("memoryImportFormat", "context.importFormat"),
+    ("sandbox", "tools.sandbox"),
     ("summarizeToolOutput", "model.summarizeToolOutput"),
 ];
+
+/// Every key that is known and not read.
+pub(super) fn unread_keys() -> impl Iterator<Item = &'static Unread> {
+    REFUSED.iter().chain(UNREAD).chain(OPEN)
+}
 
 /// Every key of the table.
 pub(super) fn table() -> impl Iterator<Item = &'static Key> {
@@ -630,13 +693,46 @@ mod tests {
             let table = markdown(keys);
             assert!(docs.contains(&table), "docs/settings.md must contain this table:\n\n{table}");
         }
+        let refused: String = REFUSED
+            .iter()
+            .map(|key| match key.treatment {
+                Treatment::Refused { asks_for, .. } => format!("| `{}` | {asks_for} |\n", key.path),
+                Treatment::NoEffect | Treatment::NotHonoured => panic!("{}", key.path),
+            })
+            .collect();
+        assert!(docs.contains(&refused), "docs/settings.md must contain these rows:\n\n{refused}");
         let rows = docs.lines().filter(|line| line.starts_with("| `")).count();
-        assert_eq!(rows, OURS.len() + GEMINI.len(), "docs/settings.md has rows that the table has not");
+        assert_eq!(
+            rows,
+            OURS.len() + GEMINI.len() + REFUSED.len(),
+            "docs/settings.md has rows that the table has not"
+        );
+        let listed = |treatment: fn(&Treatment) -> bool| {
+            let keys = UNREAD.iter().chain(OPEN).filter(|key| treatment(&key.treatment));
+            keys.map(|key| format!("`{}`", key.path)).collect::<Vec<_>>().join(", ")
+        };
+        for list in [
+            listed(|treatment| matches!(treatment, Treatment::NotHonoured)),
+            listed(|treatment| matches!(treatment, Treatment::NoEffect)),
+        ] {
+            assert!(docs.contains(&list), "docs/settings.md must contain this list:\n\n{list}");
+        }
+    }
+
+    #[test]
+    fn a_value_asks_for_something_or_does_not() {
+        for wanted in ["true", "\"docker\"", "{}", "{\"enabled\": true}", "1", "[]"] {
+            assert!(is_wanted(&serde_json::from_str(wanted).unwrap()), "{wanted}");
+        }
+        for unwanted in ["false", "null", "\"\"", "\"False\"", "{\"enabled\": false}"] {
+            assert!(!is_wanted(&serde_json::from_str(unwanted).unwrap()), "{unwanted}");
+        }
     }
 
     #[test]
     fn every_key_is_listed_once() {
-        let mut paths: Vec<&str> = table().map(|key| key.path).chain(UNREAD.iter().copied()).collect();
+        let unread = REFUSED.iter().chain(UNREAD).map(|key| key.path);
+        let mut paths: Vec<&str> = table().map(|key| key.path).chain(unread).collect();
         paths.sort_unstable();
         // A key above another one would hide it.
         for pair in paths.windows(2) {

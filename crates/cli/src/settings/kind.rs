@@ -11,8 +11,6 @@ use serde_json::Value;
 pub(crate) enum Kind {
     /// `true` or `false`.
     Boolean,
-    /// Any number.
-    Number,
     /// A number without a fraction.
     WholeNumber,
     /// A text.
@@ -54,7 +52,6 @@ impl Kind {
     pub(crate) fn words(self) -> String {
         let words = match self {
             Self::Boolean => "true or false",
-            Self::Number => "a number",
             Self::WholeNumber => "a whole number",
             Self::Text => "a text",
             Self::OneOf(choices) => return one_of(choices),
@@ -82,7 +79,7 @@ impl Kind {
     pub(crate) fn example(self) -> String {
         let example = match self {
             Self::Boolean => "true",
-            Self::Number | Self::GeminiThreshold => "0.5",
+            Self::GeminiThreshold => "0.5",
             Self::WholeNumber => "100",
             Self::Text => r#""text""#,
             Self::OneOf(choices) => return format!("{:?}", choices.first().unwrap_or(&"")),
@@ -106,7 +103,6 @@ impl Kind {
     pub(super) fn takes(self, value: &Value) -> bool {
         match self {
             Self::Boolean => value.is_boolean(),
-            Self::Number => value.is_number(),
             Self::WholeNumber => value.as_f64().is_some_and(|number| number.fract() == 0.0),
             Self::Text => value.is_string(),
             Self::OneOf(choices) => value.as_str().is_some_and(|text| choices.contains(&text)),
@@ -261,7 +257,6 @@ mod tests {
     #[test]
     fn plain_kinds_take_their_type() {
         check(Kind::Boolean, &json!([true, false]), &json!(["true", 1, []]));
-        check(Kind::Number, &json!([1, -2.5]), &json!(["1", true]));
         check(Kind::WholeNumber, &json!([1, -1, 3.0]), &json!([0.5, "1"]));
         check(Kind::Text, &json!(["", "a"]), &json!([1, ["a"]]));
         check(Kind::OneOf(&["a", "b"]), &json!(["a", "b"]), &json!(["c", "A", 1]));
@@ -293,7 +288,6 @@ mod tests {
     fn examples_are_taken() {
         let kinds = [
             Kind::Boolean,
-            Kind::Number,
             Kind::WholeNumber,
             Kind::Text,
             Kind::OneOf(&["a", "b"]),

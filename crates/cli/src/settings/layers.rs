@@ -1,5 +1,6 @@
 //! The settings as layers, of which the uppermost that has a key decides.
 
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -7,15 +8,16 @@ use std::sync::Arc;
 
 use longhaul_context::{Estimator, Weights};
 use longhaul_conversation::TokenCount;
-use longhaul_workspace::{Environment, Home};
+use longhaul_workspace::{Decider, Environment, Home, Trust};
 use serde_json::Value;
 
 use super::check::check_document;
 use super::document::{Content, Node, parse};
 use super::files::{SettingsFiles, WorkspaceFile, settings_files};
 use super::kind;
-use super::problem::{Fault, SettingsError, Warning};
-use crate::trust::decide;
+use super::problem::{Fault, SettingsError, Unhonoured, Warning};
+use super::provenance::Provenance;
+use crate::trust::{GrantKind, Review, decide, review};
 use crate::withheld::Withheld;
 
 /// The settings that hold in a folder.
@@ -23,6 +25,10 @@ use crate::withheld::Withheld;
 pub(crate) struct Settings {
     /// The weakest first. What none of them has is at its default.
     pub(super) layers: Vec<Layer>,
+    /// What of the workspace does not count, as it changed since its folder was trusted.
+    suspended: BTreeSet<GrantKind>,
+    /// The workspace's file among the layers.
+    pub(super) workspace: Option<PathBuf>,
     /// What was taken out of the environment.
     withheld: Withheld,
 }
@@ -38,6 +44,10 @@ pub(crate) struct Loaded {
     pub(crate) untrusted: Option<PathBuf>,
     /// Whether folders must be trusted, as the user alone decides.
     pub(crate) needs_trust: bool,
+    /// What changed in the workspace since its folder was trusted.
+    pub(crate) review: Review,
+    /// Keys of Gemini CLI that are set and not honoured.
+    pub(crate) unhonoured: Vec<Unhonoured>,
 }
 
 /// What one source says.
@@ -63,18 +73,58 @@ impl Settings {
     pub(crate) fn load(home: Option<&Home>, cwd: &Path, environment: &Environment) -> anyhow::Result<Loaded> {
         let mut loaded = Loaded::default();
         let SettingsFiles { user, workspace } = settings_files(home, cwd);
+        loaded.add_file(&environment.system_defaults())?;
         if let Some(user) = user {
             loaded.add_file(&user)?;
         }
-        loaded.needs_trust = loaded.settings.needs_trust();
+        let mut system = Self::default().load_on_top(&environment.system_settings())?;
+        // Were a workspace asked, it could trust itself.
+        loaded.needs_trust = system.settings.says_trust().unwrap_or_else(|| loaded.settings.needs_trust());
+        if let Some(home) = home {
+            let review = review(home, cwd)?;
+            // Where the environment or a setting says so, every folder is trusted as it is.
+            let is_by_rule =
+                |trust: &Trust| matches!(trust, Trust::Trusted(Decider::Rule(_) | Decider::Editor));
+            if !review.changes.is_empty()
+                && is_by_rule(&decide(cwd, Some(home), environment, loaded.needs_trust)?)
+            {
+                loaded.settings.suspended = review.suspended.clone();
+                loaded.review = review;
+            }
+        }
         if let Some(WorkspaceFile { folder, file }) = workspace {
             if decide(&folder, home, environment, loaded.needs_trust)?.is_trusted() {
-                loaded.add_file(&file)?;
+                if loaded.add_file(&file)? {
+                    loaded.settings.suspend_last();
+                    loaded.settings.workspace = Some(file);
+                }
             } else {
                 loaded.untrusted = Some(file);
             }
         }
+        loaded.settings.layers.append(&mut system.settings.layers);
+        loaded.warnings.append(&mut system.warnings);
+        loaded.unhonoured.append(&mut system.unhonoured);
         Ok(loaded)
+    }
+
+    fn load_on_top(self, file: &Path) -> Result<Loaded, SettingsError> {
+        let mut loaded = Loaded { settings: self, ..Loaded::default() };
+        loaded.add_file(file)?;
+        Ok(loaded)
+    }
+
+    /// Whether something of the workspace does not count, as it changed since its folder was trusted.
+    pub(crate) fn is_suspended(&self, kind: GrantKind) -> bool {
+        self.suspended.contains(&kind)
+    }
+
+    /// Leaves out of the uppermost layer what is suspended.
+    fn suspend_last(&mut self) {
+        let keys = self.suspended.iter().flat_map(|kind| kind.keys());
+        if let Some(layer) = self.layers.last_mut() {
+            keys.for_each(|steps| layer.root.remove(steps));
+        }
     }
 
     /// The context window that the user states for a model, by its whole name or by that behind the provider's.
@@ -85,7 +135,28 @@ impl Settings {
 
     /// Whether folders must be trusted before their own files count.
     pub(crate) fn needs_trust(&self) -> bool {
-        self.value(&["security", "folderTrust", "enabled"]).and_then(Value::as_bool).unwrap_or(true)
+        self.says_trust().unwrap_or(true)
+    }
+
+    fn says_trust(&self) -> Option<bool> {
+        self.value(&["security", "folderTrust", "enabled"]).and_then(Value::as_bool)
+    }
+
+    /// Where a switch that restricts is set to this, in whatever layer: no other takes it back.
+    pub(super) fn restricted_by(&self, key: &str, value: bool) -> Option<Provenance> {
+        self.layers.iter().find_map(|Layer { source, root }| {
+            let node = key.split('.').try_fold(root, |node, step| node.get(step))?;
+            (node.content == Content::Plain(Value::Bool(value))).then(|| Provenance::of(source, node))
+        })
+    }
+
+    /// The same without what the workspace says.
+    pub(super) fn without_workspace(&self) -> Self {
+        let is_kept = |layer: &&Layer| match &layer.source {
+            Source::File(file) => self.workspace.as_deref() != Some(file.as_ref()),
+            Source::Flag(_) => true,
+        };
+        Self { layers: self.layers.iter().filter(is_kept).cloned().collect(), ..self.clone() }
     }
 
     /// How tokens are estimated.
@@ -112,7 +183,7 @@ impl Settings {
             Source::Flag(_) => true,
         };
         let layers = self.layers.iter().filter(is_kept).cloned().collect();
-        Self { layers, withheld: self.withheld.clone() }
+        Self { layers, ..self.clone() }
     }
 
     /// The same, beside variables that were taken out of the environment.
@@ -171,7 +242,9 @@ impl Loaded {
     /// Adds a file on top of what is there.
     pub(super) fn add(&mut self, file: Arc<Path>, bytes: &[u8]) -> Result<(), Fault> {
         let root = parse(bytes)?;
-        self.warnings.extend(check_document(&file, &root)?);
+        let (warnings, unhonoured) = check_document(&file, &root)?;
+        self.warnings.extend(warnings);
+        self.unhonoured.extend(unhonoured);
         self.settings.layers.push(Layer { source: Source::File(file), root });
         Ok(())
     }

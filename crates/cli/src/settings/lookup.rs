@@ -1,6 +1,6 @@
 //! Finds a key in the table, or the one that was probably meant.
 
-use super::keys::{Key, OPEN, RENAMED, UNREAD, table};
+use super::keys::{Key, OPEN, RENAMED, Treatment, table, unread_keys};
 
 /// The step of a path that stands for any name.
 const ANY: &str = "*";
@@ -9,16 +9,16 @@ const ANY: &str = "*";
 const LONGEST_NAME: usize = 60;
 
 /// What is known about a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
     /// It is in the table.
     Key(&'static Key),
     /// It is an object that holds known keys.
     Section,
     /// It is known, and may hold anything.
-    Unread,
+    Unread(Treatment),
     /// It stands in a section that may hold anything.
-    InOpenSection,
+    InOpenSection(Treatment),
     /// Nobody knows it.
     No,
 }
@@ -34,10 +34,14 @@ pub(super) fn look_up(steps: &[&str]) -> Known {
     }
     // Marks such as `$schema` are for editors.
     let is_mark = matches!(steps, [only] if only.starts_with('$'));
-    if is_mark || paths().any(names) {
-        return Known::Unread;
+    if is_mark {
+        return Known::Unread(Treatment::NoEffect);
     }
-    if steps.first().is_some_and(|first| OPEN.contains(first)) { Known::InOpenSection } else { Known::No }
+    if let Some(unread) = unread_keys().find(|unread| names(unread.path)) {
+        return Known::Unread(unread.treatment);
+    }
+    let open = OPEN.iter().find(|open| steps.first() == Some(&open.path));
+    open.map_or(Known::No, |open| Known::InOpenSection(open.treatment))
 }
 
 /// The first key of the table below a section, with the rest of its path.
@@ -98,7 +102,7 @@ fn begins_with(path: &str, steps: &[&str]) -> bool {
 
 /// Every known path.
 fn paths() -> impl Iterator<Item = &'static str> {
-    table().map(|key| key.path).chain(UNREAD.iter().copied()).chain(OPEN.iter().copied())
+    table().map(|key| key.path).chain(unread_keys().map(|unread| unread.path))
 }
 
 #[cfg(test)]
@@ -121,7 +125,7 @@ mod tests {
         for path in
             ["longhaul", "longhaul.compaction", "general.sessionRetention", "security", "experimental"]
         {
-            check_known(path, |known| known == Known::Section);
+            check_known(path, |known| matches!(known, Known::Section));
         }
         for (path, known) in [
             ("longhaul.providers.ollama.endpoint", "longhaul.providers.*.endpoint"),
@@ -130,20 +134,20 @@ mod tests {
             check_known(path, |found| matches!(found, Known::Key(key) if key.path == known));
         }
         for path in ["longhaul.providers", "longhaul.providers.ollama", "longhaul.providers.x.models.m"] {
-            check_known(path, |known| known == Known::Section);
+            check_known(path, |known| matches!(known, Known::Section));
         }
-        check_known("longhaul.providers.ollama.key", |known| known == Known::No);
+        check_known("longhaul.providers.ollama.key", |known| matches!(known, Known::No));
         for path in ["privacy", "mcpServers", "$schema", "tools.sandbox"] {
-            check_known(path, |known| known == Known::Unread);
+            check_known(path, |known| matches!(known, Known::Unread(_)));
         }
-        for path in ["security.auth", "experimental.plan", "ui.theme"] {
-            check_known(path, |known| known == Known::InOpenSection);
+        for path in ["security.unheardOf", "experimental.plan", "ui.theme"] {
+            check_known(path, |known| matches!(known, Known::InOpenSection(_)));
         }
         for path in ["longhaul.windows.gemini", "compaction", "keep", "tools.$schema", "longhaul.ui", ""] {
-            check_known(path, |known| known == Known::No);
+            check_known(path, |known| matches!(known, Known::No));
         }
         // A dot in a key is no step.
-        assert_eq!(look_up(&["longhaul.compaction"]), Known::No);
+        assert!(matches!(look_up(&["longhaul.compaction"]), Known::No));
     }
 
     #[track_caller]

@@ -69,6 +69,17 @@ impl fmt::Display for Warning {
     }
 }
 
+/// A key of Gemini CLI that is set and that Longhaul does not honour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Unhonoured {
+    /// Where it stands.
+    pub(crate) place: Place,
+    /// The key, with dots between its parts.
+    pub(crate) key: String,
+    /// What it asks for, where it restricts an agent, which therefore does not start.
+    pub(crate) restricts: Option<&'static str>,
+}
+
 /// Why settings could not be loaded.
 #[derive(Debug, thiserror::Error)]
 #[error("could not load the settings in {}", .file.display())]

@@ -13,8 +13,10 @@ use longhaul_tools::ALIASES;
 use longhaul_workspace::{Home, Ignoring};
 use serde_json::Value;
 
+use super::document::Content;
 use super::kind;
 use super::layers::{Settings, Source};
+use crate::trust::GrantKind;
 
 impl Settings {
     /// How much of a tool's output a model sees.
@@ -133,20 +135,13 @@ impl Settings {
     pub(crate) fn variable_rules(&self, home: Option<&Home>) -> VariableRules {
         const SECTION: [&str; 2] = ["security", "environmentVariableRedaction"];
         let users = home.map(|home| self.only(&home.settings())).unwrap_or_default();
-        let names = |settings: &Self, list: &'static str| -> Vec<String> {
-            let names = settings.value(&[SECTION.as_slice(), &[list]].concat()).and_then(Value::as_array);
-            names
-                .into_iter()
-                .flatten()
-                .filter_map(Value::as_str)
-                .map(|name| name.trim().to_string())
-                .collect()
-        };
+        let allowed = users.value(&[SECTION.as_slice(), &["allowed"]].concat()).and_then(Value::as_array);
+        let allowed = allowed.into_iter().flatten().filter_map(Value::as_str);
         let keys = self.providers().into_iter().filter_map(|provider| provider.key_variable);
-        let blocked = names(self, "blocked").into_iter().chain(names(&users, "blocked")).chain(keys);
+        let blocked = self.blocked_variables().into_iter().map(str::to_string).chain(keys);
         VariableRules {
             is_enabled: users.is_on(&[SECTION.as_slice(), &["enabled"]].concat()) != Some(false),
-            allowed: names(&users, "allowed"),
+            allowed: allowed.map(|name| name.trim().to_string()).collect(),
             blocked: blocked.collect(),
         }
     }
@@ -155,15 +150,46 @@ impl Settings {
     /// whole.
     pub(crate) fn offers(&self, tool: &str) -> bool {
         let listed = |list: &str| self.value(&["tools", list]).and_then(Value::as_array);
+        let excluded = self.united(&["tools", "exclude"]);
         let meant = |name: &str| {
             let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
             alias.map_or(name, |(_, name)| name) == tool
         };
-        let names = |list: &Vec<Value>| list.iter().filter_map(Value::as_str).map(str::trim).any(meant);
         // What is narrowed, as in `run_shell_command(git)`, is still one to choose from, and not excluded as a whole.
         let whole = |name: &str| name.split('(').next().is_some_and(|name| meant(name.trim()));
         let wants = |list: &Vec<Value>| list.iter().filter_map(Value::as_str).any(whole);
-        listed("core").is_none_or(wants) && !listed("exclude").is_some_and(names)
+        listed("core").is_none_or(wants) && !excluded.into_iter().map(str::trim).any(meant)
+    }
+
+    /// The texts of a list in every layer: what one of them forbids, no other takes back.
+    pub(super) fn united(&self, steps: &[&str]) -> Vec<&str> {
+        let lists = self.layers.iter().filter_map(|layer| {
+            let node = steps.iter().try_fold(&layer.root, |node, step| node.get(step))?;
+            match &node.content {
+                Content::Plain(value) => value.as_array(),
+                Content::Object(_) => None,
+            }
+        });
+        let mut names: Vec<&str> = Vec::new();
+        for name in lists.flatten().filter_map(Value::as_str) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// The tools of a list that lets them run without asking; none where the list is the workspace's and does not count.
+    fn granting(&self, list: &str) -> Vec<&str> {
+        let steps = ["tools", list];
+        let is_workspaces = self.find(&steps).is_some_and(|(source, _)| {
+            matches!(source, Source::File(file) if self.workspace.as_deref() == Some(file.as_ref()))
+        });
+        if is_workspaces && self.is_suspended(GrantKind::Policies) {
+            return Vec::new();
+        }
+        let names = self.value(&steps).and_then(Value::as_array).into_iter().flatten();
+        names.filter_map(Value::as_str).collect()
     }
 
     /// Rules that settings make, and what is wrong with the others.
@@ -176,8 +202,9 @@ impl Settings {
         ];
         let mut made = (Vec::new(), Vec::new());
         for (list, standing) in LISTS {
-            let names = self.value(&["tools", list]).and_then(Value::as_array).into_iter().flatten();
-            for name in names.filter_map(Value::as_str) {
+            let is_restricting = matches!(standing, Standing::ExcludedTool | Standing::ConfirmedTool);
+            let names = if is_restricting { self.united(&["tools", list]) } else { self.granting(list) };
+            for name in names {
                 match rule_from_setting(standing, name, &format!("tools.{list}")) {
                     Ok(rule) => made.0.push(rule),
                     Err(error) => made.1.push(error),

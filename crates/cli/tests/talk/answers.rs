@@ -131,7 +131,7 @@ fn without_words_there_is_help() {
 
 #[test]
 fn the_system_prompt_can_be_replaced_and_written_down() {
-    let mut desk = Desk::gemini((0..3).map(|_| gemini::text("Yes.")));
+    let mut desk = Desk::gemini((0..4).map(|_| gemini::text("Yes.")));
     let system = |desk: &Desk| {
         let requests = desk.server.requests();
         requests.last().expect("a request").body["systemInstruction"]["parts"][0]["text"].to_string()
@@ -142,12 +142,19 @@ fn the_system_prompt_can_be_replaced_and_written_down() {
     desk.answer(&["-p", "hi"]);
     let written = std::fs::read_to_string(&copy).expect("it was written");
     assert!(written.contains("You are Longhaul") && !written.contains("What always holds"));
-    assert_eq!(system(&desk), Value::from(written).to_string());
-    desk.set("GEMINI_SYSTEM_MD", "1");
-    desk.check_fails(&["-p", "hi"], &["missing system prompt file"]);
+    assert_eq!(system(&desk), Value::from(written.clone()).to_string());
     desk.write("work/.gemini/system.md", "Speak in rhymes.");
+    desk.set("GEMINI_SYSTEM_MD", "1");
+    // A folder that is not trusted has no say in it.
+    let output = desk.say(&["-p", "hi"]);
+    let told = text(&output.stderr);
+    assert!(told.contains("GEMINI_SYSTEM_MD is set") && told.contains("not trusted"), "{told}");
+    assert_eq!(system(&desk), Value::from(written).to_string());
+    desk.set("GEMINI_CLI_TRUST_WORKSPACE", "true");
     desk.answer(&["-p", "hi"]);
     assert_eq!(system(&desk), "\"Speak in rhymes.\"");
+    std::fs::remove_file(desk.path("work/.gemini/system.md")).expect("removed");
+    desk.check_fails(&["-p", "hi"], &["missing system prompt file"]);
 }
 
 #[test]

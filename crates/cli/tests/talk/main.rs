@@ -12,6 +12,7 @@ mod memory;
 #[cfg(unix)]
 mod policy;
 mod recording;
+mod restricted;
 mod resuming;
 mod room;
 mod secrets;
@@ -21,3 +22,4 @@ mod subagents;
 mod support;
 #[cfg(unix)]
 mod tools;
+mod trust;

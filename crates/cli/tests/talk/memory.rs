@@ -182,31 +182,31 @@ fn what_the_agent_changes_in_memory_holds_at_once() {
                 ("replace", json!({"file_path": "GEMINI.md", "old_string": "tabs", "new_string": "spaces"})),
                 ("write_file", json!({"file_path": "sub/GEMINI.md", "content": "Sub rule: new."})),
                 ("write_file", json!({"file_path": "style.md", "content": "Style rule: long lines."})),
-                ("read_file", json!({"file_path": "GEMINI.md"})),
+                ("read_file", json!({"file_path": "other/GEMINI.md"})),
             ],
         ),
         gemini::text("Done."),
     ];
     let desk = trusted(Wire::Gemini, replies);
     desk.write("work/GEMINI.md", "Project rule: use tabs.\n@./style.md");
+    desk.write("work/other/GEMINI.md", "Other rule: old.");
     desk.write("work/style.md", "Style rule: short lines.");
     let output = desk.say(&["-p", "Change.", "--yolo", "--output-format", "stream-json"]);
     let lines = lines(&text(&output.stdout));
     let news = lines.iter().filter(|line| line["type"] == "memory").map(|line| line["why"].clone());
-    assert_eq!(news.collect::<Vec<_>>(), ["changed", "came_in", "changed"], "{}", text(&output.stderr));
+    assert_eq!(news.collect::<Vec<_>>(), ["changed", "came_in"], "{}", text(&output.stderr));
     let told = told(&desk);
-    assert!(
-        told[0].contains("<memory_update>") && told[0].contains("Project rule: use spaces."),
-        "{}",
-        told[0]
-    );
-    assert!(told[1].contains("Newly Discovered") && told[1].contains("Sub rule: new."), "{}", told[1]);
+    // Nobody is there to let it change a memory file itself.
+    for (answer, file) in told.iter().zip(["GEMINI.md", "sub/GEMINI.md"]) {
+        assert!(answer.contains(file) && answer.contains("a file that grants rights"), "{answer}");
+    }
+    assert!(!desk.path("work/sub/GEMINI.md").exists());
     assert!(
         told[2].contains("<memory_update>") && told[2].contains("Style rule: long lines."),
         "{}",
         told[2]
     );
-    assert!(!told[3].contains("<memory_update>"), "{}", told[3]);
+    assert!(told[3].contains("Other rule: old."), "{}", told[3]);
 }
 
 /// A session in a small window: reads `sub`, then many other files in turn with folders in `again`; then `more` happens.

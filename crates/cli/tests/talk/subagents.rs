@@ -65,7 +65,7 @@ fn a_task_is_done_elsewhere_and_only_its_result_is_read() {
     let listed: Value = serde_json::from_str(&listed).expect("one object");
     assert_eq!(listed["sessions"].as_array().map(Vec::len), Some(1), "{listed}");
     assert!(desk.run(&["inspect", &scout.display().to_string()]).status.success());
-    let deleted = desk.run(&["sessions", "delete", id]);
+    let deleted = desk.run(&["sessions", "delete", id, "--yes"]);
     assert!(!scout.exists(), "{}{}", text(&deleted.stdout), text(&deleted.stderr));
 }
 

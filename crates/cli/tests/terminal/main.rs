@@ -11,3 +11,4 @@ mod recording;
 mod skills;
 mod starting;
 mod support;
+mod trust;

@@ -451,6 +451,9 @@ impl<S: Services> Driver<S> {
 
     fn set_mode(&mut self, mode: ApprovalMode) -> Result<(), Notice> {
         let permissions = &mut self.agent.settings_mut().permissions;
+        if let Some(key) = permissions.yolo_forbidden_by.as_ref().filter(|_| mode == ApprovalMode::Yolo) {
+            return Err(Notice::error(format!("The mode yolo is switched off by {key}.")));
+        }
         let mode = mode.in_folder(permissions.situation.is_trusted).map_err(|error| {
             Notice::error(error.to_string()).with_hint("`longhaul trust add` trusts this folder.")
         })?;

@@ -23,7 +23,7 @@ pub(crate) struct ListOptions {
 pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let home = Home::resolve(&environment::of_process())?;
     let around = Surroundings::find(settings, &[])?;
-    let loaded = load_subagents(&home, &around.cwd, around.trust.is_trusted());
+    let loaded = load_subagents(settings, &home, &around.cwd, around.trust.is_trusted());
     if options.json {
         return print_all(&to_json(&loaded));
     }

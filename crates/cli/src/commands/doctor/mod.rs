@@ -17,6 +17,7 @@ use longhaul_workspace::Home;
 use crate::commands::sessions::report::print_all;
 use crate::environment;
 use crate::output::{Screen, plural, print, with_progress};
+use crate::settings::Unhonoured;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorOptions {
@@ -32,6 +33,8 @@ struct Diagnosis {
     project: Option<String>,
     trusted: Option<bool>,
     findings: Vec<Finding>,
+    /// Keys of Gemini CLI that are set and not honoured.
+    unhonoured: Vec<Unhonoured>,
     /// What is being looked at.
     area: &'static str,
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Diagnosis, State};
-use crate::output::{Page, Screen, plural, wrapped};
+use crate::output::{Page, Screen, path_json, plural, wrapped};
 
 /// How wide the column of states is, with the space around it.
 const COLUMN: usize = 11;
@@ -63,6 +63,12 @@ pub(super) fn json(diagnosis: &Diagnosis) -> Value {
         "home": diagnosis.home.as_ref().map(|home| home.display().to_string()),
         "project": diagnosis.project,
         "trusted": diagnosis.trusted,
+        "unhonoured": diagnosis.unhonoured.iter().map(|one| json!({
+            "key": one.key,
+            "file": path_json(&one.place.file),
+            "line": one.place.line,
+            "restricts": one.restricts.is_some(),
+        })).collect::<Vec<_>>(),
         "checks": diagnosis.findings.iter().map(|finding| json!({
             "area": finding.area,
             "state": finding.state.as_str(),

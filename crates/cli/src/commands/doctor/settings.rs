@@ -1,4 +1,4 @@
-//! The settings files that count here: whether they are valid, and what in them nobody knows.
+//! The settings files that count here: whether they are valid, what in them nobody knows, and what is not honoured.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use longhaul_workspace::{Environment, Home};
 
 use super::Diagnosis;
 use crate::output::thousands;
-use crate::settings::{Loaded, SettingsFiles, settings_files};
+use crate::settings::{Loaded, Settings, SettingsFiles, settings_files};
 use crate::trust::decide;
 
 /// How many warnings about one file are listed.
@@ -20,8 +20,18 @@ pub(super) fn examine(
     environment: &Environment,
 ) -> bool {
     let SettingsFiles { user, workspace } = settings_files(home, cwd.unwrap_or(Path::new("")));
-    // Were a workspace asked, it could trust itself.
-    let needs_trust = user.is_none_or(|user| examine_file(diagnosis, &user).settings.needs_trust());
+    for file in [environment.system_defaults(), environment.system_settings()] {
+        // Few machines have an administrator.
+        if file.exists() {
+            examine_file(diagnosis, &file);
+        }
+    }
+    if let Some(user) = user {
+        examine_file(diagnosis, &user);
+    }
+    // What is wrong with a file was told just now.
+    let loaded = Settings::load(home, Path::new(""), environment);
+    let needs_trust = loaded.map_or(true, |loaded| loaded.needs_trust);
     if let Some(workspace) = workspace {
         examine_file(diagnosis, &workspace.file);
         // What is wrong with the rules themselves is told with them.
@@ -34,11 +44,12 @@ pub(super) fn examine(
     needs_trust
 }
 
-fn examine_file(diagnosis: &mut Diagnosis, file: &Path) -> Loaded {
+fn examine_file(diagnosis: &mut Diagnosis, file: &Path) {
     let mut loaded = Loaded::default();
     let name = file.display();
     match loaded.add_file(file) {
-        Ok(true) => diagnosis.ok(format!("{name} is valid")),
+        Ok(true) if loaded.unhonoured.is_empty() => diagnosis.ok(format!("{name} is valid")),
+        Ok(true) => diagnosis.ok(format!("{name} can be read")),
         Ok(false) => diagnosis.ok(format!("{name} is not there: defaults hold")),
         Err(error) => {
             let what = format!("{name}: {}", error.fault);
@@ -53,5 +64,15 @@ fn examine_file(diagnosis: &mut Diagnosis, file: &Path) -> Loaded {
         let more = thousands((count - LISTED) as u64);
         diagnosis.note(format!("{name}: and {more} more of the kind"), "");
     }
-    loaded
+    for one in &loaded.unhonoured {
+        let place = &one.place;
+        match one.restricts {
+            Some(asks_for) => diagnosis.problem(
+                format!("{place}: {} asks for {asks_for}, so that no agent starts", one.key),
+                "take the key away, or see docs/settings.md",
+            ),
+            None => diagnosis.note(format!("{place}: {} is not honoured", one.key), ""),
+        }
+    }
+    diagnosis.unhonoured.append(&mut loaded.unhonoured);
 }

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use longhaul_workspace::{Environment, Home, Trust, TrustedFolders};
+use longhaul_workspace::{Environment, Home, Trust, TrustedFolders, WorkspaceError};
 
 use super::Diagnosis;
 use crate::failure::workspace_hint;
+use crate::settings::Settings;
 use crate::trust::{because, decide};
 
 /// Asks the rules about the current folder.
@@ -21,6 +22,19 @@ pub(super) fn examine(
     let decided = decide(cwd, Some(home), environment, needs_trust);
     if let Ok(trust) = &decided {
         tell(diagnosis, trust, cwd, &file.to_string());
+    }
+    match Settings::load(Some(home), cwd, environment).map(|loaded| loaded.review) {
+        Ok(review) => {
+            for change in &review.changes {
+                let what = format!("changed since it was trusted, and suspended: {change}");
+                diagnosis.note(what, "`longhaul trust add` shows and confirms it");
+            }
+        }
+        Err(error) if error.is::<WorkspaceError>() && decided.is_ok() => {
+            diagnosis.problem(error.to_string(), "mend the file, or remove it");
+        }
+        // What is wrong with settings was told with them.
+        Err(_) => {}
     }
     // Whoever decided here, a file with mistakes will matter elsewhere.
     if let Err(error) = decided.map(drop).and_then(|()| rules.rules().map(drop)) {

@@ -29,6 +29,7 @@ use crate::output::{Screen, thousands};
 use crate::project::Project;
 use crate::review::editor;
 use crate::settings::Settings;
+use crate::trust::ask_at_start;
 
 /// Talks with a person at a terminal until they leave.
 pub(crate) fn run(
@@ -36,6 +37,7 @@ pub(crate) fn run(
     load_settings: impl FnOnce() -> anyhow::Result<Settings>,
     color: Color,
 ) -> anyhow::Result<ExitCode> {
+    ask_at_start(color)?;
     let settings = &load_settings()?;
     let surroundings = environment::of_process();
     let home = Home::resolve(&surroundings)?;

@@ -60,8 +60,8 @@ impl<'s> Desk<'s> {
         found: Option<Found>,
     ) -> anyhow::Result<(Self, Opened)> {
         let (equipment, memory) = Equipment::load(&options.work, settings, &home, Attendance::Attended)?;
-        let system = system_prompt(&equipment)?;
-        let mut notices: Vec<Notice> = Vec::new();
+        let (system, refused) = system_prompt(&equipment)?;
+        let mut notices: Vec<Notice> = refused.iter().map(Notice::warning).collect();
         let warnings = std::cell::RefCell::new(Vec::new());
         let snapshots = compose::snapshots(&models, settings, &chosen, |text| {
             warnings.borrow_mut().push(Notice::warning(text));
@@ -156,7 +156,7 @@ impl<'s> Desk<'s> {
         let before = skills::names(&self.equipment);
         let settings = waiting::current_settings(&self.home)?;
         self.equipment.reload_skills(&self.options.work, &settings, &self.home)?;
-        self.system = system_prompt(&self.equipment)?;
+        self.system = system_prompt(&self.equipment)?.0;
         agent.settings_mut().system = self.system.clone();
         Ok(skills::difference(&before, &skills::names(&self.equipment)))
     }
@@ -228,15 +228,23 @@ impl<'s> Desk<'s> {
             );
             page.aside("`longhaul trust add` trusts it; it shows first what that activates.");
         }
+        let review = Settings::load(Some(&self.home), &folder, &environment)?.review;
+        if !review.changes.is_empty() {
+            page.text(
+                "Changed since it was trusted, and suspended until you confirm it with `longhaul trust add`:",
+            );
+            review.changes.iter().for_each(|change| page.text(change.to_string()));
+        }
         Ok(page)
     }
 }
 
-/// The system prompt for a model that works with this.
-fn system_prompt(equipment: &Equipment) -> anyhow::Result<String> {
+/// The system prompt for a model that works with this, and what the user should know about it.
+fn system_prompt(equipment: &Equipment) -> anyhow::Result<(String, Option<String>)> {
     let user_home = environment::of_process().user_home;
     let variable = |name: &str| std::env::var(name).ok();
-    system::prompt(variable, user_home.as_deref(), equipment.prompt_options())
+    let is_trusted = equipment.permissions.situation.is_trusted;
+    system::prompt(variable, user_home.as_deref(), is_trusted, equipment.prompt_options())
 }
 
 impl Services for Desk<'_> {

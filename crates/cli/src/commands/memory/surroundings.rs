@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use longhaul_memory::{MemorySettings, Places, WorkFolder, find_extensions};
-use longhaul_workspace::{Environment, Home, Trust};
+use longhaul_workspace::{Environment, Trust};
 
 use crate::environment;
 use crate::failure::hinted;
 use crate::project::Project;
-use crate::settings::{Loaded, Settings};
+use crate::settings::Settings;
 use crate::trust::decide;
 
 /// Everything that memory depends on.
@@ -35,7 +35,8 @@ impl Surroundings {
         let environment = environment::of_process();
         let home = environment::home(&environment)?;
         let cwd = std::env::current_dir().context("there is no current folder")?;
-        let needs_trust = needs_trust(home.as_ref())?;
+        // What the workspace's own settings say does not matter here.
+        let needs_trust = Settings::load(home.as_ref(), Path::new(""), &environment)?.needs_trust;
         let trusts = |folder: &Path| decide(folder, home.as_ref(), &environment, needs_trust);
         let trust = trusts(&cwd)?;
         let mut folders = vec![WorkFolder { path: cwd.clone(), is_trusted: trust.is_trusted() }];
@@ -54,6 +55,8 @@ impl Surroundings {
                 folders.push(WorkFolder { path, is_trusted });
             }
         }
+        let forbidden = settings.forbids_extensions();
+        let disabled: Vec<String> = settings.disabled_extensions().into_iter().map(str::to_owned).collect();
         let (settings, mut notes) = settings.memory();
         notes.extend(missing.iter().map(|folder| {
             format!(
@@ -61,8 +64,16 @@ impl Surroundings {
                 folder.display()
             )
         }));
-        let extensions =
+        let mut extensions =
             home.as_ref().map(|home| find_extensions(&home.extensions(), &cwd)).unwrap_or_default();
+        extensions.active.retain(|extension| !disabled.contains(&extension.name));
+        extensions.folders.retain(|folder| {
+            folder.file_name().is_none_or(|name| disabled.iter().all(|disabled| name != disabled.as_str()))
+        });
+        if let Some(key) = forbidden.filter(|_| !extensions.folders.is_empty()) {
+            notes.push(format!("extensions do not count: {key}"));
+            extensions = Default::default();
+        }
         notes.extend(
             extensions.problems.iter().map(|problem| format!("an extension does not count: {problem}")),
         );
@@ -80,15 +91,6 @@ impl Surroundings {
         };
         Ok(Self { cwd, places, settings, trust, extensions: extensions.folders, notes })
     }
-}
-
-/// Whether the user wants folders to need trust.
-fn needs_trust(home: Option<&Home>) -> anyhow::Result<bool> {
-    let mut loaded = Loaded::default();
-    if let Some(home) = home {
-        loaded.add_file(&home.settings())?;
-    }
-    Ok(loaded.settings.needs_trust())
 }
 
 /// The folder whose memory is the user's: the one that holds the home, where another is named than the user's own.

@@ -57,7 +57,7 @@ fn load(
 ) -> anyhow::Result<(Permissions, Vec<String>)> {
     let home = Home::resolve(&environment::of_process())?;
     let around = Surroundings::find(settings, work.include_directories())?;
-    let subagents = load_subagents(&home, &around.cwd, around.trust.is_trusted()).subagents;
+    let subagents = load_subagents(settings, &home, &around.cwd, around.trust.is_trusted()).subagents;
     let (skills, _) = load_skills(settings, &home, &around);
     load_permissions(work, settings, &home, &around, &subagents, &skills, attendance)
 }

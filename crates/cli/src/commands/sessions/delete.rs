@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::report::print_all;
 use crate::args::Color;
+use crate::confirmation::confirm;
 use crate::output::{Screen, plural, visible};
 use crate::project;
 
@@ -15,6 +16,9 @@ pub(crate) struct DeleteOptions {
     /// The sessions: their numbers in `sessions list`, their ids, or latest.
     #[arg(required = true, value_name = "SESSION")]
     sessions: Vec<String>,
+    /// Does not ask; without a terminal nothing is deleted unless this is given.
+    #[arg(long)]
+    yes: bool,
     /// Prints one JSON object instead, as docs/json.md describes it.
     #[arg(long)]
     json: bool,
@@ -24,6 +28,10 @@ pub(super) fn run(options: &DeleteOptions, color: Color) -> anyhow::Result<()> {
     let store = project::store()?;
     // All are found before the first one goes: numbers move up when it does.
     let ids = resolve(&store, &options.sessions)?;
+    let question = format!("Delete {} for good?", plural(ids.len(), "session", "sessions"));
+    if !confirm(&question, options.yes, "deletes")? {
+        return crate::output::print("Nothing was deleted.\n");
+    }
     let mut failed = 0;
     let mut objects = Vec::new();
     let screen = Screen::of_stdout(color);

@@ -1,9 +1,7 @@
 //! `longhaul skills install PATH`, `link PATH` and `uninstall NAME`.
 
-use std::io::IsTerminal;
 use std::path::PathBuf;
 
-use anyhow::anyhow;
 use clap::Args;
 use longhaul_skills::{
     InstallPlan, Skill, SkillTier, plan_install, plan_link, run_install, run_link, run_uninstall,
@@ -14,8 +12,8 @@ use super::scope::Scope;
 use super::{Desk, failure, unknown};
 use crate::args::Color;
 use crate::commands::sessions::report::print_all;
-use crate::failure::hinted;
-use crate::output::{Page, Screen, is_confirmed, pad_left, path_json, plural, print, thousands, visible};
+use crate::confirmation::confirm;
+use crate::output::{Page, Screen, pad_left, path_json, plural, print, thousands, visible};
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallOptions {
@@ -67,12 +65,8 @@ pub(super) fn install(options: &InstallOptions, desk: &Desk, color: Color) -> an
         plans.iter().for_each(|plan| tell(&mut page, plan));
         print(&page.into_text())?;
     }
-    let asks = !options.dry_run && !options.yes && !options.json;
-    if asks && !std::io::stdin().is_terminal() {
-        return Err(hinted(anyhow!("nobody is there to confirm this"), "--yes installs without asking"));
-    }
     let question = "Install this? Its instructions will be followed, and its scripts may be run.";
-    let is_done = !options.dry_run && (!asks || is_confirmed(question)?);
+    let is_done = !options.dry_run && confirm(question, options.yes, "installs")?;
     let mut installed = 0;
     if is_done {
         for plan in &plans {

@@ -147,7 +147,11 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
     let attendance = Attendance::Unattended;
     let (equipment, mut memory) = Equipment::load(&options.work, settings, &home, attendance)?;
     let variable = |name: &str| std::env::var(name).ok();
-    let system = system::prompt(variable, surroundings.user_home.as_deref(), equipment.prompt_options())?;
+    let is_trusted = equipment.permissions.situation.is_trusted;
+    let options_of_prompt = equipment.prompt_options();
+    let (system, refused) =
+        system::prompt(variable, surroundings.user_home.as_deref(), is_trusted, options_of_prompt)?;
+    refused.iter().for_each(|warning| reporter.warn(warning));
     let subagent_models = SubagentModels::choose(&models, equipment.definitions());
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {

@@ -13,15 +13,23 @@ use crate::failure::hinted;
 const READ: &str = "GEMINI_SYSTEM_MD";
 const WRITE: &str = "GEMINI_WRITE_SYSTEM_MD";
 
-/// The system prompt with these options, as far as the environment leaves them open.
+/// The system prompt with these options, as far as the environment leaves them open, and what the user should know. A folder
+/// that is not trusted has no say in it: there, only a file counts that is named from the root or the user's folder on.
 pub(crate) fn prompt(
     variable: impl Fn(&str) -> Option<String>,
     user_home: Option<&Path>,
+    is_trusted: bool,
     options: PromptOptions,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<(String, Option<String>)> {
     let cwd = std::env::current_dir().unwrap_or_default();
     let file = |name: &str| switched(&variable(name).unwrap_or_default(), &cwd, user_home);
-    let replacement = file(READ).map(|file| read(&file)).transpose()?;
+    let stated = variable(READ).unwrap_or_default();
+    let is_folders = !(stated.trim().starts_with('~') || Path::new(stated.trim()).is_absolute());
+    let named = file(READ);
+    let refused = named.as_ref().filter(|_| is_folders && !is_trusted).map(|file| {
+        format!("{READ} is set, but {} does not count: its folder is not trusted", file.display())
+    });
+    let replacement = named.filter(|_| refused.is_none()).map(|file| read(&file)).transpose()?;
     let is_hidden = |section: &Section| {
         let switch = variable(&format!("GEMINI_PROMPT_{}", section.as_str())).unwrap_or_default();
         is_off(switch.trim())
@@ -31,7 +39,7 @@ pub(crate) fn prompt(
     if let Some(file) = file(WRITE) {
         write(&file, &prompt)?;
     }
-    Ok(prompt)
+    Ok((prompt, refused))
 }
 
 /// The file that a switch names: none if it is off, that of the workspace if it is on, else the path that it is.
@@ -105,19 +113,29 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name).display().to_string();
         let (own, copy) = (path("own.md"), path("deep/copy.md"));
-        let ask = |variables: &[(&str, &str)]| {
+        let ask_in = |is_trusted: bool, variables: &[(&str, &str)]| {
             prompt(
                 |name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string()),
                 None,
+                is_trusted,
                 PromptOptions::default(),
             )
         };
+        let ask = |variables: &[(&str, &str)]| ask_in(true, variables).map(|(prompt, _)| prompt);
         let missing = ask(&[(READ, &own)]).expect_err("it is not there");
         assert_eq!(missing.to_string(), format!("missing system prompt file '{own}'"));
         fs::write(&own, "Be kind. ${AgentSkills}").expect("written");
         assert_eq!(ask(&[(READ, &own), (WRITE, &copy)]).expect("a prompt"), "Be kind.");
         assert_eq!(fs::read_to_string(&copy).expect("a copy"), "Be kind.");
         let whole = ask(&[]).expect("a prompt");
+        // A folder that is not trusted has no say, be its file there or not.
+        for value in ["1", "true", ".gemini/system.md", "own.md"] {
+            let (kept, refused) = ask_in(false, &[(READ, value)]).expect("a prompt");
+            assert_eq!(kept, whole);
+            assert!(refused.is_some_and(|refused| refused.contains("not trusted")), "{value}");
+        }
+        assert_eq!(ask_in(false, &[(READ, &own)]).expect("a prompt"), ("Be kind.".to_string(), None));
+        assert_eq!(ask_in(false, &[(READ, "0")]).expect("a prompt"), (whole.clone(), None));
         let less = ask(&[("GEMINI_PROMPT_COREMANDATES", "false")]).expect("a prompt");
         assert!(less.len() < whole.len() && !less.contains("# What always holds"));
     }

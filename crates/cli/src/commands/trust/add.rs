@@ -1,21 +1,21 @@
 //! `longhaul trust add [FOLDER]`: trusts a folder, after showing what it would activate.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use longhaul_workspace::{Patience, TrustLevel};
+use longhaul_workspace::{Patience, TrustLevel, TrustedContents};
 use serde_json::json;
 
-use super::activates::Activated;
 use super::rules_and_folder;
 use crate::args::Color;
 use crate::commands::sessions::report::print_all;
+use crate::confirmation::confirm;
 use crate::environment;
 use crate::failure::hinted;
-use crate::output::{Page, Screen, is_confirmed, path_json, visible};
+use crate::output::{Page, Screen, path_json, visible};
 use crate::settings::Settings;
+use crate::trust::{self, Preview, Review, tell_changes};
 
 #[derive(Debug, Args)]
 pub(crate) struct AddOptions {
@@ -30,7 +30,7 @@ pub(crate) struct AddOptions {
     /// Only shows what the folder would activate.
     #[arg(long)]
     dry_run: bool,
-    /// Does not ask.
+    /// Does not ask; without a terminal nothing is trusted unless this is given.
     #[arg(long)]
     yes: bool,
     /// Prints one JSON object instead, as docs/json.md describes it.
@@ -50,17 +50,29 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
     };
     // The user's names of memory files count there, too.
     let loaded = Settings::load(Some(&home), Path::new(""), &environment::of_process())?;
-    let activated = Activated::by(&folder, &loaded.settings.memory().0);
+    let memory = loaded.settings.memory().0;
+    let preview = Preview::of(&folder, &memory);
+    let Review { changes, .. } = trust::review(&home, &folder)?;
     if !options.json && level != TrustLevel::DoNotTrust {
         let mut page = Page::new(Screen::of_stdout(color));
-        activated.tell(&mut page, &folder);
+        preview.tell(&mut page, &folder);
+        if !changes.is_empty() {
+            tell_changes(&mut page, &folder, &changes);
+        }
         crate::output::print(&page.into_text())?;
     }
-    let asks = !options.yes && !options.json && !options.dry_run && level != TrustLevel::DoNotTrust;
-    // A script that calls this has decided already.
-    let is_set = !options.dry_run && (!asks || !std::io::stdin().is_terminal() || is_confirmed("Trust it?")?);
+    // To trust less needs no second thought.
+    let is_harmless = options.dry_run || level == TrustLevel::DoNotTrust;
+    let is_confirmed = is_harmless || confirm("Trust it?", options.yes, "trusts the folder")?;
+    let is_set = is_confirmed && !options.dry_run;
     if is_set {
         rules.set(&folder, level, Patience::default())?;
+        match level {
+            TrustLevel::DoNotTrust => {
+                TrustedContents::at(&home.trusted_contents()).forget(&folder, Patience::default())?;
+            }
+            TrustLevel::TrustFolder | TrustLevel::TrustParent => trust::confirm(&home, &folder, &memory)?,
+        }
     }
     if options.json {
         return print_all(&json!({
@@ -68,7 +80,8 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
             "folder": path_json(&folder),
             "level": level.as_str(),
             "saved": is_set,
-            "activates": activated.to_json(),
+            "activates": preview.to_json(),
+            "changes": changes.iter().map(ToString::to_string).collect::<Vec<_>>(),
         }));
     }
     let name = visible(&folder.display().to_string());

@@ -1,6 +1,5 @@
 //! `longhaul trust`: which folders are trusted, so that their own settings and memory count.
 
-mod activates;
 mod add;
 mod list;
 mod remove;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use longhaul_workspace::Patience;
+use longhaul_workspace::{Patience, TrustedContents};
 use serde_json::json;
 
 use super::rules_and_folder;
@@ -20,8 +20,9 @@ pub(crate) struct RemoveOptions {
 }
 
 pub(super) fn run(options: &RemoveOptions) -> anyhow::Result<()> {
-    let (_, rules, folder) = rules_and_folder(options.folder.as_ref())?;
+    let (home, rules, folder) = rules_and_folder(options.folder.as_ref())?;
     let is_removed = rules.remove(&folder, Patience::default())?;
+    TrustedContents::at(&home.trusted_contents()).forget(&folder, Patience::default())?;
     if options.json {
         return print_all(&json!({"schema": 1, "folder": path_json(&folder), "removed": is_removed}));
     }

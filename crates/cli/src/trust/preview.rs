@@ -1,0 +1,261 @@
+//! Shows what a folder would activate if it were trusted. Its files are only looked at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use longhaul_memory::{Discovery, MemorySettings};
+use longhaul_workspace::{Contents, WorkspaceFolder};
+use serde_json::{Map, Value, json};
+
+use super::grants::{GrantKind, memory_files, read_settings, rights_of};
+use crate::output::{Page, pad, plural, visible, wrapped};
+
+/// What a folder would activate.
+#[derive(Debug, Default)]
+pub(crate) struct Preview {
+    /// Each kind of thing, with names.
+    kinds: Vec<(&'static str, Vec<String>)>,
+    /// Each hook: its event and its command.
+    hooks: Vec<(String, String)>,
+    /// Each MCP server: its name and its command or address.
+    servers: Vec<(String, String)>,
+    /// Each endpoint: the provider's name, the address and the key that goes there.
+    endpoints: Vec<(String, String)>,
+    /// Links among these files: from where, to where.
+    links: Vec<(String, String)>,
+    /// What deserves a second look.
+    warnings: Vec<String>,
+}
+
+/// More links are not looked for.
+const MOST_LINKS: usize = 50;
+
+impl Preview {
+    /// Looks at a folder.
+    pub(crate) fn of(folder: &Path, memory: &MemorySettings) -> Self {
+        let place = WorkspaceFolder::of(folder);
+        let mut preview = Self::default();
+        let settings = match read_settings(&place.settings()) {
+            Ok(settings) => settings,
+            Err(reason) => {
+                preview.warnings.push(format!("its settings cannot be read: {reason}"));
+                Map::new()
+            }
+        };
+        let section = |name: &str| settings.get(name).and_then(Value::as_object);
+        let keys =
+            |name: &str| section(name).map(|section| section.keys().cloned().collect()).unwrap_or_default();
+        let upward = memory_files(folder, memory);
+        let everywhere = MemorySettings {
+            discovery: Discovery::Full { most_folders: Discovery::MOST_FOLDERS },
+            ..memory.clone()
+        };
+        let below: Vec<PathBuf> =
+            memory_files(folder, &everywhere).into_iter().filter(|file| !upward.contains(file)).collect();
+        let name = |path: &PathBuf| path.strip_prefix(folder).unwrap_or(path).display().to_string();
+        preview.add("memory files", upward.iter().map(name).collect());
+        preview.add("memory below", below.iter().map(name).collect());
+        preview.add("settings", settings.keys().cloned().collect());
+        preview.add("hooks", keys("hooks"));
+        preview.add("MCP servers", keys("mcpServers"));
+        preview.add("commands", names_in(&place.commands(), "toml"));
+        preview.add(
+            "skills",
+            [place.skills(), place.shared_skills()].iter().flat_map(|skills| folders_in(skills)).collect(),
+        );
+        preview.add("agents", names_in(&place.agents(), "md"));
+        preview.add("policies", names_in(&place.policies(), "toml"));
+        let rights = rights_of(folder, &place.settings());
+        preview.hooks = shown(&rights, GrantKind::Hooks);
+        preview.servers = shown(&rights, GrantKind::McpServers);
+        preview.endpoints = shown(&rights, GrantKind::Endpoints);
+        for path in
+            [place.root().to_path_buf(), folder.join(".agents")].into_iter().chain(upward).chain(below)
+        {
+            preview.find_links(folder, &path, 4);
+        }
+        preview.warn(&settings);
+        preview
+    }
+
+    /// Whether trust would activate nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.kinds.is_empty()
+    }
+
+    /// What is left out without trust, in a few words such as `settings, 2 hooks, GEMINI.md`.
+    pub(crate) fn left_out(&self) -> String {
+        let mut parts = Vec::new();
+        for (kind, names) in &self.kinds {
+            match (*kind, names.as_slice()) {
+                ("memory files", names) if names.len() < 4 => parts.extend(names.iter().cloned()),
+                ("hooks", _) => parts.push(plural(self.hooks.len().max(1), "hook", "hooks")),
+                ("settings", _) => parts.push("settings".into()),
+                ("skills" | "agents" | "commands" | "MCP servers", names) => {
+                    parts.push(plural(names.len(), &kind[..kind.len() - 1], kind));
+                }
+                (kind, names) => parts.push(format!("{} {kind}", names.len())),
+            }
+        }
+        parts.join(", ")
+    }
+
+    fn add(&mut self, kind: &'static str, names: Vec<String>) {
+        if !names.is_empty() {
+            self.kinds.push((kind, names));
+        }
+    }
+
+    fn find_links(&mut self, folder: &Path, path: &Path, depth: usize) {
+        let Ok(found) = path.symlink_metadata() else { return };
+        if self.links.len() >= MOST_LINKS {
+            return;
+        }
+        if found.is_symlink() {
+            let from = path.strip_prefix(folder).unwrap_or(path).display().to_string();
+            let to = path.canonicalize().or_else(|_| path.read_link()).unwrap_or_default();
+            self.links.push((from, to.display().to_string()));
+        } else if found.is_dir() && depth > 0 {
+            for entry in entries(path).collect::<Vec<_>>() {
+                self.find_links(folder, &entry, depth - 1);
+            }
+        }
+    }
+
+    fn warn(&mut self, settings: &Map<String, Value>) {
+        let at = |path: &str| {
+            let mut steps = path.split('.');
+            let first = settings.get(steps.next()?)?;
+            steps.try_fold(first, |value, step| value.get(step))
+        };
+        let is_filled = |value: &Value| {
+            value.as_array().is_some_and(|list| !list.is_empty()) || value == &Value::Bool(true)
+        };
+        for key in ["tools.allowed", "tools.core", "tools.autoAccept"] {
+            if at(key).is_some_and(is_filled) {
+                self.warnings.push(format!("{key} lets tools run without asking"));
+            }
+        }
+        let is_privileged = |mode: &Value| matches!(mode.as_str(), Some("auto_edit" | "autoEdit" | "yolo"));
+        if at("general.defaultApprovalMode").is_some_and(is_privileged) {
+            self.warnings.push("general.defaultApprovalMode lets tools run without asking".into());
+        }
+        if at("security.folderTrust.enabled") == Some(&Value::Bool(false)) {
+            self.warnings.push(
+                "security.folderTrust.enabled tries to switch trust off; it does not count there".into(),
+            );
+        }
+        if at("tools.sandbox") == Some(&Value::Bool(false)) {
+            self.warnings.push("tools.sandbox switches the sandbox off".into());
+        }
+        if at("context.includeDirectories").is_some_and(is_filled) {
+            self.warnings.push("context.includeDirectories opens more folders to tools".into());
+        }
+        if !self.endpoints.is_empty() {
+            self.warnings.push("endpoints say where your conversations and keys are sent".into());
+        }
+        if !self.links.is_empty() {
+            self.warnings.push("links lead to files that may change without you seeing it here".into());
+        }
+        for (kind, what) in [
+            ("hooks", "hooks run commands by themselves"),
+            ("agents", "agents have instructions of their own"),
+        ] {
+            if self.kinds.iter().any(|(known, _)| *known == kind) {
+                self.warnings.push(what.into());
+            }
+        }
+    }
+
+    /// For people.
+    pub(crate) fn tell(&self, page: &mut Page, folder: &Path) {
+        let name = visible(&folder.display().to_string());
+        if self.is_empty() {
+            page.line(&format!("{name} has nothing that trust would activate."));
+        } else {
+            page.line(&format!("Trusted, {name} activates:"));
+        }
+        let details = |page: &mut Page, kind: &str, lines: &[(String, String)], between: &str| {
+            for (number, (name, what)) in lines.iter().enumerate() {
+                let label = if number == 0 { kind } else { "" };
+                let what = if what.is_empty() { name.clone() } else { format!("{name}{between}{what}") };
+                item(page, label, &visible(&what));
+            }
+        };
+        for (kind, names) in &self.kinds {
+            match *kind {
+                "hooks" if !self.hooks.is_empty() => details(page, kind, &self.hooks, ": "),
+                "MCP servers" => details(page, kind, &self.servers, ": "),
+                _ => item(page, kind, &visible(&names.join(", "))),
+            }
+        }
+        details(page, "endpoints", &self.endpoints, ": ");
+        details(page, "links", &self.links, " → ");
+        for warning in &self.warnings {
+            page.line(&page.screen.warning(&format!("warning: {}", visible(warning))));
+        }
+        page.gap();
+    }
+
+    /// As JSON.
+    pub(crate) fn to_json(&self) -> Value {
+        let kinds =
+            self.kinds.iter().map(|(kind, names)| (kind.replace(' ', "_").to_lowercase(), json!(names)));
+        let mut object: Map<String, Value> = kinds.collect();
+        let pairs = |lines: &[(String, String)], names: [&str; 2]| {
+            lines.iter().map(|(one, other)| json!({names[0]: one, names[1]: other})).collect::<Value>()
+        };
+        for (key, lines, names) in [
+            ("hook_commands", &self.hooks, ["hook", "command"]),
+            ("server_commands", &self.servers, ["server", "command"]),
+            ("endpoints", &self.endpoints, ["provider", "endpoint"]),
+            ("links", &self.links, ["path", "target"]),
+        ] {
+            if !lines.is_empty() {
+                object.insert(key.into(), pairs(lines, names));
+            }
+        }
+        object.insert("warnings".into(), json!(self.warnings));
+        object.into()
+    }
+}
+
+/// A line with a label, on as many lines as it takes: nothing of a command is hidden by its length.
+fn item(page: &mut Page, label: &str, text: &str) {
+    const WIDTH: usize = 12;
+    let room = page.screen.width.saturating_sub(WIDTH + 3).max(20);
+    for (number, line) in wrapped(text, room).iter().enumerate() {
+        let label = page.screen.faint(&pad(if number == 0 { label } else { "" }, WIDTH));
+        page.line(&format!("  {label} {line}"));
+    }
+}
+
+/// The things of a kind that have something to show.
+fn shown(contents: &Contents, kind: GrantKind) -> Vec<(String, String)> {
+    let items = contents.get(kind.name()).into_iter().flatten();
+    let items = items.filter(|(name, _)| !matches!(name.as_str(), "hooks" | "hooksConfig"));
+    items.map(|(name, item)| (name.clone(), item.shown().to_owned())).collect()
+}
+
+/// The files with this extension, sorted.
+fn names_in(folder: &Path, extension: &str) -> Vec<String> {
+    let mut names: Vec<String> = entries(folder)
+        .filter(|path| path.extension().is_some_and(|found| found == extension))
+        .filter_map(|path| Some(path.file_stem()?.to_string_lossy().into_owned()))
+        .collect();
+    names.sort();
+    names
+}
+
+/// The folders that hold a skill, sorted.
+fn folders_in(folder: &Path) -> Vec<String> {
+    let skills = entries(folder).filter(|path| path.join("SKILL.md").is_file());
+    let mut names: Vec<String> =
+        skills.filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned())).collect();
+    names.sort();
+    names
+}
+
+fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
+}
