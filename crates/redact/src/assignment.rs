@@ -119,8 +119,9 @@ fn rest_of_line(text: &str, name_start: usize, at: usize, what: Name) -> Option<
         .position(|byte| byte.is_ascii_whitespace())
         .unwrap_or(rest.len().min(MOST_VALUE + 1));
     let value = rest.get(..end)?;
-    let is_whole =
-        end <= MOST_VALUE && rest[end..].split('\n').next().is_none_or(|line| line.trim().is_empty());
+    // Only a few blanks are looked at: the rest of a line may be long.
+    let after = rest.as_bytes()[end..].iter().take(16).find(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
+    let is_whole = end <= MOST_VALUE && after.is_none_or(|byte| *byte == b'\n');
     if !is_first
         || !is_whole
         || value.contains(['"', '\'', '`', '\\'])

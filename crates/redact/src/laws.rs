@@ -237,6 +237,23 @@ fn soup() -> impl Strategy<Value = String> {
         MARK,
         "a",
         "--password ",
+        "the password is ",
+        " as the password",
+        "Passwort lautet ",
+        "密码：",
+        "пароль ",
+        "credentials: admin / ",
+        "api key is ",
+        "\u{200B}",
+        "\\\n",
+        "\" + \"",
+        "\"\n  \"",
+        "seed phrase: ",
+        "abandon ability able about above absent absorb abstract absurd abuse access accident",
+        "db:5432:app:ann:",
+        "Private-Lines: 1\n",
+        " value=\"",
+        "&quot;",
     ])
     .prop_map(str::to_owned);
     prop::collection::vec(prop_oneof![2 => secret, 1 => structure, 1 => piece, 6 => between], 0..14)
@@ -269,6 +286,11 @@ fn a_text_of_nothing_but_prefixes_takes_linear_time() {
         "a",
         "ghs_.",
         "Basic A",
+        "password: a1 ",
+        "a\u{200B}",
+        "a\\\n",
+        "\"a\" + ",
+        "abandon ",
     ] {
         let text = unit.repeat((1 << 20) / unit.len());
         let started = std::time::Instant::now();

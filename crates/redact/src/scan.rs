@@ -194,13 +194,17 @@ fn all_anchors() -> Vec<(String, Action)> {
     anchors
 }
 
-/// The stretches of a text that are not all ASCII, each with enough around it for any anchor.
+/// The stretches of a text with characters that an anchor beyond ASCII may hold, each with enough around it for any.
 fn wide_stretches(text: &str) -> impl Iterator<Item = Range<usize>> {
     const STEP: usize = 64;
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        let is_wide = |at: usize| !bytes[at..bytes.len().min(at + STEP)].is_ascii();
+        // A character may begin in one step and end in the next.
+        let is_wide = |at: usize| {
+            let step = &bytes[at..bytes.len().min(at + STEP + 2)];
+            !step.is_ascii() && holds_wide(step)
+        };
         while at < bytes.len() && !is_wide(at) {
             at += STEP;
         }
@@ -208,13 +212,30 @@ fn wide_stretches(text: &str) -> impl Iterator<Item = Range<usize>> {
             return None;
         }
         let start = at.saturating_sub(STEP);
-        // One step that is all ASCII is searched with what surrounds it.
+        // One step without any is searched with what surrounds it.
         while at < bytes.len() && (is_wide(at) || (at + STEP < bytes.len() && is_wide(at + STEP))) {
             at += STEP;
         }
         let end = bytes.len().min(at + STEP);
         at = end;
         Some(start..end)
+    })
+}
+
+/// Whether a letter of the languages of the anchors, or an invisible character, is among these bytes. Dashes, curly quotes,
+/// frames and pictures are in most texts, and in no anchor.
+fn holds_wide(bytes: &[u8]) -> bool {
+    bytes.iter().enumerate().any(|(at, byte)| match byte {
+        0xC3..=0xD4 | 0xE3..=0xED => true,
+        0xC2 => bytes.get(at + 1) == Some(&0xAD),
+        0xE1 => bytes.get(at + 1) == Some(&0xA0),
+        0xE2 => match bytes.get(at + 1) {
+            Some(0x80) => matches!(bytes.get(at + 2), Some(0x8B..=0x8F | 0xAA..=0xAE)),
+            Some(0x81) => true,
+            _ => false,
+        },
+        0xEF => matches!(bytes.get(at + 1), Some(0xBB..=0xBF)),
+        _ => false,
     })
 }
 
@@ -367,6 +388,17 @@ mod tests {
         ] {
             assert_eq!(has_secret(&text), Some(Kind::GitHub), "{text}");
             assert_eq!(find_secrets(&text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_anchor_beyond_ascii_is_looked_for() {
+        for (anchor, _) in all_anchors() {
+            assert!(anchor.is_ascii() || holds_wide(anchor.as_bytes()), "{anchor}");
+        }
+        for blanks in 0..200 {
+            let text = format!("{}— 密码：Brine7!Kestrel {}", " ".repeat(blanks), "x".repeat(blanks));
+            assert_eq!(find_secrets(&text).len(), 1, "{blanks}");
         }
     }
 

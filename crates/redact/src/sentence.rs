@@ -12,6 +12,10 @@ use crate::{Kind, MARK, gate, seed};
 
 /// How far behind its noun a value may stand, in bytes.
 const REACH: usize = 200;
+/// How many words behind a noun are looked at that could be a value.
+const MOST_LOOKS: usize = 6;
+/// The shortest value: a PIN.
+const SHORTEST: usize = 4;
 /// Longer than any word worth a look.
 const MOST_WORD: usize = 512;
 
@@ -102,14 +106,22 @@ pub(crate) fn find(text: &str, end: usize, mut add: impl FnMut(Kind, Range<usize
     {
         add(kind, range);
     }
+    let mut looks_left = MOST_LOOKS;
     for word in Following::of(text, at.end) {
-        let is_worth_a_look = word.has_sign
+        let is_worth_a_look = (word.has_sign && word.range.len() >= SHORTEST)
             || (noun.is_login && pair(text, word.range.start).is_some())
             || (noun.is_password
                 && word.range.start - at.end < 40
                 && ends_with_quote(&text[..word.range.start]));
-        if is_worth_a_look && let Some((kind, range)) = judge(text, at, noun, &word.range) {
+        if !is_worth_a_look {
+            continue;
+        }
+        if let Some((kind, range)) = judge(text, at, noun, &word.range) {
             add(kind, range);
+        }
+        looks_left -= 1;
+        if looks_left == 0 {
+            return;
         }
     }
 }
