@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use crate::alphabet::{Alphabet, Runs};
-use crate::{Kind, MARK, gate};
+use crate::credential::{self, Looks};
+use crate::{Kind, MARK, gate, headers};
 
 /// What the names of secrets end with. Each is looked for in lower case, in upper case and capitalised.
 pub(crate) const KEYWORDS: &[&str] = &[
@@ -13,9 +14,16 @@ pub(crate) const KEYWORDS: &[&str] = &[
     "passcode",
     "pwd",
     "pass",
+    "psk",
+    "bindpw",
+    "rootpw",
     "secret",
+    "secret_key_base",
+    "secretkeybase",
     "token",
     "key",
+    "salt",
+    "_auth",
     "credential",
     "credentials",
     "twilio",
@@ -42,6 +50,8 @@ enum Name {
     Token,
     /// `SOMETHING_KEY` of an environment file.
     Key,
+    /// `_auth` of `.npmrc`: a user and a password in base64.
+    Auth,
 }
 
 /// How a value is written.
@@ -67,6 +77,9 @@ pub(crate) fn find(text: &str, keyword: &Range<usize>, runs: &mut Runs) -> Optio
     let value_start = value_start(bytes, name_start, name_end)?;
     let what = classify(name)?;
 
+    if let Some(range) = rest_of_line(text, name_start, value_start, what) {
+        return Some((kind_of(name, what, &text[range.clone()]), range));
+    }
     let mut value = read_value(bytes, value_start, runs)?;
     // A person may choose any letter for a password; what a machine made ends where ASCII does.
     if !value.is_quoted && what != Name::Password {
@@ -75,10 +88,77 @@ pub(crate) fn find(text: &str, keyword: &Range<usize>, runs: &mut Runs) -> Optio
     }
     let written = &text[value.range.clone()];
     let is_setting = name.starts_with("--") || is_environment_name(name);
-    if !is_secret(written, what, value.is_quoted, is_setting) {
-        return None;
+    let is_phrase = || value.is_quoted && names_phrase(name) && credential::is_plain_phrase(written);
+    if !is_secret(written, what, value.is_quoted, is_setting) && !is_phrase() {
+        // Many issuers' tokens are UUIDs, but where a name says no more than *token* so are other things.
+        let is_issued = what == Name::Token && gate::is_uuid(written) && is_issued_token(name);
+        is_issued.then_some(())?;
     }
     Some((kind_of(name, what, written), value.range))
+}
+
+/// The value of a setting that is a line by itself, with signs that elsewhere end a value: `DB_PASSWORD=j}N4&k(2`.
+fn rest_of_line(text: &str, name_start: usize, at: usize, what: Name) -> Option<Range<usize>> {
+    const SIGNS: &str = "!#$%^&*~|;{}()[]<>,";
+    const CODE: &[&str] = &[
+        "->", "=>", "::", "&&", "||", "$(", "${", "()", "<<", "{{", "<%", "/>", "</", "&amp;", "&quot;",
+        "&lt;", "&gt;",
+    ];
+    if !matches!(what, Name::Password | Name::Secret | Name::Key) {
+        return None;
+    }
+    let before = &text.as_bytes()[..name_start];
+    let line = &before[memchr::memrchr(b'\n', &before[before.len().saturating_sub(64)..])
+        .map_or(before.len().saturating_sub(64), |at| before.len().saturating_sub(64) + at + 1)..];
+    let line = line.trim_ascii();
+    let is_first = line.is_empty() || [&b"export"[..], b"set", b"ENV", b"-", b"+", b">"].contains(&line);
+    let rest = &text[at..];
+    let end = rest
+        .bytes()
+        .take(MOST_VALUE + 1)
+        .position(|byte| byte.is_ascii_whitespace())
+        .unwrap_or(rest.len().min(MOST_VALUE + 1));
+    let value = rest.get(..end)?;
+    // Only a few blanks are looked at: the rest of a line may be long.
+    let after = rest.as_bytes()[end..].iter().take(16).find(|byte| !matches!(byte, b' ' | b'\t' | b'\r'));
+    let is_whole = end <= MOST_VALUE && after.is_none_or(|byte| *byte == b'\n');
+    if !is_first
+        || !is_whole
+        || value.contains(['"', '\'', '`', '\\'])
+        || value.ends_with([')', ';', ',', '{', '(', '[', ']', '}', '>'])
+    {
+        return None;
+    }
+    let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
+    let is_mixed = has(u8::is_ascii_digit)
+        && has(u8::is_ascii_alphabetic)
+        && value.contains(|c: char| SIGNS.contains(c));
+    let is_long = value.len() >= if what == Name::Password { 8 } else { 20 };
+    let is_secret = is_mixed && is_long && (what == Name::Password || gate::looks_scrambled(value));
+    let is_list = what == Name::Password
+        && value.contains([';', '&', ','])
+        && value.trim_end_matches('=').contains('=');
+    let stands_for_one = is_list
+        || CODE.iter().any(|code| value.contains(code))
+        || gate::is_placeholder(value)
+        || gate::is_path(value);
+    (is_secret && !stands_for_one).then(|| at..at + value.len())
+}
+
+fn names_phrase(name: &str) -> bool {
+    name.to_ascii_lowercase().ends_with("phrase")
+}
+
+/// `_authToken`, `CODECOV_TOKEN`, `X-Postmark-Server-Token`: the token of an account rather than of a parser or a page.
+fn is_issued_token(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    is_environment_name(name)
+        || lower.starts_with("x-")
+        || ["auth", "access", "api", "bearer", "secret"].iter().any(|word| {
+            lower
+                .strip_suffix("token")
+                .is_some_and(|start| start.trim_end_matches(['_', '-', '.']).ends_with(word))
+        })
 }
 
 fn continues_with_word(bytes: &[u8]) -> bool {
@@ -96,7 +176,33 @@ fn is_environment_name(name: &str) -> bool {
 
 /// What a name says about its value; `None` if nothing.
 fn classify(name: &str) -> Option<Name> {
-    const PASSWORDS: &[&str] = &["password", "passwd", "passphrase", "passcode", "pwd"];
+    const PASSWORDS: &[&str] = &[
+        "password",
+        "passwd",
+        "passphrase",
+        "passcode",
+        "pwd",
+        "psk",
+        "bindpw",
+        "rootpw",
+        "dbpass",
+        "userpass",
+        "smtppass",
+        "mailpass",
+        "ftppass",
+        "adminpass",
+        "rootpass",
+        "authpass",
+        "httppass",
+        "proxypass",
+        "loginpass",
+        "storepass",
+        "keypass",
+        "requirepass",
+        "defaultpass",
+        "redispass",
+        "wifipass",
+    ];
     const SECRETS: &[&str] = &[
         "secret",
         "apikey",
@@ -109,6 +215,16 @@ fn classify(name: &str) -> Option<Name> {
         "accountkey",
         "masterkey",
         "servicekey",
+        "appkey",
+        "applicationkey",
+        "subscriptionkey",
+        "functionskey",
+        "sharedkey",
+        "storagekey",
+        "hmackey",
+        "jwtkey",
+        "licensekey",
+        "secretkeybase",
         "credential",
         "credentials",
     ];
@@ -155,7 +271,9 @@ fn classify(name: &str) -> Option<Name> {
         (!is_harmless()).then_some(Name::Token)
     } else if ends_with(SECRETS) || is_issuer_name(squeezed) {
         (!is_harmless()).then_some(Name::Secret)
-    } else if squeezed.ends_with("key") && is_environment_name(name) {
+    } else if name.eq_ignore_ascii_case("_auth") {
+        Some(Name::Auth)
+    } else if (squeezed.ends_with("key") || squeezed.ends_with("salt")) && is_environment_name(name) {
         (!is_harmless()).then_some(Name::Key)
     } else {
         None
@@ -168,32 +286,71 @@ fn is_issuer_name(squeezed: &str) -> bool {
     starts && (squeezed.ends_with("key") || squeezed.ends_with("auth") || squeezed.ends_with("apisid"))
 }
 
-/// Where the value begins, if something is assigned to the name: `=`, `:`, `:=`, `=>`, a flag's blank, an element's `>`.
+/// Where the value begins, if something is assigned to the name: `=`, `:`, `:=`, `=>`, a flag's blank, an element's `>`,
+/// the next argument of a call, a `value` that follows.
 fn value_start(bytes: &[u8], name_start: usize, name_end: usize) -> Option<usize> {
     const CLOSING: Alphabet = Alphabet::of(b"\"'`]\\*?");
-    let mut at = name_end + CLOSING.run(&bytes[name_end..], 6);
+    let closing = CLOSING.run(&bytes[name_end..], 6);
+    let mut at = name_end + closing;
+    // HTML writes quotes and brackets as entities.
+    at += entity(&bytes[at..], QUOTES);
     let gap = BLANK.run(&bytes[at..], 40);
     let is_flag = bytes[name_start..].starts_with(b"--") && at == name_end && gap > 0;
+    let is_quoted = closing > 0 && matches!(bytes[..name_start].last(), Some(b'"' | b'\''));
     at += gap;
     let operator = match &bytes[at..] {
         [b':', b':', ..] => return None,
         [b':', b'=', ..] | [b'=', b'>' | b'=', ..] => 2,
         [b'=' | b':', ..] => 1,
         bytes if bytes.starts_with("：".as_bytes()) => "：".len(),
-        // In running text: the password is …
-        [b'i', b's', b' ' | b':', ..] if gap > 0 && is_password_name(&bytes[name_start..name_end]) => 3,
         [b'>', ..] if name_start > 0 && bytes[name_start - 1] == b'<' => 1,
+        rest if rest.starts_with(b"&gt;") && bytes[..name_start].ends_with(b"&lt;") => 4,
+        [b'>', ..] if is_quoted && is_attribute(&bytes[..name_start - 1]) => 1,
+        [b',', ..] if is_quoted && is_first_argument(&bytes[..name_start - 1]) => 1,
         _ if is_flag => 0,
-        _ => return None,
+        _ => return named_value(bytes, at),
     };
     at += operator;
     at += Alphabet::of(b" \t*").run(&bytes[at..], 40);
     Some(if operator == 1 { skip_type(bytes, at) } else { at })
 }
 
-/// Whether this is the very word, as running text has it.
-fn is_password_name(name: &[u8]) -> bool {
-    ["password", "passphrase", "passcode"].iter().any(|word| name.eq_ignore_ascii_case(word.as_bytes()))
+const QUOTES: &[&[u8]] = &[b"&quot;", b"&#34;", b"&#x22;", b"&apos;", b"&#39;", b"&#x27;"];
+
+/// The length of the entity at the start of `bytes`, if it is one of these.
+fn entity(bytes: &[u8], entities: &[&[u8]]) -> usize {
+    entities.iter().find(|entity| bytes.starts_with(entity)).map_or(0, |entity| entity.len())
+}
+
+/// `key="` or `name="` of an element, up to the quote.
+fn is_attribute(before: &[u8]) -> bool {
+    before.ends_with(b"key=") || before.ends_with(b"name=")
+}
+
+/// The bracket of a call, up to the quote: `define('DB_PASSWORD', '…')`.
+fn is_first_argument(before: &[u8]) -> bool {
+    before.trim_ascii_end().ends_with(b"(")
+}
+
+/// Where the value begins that a member `value` has behind the one that holds the name, as in `name: DB_PASSWORD` and
+/// `value: …` of a container's environment.
+fn named_value(bytes: &[u8], at: usize) -> Option<usize> {
+    const BETWEEN: Alphabet = Alphabet::of(b" \t\r\n,\"'\\");
+    let start = at + BETWEEN.run(&bytes[at..], 60);
+    // In a string of JSON a line's end is written as an escape.
+    let start = if bytes[..start].ends_with(b"\\") && bytes[start..].starts_with(b"n") {
+        start + 1 + BETWEEN.run(&bytes[start + 1..], 60)
+    } else {
+        start
+    };
+    let rest = &bytes[start..];
+    if start == at || !(rest.starts_with(b"value") || rest.starts_with(b"Value")) {
+        return None;
+    }
+    let name_end = start + 5;
+    let operator = name_end + Alphabet::of(b"\"'\\ \t").run(&bytes[name_end..], 6);
+    matches!(bytes.get(operator), Some(b':' | b'='))
+        .then(|| operator + 1 + BLANK.run(&bytes[operator + 1..], 40))
 }
 
 /// Skips a type between a name and its value: `password: &str = "…"`.
@@ -213,6 +370,7 @@ fn skip_type(bytes: &[u8], at: usize) -> usize {
 /// Reads a literal in quotes, also in quotes of a string inside a string, or up to where a bare word ends: at a
 /// blank, at punctuation that seldom is part of a secret, at a character of a script without blanks.
 fn read_value(bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<Value> {
+    at += entity(&bytes[at..], QUOTES);
     if let [b'b' | b'r' | b'f' | b'u' | b'L' | b'@', b'"' | b'\'', ..] = &bytes[at..] {
         at += 1;
     }
@@ -251,15 +409,20 @@ fn read_value(bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<Value> {
 fn is_secret(value: &str, what: Name, is_quoted: bool, is_setting: bool) -> bool {
     let has = |is: fn(&u8) -> bool| value.bytes().any(|byte| is(&byte));
     let looks_secret = match what {
+        Name::Password if has(u8::is_ascii_whitespace) => return is_quoted && credential::is_phrase(value),
         Name::Password => {
             let has_sign =
                 value.bytes().any(|byte| byte.is_ascii_punctuation() && !b"_-./:()<>=".contains(&byte));
             let is_mixed = has(u8::is_ascii_alphabetic) && (has(u8::is_ascii_digit) || has_sign);
             (6..=256).contains(&value.len()) && is_mixed && !is_code(value, is_quoted, is_setting)
         }
-        Name::Secret => value.len() >= 12 && is_token(value),
+        Name::Secret => value.len() >= 12 && (is_token(value) || (is_quoted && gate::looks_scrambled(value))),
         Name::Token => value.len() >= 16 && is_token(value) && !gate::is_uuid(value),
-        Name::Key => value.len() >= 16 && is_token(value) && !gate::is_uuid(value) && !gate::is_hash(value),
+        Name::Key => {
+            let is_random = is_token(value) || (is_quoted && gate::looks_scrambled(value));
+            value.len() >= 16 && is_random && !gate::is_uuid(value) && !gate::is_hash(value)
+        }
+        Name::Auth => headers::is_user_and_password(value) || (value.len() >= 16 && is_token(value)),
     };
     looks_secret && !has(u8::is_ascii_whitespace) && !gate::is_placeholder(value) && !gate::is_path(value)
 }
@@ -275,7 +438,10 @@ fn is_code(value: &str, is_quoted: bool, is_setting: bool) -> bool {
         return value.contains("{}") || value.contains('<');
     }
     let is_name = value.bytes().all(|byte| NAME.has(byte)) && gate::switches(value.as_bytes()) < 2;
-    value.contains("->") || value.contains("=>") || (!is_setting && (is_name || gate::is_words(value)))
+    let is_chosen = || credential::looks(value) >= Looks::Chosen;
+    value.contains("->")
+        || value.contains("=>")
+        || (!is_setting && (is_name || gate::is_words(value)) && !is_chosen())
 }
 
 fn is_token(value: &str) -> bool {
@@ -372,6 +538,47 @@ mod tests {
     }
 
     #[test]
+    fn passwords_as_files_write_them() {
+        check("define( 'DB_PASSWORD', 'j}N4:k@2vR~pTz' );", Kind::Password, "j}N4:k@2vR~pTz");
+        check("DB_PASSWORD=j}N4&k@2vR~p|Tz\n", Kind::Password, "j}N4&k@2vR~p|Tz");
+        check("  password: k(9x;2Vm\n  user: a", Kind::Password, "k(9x;2Vm");
+        check("- name: DB_PASSWORD\n  value: \"tr0utVellum\"", Kind::Password, "tr0utVellum");
+        check("{\"name\": \"DB_PASSWORD\", \"value\": \"tr0utVellum\"}", Kind::Password, "tr0utVellum");
+        check("<add key=\"DbPassword\" value=\"tr0utVellum\"/>", Kind::Password, "tr0utVellum");
+        check("<entry key=\"db.password\">tr0utVellum</entry>", Kind::Password, "tr0utVellum");
+        check("DB_PASSWORD=\"tide pool 9 Lamp\"", Kind::Password, "tide pool 9 Lamp");
+        check("passphrase: 'four quiet herons wading'", Kind::Password, "four quiet herons wading");
+        check("password: mossy-Falcon82", Kind::Password, "mossy-Falcon82");
+        check("    psk=\"tr0utVellum\"", Kind::Password, "tr0utVellum");
+        check("password=&quot;tr0ut!Vellum&quot;", Kind::Password, "tr0ut!Vellum");
+        check("&quot;password&quot;: &quot;tr0ut!Vellum&quot;", Kind::Password, "tr0ut!Vellum");
+        check("&lt;password&gt;tr0ut!Vellum&lt;/password&gt;", Kind::Password, "tr0ut!Vellum");
+        check("storePass = 'tr0utVellum'", Kind::Password, "tr0utVellum");
+        check("//r.io/:_password=dHIwdXRWZWxsdW0=", Kind::Password, "dHIwdXRWZWxsdW0=");
+    }
+
+    #[test]
+    fn keys_of_frameworks_and_registries() {
+        let django = "9w!x&x+h(no6tbf^seho%7zy9q7$vu2t40@y1d*-tylka!s_-m";
+        check(&format!("SECRET_KEY = '{django}'"), Kind::Secret, django);
+        check(
+            &format!("SECRET_KEY='django-insecure-{django}'"),
+            Kind::Secret,
+            &format!("django-insecure-{django}"),
+        );
+        check(&format!("DJANGO_SECRET_KEY={django}\n"), Kind::Secret, django);
+        let hex = "0f1e2d3c4b5a49788695a4b3c2d1e0f9".repeat(4);
+        check(&format!("  secret_key_base: {hex}\n"), Kind::Secret, &hex);
+        check(&format!("SECRET_KEY_BASE={hex}"), Kind::Secret, &hex);
+        check("_auth=YW5uOm9wZW4gc2VzYW1lIDk=", Kind::Secret, "YW5uOm9wZW4gc2VzYW1lIDk=");
+        check("//r.io/:_auth = YW5uOm9wZW4gc2VzYW1lIDk=", Kind::Secret, "YW5uOm9wZW4gc2VzYW1lIDk=");
+        let uuid = "0f1e2d3c-4b5a-4978-8695-a4b3c2d1e0f9";
+        check(&format!("//r.io/:_authToken={uuid}"), Kind::Secret, uuid);
+        check(&format!("CODECOV_TOKEN={uuid}"), Kind::Secret, uuid);
+        check("define('AUTH_SALT', 'x9|K2m-Zq+7Lp$3Ty&5Vb@0;w');", Kind::Secret, "x9|K2m-Zq+7Lp$3Ty&5Vb@0;w");
+    }
+
+    #[test]
     fn issuers_by_name() {
         let secret = "wJalrXUtnFEMIK7MDENGbPxRfiCYzzQ8LKEYabcd";
         check(&format!("AWS_SECRET_ACCESS_KEY={secret}"), Kind::Aws, secret);
@@ -397,6 +604,23 @@ mod tests {
             "The password is required.",
             "the password is sha256-hashed, the passphrase is base64 encoded",
             "password isnt9!x",
+            "define('DB_PASSWORD', getenv('DB_PASSWORD'));",
+            "assertEquals(\"password\", \"passwordField\")",
+            "[\"password\", \"tr0ut-Vellum_2291\"]",
+            "- name: DB_PASSWORD\n  valueFrom:\n    secretKeyRef: x",
+            "- name: DB_PASSWORD\n  value: $(DB_PASSWORD)",
+            "<input name=\"password\" value=\"\">",
+            "password = hash(secret, 2)&1",
+            "DB_PASSWORD=$(cat /run/secret1)",
+            "PASSWORD=abc;def",
+            "password: Option2",
+            "\"password\": \"Must have 8 characters!\"",
+            "\"password\": \"Passwort vergessen?\"",
+            "SECRET_KEY = 'django-insecure-example-key-for-the-docs'",
+            "bypass: S3cr3t9xQ1",
+            "http_auth: basic9Xq2",
+            "PASSWORD_SALT_ROUNDS=12",
+            "salt: 9f8Kq2mZx71Lp3Ty5Vb0",
             "your password is 12 characters long",
             "the password is user's2 own",
             "api_key = os.environ[\"API_KEY\"]",

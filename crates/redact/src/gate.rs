@@ -202,6 +202,20 @@ pub(crate) fn looks_random(value: &str) -> bool {
     is_mixed && switches(bytes) * 100 >= 15 * (bytes.len() - 1) && entropy(bytes) >= 2.8
 }
 
+/// Whether letters, digits and signs stand in no order, as generators of keys mix them: `9w!x&x+h(no6tbf^seho%7zy`.
+pub(crate) fn looks_scrambled(value: &str) -> bool {
+    let bytes = &value.as_bytes()[..value.len().min(256)];
+    let signs =
+        bytes.iter().filter(|byte| byte.is_ascii_punctuation() && !b"_-./:'\"`,".contains(byte)).count();
+    let letters = bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    bytes.len() >= 20
+        && bytes.iter().all(u8::is_ascii_graphic)
+        && signs * 10 >= bytes.len()
+        && letters * 4 >= bytes.len()
+        && bytes.iter().any(u8::is_ascii_digit)
+        && entropy(bytes) >= 3.8
+}
+
 /// How often a lower case letter is followed by an upper case one, or a letter by a digit or the other way.
 /// Random text does so at almost every second character, words in camel case at every sixth.
 pub(crate) fn switches(bytes: &[u8]) -> usize {
@@ -322,6 +336,20 @@ mod tests {
             ["", "a", "getUserPasswordFromDatabase", "my-secret-token-123", "sk-cube-grid", "1234567890"]
         {
             assert!(!looks_random(value), "{value}");
+        }
+    }
+
+    #[test]
+    fn scrambled_text() {
+        assert!(looks_scrambled("9w!x&x+h(no6tbf^seho%7zy9q7$vu2t40@y1d*-tylka!s_-m"));
+        for value in [
+            "if (a && b) { return c[0]; }",
+            "getUserPasswordFromDatabase2()",
+            "a=1&b=2&c=3&d=4&e=5",
+            "$2",
+            "====================!1a",
+        ] {
+            assert!(!looks_scrambled(value), "{value}");
         }
     }
 

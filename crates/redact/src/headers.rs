@@ -26,12 +26,17 @@ pub(crate) fn find_bearer(text: &str, start: usize, at: usize, runs: &mut Runs) 
 /// The credential that follows the scheme `Basic ` whose end is `at`: a user and a password in base64.
 pub(crate) fn find_basic(text: &str, start: usize, at: usize, runs: &mut Runs) -> Option<Range<usize>> {
     let range = credential(text, start, at, runs)?;
-    let decoded = BASE64_STANDARD.decode(&text[range.clone()]).ok()?;
-    let decoded = String::from_utf8(decoded).ok()?;
-    let (user, password) = decoded.split_once(':')?;
-    let is_plain = !decoded.chars().any(char::is_control);
-    let is_secret = is_plain && user != password && !gate::is_placeholder(password);
-    is_secret.then_some(range)
+    is_user_and_password(&text[range.clone()]).then_some(range)
+}
+
+/// Whether this is a user and a password in base64.
+pub(crate) fn is_user_and_password(encoded: &str) -> bool {
+    let decoded = BASE64_STANDARD.decode(encoded).ok().and_then(|decoded| String::from_utf8(decoded).ok());
+    decoded.is_some_and(|decoded| {
+        let is_plain = !decoded.chars().any(char::is_control);
+        let is_secret = |(user, password): (&str, &str)| user != password && !gate::is_placeholder(password);
+        is_plain && decoded.split_once(':').is_some_and(is_secret)
+    })
 }
 
 /// How the credentials of a container registry are named in Docker's settings.
@@ -82,6 +87,12 @@ pub(crate) fn find_cookies(text: &str, at: usize) -> (Vec<Range<usize>>, usize) 
     }
     from += 1;
     from += Alphabet::of(b"\"'`\\ \t").run(&bytes[from..], 8);
+    cookies(text, from)
+}
+
+/// The values of the cookies from `from` on that look like secrets, and where they end.
+pub(crate) fn cookies(text: &str, mut from: usize) -> (Vec<Range<usize>>, usize) {
+    let bytes = text.as_bytes();
     let line = &bytes[from..bytes.len().min(from + MOST)];
     let length = line
         .iter()

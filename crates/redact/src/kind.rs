@@ -28,6 +28,16 @@ macro_rules! kinds {
 kinds! {
     /// A private key as text: PEM, OpenSSH or PGP, also when the block itself is written in base64.
     PrivateKey => "private-key",
+    /// The words from which the keys of a wallet are derived.
+    SeedPhrase => "seed-phrase",
+    /// A key of a wallet.
+    WalletKey => "wallet-key",
+    /// A password as a system stores it: crypt, bcrypt, Argon2, SCRAM.
+    PasswordHash => "password-hash",
+    /// The signature of a URL that lets in whoever holds it.
+    SignedUrl => "signed-url",
+    /// The secret part of a webhook's address.
+    Webhook => "webhook",
     /// A secret key of the age encryption tool.
     AgeKey => "age-key",
     /// A JSON Web Token.
@@ -51,6 +61,10 @@ kinds! {
     Azure => "azure",
     /// Alibaba Cloud.
     Alibaba => "alibaba",
+    /// Tencent Cloud.
+    Tencent => "tencent",
+    /// Yandex.
+    Yandex => "yandex",
     /// Cloudflare.
     Cloudflare => "cloudflare",
     /// DigitalOcean.
@@ -59,6 +73,8 @@ kinds! {
     Heroku => "heroku",
     /// Fly.io.
     Fly => "fly",
+    /// Render.
+    Render => "render",
     /// Netlify.
     Netlify => "netlify",
     /// Vercel.
@@ -95,12 +111,26 @@ kinds! {
     CircleCi => "circleci",
     /// Buildkite.
     Buildkite => "buildkite",
+    /// SonarQube.
+    SonarQube => "sonarqube",
+    /// Honeycomb.
+    Honeycomb => "honeycomb",
+    /// LaunchDarkly.
+    LaunchDarkly => "launchdarkly",
+    /// PostHog.
+    PostHog => "posthog",
+    /// Prefect.
+    Prefect => "prefect",
+    /// dbt Cloud.
+    Dbt => "dbt",
 
     /// GitHub.
     GitHub => "github",
     /// GitLab.
     GitLab => "gitlab",
-    /// Atlassian and Bitbucket.
+    /// Sourcegraph.
+    Sourcegraph => "sourcegraph",
+    /// Atlassian, Bitbucket and Trello.
     Atlassian => "atlassian",
 
     /// Slack tokens and webhooks.
@@ -134,6 +164,12 @@ kinds! {
     Plaid => "plaid",
     /// Shopify.
     Shopify => "shopify",
+    /// Paddle.
+    Paddle => "paddle",
+    /// Flutterwave.
+    Flutterwave => "flutterwave",
+    /// EasyPost.
+    EasyPost => "easypost",
 
     /// OpenAI, and others that write their keys alike.
     OpenAi => "openai",
@@ -159,6 +195,12 @@ kinds! {
     Cerebras => "cerebras",
     /// NVIDIA.
     Nvidia => "nvidia",
+    /// Pinecone.
+    Pinecone => "pinecone",
+    /// Apify.
+    Apify => "apify",
+    /// Weights & Biases.
+    WeightsAndBiases => "wandb",
     /// ElevenLabs.
     ElevenLabs => "elevenlabs",
     /// LangSmith and Langfuse.
@@ -178,6 +220,10 @@ kinds! {
     NuGet => "nuget",
     /// Docker Hub.
     Docker => "docker",
+    /// The Open VSX registry.
+    OpenVsx => "openvsx",
+    /// Clojars.
+    Clojars => "clojars",
 
     /// Linear.
     Linear => "linear",
@@ -195,6 +241,12 @@ kinds! {
     HubSpot => "hubspot",
     /// Mapbox.
     Mapbox => "mapbox",
+    /// Typeform.
+    Typeform => "typeform",
+    /// ClickUp.
+    ClickUp => "clickup",
+    /// Dropbox.
+    Dropbox => "dropbox",
 }
 
 impl Kind {

@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use proptest::prelude::*;
 
-use crate::formats::FORMATS;
+use crate::formats::{self, Format};
 use crate::{Kind, MARK, find_secrets, has_secret, redact};
 
 /// A small generator of random numbers, so that one seed gives one sample.
@@ -85,7 +85,7 @@ proptest! {
     #[test]
     fn every_format_is_found_everywhere(seed: u64) {
         let mut next = numbers(seed);
-        for format in FORMATS {
+        for format in formats::all() {
             let (token, kept) = format.sample(&mut next);
             for (before, after) in PLACES {
                 if format.may_go_on_with(after.chars().next()) {
@@ -183,11 +183,16 @@ proptest! {
     }
 }
 
+fn any_format(next: &mut impl FnMut() -> u32) -> &'static Format {
+    let all: Vec<_> = formats::all().collect();
+    all[next() as usize % all.len()]
+}
+
 /// Texts of secrets and pieces of secrets, with anything between them or nothing.
 fn soup() -> impl Strategy<Value = String> {
     let secret = any::<u64>().prop_map(|seed| {
         let mut next = numbers(seed);
-        FORMATS[next() as usize % FORMATS.len()].sample(&mut next).0
+        any_format(&mut next).sample(&mut next).0
     });
     let structure = any::<u64>().prop_map(|seed| {
         let mut next = numbers(seed);
@@ -197,7 +202,7 @@ fn soup() -> impl Strategy<Value = String> {
     });
     let piece = any::<u64>().prop_map(|seed| {
         let mut next = numbers(seed);
-        let token = FORMATS[next() as usize % FORMATS.len()].sample(&mut next).0;
+        let token = any_format(&mut next).sample(&mut next).0;
         token[..next() as usize % token.len()].to_owned()
     });
     let between = prop::sample::select(vec![
@@ -232,6 +237,23 @@ fn soup() -> impl Strategy<Value = String> {
         MARK,
         "a",
         "--password ",
+        "the password is ",
+        " as the password",
+        "Passwort lautet ",
+        "密码：",
+        "пароль ",
+        "credentials: admin / ",
+        "api key is ",
+        "\u{200B}",
+        "\\\n",
+        "\" + \"",
+        "\"\n  \"",
+        "seed phrase: ",
+        "abandon ability able about above absent absorb abstract absurd abuse access accident",
+        "db:5432:app:ann:",
+        "Private-Lines: 1\n",
+        " value=\"",
+        "&quot;",
     ])
     .prop_map(str::to_owned);
     prop::collection::vec(prop_oneof![2 => secret, 1 => structure, 1 => piece, 6 => between], 0..14)
@@ -264,6 +286,11 @@ fn a_text_of_nothing_but_prefixes_takes_linear_time() {
         "a",
         "ghs_.",
         "Basic A",
+        "password: a1 ",
+        "a\u{200B}",
+        "a\\\n",
+        "\"a\" + ",
+        "abandon ",
     ] {
         let text = unit.repeat((1 << 20) / unit.len());
         let started = std::time::Instant::now();

@@ -5,15 +5,23 @@
 //! refuse to store text rather than change it. A [`Finding`] knows what kind of secret was where, never
 //! the secret itself, so it may be logged.
 //!
-//! Three sorts of evidence count:
+//! Four sorts of evidence count:
 //!
-//! - a **format**: tokens that their issuer made recognisable by a prefix, an alphabet and a length;
-//! - a **structure**: private key blocks, JSON Web Tokens, passwords in URLs, credentials in headers and commands;
+//! - a **format**: tokens that their issuer made recognisable by a prefix, an alphabet and a length, and the hashes of
+//!   passwords that systems store;
+//! - a **structure**: private key blocks, JSON Web Tokens, passwords in URLs, headers and commands, lines of `.pgpass`,
+//!   the words of a wallet with their checksum;
 //! - a **name**: `password = …`, `API_KEY=…`, `"client_secret": …`, whose value must also look like a
-//!   secret rather than a placeholder, a path, a hash or code.
+//!   secret rather than a placeholder, a path, a hash or code;
+//! - a **sentence**: *the password is …* in nine languages, whose words are data (`data/sentences.txt`). The less says that
+//!   a word is the password, the more it has to look like one.
+//!
+//! A secret that invisible characters, a line's end or joined strings part is found as a whole. Not found are passwords
+//! that are ordinary words, phrases of wallets in other languages than English, and whatever is encoded once more.
 //!
 //! One pass of an automaton over all prefixes and names finds the places worth a look, and a small
-//! matcher decides each, in time linear in the text whatever the text is.
+//! matcher decides each, in time linear in the text whatever the text is. `examples/score.rs` scores the search against
+//! lists of secrets and of look-alikes.
 //!
 //! ```
 //! use longhaul_redact::{Kind, has_secret, redact};
@@ -32,17 +40,25 @@
 
 mod alphabet;
 mod assignment;
+mod config;
+mod credential;
+mod fold;
 mod formats;
 mod gate;
+mod hashes;
 mod headers;
+mod issuers;
 mod jwt;
 mod kind;
 #[cfg(test)]
 mod laws;
 mod private_key;
 mod scan;
+mod seed;
+mod sentence;
 mod shell;
 mod url;
+mod words;
 
 pub use kind::Kind;
 pub use scan::{Finding, MARK, Redacted, find_secrets, has_secret, redact};

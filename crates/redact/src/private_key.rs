@@ -28,6 +28,8 @@ pub(crate) fn find(text: &str, at: usize) -> Option<Range<usize>> {
     let reach = bytes.len().min(body_start + MOST);
     // The dashes of the next block stop the search, so no text is searched twice.
     let body_end = memmem::find(&bytes[body_start..reach], b"-----").map(|found| body_start + found);
+    // In a diff a line that was removed has one dash more.
+    let body_end = body_end.map(|end| if bytes[end..].starts_with(b"------E") { end + 1 } else { end });
     if let Some(body_end) = body_end
         && let closing = format!("-----END {label}-----")
         && bytes[body_end..].starts_with(closing.as_bytes())
@@ -91,7 +93,7 @@ mod tests {
     #[test]
     fn whole_blocks() {
         for label in ["PRIVATE KEY", "RSA PRIVATE KEY", "OPENSSH PRIVATE KEY", "PGP PRIVATE KEY BLOCK"] {
-            for line_end in ["\n", "\r\n", r"\n", r"\\n", "\n    "] {
+            for line_end in ["\n", "\r\n", r"\n", r"\\n", "\n    ", "\n-", "\n+", "\n> "] {
                 let block = block(label, line_end);
                 check(&format!("key = \"{block}\" # end"), Some(&block));
             }

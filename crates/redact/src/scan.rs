@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 use aho_corasick::{AhoCorasick, AhoCorasickKind};
 
 use crate::alphabet::Runs;
-use crate::formats::{FORMATS, Format};
-use crate::{Kind, assignment, headers, jwt, private_key, shell, url};
+use crate::formats::{self, Format};
+use crate::{Kind, assignment, config, fold, headers, jwt, private_key, seed, sentence, shell, url};
 
 /// What stands in the place of a secret.
 pub const MARK: &str = "[REDACTED]";
@@ -69,10 +69,14 @@ pub fn find_secrets(text: &str) -> Vec<Finding> {
 const MOST_ROUNDS: usize = 16;
 
 fn scan(text: &str) -> Vec<Finding> {
-    let anchors = &*ANCHORS;
-    let mut scan = Scan { text, runs: Runs::default(), headers_until: 0, found: Vec::new() };
-    for hit in anchors.automaton.find_overlapping_iter(text) {
-        scan.look(anchors.actions[hit.pattern().as_usize()], hit.start()..hit.end());
+    let mut scan = Scan::run(text);
+    seed::find_bare(text, |range| scan.found.push(Finding { kind: Kind::SeedPhrase, range }));
+    // Joints are met where their anchors end, which need not be where they begin.
+    scan.joints.sort_by_key(|joint| joint.range.start);
+    for folded in fold::fold(text, &scan.joints) {
+        for Finding { kind, range } in Scan::run(&folded.text).found {
+            scan.add(kind, folded.unfold(kind, &range));
+        }
     }
     merge(scan.found)
 }
@@ -128,23 +132,54 @@ enum Action {
     Cookie,
     Auth,
     Assignment,
-    Shell(shell::Form),
+    Shell(&'static shell::Flag),
+    CookieFlag,
+    Noun,
+    PgPass,
+    PgPassName,
+    Jwk,
+    Putty,
+    Joint,
 }
 
-/// All anchors in one automaton, and what each of them asks for.
+/// Anchors in one automaton, and what each of them asks for.
 struct Anchors {
     automaton: AhoCorasick,
     actions: Vec<Action>,
 }
 
-static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
+impl Anchors {
+    fn new(anchors: Vec<(String, Action)>) -> Self {
+        let automaton = AhoCorasick::builder()
+            .kind(Some(AhoCorasickKind::DFA))
+            .build(anchors.iter().map(|(anchor, _)| anchor))
+            .expect("a few hundred short anchors fit in an automaton");
+        Self { automaton, actions: anchors.into_iter().map(|(_, action)| action).collect() }
+    }
+}
+
+/// The anchors within ASCII, and those beyond. Together they would make an automaton of four times the size, which is
+/// slower on every text than the second is on the few stretches that need it.
+static ANCHORS: LazyLock<[Anchors; 2]> = LazyLock::new(|| {
+    let (ascii, wide) = all_anchors().into_iter().partition(|(anchor, _)| anchor.is_ascii());
+    [Anchors::new(ascii), Anchors::new(wide)]
+});
+
+fn all_anchors() -> Vec<(String, Action)> {
     let mut anchors: Vec<(String, Action)> =
-        FORMATS.iter().map(|format| (format.anchor().to_owned(), Action::Format(format))).collect();
+        formats::all().map(|format| (format.anchor().to_owned(), Action::Format(format))).collect();
     anchors.push((private_key::ANCHOR.to_owned(), Action::PrivateKey));
     anchors.push((jwt::ANCHOR.to_owned(), Action::Jwt));
     anchors.push((url::ANCHOR.to_owned(), Action::Url));
     anchors.push((headers::AUTH.to_owned(), Action::Auth));
-    anchors.extend(shell::ANCHORS.iter().map(|(anchor, form)| ((*anchor).to_owned(), Action::Shell(*form))));
+    anchors.push((config::PGPASS_NAME.to_owned(), Action::PgPassName));
+    anchors.push((config::PUTTY.to_owned(), Action::Putty));
+    anchors.extend(shell::COOKIES.iter().map(|anchor| ((*anchor).to_owned(), Action::CookieFlag)));
+    anchors.extend(config::PGPASS.iter().map(|anchor| ((*anchor).to_owned(), Action::PgPass)));
+    anchors.extend(config::JWK.iter().map(|anchor| ((*anchor).to_owned(), Action::Jwk)));
+    anchors.extend(fold::ANCHORS.iter().map(|anchor| ((*anchor).to_owned(), Action::Joint)));
+    anchors.extend(sentence::anchors().into_iter().map(|anchor| (anchor, Action::Noun)));
+    anchors.extend(shell::FLAGS.iter().map(|flag| (flag.anchor(), Action::Shell(flag))));
     let headers = [
         ("bearer ", Action::Bearer),
         ("basic ", Action::Basic),
@@ -156,12 +191,53 @@ static ANCHORS: LazyLock<Anchors> = LazyLock::new(|| {
         let capitalised = word[..1].to_ascii_uppercase() + &word[1..];
         anchors.extend([word.to_owned(), word.to_ascii_uppercase(), capitalised].map(|form| (form, action)));
     }
-    let automaton = AhoCorasick::builder()
-        .kind(Some(AhoCorasickKind::DFA))
-        .build(anchors.iter().map(|(anchor, _)| anchor))
-        .expect("a few hundred short anchors fit in an automaton");
-    Anchors { automaton, actions: anchors.into_iter().map(|(_, action)| action).collect() }
-});
+    anchors
+}
+
+/// The stretches of a text with characters that an anchor beyond ASCII may hold, each with enough around it for any.
+fn wide_stretches(text: &str) -> impl Iterator<Item = Range<usize>> {
+    const STEP: usize = 64;
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        // A character may begin in one step and end in the next.
+        let is_wide = |at: usize| {
+            let step = &bytes[at..bytes.len().min(at + STEP + 2)];
+            !step.is_ascii() && holds_wide(step)
+        };
+        while at < bytes.len() && !is_wide(at) {
+            at += STEP;
+        }
+        if at >= bytes.len() {
+            return None;
+        }
+        let start = at.saturating_sub(STEP);
+        // One step without any is searched with what surrounds it.
+        while at < bytes.len() && (is_wide(at) || (at + STEP < bytes.len() && is_wide(at + STEP))) {
+            at += STEP;
+        }
+        let end = bytes.len().min(at + STEP);
+        at = end;
+        Some(start..end)
+    })
+}
+
+/// Whether a letter of the languages of the anchors, or an invisible character, is among these bytes. Dashes, curly quotes,
+/// frames and pictures are in most texts, and in no anchor.
+fn holds_wide(bytes: &[u8]) -> bool {
+    bytes.iter().enumerate().any(|(at, byte)| match byte {
+        0xC3..=0xD4 | 0xE3..=0xED => true,
+        0xC2 => bytes.get(at + 1) == Some(&0xAD),
+        0xE1 => bytes.get(at + 1) == Some(&0xA0),
+        0xE2 => match bytes.get(at + 1) {
+            Some(0x80) => matches!(bytes.get(at + 2), Some(0x8B..=0x8F | 0xAA..=0xAE)),
+            Some(0x81) => true,
+            _ => false,
+        },
+        0xEF => matches!(bytes.get(at + 1), Some(0xBB..=0xBF)),
+        _ => false,
+    })
+}
 
 /// What a pass over a text carries along.
 struct Scan<'a> {
@@ -170,9 +246,28 @@ struct Scan<'a> {
     /// Where the cookies end that were read last.
     headers_until: usize,
     found: Vec<Finding>,
+    /// What parts pieces of one word.
+    joints: Vec<fold::Joint>,
 }
 
-impl Scan<'_> {
+impl<'a> Scan<'a> {
+    /// Looks at every anchor of the text.
+    fn run(text: &'a str) -> Self {
+        let [ascii, wide] = &*ANCHORS;
+        let mut scan =
+            Self { text, runs: Runs::default(), headers_until: 0, found: Vec::new(), joints: Vec::new() };
+        for hit in ascii.automaton.find_overlapping_iter(text) {
+            scan.look(ascii.actions[hit.pattern().as_usize()], hit.start()..hit.end());
+        }
+        for stretch in wide_stretches(text) {
+            for hit in wide.automaton.find_overlapping_iter(&text.as_bytes()[stretch.clone()]) {
+                let anchor = stretch.start + hit.start()..stretch.start + hit.end();
+                scan.look(wide.actions[hit.pattern().as_usize()], anchor);
+            }
+        }
+        scan
+    }
+
     fn look(&mut self, action: Action, anchor: Range<usize>) {
         let text = self.text;
         match action {
@@ -205,7 +300,22 @@ impl Scan<'_> {
                 let range = headers::find_auth(text, anchor.end, &mut self.runs);
                 self.add(Kind::Authorization, range);
             }
-            Action::Shell(form) => self.add(Kind::Password, shell::find(text, form, &anchor)),
+            Action::Shell(flag) => self.add(Kind::Password, flag.find(text, &anchor)),
+            Action::CookieFlag => {
+                shell::find_cookies(text, &anchor)
+                    .into_iter()
+                    .for_each(|range| self.add(Kind::Cookie, Some(range)));
+            }
+            Action::Noun => {
+                sentence::find(text, anchor.end, |kind, range| self.found.push(Finding { kind, range }));
+            }
+            Action::PgPass => self.add(Kind::Password, config::find_pgpass(text, anchor.start)),
+            Action::PgPassName => config::find_pgpass_below(text, anchor.end, |range| {
+                self.found.push(Finding { kind: Kind::Password, range });
+            }),
+            Action::Jwk => self.add(Kind::PrivateKey, config::find_jwk(text, anchor.end)),
+            Action::Putty => self.add(Kind::PrivateKey, config::find_putty(text, anchor.end)),
+            Action::Joint => self.joints.extend(fold::joint(text, &anchor)),
             Action::Assignment => {
                 if let Some((kind, range)) = assignment::find(text, &anchor, &mut self.runs) {
                     self.add(kind, Some(range));
@@ -278,6 +388,17 @@ mod tests {
         ] {
             assert_eq!(has_secret(&text), Some(Kind::GitHub), "{text}");
             assert_eq!(find_secrets(&text).len(), 1, "{text}");
+        }
+    }
+
+    #[test]
+    fn every_anchor_beyond_ascii_is_looked_for() {
+        for (anchor, _) in all_anchors() {
+            assert!(anchor.is_ascii() || holds_wide(anchor.as_bytes()), "{anchor}");
+        }
+        for blanks in 0..200 {
+            let text = format!("{}— 密码：Brine7!Kestrel {}", " ".repeat(blanks), "x".repeat(blanks));
+            assert_eq!(find_secrets(&text).len(), 1, "{blanks}");
         }
     }
 

@@ -1,0 +1,226 @@
+//! A text without what parts a secret but does not belong to it: invisible characters, the end of a line that a backslash
+//! continues, the signs between two strings that are joined.
+
+use std::ops::Range;
+
+use crate::Kind;
+use crate::alphabet::Alphabet;
+
+/// What makes a look worthwhile. Each stands where a joint may be.
+pub(crate) const ANCHORS: &[&str] = &[
+    // Zero-width spaces and joiners, marks of direction, the byte order mark, the soft hyphen.
+    "\u{200B}", "\u{200C}", "\u{200D}", "\u{200E}", "\u{200F}", "\u{2060}", "\u{2061}", "\u{2062}",
+    "\u{2063}", "\u{2064}", "\u{FEFF}", "\u{AD}", "\u{180E}", "\u{202A}", "\u{202C}", "\u{202D}", "\u{2066}",
+    "\u{2068}", "\u{2069}", // The end of a line that goes on.
+    "\\\n", "\\\r\n", "\\\\\\n", // Strings that are joined.
+    "\" +", "' +", "` +", "\"+", "'+", "`+", "\" .", "' .", "\" &", "' &", "\" \"", "' '", "\"\n", "'\n",
+    "\" \\", "' \\",
+];
+
+/// The characters that a secret may have on both sides of a joint.
+const INNER: Alphabet = Alphabet::of(b"A-Za-z0-9_+/=.$-");
+const BLANK: Alphabet = Alphabet::of(b" \t\r\n");
+/// More blanks than an editor indents by.
+const MOST_BLANKS: usize = 120;
+
+/// What parts two pieces of one word.
+pub(crate) struct Joint {
+    pub(crate) range: Range<usize>,
+    /// Whether nothing else can be meant. Two strings beside each other are one in some languages, and two in others.
+    is_sure: bool,
+}
+
+/// What parts two pieces of one word around the anchor at `at`.
+pub(crate) fn joint(text: &str, at: &Range<usize>) -> Option<Joint> {
+    let bytes = text.as_bytes();
+    let before = *bytes[..at.start].last()?;
+    // A command goes on behind a blank as well, and its value may begin there.
+    let is_blank = before == b' ' && bytes[at.start] == b'\\';
+    if !is_blank && !INNER.has(before) {
+        return None;
+    }
+    let mut is_sure = true;
+    let end = match &bytes[at.clone()] {
+        [b'\\', ..] => at.end + BLANK.run(&bytes[at.end..], MOST_BLANKS),
+        [quote @ (b'"' | b'\'' | b'`'), ..] => {
+            let end = joined_string(bytes, at.start, *quote)?;
+            is_sure = bytes[at.start..end].iter().any(|byte| b"+.&".contains(byte));
+            end
+        }
+        _ => at.end + invisible(&bytes[at.end..]),
+    };
+    // What follows a line's end may be a flag rather than the rest of a word.
+    let is_flag = !is_blank && bytes[at.start] == b'\\' && bytes[end..].starts_with(b"-");
+    let goes_on = !is_flag && bytes.get(end).is_some_and(|byte| INNER.has(*byte));
+    goes_on.then_some(Joint { range: at.start..end, is_sure })
+}
+
+/// Where the second of two joined strings begins, whose first ends with the quote at `at`.
+fn joined_string(bytes: &[u8], at: usize, quote: u8) -> Option<usize> {
+    let blanks = |at: usize| at + BLANK.run(&bytes[at..], MOST_BLANKS);
+    let before = blanks(at + 1);
+    let operator = match &bytes[before..] {
+        [b'.', b'.', ..] => 2,
+        [b'+' | b'.' | b'&' | b'\\', ..] => 1,
+        [next, ..] if *next == quote => 0,
+        _ => return None,
+    };
+    let start = blanks(before + operator);
+    (bytes.get(start) == Some(&quote)).then_some(start + 1)
+}
+
+/// How many bytes of further invisible characters follow.
+fn invisible(bytes: &[u8]) -> usize {
+    let mut length = 0;
+    while let Some(anchor) =
+        ANCHORS.iter().find(|anchor| !anchor.is_ascii() && bytes[length..].starts_with(anchor.as_bytes()))
+    {
+        length += anchor.len();
+    }
+    length
+}
+
+/// How far before a value its name may begin.
+const AROUND_NAME: usize = 80;
+/// How much text around a joint may belong to the same secret.
+const AROUND: usize = 1024;
+
+/// A stretch of a text without its joints, and where its pieces were.
+pub(crate) struct Folded {
+    pub(crate) text: String,
+    pieces: Vec<Piece>,
+}
+
+/// What stands between two joints.
+struct Piece {
+    /// Where in the folded text it begins.
+    start: usize,
+    /// How much further on its place in the text is.
+    shift: usize,
+    /// Whether it surely goes on what stands before it.
+    is_sure: bool,
+}
+
+/// The stretches around the joints, which are in order, each without its joints.
+pub(crate) fn fold(text: &str, joints: &[Joint]) -> Vec<Folded> {
+    let mut folded: Vec<Folded> = Vec::new();
+    let mut rest = joints;
+    while let [first, ..] = rest {
+        let is_near = |pair: &&[Joint]| pair[1].range.start < pair[0].range.end + AROUND;
+        let (near, far) = rest.split_at(rest.windows(2).take_while(is_near).count() + 1);
+        rest = far;
+        let start = text.ceil_char_boundary(first.range.start.saturating_sub(AROUND));
+        let end = text.floor_char_boundary(near[near.len() - 1].range.end + AROUND);
+        folded.push(Folded::new(text, start..end, near));
+    }
+    folded
+}
+
+impl Folded {
+    /// Of two joints that overlap, the second stays.
+    fn new(text: &str, stretch: Range<usize>, joints: &[Joint]) -> Self {
+        let mut folded = String::with_capacity(stretch.len());
+        let mut pieces = vec![Piece { start: 0, shift: stretch.start, is_sure: true }];
+        let mut kept = stretch.start;
+        for Joint { range, is_sure } in joints {
+            if range.start < kept || range.end > stretch.end {
+                continue;
+            }
+            folded.push_str(&text[kept..range.start]);
+            kept = range.end;
+            pieces.push(Piece { start: folded.len(), shift: kept - folded.len(), is_sure: *is_sure });
+        }
+        folded.push_str(&text[kept..stretch.end]);
+        Self { text: folded, pieces }
+    }
+
+    /// Where a finding of the folded text is in the text; `None` if no joint is within it, so that the text itself shows it,
+    /// or if it takes more than a name to join its pieces.
+    pub(crate) fn unfold(&self, kind: Kind, range: &Range<usize>) -> Option<Range<usize>> {
+        // A joint may also part a name from its value.
+        let named = range.start.saturating_sub(AROUND_NAME);
+        let before = self.pieces.partition_point(|piece| piece.start <= named);
+        let first = self.pieces.partition_point(|piece| piece.start <= range.start);
+        let last = self.pieces.partition_point(|piece| piece.start < range.end);
+        let is_sure = !kind.is_generic() || self.pieces[before..last].iter().all(|piece| piece.is_sure);
+        (last > before && is_sure)
+            .then(|| range.start + self.pieces[first - 1].shift..range.end + self.pieces[last - 1].shift)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::redact;
+
+    const HEAD: &str = "Zb3kQ9xT1vLm7Rw2";
+    const TAIL: &str = "Np8Ys4Hd6Jc0Fg5Ua1Ee";
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(redact(text).text, expected, "{text}");
+        assert_eq!(redact(expected).text, expected);
+    }
+
+    fn token(joint: &str) -> String {
+        ["ghp", "_", HEAD, joint, TAIL].concat()
+    }
+
+    #[test]
+    fn a_token_in_pieces() {
+        for joint in [
+            "\u{200B}",
+            "\u{200B}\u{200D}",
+            "\u{FEFF}",
+            "\u{AD}",
+            "\u{2060}",
+            "\\\n",
+            "\\\r\n",
+            "\\\n    ",
+            "\" +\n        \"",
+            "\" + \"",
+            "\"+\"",
+            "\" . \"",
+            "\" .. \"",
+            "\" & \"",
+            "\"\n  \"",
+            "\" \\\n  \"",
+            "\" \"",
+        ] {
+            let token = token(joint);
+            check(&format!("x = \"{token}\"; y"), "x = \"[REDACTED]\"; y");
+        }
+        check(&format!("x = '{}'", token("' + '")), "x = '[REDACTED]'");
+        check(&format!("export GH={} \\\n  --flag", token("\\\n")), "export GH=[REDACTED] \\\n  --flag");
+    }
+
+    #[test]
+    fn a_value_on_the_line_below_its_name() {
+        check(&format!("export API_KEY=\\\n{HEAD}{TAIL}\n"), "export API_KEY=\\\n[REDACTED]\n");
+        check(
+            &format!("curl -H \"Authorization: Bearer \\\n  {HEAD}{TAIL}\" h"),
+            "curl -H \"Authorization: Bearer \\\n  [REDACTED]\" h",
+        );
+        check(
+            "mysql -u root \\\n  --password \\\n  S3cr3t9xQ",
+            "mysql -u root \\\n  --password \\\n  [REDACTED]",
+        );
+    }
+
+    #[test]
+    fn what_is_around_a_joint_stays() {
+        check(&format!("a\u{200B}b {} c\u{AD}d", token("\u{200B}")), "a\u{200B}b [REDACTED] c\u{AD}d");
+        check("DB_PASSWORD=Zep\\\npelin!77 x", "DB_PASSWORD=[REDACTED] x");
+        for text in [
+            "run \\\n  --flag value \\\n  --other",
+            "\"a\" + \"b\"",
+            "the password is wrong\u{200B}ly set",
+            "👩\u{200D}💻 token",
+            "['a' , 'b']",
+            "echo one\\\ntwo",
+            "msg = \"abc\"\n  \"def\"",
+            "curl -u \"$USER:$PASSWORD\" \\\n  \"$URL/api/v1/x9\"",
+        ] {
+            check(text, text);
+        }
+    }
+}
