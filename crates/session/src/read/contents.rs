@@ -14,6 +14,7 @@ use super::{Known, Reader};
 use crate::Format;
 use crate::info::Question;
 use crate::json::{Json, Object};
+use crate::log::decode_opaque;
 use crate::origins::{MISPLACED_CALL, MISSING_START, ORPHAN_RESULT, OriginRules, split_user_text};
 use crate::out::Out;
 
@@ -152,12 +153,31 @@ impl Contents {
         let role = if origin.is_some() { Role::Model } else { role };
         let mut parts = read_part(part, role, &mut self.ids);
         for part in &mut parts {
+            unpack_opaque(part);
             part.origin = origin.unwrap_or(part.origin);
             if let Body::Result(result) = &mut part.body {
                 result.status = status.unwrap_or(result.status);
             }
         }
         parts
+    }
+}
+
+/// The key under which the neutral form has items of other vendors.
+pub(crate) const OPAQUE: &str = "opaque";
+
+/// Reads an item that the neutral form has under [`OPAQUE`], also inside a result.
+fn unpack_opaque(part: &mut Part) {
+    match &mut part.body {
+        Body::Opaque(opaque) => {
+            let alone = opaque.value.as_object().filter(|fields| fields.len() == 1);
+            let packed = alone.and_then(|fields| fields.get(OPAQUE)).cloned();
+            if let Some(unpacked) = packed.and_then(decode_opaque) {
+                **opaque = unpacked;
+            }
+        }
+        Body::Result(result) => result.nested.iter_mut().for_each(unpack_opaque),
+        _ => {}
     }
 }
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use longhaul_conversation::{
-    Body, Message, MessageId, Origin, Part, Request, Role, Timestamp, TokenCount, ToolResult, ToolStatus,
-    Transcript, Usage,
+    Body, Message, MessageId, Opaque, Origin, Part, Request, Role, Timestamp, TokenCount, ToolResult,
+    ToolStatus, Transcript, Usage,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -147,6 +147,19 @@ fn texts(session: &Session, origins: bool) -> Vec<(Role, Option<Origin>, String)
     texts
 }
 
+/// The items that only their vendors understand, with their origins; those inside results are a tool's.
+fn items(session: &Session) -> Vec<(Origin, Opaque)> {
+    let items = parts(session).flat_map(|(_, part)| match &part.body {
+        Body::Result(result) => result.nested.iter().map(|part| (Origin::Tool, part)).collect(),
+        _ => vec![(part.origin, part)],
+    });
+    let opaque = |(origin, part): (Origin, &Part)| match &part.body {
+        Body::Opaque(opaque) => Some((origin, (**opaque).clone())),
+        _ => None,
+    };
+    items.filter_map(opaque).collect()
+}
+
 fn kinds(written: &WrittenSession) -> BTreeSet<LossKind> {
     written.lost.iter().map(|loss| loss.kind).collect()
 }
@@ -209,6 +222,13 @@ proptest! {
         if !lost.contains(&LossKind::Origin) {
             prop_assert_eq!(texts(&back, true), texts(&session, true));
         }
+    }
+
+    #[test]
+    fn the_neutral_form_keeps_the_items_of_every_vendor(session in sessions()) {
+        let written = write_session(Format::Neutral, &session);
+        prop_assert!(!kinds(&written).contains(&LossKind::Opaque), "{:?}", written.lost);
+        prop_assert_eq!(items(&read_back(&written)), items(&session));
     }
 
     #[test]
