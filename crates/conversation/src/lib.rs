@@ -33,6 +33,7 @@ mod limits;
 mod message;
 mod model;
 mod origin;
+mod own_texts;
 mod pairing;
 mod part;
 mod request;
@@ -54,6 +55,9 @@ pub use limits::{FALLBACK_WINDOW, WindowSource, context_window, known_models};
 pub use message::{Message, Role};
 pub use model::{FinishReason, Model, ModelError, ModelStream, ResponseEvent};
 pub use origin::Origin;
+pub use own_texts::{
+    OWN_TAGS, SNAPSHOT_TAG, neutralise_snapshots, piped_input, snapshot_through, wrap_by_origin,
+};
 pub use pairing::{Fault, FaultKind, Repair, Repaired, Shape, find_faults, find_faults_in, repair};
 pub use part::{Body, Extra, FileReference, Media, MediaData, Opaque, Part, Signature, Thought, Vendor};
 pub use request::{Request, Sampling, ToolChoice, ToolDeclaration};

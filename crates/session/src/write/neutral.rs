@@ -18,8 +18,8 @@ use super::session::lose_side_chains;
 use super::{add_missing, object};
 use crate::Session;
 use crate::log::encode_opaque;
-use crate::origins::split_user_text;
-use crate::read::contents::{OPAQUE, ORIGINS, status_when_read, status_word};
+use crate::origins::{PLAIN, split_user_text};
+use crate::read::contents::{OPAQUE, status_when_read, status_word};
 
 /// The session as one document.
 pub(super) fn document(session: &Session, losses: &mut Losses) -> Value {
@@ -177,7 +177,7 @@ fn head_of(message: &Message) -> Map<String, Value> {
 fn reads_back(part: &Part, role: Role) -> bool {
     match (part.as_text(), role) {
         (Some(text), Role::User) => {
-            let read = split_user_text(text.to_string(), &ORIGINS);
+            let read = split_user_text(text.to_string(), &PLAIN);
             matches!(read.as_slice(), [only] if only.origin == part.origin)
         }
         _ if matches!(&part.body, Body::Opaque(opaque) if is_named(opaque)) => false,

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use longhaul_conversation::{
-    Body, Message, MessageId, Opaque, Origin, Part, Request, Role, Timestamp, TokenCount, ToolResult,
-    ToolStatus, Transcript, Usage,
+    Body, Message, MessageId, OWN_TAGS, Opaque, Origin, Part, Request, Role, Timestamp, TokenCount,
+    ToolResult, ToolStatus, Transcript, Usage,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -131,11 +131,14 @@ fn results(session: &Session) -> Vec<(String, String)> {
     parts(session).filter_map(|(_, part)| part.as_result()).map(result).collect()
 }
 
-/// What each side said, with who really said it, where `origins` count; blanks and borders of parts do not.
+/// What each side said, with who really said it, where `origins` count; blanks, borders of parts and the tags that tell an
+/// origin do not.
 fn texts(session: &Session, origins: bool) -> Vec<(Role, Option<Origin>, String)> {
     let mut texts: Vec<(Role, Option<Origin>, String)> = Vec::new();
     for (message, part) in parts(session) {
         let Some(text) = part.as_text() else { continue };
+        let tags = OWN_TAGS.iter().flat_map(|(tag, _)| [format!("<{tag}>"), format!("</{tag}>")]);
+        let text = tags.fold(text.to_string(), |text, tag| text.replace(&tag, ""));
         let text: String = text.split_whitespace().collect();
         let origin = origins.then_some(part.origin);
         match texts.last_mut() {
