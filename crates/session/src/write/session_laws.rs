@@ -187,7 +187,7 @@ proptest! {
     #[test]
     fn taking_the_messages_writes_the_same(format in formats(), session in sessions()) {
         let expected = write_session(format, &session);
-        let mut taken = session.clone();
+        let mut taken = session;
         prop_assert_eq!(write_session_taking(format, &mut taken), expected);
         prop_assert!(taken.transcript.messages().is_empty());
     }
