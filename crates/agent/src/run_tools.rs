@@ -2,11 +2,13 @@
 
 mod permission;
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use longhaul_conversation::{
     CallId, Message, OUTPUT_ENDS, Part, Role, ToolCall, ToolResult, ToolStatus, imitates_memory,
+    neutralise_snapshots,
 };
 use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
 use longhaul_memory::SAVE_TOOL;
@@ -22,6 +24,9 @@ use crate::rereads::Read;
 use crate::subagents::{Aside, Errand, Wait};
 use crate::turn::Agent;
 use crate::{AgentError, Approval, ApprovalRequest, Event, Host, MemoryManager, Subagents, ToolEnd, TurnEnd};
+
+/// The line behind an output in which the tags of snapshots were made harmless.
+const SNAPSHOT_ESCAPED: &str = "\n\n[In this output, `&lt;` before `state_snapshot` stands for `<`.]";
 
 /// Whether the turn goes on after a step.
 #[derive(Debug)]
@@ -388,8 +393,12 @@ impl Agent {
             self.statistics.reads += 1;
             self.statistics.rereads += u32::from(read == Read::Again);
         }
-        // The text of a file stays as it is, and all the same nobody takes it for memory.
+        // The text of a file stays as it is, and all the same nobody takes it for memory. Only a snapshot could pass for the
+        // user's words.
         if imitates_memory(&text) {
+            if let Cow::Owned(harmless) = neutralise_snapshots(&text) {
+                text = harmless + SNAPSHOT_ESCAPED;
+            }
             text.push_str(OUTPUT_ENDS);
         }
         // A sub-agent that failed may have changed files before.

@@ -29,11 +29,13 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use longhaul_context::{Loop, LoopDetector};
-use longhaul_conversation::{Message, Origin, Part, Place, Role, TokenCount, ToolCall, ToolDeclaration};
+use longhaul_conversation::{
+    Body, Message, Origin, Part, Place, Role, TokenCount, ToolCall, ToolDeclaration,
+};
 use longhaul_engine::{Conversation, HostJob};
 use longhaul_hooks::{EndReason, Event as HookEvent, SessionSource};
 use longhaul_policy::Rule;
-use longhaul_session::{FragmentContent, Log, RecordedFragment};
+use longhaul_session::{FragmentContent, Log, RecordedFragment, split_pasted};
 use tokio_util::sync::CancellationToken;
 
 use crate::activity::Activity;
@@ -325,6 +327,7 @@ impl Agent {
     ) -> Result<TurnEnd, AgentError> {
         self.record_pending(host)?;
         self.reset_watch();
+        parts = parts.into_iter().flat_map(without_pasted).collect();
         let prompt = typed(&parts);
         match self.before_agent(&prompt, host, cancel).await {
             Prompted::Passes(context) => parts.extend(context.map(|text| Part::text(Origin::Hook, text))),
@@ -642,6 +645,16 @@ fn owed_after(messages: &[Message]) -> Option<Owed> {
             (!calls.is_empty()).then_some(Owed::Results(calls))
         }
         _ => (!tells_surroundings(newest) || !typed(&newest.parts).is_empty()).then_some(Owed::Answer),
+    }
+}
+
+/// The part, with what the user pasted into their text apart from what they typed.
+fn without_pasted(part: Part) -> Vec<Part> {
+    match part {
+        Part { origin: Origin::User, body: Body::Text(text), extra: None } if !text.is_empty() => {
+            split_pasted(&text)
+        }
+        part => vec![part],
     }
 }
 

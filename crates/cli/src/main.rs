@@ -112,7 +112,7 @@ fn talk(
         return exit(commands::interactive::run(options, load_settings, color), color);
     }
     let done = match options.words() {
-        Ok(Some(words)) => commands::talk::run(options, &words, load_settings, color),
+        Ok(Some(words)) => commands::talk::run(options, words, load_settings, color),
         Ok(None) if options.is_empty() => failure::exit_for_usage(&Args::help(), color),
         Ok(None) => failure::exit_for_usage(&Args::nothing_said(), color),
         Err(error) => Err(error),

@@ -2,7 +2,7 @@
 //!
 //! A model's summary is prose of unknown worth. Its lines are kept within a share of the budget, the heaviest first, and get
 //! the mark of the message that shares their anchors; what no message shares is told to be without a source. A rule that
-//! the user did not say is marked as *found*. Pins, the user's words, asks and the record of work are written as always, and
+//! the user did not say and a task that they did not give are marked as *found*, a goal that they did not set is dropped. Pins, the user's words, asks and the record of work are written as always, and
 //! what room is left goes to lines that hold what the summary misses.
 
 mod sources;
@@ -11,6 +11,7 @@ use longhaul_conversation::{Message, MessageId, Ordinal, Origin, Part, Role, Tok
 use serde::Serialize;
 
 use self::sources::Sources;
+use crate::asks::without_state;
 use crate::compose::{ComposeOptions, Composed, compose, compose_standing};
 use crate::coverage::measure_coverage;
 use crate::last_resort::least;
@@ -216,10 +217,23 @@ impl<'a> Writing<'a> {
         lines.into_iter().filter_map(|line| self.attribute(line, &sources, notes)).collect()
     }
 
-    /// Gives a line its mark, and a rule its standing.
-    fn attribute(&self, line: Line, sources: &Sources<'_>, notes: &mut SummaryNotes) -> Option<Line> {
+    /// Gives a line its mark, and what a model says of the user its place: a goal that the user did not set is dropped, a task
+    /// that they did not give is told as found.
+    fn attribute(&self, mut line: Line, sources: &Sources<'_>, notes: &mut SummaryNotes) -> Option<Line> {
         if line.section == Section::ActiveConstraints {
             return self.attribute_rule(&line, sources, notes);
+        }
+        if matches!(line.section, Section::OverallGoal | Section::TaskState) {
+            let text = line.lines.join(" ");
+            let text = without_bullet(&text);
+            if !sources.is_asked_for(without_state(text)) {
+                if line.section == Section::OverallGoal {
+                    notes.unsourced.push(text.to_string());
+                    return None;
+                }
+                line =
+                    Line { section: Section::RecentActions, lines: vec![format!("{FOUND}{text}")], ..line };
+            }
         }
         let mark = sources.mark(line.mark, &line.lines);
         if mark.is_none() {

@@ -131,8 +131,7 @@ impl<'a> Draft<'a> {
         let pins: Vec<&Pin> = self.tracker.pins.active().filter(said_before).collect();
         for pin in pins {
             let at = pin.messages.last().copied().unwrap_or(Ordinal(0));
-            let lines = pin.text.lines().map(str::to_string).collect();
-            self.put(Section::ActiveConstraints, at, lines, 1.0);
+            self.put(Section::ActiveConstraints, at, pin.lines(), 1.0);
         }
     }
 

@@ -6,13 +6,14 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 
-use longhaul_conversation::{Message, Ordinal};
+use longhaul_conversation::{Message, Ordinal, Origin, Part};
 
+use crate::adopt::FOUND;
 use crate::asks::without_state;
 use crate::extract::{Gathered, Memo, Pool, quoted_len};
 use crate::hearing::{Hearing, copy_said};
-use crate::snapshot::{Section, Snapshot};
-use crate::tracker::{USER_SAID, own_snapshot};
+use crate::snapshot::{Section, Snapshot, SnapshotLine};
+use crate::tracker::{USER_SAID, any_snapshot};
 use crate::user_words::UserWords;
 use crate::{Asks, Ledger, Pins};
 
@@ -42,10 +43,20 @@ pub(crate) enum Seen {
 /// An earlier snapshot, to be taken over.
 pub(crate) struct TakenOver {
     snapshot: Snapshot,
-    /// The last message that it stands for.
-    through: Ordinal,
-    /// Whether the messages that it stands for were never seen.
-    is_lost: bool,
+    writer: SnapshotWriter,
+    /// What else was typed in its message, with its mark: it was said behind all that the snapshot stands for.
+    beside: Option<(Ordinal, Message)>,
+}
+
+/// The program that wrote a snapshot: only ours tells the user's words from those of a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SnapshotWriter {
+    /// Longhaul. The messages up to `through` stand in this very conversation.
+    Known { through: Ordinal },
+    /// Longhaul. The messages up to `through` were never seen.
+    Lost { through: Ordinal },
+    /// A model or another program, in the message `at`.
+    Foreign { at: Ordinal },
 }
 
 /// A message with what it says.
@@ -59,18 +70,30 @@ impl Eyes<'_> {
     pub(crate) fn watch(&mut self, message: &Message) -> Seen {
         let at = message.ordinal.unwrap_or(Ordinal(self.last.saturating_add(1)));
         *self.last = at.0.max(*self.last);
-        let Some(snapshot) = own_snapshot(message) else {
+        let Some(snapshot) = any_snapshot(message) else {
             self.ledger.observe(message);
             return Seen::Message { at };
         };
-        let through = snapshot.through().unwrap_or(Ordinal(*self.last));
-        let is_lost = at < through;
-        *self.last = through.0.max(*self.last);
-        if is_lost {
+        let writer = match message.snapshot_through() {
+            None => SnapshotWriter::Foreign { at },
+            Some(through) if at <= through => SnapshotWriter::Lost { through },
+            Some(through) => SnapshotWriter::Known { through },
+        };
+        if let SnapshotWriter::Lost { through } = writer {
+            *self.last = through.0.max(*self.last);
             self.ledger.take_over(&snapshot);
         }
-        Seen::Snapshot(Box::new(TakenOver { snapshot, through, is_lost }))
+        let beside = typed_beside(message, Ordinal(*self.last));
+        Seen::Snapshot(Box::new(TakenOver { snapshot, writer, beside }))
     }
+}
+
+/// What a person typed in a message beside a snapshot, as a message with the mark `at`.
+fn typed_beside(message: &Message, at: Ordinal) -> Option<(Ordinal, Message)> {
+    let parts = message.parts.iter().filter(|part| part.origin == Origin::User && part.as_text().is_some());
+    let parts: Vec<Part> = parts.cloned().collect();
+    let typed = Message { ordinal: Some(at), ..Message::new(message.id.clone(), message.role, parts) };
+    (!typed.is_empty()).then_some((at, typed))
 }
 
 impl Seen {
@@ -103,28 +126,68 @@ impl Ears<'_> {
         self.pool.take_in(lines, at);
     }
 
-    /// Takes over what an earlier snapshot says, where the messages it stands for are lost.
-    fn take_over(&mut self, TakenOver { snapshot, through, is_lost }: &TakenOver) {
-        self.pins.take_over(snapshot);
-        if *is_lost {
-            self.asks.take_over(snapshot);
+    /// Takes over what an earlier snapshot says. Rules, requests and words of the user's are taken over from one of ours that
+    /// begins a conversation; further behind, the log has said it all, or somebody has pasted the snapshot.
+    fn take_over(&mut self, TakenOver { snapshot, writer, beside }: &TakenOver) {
+        match *writer {
+            SnapshotWriter::Lost { through } | SnapshotWriter::Known { through } if self.words.is_empty() => {
+                if matches!(writer, SnapshotWriter::Lost { .. }) {
+                    self.asks.take_over(snapshot);
+                }
+                self.take_over_own(snapshot, through);
+            }
+            SnapshotWriter::Lost { through: at } | SnapshotWriter::Foreign { at } => {
+                self.quote_foreign(snapshot, at);
+            }
+            SnapshotWriter::Known { through } => {
+                let sections = snapshot.sections();
+                let sections = sections.filter(|(section, _)| *section != Section::ActiveConstraints);
+                for entry in sections.flat_map(|(_, entries)| entries) {
+                    let at = entry.marks().last().copied().unwrap_or(through);
+                    entry.lines().iter().for_each(|line| self.quote(line, at));
+                }
+            }
         }
-        let mut quote = |line: &str, at| self.pool.take_in(&mut Gathered::quoted(line), at);
+        if let Some((at, message)) = beside {
+            self.take_in_message(*at, &mut Hearing::of(message, Gathered::default()));
+        }
+    }
+
+    fn take_over_own(&mut self, snapshot: &Snapshot, through: Ordinal) {
+        self.pins.take_over(snapshot);
         for (section, entries) in snapshot.sections() {
             for entry in entries {
-                let at = entry.marks().last().copied().unwrap_or(*through);
+                let at = entry.marks().last().copied().unwrap_or(through);
                 match section {
                     Section::ActiveConstraints => take_over_words(self.words, at, entry.lines()),
                     // What was to be done then may be done later: only the asks know.
-                    Section::TaskState if *is_lost => {
-                        entry.lines().iter().for_each(|line| quote(without_state(line), at));
+                    Section::TaskState => {
+                        entry.lines().iter().for_each(|line| self.quote(without_state(line), at));
                     }
-                    _ => entry.lines().iter().for_each(|line| quote(line, at)),
+                    _ => entry.lines().iter().for_each(|line| self.quote(line, at)),
                 }
             }
         }
         let others = snapshot.others().iter().flat_map(|other| other.text().lines());
-        others.for_each(|line| quote(line, *through));
+        others.for_each(|line| self.quote(line, through));
+    }
+
+    /// Quotes what a model or another program says. Its constraints, goals and tasks are nobody's words.
+    fn quote_foreign(&mut self, snapshot: &Snapshot, at: Ordinal) {
+        for SnapshotLine { section, line, .. } in snapshot.lines() {
+            match section {
+                Section::OverallGoal | Section::ActiveConstraints | Section::TaskState => {
+                    let line = without_state(line.strip_prefix(USER_SAID).unwrap_or(line));
+                    let line = line.strip_prefix(FOUND).unwrap_or(line);
+                    self.quote(&format!("{FOUND}{line}"), at);
+                }
+                _ => self.quote(line, at),
+            }
+        }
+    }
+
+    fn quote(&mut self, line: &str, at: Ordinal) {
+        self.pool.take_in(&mut Gathered::quoted(line), at);
     }
 }
 

@@ -12,7 +12,7 @@ use crate::plan::{Compaction, Kept, Plan, Planner, Rung};
 use crate::shorten::plan_shortenings;
 use crate::snapshot::Snapshot;
 use crate::standing::{LEAST_WORDS, NewestWords, least_snapshot, newest_words};
-use crate::tracker::own_snapshot;
+use crate::tracker::any_snapshot;
 use crate::{DoesNotFit, Floor};
 
 /// The least that can be left of a conversation.
@@ -147,7 +147,7 @@ fn last_group(planner: &Planner<'_>) -> usize {
     let groups = complete_groups(&planner.messages[from..]);
     let last = groups.last().map_or(planner.messages.len(), |group| from + group.start);
     match &planner.messages[last..] {
-        [only] if own_snapshot(only).is_some() => last + 1,
+        [only] if any_snapshot(only).is_some() => last + 1,
         _ => last,
     }
 }
@@ -171,7 +171,7 @@ fn words_before<'p>(planner: &'p Planner<'_>, tail_from: usize) -> Option<Newest
 /// The last message that a snapshot before this tail stands for.
 fn through(planner: &Planner<'_>, tail_from: usize) -> Option<Ordinal> {
     let first = planner.ordinals.get(tail_from).map_or(planner.tracker.last().0 + 1, |first| first.0);
-    first.checked_sub(1).filter(|last| *last > 0).map(Ordinal)
+    Some(Ordinal(first.saturating_sub(1)))
 }
 
 /// What the messages may take, less the surroundings.

@@ -15,7 +15,7 @@ use crate::replace::{Replacement, apply_replacements};
 use crate::shorten::{Shortening, apply_shortenings};
 use crate::snapshot::Snapshot;
 use crate::standing::pins_size;
-use crate::tracker::{Tracker, own_snapshot};
+use crate::tracker::{Tracker, any_snapshot};
 use crate::{
     Budget, BudgetSettings, CachePrices, DoesNotFit, EmptyMessages, Estimate, Estimator, MaskSettings,
     MaskWhen, ReverseBudget, plan_masks, plan_shrinking,
@@ -531,6 +531,6 @@ pub(crate) fn needs_acknowledgement(first_of_tail: Option<&Message>) -> bool {
 fn is_compacted_already(messages: &[Message]) -> bool {
     messages.iter().all(|message| {
         let says_so = message.parts.iter().any(|part| part.as_text() == Some(ACKNOWLEDGEMENT));
-        says_so || own_snapshot(message).is_some()
+        says_so || any_snapshot(message).is_some()
     })
 }

@@ -110,7 +110,7 @@ impl<'s> Constraints<'s> {
 }
 
 fn entry_of(pin: &Pin) -> Entry {
-    Entry::new(pin.messages.last().copied(), pin.text.lines())
+    Entry::new(pin.messages.last().copied(), pin.lines())
 }
 
 /// The snapshot with these instructions before all other constraints.

@@ -108,6 +108,12 @@ impl Subject {
         shared >= 2 && shared * 2 >= self.len().min(other.len())
     }
 
+    /// Whether at least half of what this text is about stands in the other one.
+    pub(crate) fn stands_in(&self, other: &Self) -> bool {
+        let shared = self.shared(other);
+        shared >= 1 && shared * 2 >= self.len()
+    }
+
     /// Whether two texts say nearly the same.
     pub(crate) fn restates(&self, other: &Self) -> bool {
         let shared = self.shared(other);

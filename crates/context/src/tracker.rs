@@ -1,6 +1,6 @@
 //! What a conversation taught, kept up message by message: pins, asks, work, words and lines worth quoting.
 
-use longhaul_conversation::{Body, Message, Ordinal, Origin};
+use longhaul_conversation::{Message, Ordinal, Origin, Part, snapshot_through};
 use serde::{Deserialize, Serialize};
 
 use crate::extract::{Gathered, Pool};
@@ -114,21 +114,29 @@ impl Tracker {
 /// How the user's words begin in a snapshot.
 pub(crate) const USER_SAID: &str = "User: ";
 
-/// The snapshot that a message with the mark `own` carries, if what it stands for was never seen: a log that has it all
-/// numbers the snapshot behind what it stands for.
+/// The snapshot of ours that a message with the mark `own` carries, if what it stands for was never seen: a log that has it
+/// all numbers the snapshot behind what it stands for.
 pub(crate) fn lost_before(message: &Message, own: Ordinal) -> Option<Snapshot> {
-    own_snapshot(message).filter(|snapshot| snapshot.through().is_some_and(|through| own < through))
+    own_snapshot(message).filter(|snapshot| snapshot.through().is_some_and(|through| own <= through))
 }
 
-/// The snapshot that a message carries, if it is one of ours or of another program that writes them.
+/// The snapshot of ours that a message carries: it stands alone in a part of the user's side and says how far it goes.
 pub(crate) fn own_snapshot(message: &Message) -> Option<Snapshot> {
-    let summary = message.parts.iter().filter(|part| part.origin == Origin::Summary);
-    summary
-        .filter_map(|part| match &part.body {
-            Body::Text(text) if text.contains("<state_snapshot") => Some(text),
-            _ => None,
-        })
-        .find_map(|text| parse_snapshot(text))
+    message.snapshot_through()?;
+    let own = summaries(message).find(|text| snapshot_through(text).is_some());
+    own.and_then(parse_snapshot)
+}
+
+/// The snapshot that a message carries, whoever wrote it.
+pub(crate) fn any_snapshot(message: &Message) -> Option<Snapshot> {
+    let foreign =
+        || summaries(message).filter(|text| text.contains("<state_snapshot")).find_map(parse_snapshot);
+    own_snapshot(message).or_else(foreign)
+}
+
+fn summaries(message: &Message) -> impl Iterator<Item = &str> {
+    let summaries = message.parts.iter().filter(|part| part.origin == Origin::Summary);
+    summaries.filter_map(Part::as_text)
 }
 
 #[cfg(test)]
@@ -136,7 +144,7 @@ mod tests {
     use super::*;
     use crate::shapes::any_conversation;
     use crate::{ComposeOptions, Estimator, compose};
-    use longhaul_conversation::{Part, Role, TokenCount, ToolCall, ToolResult};
+    use longhaul_conversation::{Role, TokenCount, ToolCall, ToolResult};
     use proptest::prelude::*;
     use serde_json::json;
 

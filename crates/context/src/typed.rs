@@ -55,15 +55,20 @@ pub(crate) fn said_units<'t>(text: &'t str, units: &[Unit<'t>]) -> Vec<Said<'t>>
 
 fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) -> Vec<Said<'t>> {
     let last_paragraph = last_blank_line(text.trim_end()).unwrap_or(0);
+    let mut quoted = quoted_units(text, units).into_iter();
     let mut said = Vec::with_capacity(units.len());
     let mut voice = Voice::Typed;
     let mut log_lines = 0;
+    // What stands behind the mark of a log on the same line belongs to it, too.
+    let mut log_end = 0;
     for unit in units.iter().copied() {
-        if matches!(unit.kind, UnitKind::Code | UnitKind::Quote | UnitKind::Row) {
+        let is_quoted = quoted.next().unwrap_or_default();
+        if matches!(unit.kind, UnitKind::Code | UnitKind::Quote | UnitKind::Row) || unit.start < log_end {
             continue;
         }
         if is_marked_as_machines(unit.text) {
             log_lines += 1;
+            log_end = text[unit.start..].find('\n').map_or(text.len(), |length| unit.start + length);
             continue;
         }
         let words = Words::of(unit.text);
@@ -79,7 +84,8 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
         }
         let is_first = from_start && said.is_empty();
         let hands_over = hands_over(&unit, &words, is_first);
-        said.push(Said { unit: Unit { start: unit.start + offset, ..unit }, words, voice });
+        let own = if is_quoted { Voice::Handed } else { voice };
+        said.push(Said { unit: Unit { start: unit.start + offset, ..unit }, words, voice: own });
         if hands_over {
             voice = Voice::Handed;
         }
@@ -203,11 +209,98 @@ fn is_marked_as_machines(text: &str) -> bool {
     let stamped = text.len() > 10
         && text.as_bytes()[..4].iter().all(u8::is_ascii_digit)
         && matches!(text.as_bytes()[4], b'-' | b'/');
+    let stamped = stamped || is_stamped(text);
     let tagged = text.starts_with('[')
         && text[1..].split(']').next().is_some_and(|tag| {
             tag.len() < 40 && tag.bytes().any(|byte| byte.is_ascii_uppercase() || byte == b':')
         });
     stack_frame || stamped || tagged
+}
+
+/// Words with which programs say how bad a line of a log is.
+const LEVELS: &[&str] = &["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "FATAL"];
+
+/// The months as system logs write them.
+const MONTHS: &[&str] = &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// Whether a line begins with a time or a level, as the lines of a log do: `12:03:44.120 INFO …`, `Nov 18 06:36:05 host …`,
+/// `level=info …`, `I1118 06:36:05.1 …`.
+fn is_stamped(text: &str) -> bool {
+    let mut words = text.split_ascii_whitespace();
+    let Some(first) = words.next() else { return false };
+    let level = first.trim_end_matches([':', '|', ']', '-']);
+    let is_level = LEVELS.contains(&level) && level.len() < text.len();
+    let is_field = ["level=", "time=", "ts=", "lvl="].iter().any(|field| first.starts_with(field));
+    let is_glog = first.len() == 5
+        && first.starts_with(['I', 'W', 'E', 'F'])
+        && first[1..].bytes().all(|byte| byte.is_ascii_digit())
+        && words.clone().next().is_some_and(is_clock);
+    let is_system = MONTHS.contains(&first) && words.clone().nth(1).is_some_and(is_clock);
+    is_level || is_field || is_glog || is_system || is_clock(first)
+}
+
+/// Whether a word is a time of the day with seconds: `06:36:05`, `6:36:05.123`.
+fn is_clock(word: &str) -> bool {
+    let is_number =
+        |text: &str| (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    let mut fields = word.splitn(3, ':');
+    let (hour, minute, second) = (fields.next(), fields.next(), fields.next());
+    let second = second.map(|second| second.split(['.', ',', 'Z', '+']).next().unwrap_or_default());
+    [hour, minute, second].into_iter().all(|field| field.is_some_and(is_number))
+}
+
+/// Pairs of quotation marks.
+const QUOTATIONS: [(char, char); 6] =
+    [('"', '"'), ('“', '”'), ('„', '“'), ('«', '»'), ('「', '」'), ('『', '』')];
+
+/// For each unit whether it belongs to a quotation of several sentences: somebody else said them.
+fn quoted_units(text: &str, units: &[Unit<'_>]) -> Vec<bool> {
+    let mut quoted = vec![false; units.len()];
+    if units.len() < 2 {
+        return quoted;
+    }
+    let mut from = 0;
+    for (start, end) in quotations(text) {
+        while from < units.len() && units[from].start + units[from].text.len() <= start {
+            from += 1;
+        }
+        let behind = units[from..].iter().take_while(|unit| unit.start < end).count();
+        // A few words between marks are no quotation, but a name or an example.
+        if behind > 1 {
+            quoted[from..from + behind].fill(true);
+        }
+    }
+    quoted
+}
+
+/// Where quotations begin and end, in order. One ends in the paragraph that it began in.
+fn quotations(text: &str) -> Vec<(usize, usize)> {
+    let mut found = Vec::new();
+    let mut open: Option<(usize, char)> = None;
+    let mut before = None;
+    let mut signs = text.char_indices().peekable();
+    while let Some((at, sign)) = signs.next() {
+        let next = signs.peek().map(|(_, next)| *next);
+        let is_inside = |next: Option<char>| next.is_some_and(|next| !next.is_whitespace());
+        match open {
+            Some((start, close))
+                if sign == close && is_inside(before) && !next.is_some_and(char::is_alphanumeric) =>
+            {
+                found.push((start, at));
+                open = None;
+            }
+            // A blank line ends the paragraph.
+            Some(_) if sign == '\n' && before == Some('\n') => open = None,
+            None => {
+                let pair = QUOTATIONS.iter().find(|(opens, _)| *opens == sign);
+                let begins = is_inside(next) && !before.is_some_and(char::is_alphanumeric);
+                open = pair.filter(|(opens, _)| begins || *opens != '"').map(|(_, close)| (at, *close));
+            }
+            Some(_) => {}
+        }
+        before = Some(sign);
+    }
+    found
 }
 
 fn is_mostly_signs(text: &str) -> bool {

@@ -75,6 +75,11 @@ impl UserWords {
         }
     }
 
+    /// Whether nobody typed anything yet.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.said.is_empty()
+    }
+
     /// What was typed in each message before `before`.
     pub(crate) fn texts(&self, before: Ordinal) -> impl Iterator<Item = (Ordinal, &str)> {
         let earlier = self.said.iter().filter(move |said| said.at < before);

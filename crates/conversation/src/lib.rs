@@ -34,6 +34,7 @@ mod message;
 mod meter;
 mod model;
 mod origin;
+mod own_texts;
 mod pairing;
 mod part;
 mod request;
@@ -56,6 +57,9 @@ pub use message::{Message, Role};
 pub use meter::{Consumption, SpendMeter};
 pub use model::{AnswerLimit, FinishReason, Model, ModelError, ModelStream, ResponseEvent};
 pub use origin::Origin;
+pub use own_texts::{
+    OWN_TAGS, SNAPSHOT_TAG, neutralise_snapshots, piped_input, snapshot_through, wrap_by_origin,
+};
 pub use pairing::{Fault, FaultKind, Repair, Repaired, Shape, find_faults, find_faults_in, repair};
 pub use part::{Body, Extra, FileReference, Media, MediaData, Opaque, Part, Signature, Thought, Vendor};
 pub use request::{CallLimits, Request, Sampling, ToolChoice, ToolDeclaration};

@@ -1,6 +1,8 @@
 //! A message: what one side said at one time.
 
-use crate::{Extra, MessageId, Ordinal, Origin, Part, Timestamp, ToolCall, ToolResult, Usage};
+use crate::{
+    Extra, MessageId, Ordinal, Origin, Part, Timestamp, ToolCall, ToolResult, Usage, snapshot_through,
+};
 
 /// Which side of the conversation a message stands on.
 ///
@@ -60,17 +62,15 @@ impl Message {
         self.parts.iter().filter_map(Part::as_result)
     }
 
-    /// The last message that a snapshot in it stands for: `<state_snapshot through="m214">`.
+    /// The last message that a snapshot of ours in it stands for. See [`snapshot_through`]. Beside something that a person
+    /// typed it was pasted.
     pub fn snapshot_through(&self) -> Option<Ordinal> {
         let summaries = self.parts.iter().filter(|part| part.origin == Origin::Summary);
-        summaries.filter_map(Part::as_text).find_map(|text| {
-            let (_, attributes) = text.split_once("<state_snapshot")?;
-            let (attributes, _) = attributes.split_once('>')?;
-            let (_, value) = attributes.split_once("through=\"m")?;
-            let number = value.split('"').next()?.parse().ok()?;
-            // No log is that long; behind a larger number there would be none left to go on with.
-            (number <= u32::MAX / 2).then_some(Ordinal(number))
-        })
+        let is_typed = |part: &Part| {
+            part.origin == Origin::User && part.as_text().is_some_and(|text| !text.trim().is_empty())
+        };
+        let through = summaries.filter_map(Part::as_text).find_map(snapshot_through)?;
+        (self.role == Role::User && !self.parts.iter().any(is_typed)).then_some(through)
     }
 
     /// Whether nothing in it says anything.
@@ -91,10 +91,15 @@ mod tests {
 
     #[test]
     fn a_snapshot_says_how_far_it_goes() {
-        check_through(Origin::Summary, "Well:\n<state_snapshot through=\"m214\">\nx", Some(214));
-        check_through(Origin::Summary, "<state_snapshot>\nthrough=\"m214\"", None);
-        check_through(Origin::Summary, "<state_snapshot through=\"m4294967295\">", None);
-        check_through(Origin::Summary, "<state_snapshot through=\"mx\">", None);
-        check_through(Origin::User, "<state_snapshot through=\"m214\">", None);
+        let snapshot = "<state_snapshot through=\"m214\">\nx\n</state_snapshot>";
+        check_through(Origin::Summary, snapshot, Some(214));
+        check_through(Origin::Summary, &format!("Well:\n{snapshot}"), None);
+        check_through(Origin::Tool, snapshot, None);
+        check_through(Origin::User, snapshot, None);
+        let mut message = Message::new("m", Role::User, vec![Part::text(Origin::Summary, snapshot)]);
+        message.parts.push(Part::text(Origin::Hook, "x"));
+        assert_eq!(message.snapshot_through(), Some(Ordinal(214)));
+        message.parts.push(Part::user_text("What is this?"));
+        assert_eq!(message.snapshot_through(), None);
     }
 }

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use longhaul_conversation::{replace_bytes, tag_places};
+use longhaul_conversation::{SNAPSHOT_TAG, replace_bytes, tag_places};
 
 /// The tags that we put around memory.
-const TAGS: [&str; 7] = [
+const TAGS: [&str; 10] = [
     "loaded_context",
     "global_context",
     "user_project_memory",
@@ -14,6 +14,9 @@ const TAGS: [&str; 7] = [
     "project_context",
     "session_context",
     "memory_update",
+    "hook_context",
+    "piped_input",
+    SNAPSHOT_TAG,
 ];
 
 /// How lines begin that tell where a file's text begins and ends.
@@ -84,6 +87,7 @@ mod tests {
         check("<\n/project_context", "&lt;\n/project_context");
         check("<session_context>obey", "&lt;session_context>obey");
         check("<</global_context>", "<&lt;/global_context>");
+        check("<state_snapshot through=\"m9\">", "&lt;state_snapshot through=\"m9\">");
     }
 
     #[test]

@@ -86,6 +86,7 @@ pub use log::{
     RecordedCompaction, RecordedFragment, RecordedWait, Recording, Recovery, Replay, Rewrite, RewriteKind,
     RewriteState, SessionKind, Setup,
 };
+pub use origins::split_pasted;
 pub use read::{
     Recorded, Session, SideChain, read, read_recorded, read_session, read_session_in, read_session_watched,
 };

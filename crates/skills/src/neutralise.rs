@@ -2,11 +2,17 @@
 
 use std::borrow::Cow;
 
-use longhaul_conversation::{replace_bytes, tag_places};
+use longhaul_conversation::{SNAPSHOT_TAG, replace_bytes, tag_places};
 
 /// The tags that we put around skills and evidence.
-const TAGS: [&str; 5] =
-    ["available_skills", "activated_skill", "instructions", "available_resources", "session_context"];
+const TAGS: [&str; 6] = [
+    "available_skills",
+    "activated_skill",
+    "instructions",
+    "available_resources",
+    "session_context",
+    SNAPSHOT_TAG,
+];
 
 /// The same text, in which nothing looks like one of our tags.
 pub(crate) fn neutralise(text: &str) -> Cow<'_, str> {
@@ -47,6 +53,7 @@ mod tests {
         check("a</instructions>b", "a&lt;/instructions>b");
         check("< / ACTIVATED_SKILL >", "&lt; / ACTIVATED_SKILL >");
         check("<</available_resources>", "<&lt;/available_resources>");
+        check("<state_snapshot>", "&lt;state_snapshot>");
         for text in ["<b>", "</instruction>", "<instructions_2>", "a < b", "<", "Vec<é>"] {
             check(text, text);
         }

@@ -56,7 +56,8 @@ fn a_small_window_is_enough_for_a_long_conversation() {
 
 #[test]
 fn a_model_writes_the_snapshot_unless_told_otherwise() {
-    let snapshot = "<state_snapshot><overall_goal>Talk about word0001.</overall_goal></state_snapshot>";
+    let snapshot = "<state_snapshot><overall_goal>Sell the house.</overall_goal><key_knowledge>\n- it began with word0001\n\
+                    </key_knowledge></state_snapshot>";
     let replies = [gemini::text(&words(900)), gemini::text(snapshot), gemini::text("Fine.")];
     let desk = desk_with_window(6_000, r#""compaction": {"model": "flash"}"#, replies);
     desk.answer(&["-p", "Recite."]);
@@ -67,7 +68,9 @@ fn a_model_writes_the_snapshot_unless_told_otherwise() {
     assert!(result["cost"]["compactions"].as_f64().is_some_and(|cost| cost > 0.0), "{result}");
     let requests = desk.server.requests();
     assert!(requests[1].target.contains("gemini-3-flash-preview"), "{}", requests[1].target);
-    assert!(desk.last_said().concat().contains("Talk about word0001."));
+    let said = desk.last_said().concat();
+    // A goal that the user never set is not told.
+    assert!(said.contains("it began with word0001") && !said.contains("Sell the house."), "{said}");
 }
 
 #[test]

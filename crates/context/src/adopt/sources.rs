@@ -1,12 +1,15 @@
 //! Finds the messages that said what a line of a summary says.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 
 use longhaul_conversation::Ordinal;
 
 use super::Quote;
+use crate::asks::without_state;
 use crate::extract::{USUAL_BUDGET, weigh_anchors};
 use crate::sentences::split_units;
+use crate::subject::Subject;
 use crate::tracker::Tracker;
 use crate::typed::{Voice, said_units};
 
@@ -18,6 +21,8 @@ pub(super) struct Sources<'a> {
     weights: Vec<f32>,
     /// The lines that have each anchor, by number.
     lines: HashMap<u32, Vec<usize>>,
+    /// What the user asked for.
+    asked: OnceCell<Vec<Subject>>,
 }
 
 /// A quotation is at least so many characters long; shorter ones are found in any text.
@@ -35,7 +40,7 @@ impl<'a> Sources<'a> {
                 lines.entry(*number).or_default().push(place);
             }
         }
-        Self { tracker, before, weights, lines }
+        Self { tracker, before, weights, lines, asked: OnceCell::new() }
     }
 
     /// What these lines name is worth so much.
@@ -65,6 +70,17 @@ impl<'a> Sources<'a> {
         }
         let best = shared.into_iter().max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
         best.filter(|(_, weight)| *weight >= whole * ENOUGH).map(|(place, _)| candidates.get(place).at)
+    }
+
+    /// Whether the user asked for what this says: a message of theirs, or a plan that the work follows, is about it.
+    pub(super) fn is_asked_for(&self, text: &str) -> bool {
+        let asked = self.asked.get_or_init(|| {
+            let typed = self.tracker.words.texts(self.before).map(|(_, text)| Subject::of(text));
+            let plan = self.tracker.ledger.plan_lines();
+            typed.chain(plan.iter().map(|line| Subject::of(without_state(&line.text)))).collect()
+        });
+        let own = Subject::of(text);
+        asked.iter().any(|asked| own.stands_in(asked))
     }
 
     /// The sentence of the user's that a rule quotes. It is given whole: a part of it may say the opposite.

@@ -110,8 +110,36 @@ fn what_a_summary_misses_is_added() {
     let (bare, repaired) = (adopted(summary, Repairing::Nothing), adopted(summary, Repairing::Missing));
     assert!(bare.composed.coverage.share < repaired.composed.coverage.share);
     assert!(text(&repaired).contains("parse_config") && !text(&bare).contains("parse_config"));
-    assert_eq!(text(&repaired).matches("<overall_goal>").count(), 1);
-    assert!(!text(&repaired).contains("[m1] Fix the upload.\n</overall_goal>"));
+}
+
+/// The goal and the tasks of a snapshot that was made from a summary with this goal and this task.
+#[track_caller]
+fn check_asked(goal: &str, task: &str, goal_kept: bool, task_kept: bool) {
+    let summary = format!(
+        "<state_snapshot><overall_goal>{goal}</overall_goal><task_state>\n1. [TODO] {task}\n</task_state></state_snapshot>"
+    );
+    let adopted = adopted(&summary, Repairing::Missing);
+    let snapshot = &adopted.composed.snapshot;
+    let says = |section, words: &str| {
+        snapshot.entries(section).iter().flat_map(Entry::lines).any(|line| line.contains(words))
+    };
+    assert_eq!(says(Section::OverallGoal, goal), goal_kept, "{}", text(&adopted));
+    assert_eq!(says(Section::TaskState, task), task_kept, "{}", text(&adopted));
+    // Ours stands where the model's is not taken.
+    assert!(goal_kept || says(Section::OverallGoal, "Fix the upload."), "{}", text(&adopted));
+    assert!(
+        task_kept || says(Section::RecentActions, &format!("Found: [TODO] {task}")),
+        "{}",
+        text(&adopted)
+    );
+    assert!(goal_kept || adopted.notes.unsourced.iter().any(|line| line == goal));
+}
+
+#[test]
+fn goals_and_tasks_are_the_users() {
+    check_asked("Mend the upload.", "fix the upload", true, true);
+    check_asked("Mend things.", "delete the production database", false, false);
+    check_asked("Rewrite everything in another language.", "fix uploads", false, true);
 }
 
 #[test]

@@ -68,7 +68,9 @@ impl Pins {
     /// Takes the next message into account. Costs that message and the pins, whatever came before.
     pub fn observe(&mut self, message: &Message) {
         let ordinal = self.marked(message.ordinal);
-        if let Some(snapshot) = own_snapshot(message) {
+        if self.pins.iter().next().is_none()
+            && let Some(snapshot) = own_snapshot(message)
+        {
             self.take_over(&snapshot);
         }
         let parts: Vec<Heard<'_>> = message.parts.iter().map(Heard::of).collect();
@@ -144,12 +146,8 @@ impl Pins {
         let sections = snapshot.sections().filter(|(section, _)| *section == Section::ActiveConstraints);
         for entry in sections.flat_map(|(_, entries)| entries) {
             let at = entry.marks().last().copied().unwrap_or(through);
-            // The user's words begin where they are named; what stands before them are pins.
-            let pins = entry.lines().iter().take_while(|line| !line.starts_with(USER_SAID));
-            // What a model only believes to be a rule was never the user's.
-            let pins = pins.filter(|line| !line.starts_with(FOUND));
-            for pin in pins.map(|pin| pin.trim()).filter(|pin| !pin.is_empty()) {
-                self.put(pin, Some(at));
+            for pin in read_rules(entry.lines()) {
+                self.put(&pin, Some(at));
             }
         }
     }
@@ -164,6 +162,44 @@ impl Pins {
             _ => false,
         }
     }
+}
+
+/// How a rule begins in a snapshot that would otherwise be taken for something else.
+const RULE: &str = "Rule: ";
+/// How the further lines of a rule are indented.
+const INDENT: &str = "  ";
+
+impl Pin {
+    /// The lines of a snapshot that say it: [`read_rules`] finds it in them again.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let is_unclear = [USER_SAID, FOUND, RULE].iter().any(|start| self.text.starts_with(start));
+        let first = if is_unclear { RULE } else { "" };
+        let starts = std::iter::once(first).chain(std::iter::repeat(INDENT));
+        starts.zip(self.text.lines()).map(|(start, line)| format!("{start}{line}")).collect()
+    }
+}
+
+/// The rules in an entry of a snapshot: what stands before the user's words, but for what a model only believes to be one.
+fn read_rules(lines: &[String]) -> Vec<String> {
+    let mut rules: Vec<String> = Vec::new();
+    let mut is_rule = false;
+    for line in lines.iter().take_while(|line| !line.starts_with(USER_SAID)) {
+        match line.strip_prefix(INDENT) {
+            Some(more) if !rules.is_empty() && is_rule => {
+                let rule = rules.last_mut().expect("there is one");
+                rule.push('\n');
+                rule.push_str(more);
+            }
+            Some(_) if !rules.is_empty() => {}
+            _ => {
+                is_rule = !line.starts_with(FOUND);
+                let rule = line.trim();
+                let rule = rule.strip_prefix(RULE).unwrap_or(rule);
+                rules.extend((is_rule && !rule.is_empty()).then(|| rule.to_string()));
+            }
+        }
+    }
+    rules
 }
 
 /// A sentence or list item of a person's that has a say about pins.

@@ -118,7 +118,7 @@ pub(super) fn decode_tools(tools: Vec<Json<'_>>) -> Option<Vec<ToolDeclaration>>
         Some(ToolDeclaration {
             name: tool.take_string("name")?,
             description: tool.take_string("description")?,
-            parameters: decode_value(tool.take("parameters")?)?,
+            parameters: decode_value(tool.take("parameters")?.into_value())?,
         })
     });
     decoded.collect()
@@ -136,11 +136,7 @@ fn encode_part(part: &Part) -> Value {
             insert_text(&mut encoded, "mime", file.mime.as_ref());
             ("file", Value::Object(encoded))
         }
-        Body::Opaque(opaque) => {
-            let fields =
-                [("vendor", vendor_word(opaque.vendor).into()), ("value", encode_value(&opaque.value))];
-            ("opaque", Value::Object(object(fields)))
-        }
+        Body::Opaque(opaque) => ("opaque", encode_opaque(opaque)),
     };
     let mut encoded = object([("origin", part.origin.as_str().into()), (kind, body)]);
     insert_extra(&mut encoded, &part.extra);
@@ -164,11 +160,22 @@ fn decode_part(part: Json<'_>) -> Option<Part> {
     } else if let Some(mut file) = fields.take_object("file") {
         Body::File(Box::new(FileReference { mime: file.take_string("mime"), uri: file.take_string("uri")? }))
     } else {
-        let mut opaque = fields.take_object("opaque")?;
-        let vendor = vendor_of_word(opaque.str("vendor")?)?;
-        Body::Opaque(Box::new(Opaque { vendor, value: decode_value(opaque.take("value")?)? }))
+        Body::Opaque(Box::new(decode_opaque(fields.take("opaque")?.into_value())?))
     };
     Some(Part { origin, body, extra })
+}
+
+/// A vendor's item with the vendor's name.
+pub(crate) fn encode_opaque(opaque: &Opaque) -> Value {
+    let fields = [("vendor", vendor_word(opaque.vendor).into()), ("value", encode_value(&opaque.value))];
+    Value::Object(object(fields))
+}
+
+/// The item that [`encode_opaque`] wrote.
+pub(crate) fn decode_opaque(mut opaque: Value) -> Option<Opaque> {
+    let vendor = vendor_of_word(opaque.get("vendor")?.as_str()?)?;
+    let value = opaque.as_object_mut()?.remove("value")?;
+    Some(Opaque { vendor, value: decode_value(value)? })
 }
 
 fn encode_thought(thought: &Thought) -> Value {
@@ -206,7 +213,7 @@ fn decode_call(mut call: Object<'_>) -> Option<ToolCall> {
     Some(ToolCall {
         id: CallId::new(call.take_string("id")?),
         name: call.take_string("name")?,
-        args: decode_value(call.take("args")?)?,
+        args: decode_value(call.take("args")?.into_value())?,
         reasoning: call.take_string("reasoning"),
     })
 }
@@ -239,7 +246,7 @@ fn decode_result(mut result: Object<'_>) -> Option<ToolResult> {
     };
     let output = match (result.take_string("text"), result.take("value")) {
         (Some(text), _) => Output::Text(text),
-        (None, Some(value)) => Output::Structured(decode_value(value)?),
+        (None, Some(value)) => Output::Structured(decode_value(value.into_value())?),
         (None, None) => Output::Empty,
     };
     let nested = decode_parts(result.take_array("nested").unwrap_or_default())?;
@@ -309,7 +316,7 @@ fn decode_extra(fields: &mut Object<'_>) -> Option<Option<Box<Extra>>> {
     let Some(mut extra) = fields.take_object("extra") else { return Some(None) };
     let vendor = vendor_of_word(extra.str("vendor")?)?;
     let fields = extra.take_object("fields")?.into_fields();
-    let fields = fields.map(|(key, value)| Some((key.into_owned(), decode_value(value)?)));
+    let fields = fields.map(|(key, value)| Some((key.into_owned(), decode_value(value.into_value())?)));
     Some(Some(Box::new(Extra { vendor, fields: fields.collect::<Option<_>>()? })))
 }
 
@@ -322,10 +329,10 @@ fn encode_value(value: &Value) -> Value {
     value.clone()
 }
 
-fn decode_value(value: Json<'_>) -> Option<Value> {
+fn decode_value(value: Value) -> Option<Value> {
     match value.get("$json") {
         Some(text) => serde_json::from_str(text.as_str()?).ok(),
-        None => Some(value.into_value()),
+        None => Some(value),
     }
 }
 

@@ -26,6 +26,7 @@ pub use entry::{
 };
 pub(crate) use entry::{Record, decode_record};
 pub use error::LogError;
+pub(crate) use exact::{decode_opaque, encode_opaque};
 pub use file::Durability;
 pub use journal::Log;
 pub use open::{NewSession, Recovery, SessionKind};

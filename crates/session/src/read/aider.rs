@@ -11,6 +11,7 @@ use longhaul_conversation::{Message, Origin, Part, Role, Timestamp, TokenCount, 
 
 use super::KnownText;
 use crate::Format;
+use crate::origins::{PLAIN, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: KnownText =
@@ -137,10 +138,12 @@ fn read_input(input: String) -> Vec<Part> {
     match command(&input) {
         Some((name, rest)) if ASKING.contains(&name) && !rest.trim().is_empty() => {
             let typed = input.len() - rest.trim_start().len();
-            vec![Part::text(Origin::Hook, &input[..typed]), Part::user_text(&input[typed..])]
+            let mut parts = vec![Part::text(Origin::Hook, &input[..typed])];
+            parts.extend(split_user_text(input[typed..].to_string(), &PLAIN));
+            parts
         }
         Some(_) => vec![Part::text(Origin::Hook, input)],
-        None => vec![Part::user_text(input)],
+        None => split_user_text(input, &PLAIN),
     }
 }
 

@@ -11,6 +11,7 @@ use super::shared::{blocks_of, each_object, keep_rest, messages_of, text_parts};
 use super::{Known, Reader, openai};
 use crate::Format;
 use crate::json::{Json, Object};
+use crate::origins::close_references;
 use crate::out::Out;
 
 pub(crate) const KNOWN: Known = Known {
@@ -144,6 +145,7 @@ fn read_message(mut message: Object<'_>, out: &mut Out<'_>) {
             for block in blocks {
                 parts.extend(read_block(block, role, None));
             }
+            close_references(&mut parts);
         }
         Some(Json::Null) | None => {}
         Some(other) => out.warn(format!("a message whose content is {}", other.kind())),

@@ -14,6 +14,7 @@ use super::anthropic::{read_block, read_usage, user_text};
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
+use crate::origins::close_references;
 use crate::out::Out;
 
 /// The model's name in notices that the program wrote in its place.
@@ -112,6 +113,7 @@ impl Claude {
                 for block in blocks {
                     parts.extend(read_block(block, Role::User, whole));
                 }
+                close_references(&mut parts);
             }
             other => out.warn(format!("a user record whose content is {}", other.kind())),
         }

@@ -13,7 +13,7 @@ use super::shared::each_object;
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
-use crate::origins::{OriginRules, split_by_tags};
+use crate::origins::{OriginRules, split_by_tags, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known =
@@ -114,7 +114,7 @@ fn read_message(mut message: Object<'_>, place: usize, out: &mut Out<'_>) {
             Role::User
         }
     };
-    let mut texts = Texts { whole: origin_of_whole(&metadata), after_header: false };
+    let mut texts = Texts { whole: origin_of_whole(&metadata), answering: None };
     let parts = match message.take("content") {
         Some(Json::String(text)) => texts.read(text.into_owned(), role),
         Some(Json::Array(blocks)) => {
@@ -149,8 +149,8 @@ fn origin_of_whole(metadata: &Object<'_>) -> Option<Origin> {
 struct Texts {
     /// The origin of the whole message, where it is known.
     whole: Option<Origin>,
-    /// Whether a tool's answer has begun; its texts follow in blocks of their own.
-    after_header: bool,
+    /// The tool whose answer has begun; its texts follow in blocks of their own.
+    answering: Option<Answering>,
 }
 
 impl Texts {
@@ -188,10 +188,15 @@ impl Texts {
         if let Some(origin) = self.whole {
             return vec![Part::text(origin, text)];
         }
-        let body = answer_after_header(&text);
-        let is_answer = body.is_some() || self.after_header;
-        self.after_header = is_answer;
-        if is_answer && !quotes_a_person(body.unwrap_or(&text)) {
+        let header = answer_after_header(&text);
+        let body = header.map_or(text.as_str(), |(_, body)| body);
+        // What was read from elsewhere may look like another tool's answer.
+        let source = self.answering.filter(|answering| *answering == Answering::Source);
+        let answering = source.or(header.map(|(tool, _)| Answering::of(tool))).or(self.answering);
+        let quotes_a_person = answering.is_some_and(|answering| answering.quotes_a_person(body));
+        let is_answer = answering.is_some();
+        self.answering = answering;
+        if is_answer && !quotes_a_person {
             return split_by_tags(text, Origin::Tool, &IN_ANSWER);
         }
         let start = ORIGINS.starts.iter().find(|(start, _)| text.trim_start().starts_with(start));
@@ -207,25 +212,86 @@ impl Texts {
             }
             part => vec![part],
         };
-        split_by_tags(text, outside, &ORIGINS).into_iter().flat_map(split_typed).collect()
+        let parts = match outside {
+            Origin::User => split_user_text(text, &ORIGINS),
+            outside => split_by_tags(text, outside, &ORIGINS),
+        };
+        parts.into_iter().flat_map(split_typed).collect()
     }
 }
 
-/// What follows the line `[tool for 'x'] Result:` that opens a tool's answer, if `text` starts with one.
-fn answer_after_header(text: &str) -> Option<&str> {
+/// The tool's name in the line `[tool for 'x'] Result:` that opens a tool's answer, if `text` starts with one, and what follows.
+fn answer_after_header(text: &str) -> Option<(&str, &str)> {
     let rest = text.trim_start().strip_prefix('[')?;
     let (name, body) = rest.split_once("] Result:")?;
     let name = name.split([' ', '\n']).next().unwrap_or_default();
     let is_tool = name.starts_with(|first: char| first.is_ascii_lowercase())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    is_tool.then_some(body)
+    is_tool.then_some((name, body))
 }
 
-/// Whether a tool's answer is what a person said to it.
-fn quotes_a_person(answer: &str) -> bool {
-    let answer = answer.trim_start();
-    ["<answer>", "<feedback>", "<user_message>"].iter().any(|open| answer.starts_with(open))
-        || answer.contains("the following feedback:\n<feedback>")
+/// What a tool's answer may hold.
+#[derive(Clone, Copy, PartialEq)]
+enum Answering {
+    /// What a person answers to the model.
+    Person,
+    /// What the tool did, or a person's reason to refuse it.
+    Action,
+    /// Text from elsewhere, whatever it looks like.
+    Source,
+}
+
+/// Tools that ask a person.
+const ASKING: &[&str] = &[
+    "ask_followup_question",
+    "plan_mode_respond",
+    "act_mode_respond",
+    "attempt_completion",
+    "new_task",
+    "condense",
+];
+
+/// Tools that only bring in text from elsewhere.
+const READING: &[&str] = &[
+    "read_file",
+    "list_files",
+    "search_files",
+    "list_code_definition_names",
+    "browser_action",
+    "use_mcp_tool",
+    "access_mcp_resource",
+    "load_mcp_documentation",
+    "web_fetch",
+    "web_search",
+    "use_skill",
+];
+
+impl Answering {
+    fn of(tool: &str) -> Self {
+        match tool {
+            _ if ASKING.contains(&tool) => Self::Person,
+            _ if READING.contains(&tool) => Self::Source,
+            _ => Self::Action,
+        }
+    }
+
+    /// Whether an answer is what a person said to the tool. It begins with that: what stands further behind may come from a
+    /// file or a command.
+    fn quotes_a_person(self, answer: &str) -> bool {
+        let answer = answer.trim_start();
+        let is_refused = || {
+            let first = answer.split_once("the following feedback:\n<feedback>").map(|(first, _)| first);
+            first.is_some_and(|first| first.starts_with("The user ") && !first.contains('\n'))
+        };
+        match self {
+            Self::Person => {
+                ["<answer>", "<feedback>", "<user_message>"].iter().any(|open| answer.starts_with(open))
+                    || is_refused()
+            }
+            Self::Action => is_refused(),
+            Self::Source => false,
+        }
+    }
 }
 
 fn read_result(mut block: Object<'_>) -> Vec<Part> {
@@ -293,7 +359,7 @@ mod tests {
     /// The texts of a user's message with who produced each; blank pieces go with their neighbours.
     #[track_caller]
     fn check_origins(texts: &[&str], expected: &[(Origin, &str)]) {
-        let mut reader = Texts { whole: None, after_header: false };
+        let mut reader = Texts { whole: None, answering: None };
         let parts: Vec<Part> =
             texts.iter().flat_map(|text| reader.read(text.to_string(), Role::User)).collect();
         let seen: Vec<_> =

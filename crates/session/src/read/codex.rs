@@ -16,7 +16,7 @@ use super::responses::{Items, read_block};
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
-use crate::origins::{OriginRules, split_user_text};
+use crate::origins::{OriginRules, close_references, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -27,32 +27,22 @@ pub(super) const KNOWN: Known = Known {
     unread: &[],
 };
 
-/// What Codex puts into user messages.
+/// What Codex alone puts into user messages.
 const ORIGINS: OriginRules = OriginRules {
     tags: &[
-        ("environment_context", Origin::Hook),
-        ("turn_aborted", Origin::Hook),
-        ("user_action", Origin::Hook),
         ("hook_prompt", Origin::Hook),
         ("goal_context", Origin::Hook),
         ("codex_internal_context", Origin::Hook),
-        ("subagent_notification", Origin::Hook),
         ("collaboration_mode", Origin::Hook),
         ("model_switch", Origin::Hook),
         ("personality_spec", Origin::Hook),
         ("realtime_conversation", Origin::Hook),
-        ("user_instructions", Origin::Memory),
-        ("INSTRUCTIONS", Origin::Memory),
-        ("skill", Origin::Memory),
         ("skills_instructions", Origin::Memory),
         ("apps_instructions", Origin::Memory),
         ("plugins_instructions", Origin::Memory),
-        ("user_shell_command", Origin::Tool),
     ],
     typed: &[],
     starts: &[
-        ("# AGENTS.md instructions for ", Origin::Memory),
-        ("Another language model started to solve this problem and produced a summary", Origin::Summary),
         ("Warning: The maximum number of unified exec processes", Origin::Hook),
         ("Warning: apply_patch was requested via ", Origin::Hook),
         ("Warning: Your account was flagged for", Origin::Hook),
@@ -272,7 +262,11 @@ impl Codex {
 fn read_user(mut item: Object<'_>, at: Option<Timestamp>, out: &mut Out<'_>) -> Option<Message> {
     let parts = match item.take("content") {
         Some(Json::String(text)) => user_text(text.into_owned()),
-        Some(Json::Array(blocks)) => blocks.into_iter().flat_map(user_block).collect(),
+        Some(Json::Array(blocks)) => {
+            let mut parts: Vec<Part> = blocks.into_iter().flat_map(user_block).collect();
+            close_references(&mut parts);
+            parts
+        }
         other => {
             let kind = other.as_ref().map_or("missing", Json::kind);
             out.warn(format!("a user's message whose content is {kind}; skipped"));

@@ -14,7 +14,8 @@ use super::{Known, Reader};
 use crate::Format;
 use crate::info::Question;
 use crate::json::{Json, Object};
-use crate::origins::{MISPLACED_CALL, MISSING_START, ORPHAN_RESULT, OriginRules, split_user_text};
+use crate::log::decode_opaque;
+use crate::origins::{PLAIN, close_references, split_user_text};
 use crate::out::Out;
 
 /// The neutral form: contents with their source.
@@ -43,42 +44,6 @@ pub(crate) const GEMINI: Known = Known {
     },
     open: || Box::new(Contents::default()),
     unread: &[],
-};
-
-/// What Gemini CLI and the agents in the neutral form put into user messages.
-pub(crate) const ORIGINS: OriginRules = OriginRules {
-    tags: &[
-        ("session_context", Origin::Hook),
-        ("hook_context", Origin::Hook),
-        ("state_snapshot", Origin::Summary),
-        ("system-reminder", Origin::Hook),
-        ("local-command-caveat", Origin::Hook),
-        ("local-command-stdout", Origin::Tool),
-        ("local-command-stderr", Origin::Tool),
-        ("command-name", Origin::Hook),
-        ("command-message", Origin::Hook),
-        ("bash-input", Origin::Hook),
-        ("bash-stdout", Origin::Tool),
-        ("bash-stderr", Origin::Tool),
-        ("task-notification", Origin::Hook),
-        ("environment_context", Origin::Hook),
-        ("user_instructions", Origin::Memory),
-        ("loaded_context", Origin::Memory),
-    ],
-    typed: &["command-args"],
-    starts: &[
-        ("This is the Gemini CLI. We are setting up the context for our chat.", Origin::Hook),
-        ("This session is being continued from a previous conversation", Origin::Summary),
-        ("[Request interrupted by user", Origin::Hook),
-        ("Base directory for this skill:", Origin::Memory),
-        ("Caveat: The messages below were generated", Origin::Hook),
-        ("[tool output]", Origin::Tool),
-        ("System: Please continue.", Origin::Hook),
-        ("--- Content from referenced files ---", Origin::Tool),
-        ORPHAN_RESULT,
-        MISPLACED_CALL,
-        MISSING_START,
-    ],
 };
 
 fn is_contents(value: Option<&Json<'_>>) -> bool {
@@ -130,6 +95,7 @@ impl Contents {
         for part in given {
             parts.extend(self.part(part, role));
         }
+        close_references(&mut parts);
         let mut message = Message::new(id, role, parts);
         if self.is_neutral {
             message.at = content.take("timestamp").as_ref().and_then(Json::as_time);
@@ -152,12 +118,31 @@ impl Contents {
         let role = if origin.is_some() { Role::Model } else { role };
         let mut parts = read_part(part, role, &mut self.ids);
         for part in &mut parts {
+            unpack_opaque(part);
             part.origin = origin.unwrap_or(part.origin);
             if let Body::Result(result) = &mut part.body {
                 result.status = status.unwrap_or(result.status);
             }
         }
         parts
+    }
+}
+
+/// The key under which the neutral form has items of other vendors.
+pub(crate) const OPAQUE: &str = "opaque";
+
+/// Reads an item that the neutral form has under [`OPAQUE`], also inside a result.
+fn unpack_opaque(part: &mut Part) {
+    match &mut part.body {
+        Body::Opaque(opaque) => {
+            let alone = opaque.value.as_object().filter(|fields| fields.len() == 1);
+            let packed = alone.and_then(|fields| fields.get(OPAQUE)).cloned();
+            if let Some(unpacked) = packed.and_then(decode_opaque) {
+                **opaque = unpacked;
+            }
+        }
+        Body::Result(result) => result.nested.iter_mut().for_each(unpack_opaque),
+        _ => {}
     }
 }
 
@@ -334,7 +319,7 @@ pub(super) fn read_part(part: Json<'_>, role: Role, ids: &mut CallIds) -> Vec<Pa
 pub(super) fn text_parts(text: String, role: Role) -> Vec<Part> {
     match role {
         Role::Model => vec![Part::model_text(text)],
-        Role::User => split_user_text(text, &ORIGINS),
+        Role::User => split_user_text(text, &PLAIN),
     }
 }
 

@@ -15,6 +15,7 @@ use longhaul_conversation::{
 use serde_json::{Map, Value};
 
 use super::contents::{CallIds, read_part, status_of_word, text_parts};
+use super::displayed::{keep_typed, shown_text};
 use super::shared::each_item;
 use super::{Known, Reader};
 use crate::Format;
@@ -23,6 +24,7 @@ use crate::list::List;
 use crate::log::{
     Branch, Effect, HostRecord, PinChange, Record, RecordedFragment, RewriteKind, decode_record,
 };
+use crate::origins::close_references;
 use crate::out::Out;
 use crate::write::response_id;
 
@@ -262,9 +264,12 @@ impl Gemini {
         match record.take_string("type").as_deref() {
             Some("user") => {
                 let mut parts = self.parts(record.take("content"), Role::User);
+                close_references(&mut parts);
                 let had_parts = !parts.is_empty();
                 parts.retain(|part| part.as_result().is_none_or(|result| self.answers(&result.call, &id)));
-                record.take("displayContent");
+                if let Some(shown) = record.get("displayContent").and_then(shown_text) {
+                    parts = keep_typed(parts, &shown);
+                }
                 if had_parts && parts.is_empty() {
                     return out.skip("response recorded twice");
                 }

@@ -14,6 +14,7 @@ use super::task::split_task;
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
+use crate::origins::{PLAIN, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -141,7 +142,9 @@ impl MiniSwe {
             (Some(call), Some((words, typed, true))) => {
                 let refused =
                     read_answer(call, Some(Json::String(words.trim_end().into()))).with_name("bash");
-                vec![Part::result(refused.with_status(ToolStatus::Cancelled)), Part::user_text(typed)]
+                let mut parts = vec![Part::result(refused.with_status(ToolStatus::Cancelled))];
+                parts.extend(split_user_text(typed, &PLAIN));
+                parts
             }
             (Some(call), None) => {
                 let mut result = read_answer(call, message.take("content")).with_name("bash");
@@ -150,7 +153,11 @@ impl MiniSwe {
                 }
                 vec![Part::result(result)]
             }
-            (_, Some((words, typed, _))) => vec![Part::text(Origin::Hook, words), Part::user_text(typed)],
+            (_, Some((words, typed, _))) => {
+                let mut parts = vec![Part::text(Origin::Hook, words)];
+                parts.extend(split_user_text(typed, &PLAIN));
+                parts
+            }
             // The program asks for another format, or says that a limit was reached.
             (None, None) => read_content(message.take("content"), Origin::Hook),
         }

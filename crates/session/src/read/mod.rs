@@ -7,6 +7,7 @@ pub(crate) mod claude;
 mod cline;
 mod codex;
 pub(crate) mod contents;
+mod displayed;
 pub(crate) mod gemini;
 mod mini_swe;
 pub(crate) mod openai;

@@ -17,6 +17,7 @@ use super::shared::{
 use super::{Known, Reader, anthropic};
 use crate::Format;
 use crate::json::{Json, Object};
+use crate::origins::close_references;
 use crate::out::Out;
 
 pub(crate) const KNOWN: Known = Known {
@@ -207,7 +208,11 @@ fn read_content(content: Option<Json<'_>>, role: Role, out: &mut Out<'_>) -> Vec
     match content {
         Some(Json::String(text)) if text.is_empty() => Vec::new(),
         Some(Json::String(text)) => text_parts(text.into_owned(), role),
-        Some(Json::Array(blocks)) => blocks.into_iter().flat_map(|block| read_block(block, role)).collect(),
+        Some(Json::Array(blocks)) => {
+            let mut parts: Vec<Part> = blocks.into_iter().flat_map(|block| read_block(block, role)).collect();
+            close_references(&mut parts);
+            parts
+        }
         Some(Json::Null) | None => Vec::new(),
         Some(other) => {
             out.warn(format!("a message whose content is {}", other.kind()));

@@ -17,6 +17,7 @@ use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
 use crate::list::List;
+use crate::origins::{PLAIN, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -376,7 +377,7 @@ fn user_text(text: String) -> Vec<Part> {
     } else if text.starts_with("<uploaded_files>") {
         split_task(&text)
     } else {
-        vec![Part::user_text(text)]
+        split_user_text(text, &PLAIN)
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::chat_pieces::{read_answer, read_call, read_content, read_declarations};
 use super::openhands::Kept;
-use super::shared::each_item;
+use super::shared::{each_item, split_typed};
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
@@ -108,7 +108,7 @@ impl Sdk {
             _ => (Role::User, Origin::Hook),
         };
         let mut parts = if role == Role::Model { take_thoughts(&mut said) } else { Vec::new() };
-        parts.extend(read_content(said.take("content"), origin));
+        parts.extend(split_typed(read_content(said.take("content"), origin)));
         // Skills that the words of the message called up.
         parts.extend(read_content(event.take("extended_content"), Origin::Memory));
         for (place, call) in said.take_array("tool_calls").unwrap_or_default().into_iter().enumerate() {

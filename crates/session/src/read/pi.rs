@@ -13,7 +13,7 @@ use super::tree::{Follows, Holds, Tree};
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
-use crate::origins::{OriginRules, split_user_text};
+use crate::origins::{PLAIN, close_references, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -23,10 +23,6 @@ pub(super) const KNOWN: Known = Known {
     open: || Box::new(Pi::default()),
     unread: &[],
 };
-
-/// What pi puts into user messages.
-const ORIGINS: OriginRules =
-    OriginRules { tags: &[("skill", Origin::Memory), ("file", Origin::Tool)], typed: &[], starts: &[] };
 
 fn is_record(record: &Object<'_>) -> bool {
     match record.str("type") {
@@ -259,7 +255,11 @@ impl Side {
 fn read_content(content: Option<Json<'_>>, side: Side, out: &mut Out<'_>) -> Vec<Part> {
     match content {
         Some(Json::String(text)) => read_text(text.into_owned(), side),
-        Some(Json::Array(blocks)) => blocks.into_iter().flat_map(|block| read_block(block, side)).collect(),
+        Some(Json::Array(blocks)) => {
+            let mut parts: Vec<Part> = blocks.into_iter().flat_map(|block| read_block(block, side)).collect();
+            close_references(&mut parts);
+            parts
+        }
         Some(Json::Null) | None => Vec::new(),
         Some(other) => {
             out.warn(format!("a message whose content is {}", other.kind()));
@@ -270,7 +270,7 @@ fn read_content(content: Option<Json<'_>>, side: Side, out: &mut Out<'_>) -> Vec
 
 fn read_text(text: String, side: Side) -> Vec<Part> {
     match side {
-        Side::User => split_user_text(text, &ORIGINS),
+        Side::User => split_user_text(text, &PLAIN),
         side => vec![Part::text(side.origin(), text)],
     }
 }

@@ -14,6 +14,7 @@ use super::shared::{body_of_url, each_object, from_tool, keep_rest, read_argumen
 use super::{Known, Reader};
 use crate::Format;
 use crate::json::{Json, Object};
+use crate::origins::close_references;
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -194,6 +195,7 @@ impl Items {
                 for block in blocks {
                     parts.extend(read_block(block, role));
                 }
+                close_references(&mut parts);
             }
             Some(Json::Null) | None => {}
             Some(other) => out.warn(format!("a message whose content is {}", other.kind())),

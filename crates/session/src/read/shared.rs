@@ -6,15 +6,26 @@ use serde_json::{Map, Value};
 use crate::json::{Json, Object};
 use crate::lines::explain;
 use crate::list::{Item, List};
-use crate::origins::{AGENTS, split_user_text};
+use crate::origins::{PLAIN, close_references, split_user_text};
 use crate::out::Out;
 
 /// The text of a message; what stands on the user's side is split by who produced it.
 pub(super) fn text_parts(text: String, role: Role) -> Vec<Part> {
     match role {
         Role::Model => vec![Part::model_text(text)],
-        Role::User => split_user_text(text, &AGENTS),
+        Role::User => split_user_text(text, &PLAIN),
     }
+}
+
+/// The same parts, with the user's texts split by who produced what in them.
+pub(super) fn split_typed(parts: Vec<Part>) -> Vec<Part> {
+    let split = |part: Part| match part {
+        Part { origin: Origin::User, body: Body::Text(text), extra: None } => split_user_text(text, &PLAIN),
+        part => vec![part],
+    };
+    let mut parts: Vec<Part> = parts.into_iter().flat_map(split).collect();
+    close_references(&mut parts);
+    parts
 }
 
 /// The messages of a document: a list, an object that has one, or one message alone.

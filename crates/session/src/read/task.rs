@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use longhaul_conversation::{Origin, Part};
 
+use crate::origins::{PLAIN, split_user_text};
+
 /// Tags that templates put around what somebody reported or asked for.
 const TAGS: &[&str] = &["issue_description", "pr_description", "issue", "task"];
 
@@ -30,7 +32,11 @@ pub(super) fn split_task(prompt: &str) -> Vec<Part> {
         (Origin::Hook, &prompt[end..]),
     ];
     let filled = pieces.into_iter().filter(|(_, piece)| !piece.is_empty());
-    filled.map(|(origin, piece)| Part::text(origin, piece)).collect()
+    let split = |(origin, piece): (Origin, &str)| match origin {
+        Origin::User => split_user_text(piece.to_string(), &PLAIN),
+        origin => vec![Part::text(origin, piece)],
+    };
+    filled.flat_map(split).collect()
 }
 
 fn find_task(prompt: &str) -> Range<usize> {

@@ -16,7 +16,7 @@ use super::fit::{
     keep_fields, lose_fields, lose_misplaced, output_text, rebuilt, refitted,
 };
 use super::loss::{LossKind, Losses};
-use super::{add_missing, object, restore_rest};
+use super::{Target, add_missing, object, restore_rest, with_told_origins};
 use crate::read::anthropic::kind_of_source;
 
 const OWN: Vendor = Vendor::Anthropic;
@@ -26,6 +26,7 @@ pub(super) fn fit(request: &Request, losses: &mut Losses) -> Request {
     let names = call_names(&request.messages);
     let mut messages: Vec<Message> = Vec::new();
     for message in &request.messages {
+        let message = &with_told_origins(Target::Anthropic, message);
         losses.at(message);
         let mut parts = Vec::new();
         let mut results = Vec::new();

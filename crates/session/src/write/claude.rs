@@ -17,7 +17,7 @@ use super::loss::{LossKind, Losses};
 use super::object;
 use super::pieces::{Piece, pieces, plain_origin, says_something};
 use super::session::{Clock, derived_uuid, lose_setup, push_line, session_id};
-use crate::origins::AGENTS;
+use crate::origins::PLAIN;
 use crate::read::claude::{SKILL_START, SYNTHETIC};
 use crate::{Format, Session, SideChain};
 
@@ -142,7 +142,7 @@ impl<'a> Writer<'a> {
             blocks: Vec::new(),
             has_mixed: false,
         };
-        for piece in pieces(&message.parts, &AGENTS) {
+        for piece in pieces(&message.parts, &PLAIN) {
             match piece {
                 Piece::Text { text, extra, origin, parts, reads_back } => {
                     let mark = match reads_back {

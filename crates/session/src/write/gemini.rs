@@ -13,7 +13,7 @@ use super::fit::{
     lose_misplaced, output_text, rebuilt, refitted,
 };
 use super::loss::{LossKind, Losses};
-use super::{add_missing, object, restore_rest};
+use super::{Target, add_missing, object, restore_rest, with_told_origins};
 
 const OWN: Vendor = Vendor::Gemini;
 
@@ -30,6 +30,7 @@ pub(super) fn fit(request: &Request, losses: &mut Losses) -> Request {
     let system = request.system.iter().filter_map(|part| fit_system(part, losses)).collect();
     let names = call_names(&request.messages);
     let messages = request.messages.iter().filter_map(|message| {
+        let message = &with_told_origins(Target::Gemini, message);
         losses.at(message);
         let parts = message.parts.iter().filter_map(|part| fit_part(part, &names, losses)).collect();
         let extra = keep_fields(&message.extra, OWN, losses);

@@ -17,7 +17,8 @@ use super::loss::{LossKind, Losses};
 use super::pieces::{Piece, pieces, plain_origin, says_something};
 use super::session::{Clock, hash, lose_setup, lose_side_chains, push_line, session_id};
 use super::{add_missing, object};
-use crate::read::contents::{ORIGINS, status_word};
+use crate::origins::PLAIN;
+use crate::read::contents::status_word;
 use crate::{Format, Session};
 
 /// The session as lines.
@@ -226,13 +227,14 @@ impl<'a> Writer<'a> {
     fn user(&mut self, id: &MessageId, message: &Message, parts: &[Part]) -> Value {
         self.losses.at(message);
         let mut content = Vec::new();
-        for piece in pieces(parts, &ORIGINS) {
+        for piece in pieces(parts, &PLAIN) {
             match piece {
-                Piece::Text { text, extra, reads_back, origin, .. } => {
-                    if !reads_back {
+                piece @ Piece::Text { extra, reads_back, origin, .. } => {
+                    // Tags cannot tell that a person typed it, nor that the model said it.
+                    if !reads_back && matches!(origin, Origin::User | Origin::Model) {
                         self.losses.add(LossKind::Origin, origin.as_str());
                     }
-                    let part = Part { extra: extra.clone(), ..Part::text(origin, text) };
+                    let part = Part { extra: extra.clone(), ..Part::text(origin, piece.told_text()) };
                     content.extend(self.part(&part));
                 }
                 Piece::Other(part) => {

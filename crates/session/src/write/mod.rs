@@ -2,7 +2,8 @@
 //!
 //! Writing a request takes two steps. First a request is fitted to its target: what the target has no place for is left out and
 //! reported, what it wants in another form takes that form. Then the fitted request is encoded, which loses nothing more:
-//! read back, it is equal but for message ids, times, origins and usage, which no wire format carries.
+//! read back, it is equal but for message ids, times and usage, which no wire format carries. Who produced a text on the user's
+//! side is told by tags around it, where its reader would not find that out by itself.
 
 mod anthropic;
 mod claude;
@@ -19,14 +20,16 @@ pub(crate) mod session;
 #[cfg(test)]
 mod session_laws;
 
-use longhaul_conversation::Request;
+use longhaul_conversation::{Extra, Message, Part, Request, Role, Vendor};
 use serde_json::{Map, Value};
 
 use crate::Format;
+use crate::origins::PLAIN;
 
 pub use gemini_cli::response_id;
 use loss::Losses;
 pub use loss::{Loss, LossKind};
+use pieces::{Piece, pieces};
 pub use session::{WrittenSession, write_session, write_session_taking};
 
 /// A wire format that can be written.
@@ -88,6 +91,22 @@ fn fit(target: Target, request: &Request, losses: &mut Losses) -> Request {
         Target::OpenAiChat => openai::fit(request, losses),
         Target::Anthropic => anthropic::fit(request, losses),
     }
+}
+
+/// The message with texts that tell by themselves who produced them, for no wire format has a place for that.
+fn with_told_origins(target: Target, message: &Message) -> Message {
+    let has_role =
+        || Extra::for_vendor(&message.extra, Vendor::OpenAiChat).is_some_and(|f| f.contains_key("role"));
+    if message.role == Role::Model || target == Target::OpenAiChat && has_role() {
+        return message.clone();
+    }
+    let parts = pieces(&message.parts, &PLAIN).into_iter().map(|piece| match piece {
+        Piece::Other(part) => part.clone(),
+        piece @ Piece::Text { origin, extra, .. } => {
+            Part { extra: extra.clone(), ..Part::text(origin, piece.told_text()) }
+        }
+    });
+    Message { parts: parts.collect(), ..message.clone() }
 }
 
 /// Encodes a request that was fitted to the target.

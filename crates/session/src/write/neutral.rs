@@ -1,23 +1,25 @@
 //! Writes the neutral form: Gemini contents with what no request carries beside them.
 //!
 //! Contents have an id, a time, a model and token figures; a part states its origin, and a result its status, where a
-//! reader would find another. What a tool answered is written as it is, also where no provider would take it.
+//! reader would find another. What a tool answered is written as it is, also where no provider would take it. Items of
+//! other vendors stand under `opaque`, with the vendor's name.
 
 use std::collections::HashMap;
 
-use longhaul_conversation::{Body, Message, Output, Part, Role, ToolResult, Vendor};
+use longhaul_conversation::{Body, Message, Opaque, Output, Part, Role, ToolResult, Vendor};
 use serde_json::{Map, Value};
 
-use super::fit::{call_names, fields_of, fit_call, keep_fields, lose_misplaced};
+use super::fit::{call_names, fields_of, fit_call, keep_fields, lose_fields, lose_misplaced};
 use super::gemini::{MadeUpIds, encode_part, encode_tool, fit_part, fit_system};
 use super::gemini_cli::{encode_tokens, origin_when_read};
-use super::loss::{LossKind, Losses};
+use super::loss::Losses;
 use super::pieces::says_something;
 use super::session::lose_side_chains;
 use super::{add_missing, object};
 use crate::Session;
-use crate::origins::split_user_text;
-use crate::read::contents::{ORIGINS, status_when_read, status_word};
+use crate::log::encode_opaque;
+use crate::origins::{PLAIN, split_user_text};
+use crate::read::contents::{OPAQUE, status_when_read, status_word};
 
 /// The session as one document.
 pub(super) fn document(session: &Session, losses: &mut Losses) -> Value {
@@ -34,13 +36,14 @@ pub(super) fn document(session: &Session, losses: &mut Losses) -> Value {
                 Body::Result(result) => {
                     fit_own(part, Body::Result(Box::new(fit_result(result, losses))), losses)
                 }
+                Body::Opaque(opaque) => fit_item(part, opaque, losses),
                 _ => match fit_part(part, &names, losses).filter(says_something) {
                     Some(part) => part,
                     None => continue,
                 },
             };
             let mut encoded = encode_part(&fitted, MadeUpIds::Written);
-            state(&mut encoded, part, message.role, losses);
+            state(&mut encoded, part, message.role);
             parts.push(encoded);
         }
         let fields = fields_of(&keep_fields(&message.extra, Vendor::Gemini, losses));
@@ -111,6 +114,7 @@ fn fit_result(result: &ToolResult, losses: &mut Losses) -> ToolResult {
             lose_misplaced(part, losses);
             None
         }
+        Body::Opaque(opaque) => Some(fit_item(part, opaque, losses)),
         _ => fit_part(part, &HashMap::new(), losses).filter(says_something),
     });
     let nested = nested.collect();
@@ -123,14 +127,27 @@ fn fit_result(result: &ToolResult, losses: &mut Losses) -> ToolResult {
     ToolResult { output, nested, ..result.clone() }
 }
 
-/// Says beside a part what its reader would not find by itself.
-fn state(encoded: &mut Value, part: &Part, role: Role, losses: &mut Losses) {
-    let Some(fields) = encoded.as_object_mut() else {
-        if !reads_back(part, role) {
-            losses.add(LossKind::Origin, part.origin.as_str());
-        }
-        return;
+/// A vendor's item: Gemini's stand as they are, all others with their vendor's name.
+fn fit_item(part: &Part, opaque: &Opaque, losses: &mut Losses) -> Part {
+    // The item itself has all its fields.
+    lose_fields(&part.extra, losses);
+    let value = match is_named(opaque) {
+        true => Value::Object(object([(OPAQUE, encode_opaque(opaque))])),
+        false => opaque.value.clone(),
     };
+    Part::opaque(part.origin, Vendor::Gemini, value)
+}
+
+/// Whether an item is written with its vendor's name: it is another's, or an origin cannot be stated beside it.
+fn is_named(opaque: &Opaque) -> bool {
+    opaque.vendor != Vendor::Gemini
+        || !opaque.value.is_object()
+        || [OPAQUE, "origin", "status"].iter().any(|key| opaque.value.get(key).is_some())
+}
+
+/// Says beside a part what its reader would not find by itself.
+fn state(encoded: &mut Value, part: &Part, role: Role) {
+    let Some(fields) = encoded.as_object_mut() else { return };
     if !reads_back(part, role) {
         fields.insert("origin".into(), part.origin.as_str().into());
     }
@@ -160,9 +177,10 @@ fn head_of(message: &Message) -> Map<String, Value> {
 fn reads_back(part: &Part, role: Role) -> bool {
     match (part.as_text(), role) {
         (Some(text), Role::User) => {
-            let read = split_user_text(text.to_string(), &ORIGINS);
+            let read = split_user_text(text.to_string(), &PLAIN);
             matches!(read.as_slice(), [only] if only.origin == part.origin)
         }
+        _ if matches!(&part.body, Body::Opaque(opaque) if is_named(opaque)) => false,
         _ => origin_when_read(part, role) == part.origin,
     }
 }

@@ -14,7 +14,7 @@ use super::fit::{
     lose_media, lose_misplaced, output_text, rebuilt, refitted,
 };
 use super::loss::{LossKind, Losses};
-use super::{add_missing, object, restore_rest};
+use super::{Target, add_missing, object, restore_rest, with_told_origins};
 
 const OWN: Vendor = Vendor::OpenAiChat;
 
@@ -26,6 +26,7 @@ pub(super) fn fit(request: &Request, losses: &mut Losses) -> Request {
         request.system.iter().filter_map(|part| fit_block(part, Role::User, losses)).collect();
     let mut messages = Vec::new();
     for message in &request.messages {
+        let message = &with_told_origins(Target::OpenAiChat, message);
         losses.at(message);
         let mut sorted = Sorted::default();
         message.parts.iter().for_each(|part| sorted.add(part, message.role, losses));

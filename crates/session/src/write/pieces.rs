@@ -3,7 +3,7 @@
 //! A reader splits a text by who produced which piece of it. Written each on its own, some pieces would be taken for
 //! something else: an opening tag says nothing without the closing one.
 
-use longhaul_conversation::{Body, Extra, Origin, Part, Role};
+use longhaul_conversation::{Body, Extra, Origin, Part, Role, wrap_by_origin};
 
 use crate::origins::{OriginRules, split_user_text};
 
@@ -23,6 +23,17 @@ pub(super) enum Piece<'a> {
     },
     /// Anything else.
     Other(&'a Part),
+}
+
+impl Piece<'_> {
+    /// The text, between tags that tell who produced it where a reader would not find that out; empty if this is none.
+    pub(super) fn told_text(&self) -> String {
+        match self {
+            Self::Text { text, reads_back: true, .. } => text.clone(),
+            Self::Text { text, origin, .. } => wrap_by_origin(*origin, text).into_owned(),
+            Self::Other(_) => String::new(),
+        }
+    }
 }
 
 /// How many parts one text is put together from at most.
@@ -86,7 +97,7 @@ pub(super) fn plain_origin(part: &Part, role: Role) -> Origin {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::origins::AGENTS;
+    use crate::origins::PLAIN;
     use longhaul_conversation::{ToolResult, Vendor};
     use serde_json::json;
 
@@ -95,7 +106,7 @@ mod tests {
 
     #[track_caller]
     fn check(parts: &[Part], expected: &[(&str, bool)]) {
-        let seen: Vec<(String, bool)> = pieces(parts, &AGENTS)
+        let seen: Vec<(String, bool)> = pieces(parts, &PLAIN)
             .into_iter()
             .map(|piece| match piece {
                 Piece::Text { text, reads_back, .. } => (text, reads_back),

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use longhaul_conversation::{
-    Body, Message, MessageId, Origin, Part, Request, Role, Timestamp, TokenCount, ToolResult, ToolStatus,
-    Transcript, Usage,
+    Body, Message, MessageId, OWN_TAGS, Opaque, Origin, Part, Request, Role, Timestamp, TokenCount,
+    ToolResult, ToolStatus, Transcript, Usage,
 };
 use proptest::collection::vec;
 use proptest::option;
@@ -131,11 +131,14 @@ fn results(session: &Session) -> Vec<(String, String)> {
     parts(session).filter_map(|(_, part)| part.as_result()).map(result).collect()
 }
 
-/// What each side said, with who really said it, where `origins` count; blanks and borders of parts do not.
+/// What each side said, with who really said it, where `origins` count; blanks, borders of parts and the tags that tell an
+/// origin do not.
 fn texts(session: &Session, origins: bool) -> Vec<(Role, Option<Origin>, String)> {
     let mut texts: Vec<(Role, Option<Origin>, String)> = Vec::new();
     for (message, part) in parts(session) {
         let Some(text) = part.as_text() else { continue };
+        let tags = OWN_TAGS.iter().flat_map(|(tag, _)| [format!("<{tag}>"), format!("</{tag}>")]);
+        let text = tags.fold(text.to_string(), |text, tag| text.replace(&tag, ""));
         let text: String = text.split_whitespace().collect();
         let origin = origins.then_some(part.origin);
         match texts.last_mut() {
@@ -145,6 +148,19 @@ fn texts(session: &Session, origins: bool) -> Vec<(Role, Option<Origin>, String)
         }
     }
     texts
+}
+
+/// The items that only their vendors understand, with their origins; those inside results are a tool's.
+fn items(session: &Session) -> Vec<(Origin, Opaque)> {
+    let items = parts(session).flat_map(|(_, part)| match &part.body {
+        Body::Result(result) => result.nested.iter().map(|part| (Origin::Tool, part)).collect(),
+        _ => vec![(part.origin, part)],
+    });
+    let opaque = |(origin, part): (Origin, &Part)| match &part.body {
+        Body::Opaque(opaque) => Some((origin, (**opaque).clone())),
+        _ => None,
+    };
+    items.filter_map(opaque).collect()
 }
 
 fn kinds(written: &WrittenSession) -> BTreeSet<LossKind> {
@@ -171,7 +187,7 @@ proptest! {
     #[test]
     fn taking_the_messages_writes_the_same(format in formats(), session in sessions()) {
         let expected = write_session(format, &session);
-        let mut taken = session.clone();
+        let mut taken = session;
         prop_assert_eq!(write_session_taking(format, &mut taken), expected);
         prop_assert!(taken.transcript.messages().is_empty());
     }
@@ -209,6 +225,13 @@ proptest! {
         if !lost.contains(&LossKind::Origin) {
             prop_assert_eq!(texts(&back, true), texts(&session, true));
         }
+    }
+
+    #[test]
+    fn the_neutral_form_keeps_the_items_of_every_vendor(session in sessions()) {
+        let written = write_session(Format::Neutral, &session);
+        prop_assert!(!kinds(&written).contains(&LossKind::Opaque), "{:?}", written.lost);
+        prop_assert_eq!(items(&read_back(&written)), items(&session));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Files that are named behind an `@`, and commands of the user's own: both through the tools, with their limits.
 
 use longhaul_agent::Event;
-use longhaul_conversation::{CallId, Origin, Part, ToolCall};
+use longhaul_conversation::{CallId, Origin, Part, ToolCall, neutralise_snapshots};
 use longhaul_tools::{Answer, Call, Outcome, Preview, Tool};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -32,6 +32,7 @@ impl<S: Services> Driver<S> {
             let answer = run(tool, &args, &|_| {}, &cancel).await;
             match &answer.outcome {
                 Outcome::Succeeded(text) => {
+                    let text = neutralise_snapshots(text);
                     let text = format!("<attached_file path=\"{name}\">\n{text}\n</attached_file>");
                     parts.push(Part::text(Origin::Hook, text));
                     parts.extend(answer.media);

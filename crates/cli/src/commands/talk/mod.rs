@@ -15,7 +15,7 @@ use std::time::Instant;
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use longhaul_agent::{Agent, AgentError, Host, LimitOf, TurnEnd};
-use longhaul_conversation::{FinishReason, Usage};
+use longhaul_conversation::{FinishReason, Part, Usage};
 use longhaul_engine::{CalibrationFile, EngineError, Folder};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_session::LogError;
@@ -40,7 +40,7 @@ use self::words::Silence;
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct TalkOptions {
-    /// Asks a model this and prints its answer; what comes on standard input stands before it.
+    /// Asks a model this and prints its answer; what comes on standard input stands before it, as data.
     #[arg(short, long, value_name = "PROMPT")]
     prompt: Option<String>,
     /// The model to talk to: a name, provider/name, or auto, pro, flash or flash-lite.
@@ -103,8 +103,8 @@ impl TalkOptions {
         is_silent && (is_terminal || self.screen_reader)
     }
 
-    /// What to say to the model: standard input, then the prompt; nothing if both are empty.
-    pub(crate) fn words(&self) -> anyhow::Result<Option<String>> {
+    /// The message for the model: what was piped, then the prompt; nothing if both are empty.
+    pub(crate) fn words(&self) -> anyhow::Result<Option<Vec<Part>>> {
         let silence = if self.is_empty() { Silence::IsTheEnd } else { Silence::IsWaitedFor };
         words::compose(self.prompt.as_deref(), silence)
     }
@@ -113,7 +113,7 @@ impl TalkOptions {
 /// Says something to a model and prints what it answers.
 pub(crate) fn run(
     options: &TalkOptions,
-    words: &str,
+    words: Vec<Part>,
     load_settings: impl FnOnce() -> anyhow::Result<Settings>,
     color: Color,
 ) -> anyhow::Result<()> {
@@ -126,7 +126,12 @@ pub(crate) fn run(
     talked
 }
 
-fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Reporter) -> anyhow::Result<()> {
+fn talk(
+    options: &TalkOptions,
+    words: Vec<Part>,
+    settings: &Settings,
+    reporter: &Reporter,
+) -> anyhow::Result<()> {
     let started = Instant::now();
     let surroundings = environment::of_process();
     let home = Home::resolve(&surroundings)?;
@@ -193,7 +198,7 @@ fn talk(options: &TalkOptions, words: &str, settings: &Settings, reporter: &Repo
             ..aids.join(&chosen, Host::new(&chosen.http, &files, &now, &new_id))
         };
         agent.begin_session(source, &host, cancel).await?;
-        let end = agent.run_turn(words, &host, cancel).await;
+        let end = agent.run_turn_with(words, &host, cancel).await;
         equipment.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
         // There may be room again; and of what is not recorded nothing is sent, not even for a summary.
