@@ -80,7 +80,7 @@ mod tests {
     #[test]
     fn long_messages_are_cut_off_between_words() {
         let words = "word ".repeat(30);
-        check(None, Some(&words), &format!("{}…", "word ".repeat(15).trim_end()));
+        check(None, Some(&words), &format!("{}…", "word ".repeat(16).trim_end()));
         check(None, Some(&"漢".repeat(90)), &format!("{}…", "漢".repeat(80)));
         check(None, Some(&"x".repeat(80)), &"x".repeat(80));
     }
