@@ -101,6 +101,18 @@ fn commands_that_name_a_protected_file_are_asked_for() {
         "git checkout -- .gitignore",
         "echo $(tee .mcp.json)",
         "env X=1 tee .mcp.json",
+        "cp -r a ~/.ge${x}mini/policies",
+        "cp a ~/.ge\"$(echo mini)\"/policies/z.toml",
+        "cp -r a/. ~",
+        "cp -r a/. \"$HOME\"",
+        "cp a $HOME/$x",
+        "tar xf a.tar -C ~",
+        "x=GEMINI; cp a $x.md",
+        "printf x > \"$(echo GEMINI).md\"",
+        "awk '{print > \"GEMINI.md\"}' a",
+        "cp a .gem[i]ni/settings.json",
+        "cp a .ge{mini,x}/settings.json",
+        "git config core.pager evil",
     ] {
         check_command(command, false);
     }
@@ -120,6 +132,11 @@ fn commands_that_only_look_are_free() {
         "cargo test 2>&1",
         "rm *",
         "git clone https://localhost/a.git b",
+        "git config --get core.pager",
+        "cp \"$a\" \"$b\"",
+        "cp a.txt $target/b.txt",
+        "cd ~ && ls",
+        "cargo test $name",
     ] {
         check_command(command, true);
     }
