@@ -186,11 +186,12 @@ struct Content {
 
 impl Content {
     fn add_text(&mut self, text: &str) {
-        let trimmed = text.trim_start();
         // What was piped in stands before what was typed, and names no session.
-        if trimmed.starts_with("<piped_input>") {
-            return;
-        }
+        let text = match text.trim_start().strip_prefix("<piped_input>") {
+            Some(piped) => piped.split_once("</piped_input>").map_or("", |(_, typed)| typed),
+            None => text,
+        };
+        let trimmed = text.trim_start();
         let is_first = self.text.trim_start().is_empty();
         if is_first && self.text.is_empty() && trimmed.len() < text.len() {
             self.text.push(' ');
@@ -535,6 +536,9 @@ mod tests {
         check(r#"{"id":"1","type":"user","content":"<hook_context>x"}"#, "User <hook_context>x");
         let piped = r#"{"id":"1","type":"user","content":[{"text":"<piped_input>\nlog\n</piped_input>"},{"text":"Why?"}]}"#;
         check(piped, "User+ Why?");
+        let joined =
+            r#"{"id":"1","type":"user","content":[{"text":"<piped_input>\nlog\n</piped_input>Why?"}]}"#;
+        check(joined, "User+ Why?");
         check(r#"{"id":"1","type":"user","content":" \n"}"#, "User");
         check(r#"{"id":"1","type":"user","content":[{"inlineData":{"data":""}}]}"#, "User");
         check(r#"{"id":"1","type":"user","content":[{"functionResponse":{"id":"c"}}]}"#, "Tool");
