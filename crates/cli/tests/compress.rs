@@ -101,7 +101,12 @@ fn force_never_takes_the_only_request_away() {
     let asked: String = (0..40).map(|number| format!("Rename field{number} to column{number}. ")).collect();
     let exchange = json!([{"role": "user", "content": asked.trim_end()}, {"role": "assistant", "content": "Done, in three files."}]);
     let request = json!([exchange[0].clone()]);
-    for (messages, session) in [(1, request), (2, exchange)] {
+    // Nobody typed a document, and still it is all that the user said.
+    let document = json!([
+        {"role": "user", "content": format!("<document>{}</document>", asked.trim_end())},
+        {"role": "assistant", "content": "Done, in three files."},
+    ]);
+    for (messages, session) in [(1, request), (2, exchange), (2, document)] {
         fs::write(desk.path("session.json"), session.to_string()).expect("written");
         for format in ["gemini", "openai", "anthropic", "neutral", "gemini-jsonl", "claude-code"] {
             let path = desk.path("converted").display().to_string();

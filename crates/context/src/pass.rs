@@ -1,6 +1,6 @@
 //! Carries out a plan and puts what was done into words and figures, whoever wrote the snapshot.
 
-use longhaul_conversation::{Message, Ordinal, Origin, Part, Repair, TokenCount};
+use longhaul_conversation::{Message, Ordinal, Origin, Part, Repair, Role, TokenCount};
 
 use crate::apply::{Applied, apply};
 use crate::compose::Composed;
@@ -158,22 +158,30 @@ impl<'a> Planner<'a> {
             .then(|| format!("nothing to gain: a compaction would save {:.0} %", gained * 100.0))
     }
 
-    /// The size of the user's newest message, where a plan cuts it off and the snapshot does not say all of it.
+    /// The size of the user's newest message, where a plan cuts it off and the snapshot does not say all of it. What came
+    /// along with it, such as a document, counts only as far as a snapshot has room for it.
     fn lost_words(&self, plan: &Plan, now: &[Message]) -> TokenCount {
-        let newest = newest_words(self.messages, &self.ordinals);
-        let Some(newest) = newest.filter(|newest| plan.tail_from().is_some_and(|tail| newest.place < tail))
-        else {
+        let is_users = |message: &Message| {
+            let says = |part: &Part| part.origin != Origin::Summary && part.as_text().is_some();
+            message.role == Role::User && message.parts.iter().any(says)
+        };
+        let newest = newest_words(self.messages, &self.ordinals).map(|newest| newest.place);
+        let newest = newest.or_else(|| self.messages.iter().rposition(is_users));
+        let Some(newest) = newest.filter(|newest| plan.tail_from().is_some_and(|tail| *newest < tail)) else {
             return TokenCount::ZERO;
         };
+        let newest = &self.messages[newest];
+        let size = self.size(std::slice::from_ref(newest)).tokens();
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         let parts = now.iter().flat_map(|message| &message.parts);
         let snapshot = parts.filter(|part| part.origin == Origin::Summary).filter_map(Part::as_text);
         let snapshot: Vec<String> = snapshot.map(words).collect();
         let is_said = |text: &str| snapshot.iter().any(|snapshot| snapshot.contains(&words(text)));
-        match typed(newest.message).all(is_said) {
-            true => TokenCount::ZERO,
-            false => self.size(std::slice::from_ref(newest.message)).tokens(),
-        }
+        let is_kept = match size <= self.options.budget.snapshot {
+            true => newest.parts.iter().filter_map(Part::as_text).all(is_said),
+            false => typed(newest).all(is_said),
+        };
+        if is_kept { TokenCount::ZERO } else { size }
     }
 
     /// The texts that a plan leaves out of the messages, each of which belongs in a file before the plan is applied.
