@@ -12,13 +12,13 @@ use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::anyhow;
+use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
 use longhaul_agent::{Agent, AgentError, Host, LimitOf, TurnEnd};
 use longhaul_conversation::{FinishReason, Part, Usage};
 use longhaul_engine::{CalibrationFile, EngineError, Folder};
 use longhaul_hooks::{EndReason, SessionSource};
-use longhaul_session::LogError;
+use longhaul_session::{LogError, load_metadata};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
@@ -126,6 +126,9 @@ pub(crate) fn run(
     talked
 }
 
+/// The act that failed where standard output does not take what the model said.
+const NOT_WRITTEN: &str = "could not write the answer to standard output";
+
 fn talk(
     options: &TalkOptions,
     words: Vec<Part>,
@@ -174,7 +177,7 @@ fn talk(
     let files = Folder::new(opened.project.home.root());
     let summaries = Summaries::new(settings, &opened.project);
     let session = opened.id.clone();
-    reporter.begin(&opened, &chosen)?;
+    reporter.begin(&opened, &chosen).context(NOT_WRITTEN)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
     memory.keep_private_in(opened.project.home.memory());
     let mut agent = Agent::on(opened.log, agent_settings).with_memory(memory);
@@ -212,8 +215,8 @@ fn talk(
     asides.add(&summaries.asides());
     let price = |name: &str, usage: &Usage| aids.asked(name, &chosen)?.cost(usage);
     reporter.count(agent.statistics(), json::asides(&asides, price));
+    let file = agent.conversation().log().path().to_path_buf();
     if let Some(last_words) = last_words {
-        let file = agent.conversation().log().path().to_path_buf();
         drop(agent);
         if let Err(error) = last_words.write(&file) {
             reporter.warn(&format!("the session has no summary: {error}"));
@@ -221,8 +224,13 @@ fn talk(
     }
     let end = end.map_err(|AgentError::Session(error)| match error {
         EngineError::Log(error @ (LogError::Io { .. } | LogError::Workspace(_))) => {
-            let hint =
-                format!("nothing unrecorded was sent; free some space, then go on with --resume {session}");
+            let is_kept =
+                load_metadata(&file).ok().flatten().is_some_and(|known| known.has_resumable_content);
+            let next = match is_kept {
+                true => format!("go on with --resume {session}"),
+                false => "ask again".to_string(),
+            };
+            let hint = format!("nothing unrecorded was sent; free some space, then {next}");
             hinted(anyhow::Error::from(error).context("the turn stopped, as it could not be recorded"), hint)
         }
         EngineError::Log(error) => log_failure(error),
@@ -234,7 +242,7 @@ fn talk(
         Some(name) => subagent_models.cost(name, usage, answered),
         None => answered.cost(usage),
     };
-    reporter.conclude(&end, answered, cost, started.elapsed())?;
+    reporter.conclude(&end, answered, cost, started.elapsed()).context(NOT_WRITTEN)?;
     into_result(end, reporter)
 }
 

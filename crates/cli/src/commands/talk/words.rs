@@ -34,7 +34,13 @@ pub(super) fn compose(prompt: Option<&str>, silence: Silence) -> anyhow::Result<
         let error = anyhow!("standard input is longer than {} MB", LONGEST >> 20);
         return Err(hinted(error, "name the file in the prompt, or send a part of it"));
     }
-    Ok(joined(&String::from_utf8_lossy(&piped), prompt.unwrap_or_default()))
+    let piped = String::from_utf8_lossy(&piped);
+    // A variable that turned out empty must not make orders of data.
+    if prompt.is_some_and(|prompt| prompt.trim().is_empty()) && !piped.trim().is_empty() {
+        let error = anyhow!("the prompt is empty, and standard input beside a prompt is only data");
+        return Err(hinted(error, "say what to do with it, or leave out -p to send it as the prompt"));
+    }
+    Ok(joined(&piped, prompt.unwrap_or_default()))
 }
 
 /// What was piped, as data, and what was typed behind it. Without a prompt, what comes on standard input is the prompt; none
