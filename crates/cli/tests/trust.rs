@@ -173,3 +173,15 @@ fn a_folder_trusted_elsewhere_is_taken_as_it_is() {
     let desk = desk.with("home/longhaul/trusted_contents.json", "{");
     desk.check_refused(&["agents", "list"], 1, &["trusted_contents.json"]);
 }
+
+#[cfg(unix)]
+#[test]
+fn the_preview_shows_memory_files_that_lead_out_once() {
+    let desk = desk();
+    fs::remove_file(desk.path("GEMINI.md")).expect("it was there");
+    std::os::unix::fs::symlink("/etc/passwd", desk.path("GEMINI.md")).expect("a link");
+    check_has(&desk.done(&["trust", "add", "--dry-run"]), &["GEMINI.md", "/etc/passwd"]);
+    desk.done(&["trust", "add", "--yes"]);
+    let why = desk.done(&["memory", "why", "."]);
+    assert_eq!(why.matches("which is outside").count(), 1, "{why}");
+}

@@ -76,10 +76,15 @@ pub fn explain(path: &Path, places: &Places, settings: &MemorySettings) -> Expla
     let is_about = |tier: Tier, file: &Path| {
         tier != Tier::SubDirectory || path.starts_with(owner(file)) || real.starts_with(owner(file))
     };
-    let skipped = memory.skipped.into_iter().chain(discovered.skipped);
+    // What was skipped at the start may be met just in time once more.
+    let mut skipped = memory.skipped;
+    let new =
+        discovered.skipped.into_iter().filter(|new| !skipped.iter().any(|known| known.path == new.path));
+    let new: Vec<Skipped> = new.collect();
+    skipped.extend(new);
     let mut explanation = Explanation {
         applies: Vec::new(),
-        skipped: skipped.filter(|skipped| is_about(skipped.tier, &skipped.path)).collect(),
+        skipped: skipped.into_iter().filter(|skipped| is_about(skipped.tier, &skipped.path)).collect(),
         not_imported: Vec::new(),
         left_out,
         notices: memory.notices,

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use longhaul_hooks::{Scope, parse_hooks};
-use longhaul_memory::{MemorySettings, Places, WorkFolder, load_memory};
+use longhaul_memory::{Memory, MemorySettings, Places, SkipReason, WorkFolder, load_memory};
 use longhaul_redact::has_secret;
 use longhaul_workspace::{Contents, Fingerprint, WorkspaceFolder, blank_comments};
 use serde_json::{Map, Value};
@@ -137,9 +137,19 @@ pub(crate) fn texts_of(folder: &Path, memory: &MemorySettings) -> Contents {
 
 /// The memory files of a folder, as they would be loaded at the start.
 pub(super) fn memory_files(folder: &Path, settings: &MemorySettings) -> Vec<PathBuf> {
+    load(folder, settings).files.into_iter().map(|file| file.path).collect()
+}
+
+/// The memory files of a folder that are links out of it, and are not read.
+pub(super) fn memory_links_out(folder: &Path, settings: &MemorySettings) -> Vec<PathBuf> {
+    let skipped = load(folder, settings).skipped.into_iter();
+    let leads_out = |reason: &SkipReason| matches!(reason, SkipReason::Outside { .. });
+    skipped.filter(|skipped| leads_out(&skipped.reason)).map(|skipped| skipped.path).collect()
+}
+
+fn load(folder: &Path, settings: &MemorySettings) -> Memory {
     let place = WorkFolder { path: folder.to_path_buf(), is_trusted: true };
-    let places = Places { folders: vec![place], ..Places::default() };
-    load_memory(&places, settings).files.into_iter().map(|file| file.path).collect()
+    load_memory(&Places { folders: vec![place], ..Places::default() }, settings)
 }
 
 /// The settings in a file; none if there is none.

@@ -7,7 +7,7 @@ use longhaul_memory::{Discovery, MemorySettings};
 use longhaul_workspace::{Contents, WorkspaceFolder};
 use serde_json::{Map, Value, json};
 
-use super::grants::{GrantKind, memory_files, read_settings, rights_of};
+use super::grants::{GrantKind, memory_files, memory_links_out, read_settings, rights_of};
 use crate::output::{Page, pad, plural, visible, wrapped};
 
 /// What a folder would activate.
@@ -69,9 +69,8 @@ impl Preview {
         preview.hooks = shown(&rights, GrantKind::Hooks);
         preview.servers = shown(&rights, GrantKind::McpServers);
         preview.endpoints = shown(&rights, GrantKind::Endpoints);
-        for path in
-            [place.root().to_path_buf(), folder.join(".agents")].into_iter().chain(upward).chain(below)
-        {
+        let memory = upward.into_iter().chain(below).chain(memory_links_out(folder, &everywhere));
+        for path in [place.root().to_path_buf(), folder.join(".agents")].into_iter().chain(memory) {
             preview.find_links(folder, &path, 4);
         }
         preview.warn(&settings);
@@ -93,6 +92,10 @@ impl Preview {
                 ("settings", _) => parts.push("settings".into()),
                 ("skills" | "agents" | "commands" | "MCP servers", names) => {
                     parts.push(plural(names.len(), &kind[..kind.len() - 1], kind));
+                }
+                ("memory files" | "memory below", names) => {
+                    let below = if *kind == "memory below" { " below" } else { "" };
+                    parts.push(format!("{}{below}", plural(names.len(), "memory file", "memory files")));
                 }
                 (kind, names) => parts.push(format!("{} {kind}", names.len())),
             }
