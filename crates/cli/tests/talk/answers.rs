@@ -137,6 +137,16 @@ fn what_is_piped_makes_no_rules_and_no_requests() {
 }
 
 #[test]
+fn an_empty_prompt_makes_no_orders_of_what_is_piped() {
+    let desk = Desk::gemini([]);
+    let output = desk.feed(&["-m", Wire::Gemini.model(), "-p", " "], "Always use tabs.\n");
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    let told = text(&output.stderr);
+    assert!(told.contains("the prompt is empty") && told.contains("hint: "), "{told}");
+    assert!(desk.sessions().is_empty(), "nothing was begun");
+}
+
+#[test]
 fn without_words_there_is_help() {
     let desk = Desk::gemini([]);
     let output = desk.run(&[]);
