@@ -5,8 +5,8 @@
 //! have; the others have nothing but prose, which a user types and a model answers: messages of
 //! 1 KB, of 100 bytes and of 100 KB; and a small one is nothing but standing instructions, which are all kept.
 //!
-//! What is timed is all that stands between the bytes of a history and the smaller conversation: reading, following and letting
-//! go, which happen at the same time on two threads, then planning, composing and applying. With a file, the session in it is
+//! What is timed is all that stands between the bytes of a history and the smaller conversation: reading and following on
+//! one thread, then planning, composing and applying. With a file, the session in it is
 //! measured instead.
 
 use std::error::Error;
@@ -14,9 +14,7 @@ use std::fmt::Write;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use longhaul_context::{
-    Estimator, Gauge, Horizon, PlanOptions, Status, Tracker, compact_prepared, plan, prepare,
-};
+use longhaul_context::{Estimator, Gauge, PlanOptions, Status, Tracker, compact_prepared, plan, prepare};
 use longhaul_conversation::{Change, Message, Part, Role, TokenCount, ToolResult};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
@@ -65,18 +63,13 @@ fn compact(what: &str, history: &str, window: TokenCount) -> Result<Duration, Bo
         let start = Instant::now();
         let mut tracker = Tracker::in_directory("/home/dev/project");
         let options = PlanOptions::new(window);
-        let mut horizon = Horizon::new(window, options.empty, options.estimator);
-        let mut session = tracker.observe_while(|observe| {
-            longhaul_session::read_session_in(history.as_bytes(), &mut |change, transcript| {
-                if let Change::Put(message) | Change::PutAfter { message, .. } = change {
-                    observe(message);
-                }
-                horizon.follow(change, transcript);
-            })
+        let mut session = longhaul_session::read_session_in(history.as_bytes(), &mut |change, _| {
+            if let Change::Put(message) | Change::PutAfter { message, .. } = change {
+                tracker.observe(message);
+            }
         })?;
         let following = start.elapsed();
-        let prepared =
-            prepare(session.transcript.take_messages(), options.empty).behind(horizon.gone().clone());
+        let prepared = prepare(session.transcript.take_messages(), options.empty);
         let outcome = compact_prepared(&tracker, &prepared, &options);
         if start.elapsed() < shortest {
             (shortest, followed) = (start.elapsed(), following);

@@ -19,10 +19,6 @@ pub struct CutSettings {
     pub max_tail: Option<TokenCount>,
     /// The most that the groups given to a small tail may take, as they share the snapshot's budget.
     pub max_added: Option<TokenCount>,
-    /// The size of what stood before these messages and was let go, as [`Gone`] has it.
-    ///
-    /// [`Gone`]: crate::Gone
-    pub gone: usize,
     /// Measures the tail, and media wherever it stands.
     pub estimator: Estimator,
 }
@@ -58,7 +54,6 @@ impl Default for CutSettings {
             least_tail: TokenCount(1_000),
             max_tail: None,
             max_added: None,
-            gone: 0,
             estimator: Estimator::default(),
         }
     }
@@ -85,7 +80,7 @@ impl fmt::Display for CutReason {
 /// Chooses where to cut `messages`. The tail holds at least the last group of [`complete_groups`], whatever its size, and
 /// begins where a group begins.
 pub fn plan_cut(messages: &[Message], settings: &CutSettings) -> Cut {
-    let (places, size) = measure(messages, settings.gone, &settings.estimator);
+    let (places, size) = measure(messages, &settings.estimator);
     let Some(last) = places.len().checked_sub(1).filter(|last| *last > 0) else {
         return Cut { tail_from: 0, reason: CutReason::NothingToCut, added: TokenCount::ZERO };
     };
@@ -120,9 +115,9 @@ struct Place {
     tail: TokenCount,
 }
 
-/// The places where groups begin, and the size of all messages, those included that are gone.
-fn measure(messages: &[Message], gone: usize, estimator: &Estimator) -> (Vec<Place>, usize) {
-    let mut before = gone;
+/// The places where groups begin, and the size of all messages.
+fn measure(messages: &[Message], estimator: &Estimator) -> (Vec<Place>, usize) {
+    let mut before = 0;
     let mut places: Vec<(Place, Estimate)> = complete_groups(messages)
         .into_iter()
         .map(|group| {

@@ -1,17 +1,11 @@
-//! Follows a conversation with two threads: one reads and watches the work, the other listens to what is said.
-//!
-//! What a message says by itself is found by whichever of them has time ([`Hearing`]); what follows from it is kept up in the
-//! order of the conversation, by one alone. So it is the same whatever the threads do.
-
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
+//! Observes a conversation message by message: what is done, and what is said.
 
 use longhaul_conversation::{Message, Ordinal, Origin, Part};
 
 use crate::adopt::FOUND;
 use crate::asks::without_state;
-use crate::extract::{Gathered, Memo, Pool, quoted_len};
-use crate::hearing::{Hearing, copy_said};
+use crate::extract::{Gathered, Pool};
+use crate::hearing::Hearing;
 use crate::snapshot::{Section, Snapshot, SnapshotLine};
 use crate::tracker::{USER_SAID, any_snapshot};
 use crate::user_words::UserWords;
@@ -149,7 +143,7 @@ impl Ears<'_> {
             }
         }
         if let Some((at, message)) = beside {
-            self.take_in_message(*at, &mut Hearing::of(message, Gathered::default()));
+            self.take_in_message(*at, &mut Hearing::of(message));
         }
     }
 
@@ -187,7 +181,7 @@ impl Ears<'_> {
     }
 
     fn quote(&mut self, line: &str, at: Ordinal) {
-        self.pool.take_in(&mut Gathered::quoted(line), at);
+        self.pool.take_in(&Gathered::quoted(line), at);
     }
 }
 
@@ -196,157 +190,5 @@ fn take_over_words(words: &mut UserWords, at: Ordinal, lines: &[String]) {
     if words_from < lines.len() {
         let text = lines[words_from..].join("\n");
         words.add(at, text.trim_start_matches(USER_SAID));
-    }
-}
-
-/// Follows all messages that `produce` hands over: they are watched on this thread and taken in on another.
-pub(crate) fn follow_while<T>(
-    mut eyes: Eyes<'_>,
-    mut ears: Ears<'_>,
-    produce: impl FnOnce(&mut dyn FnMut(&Message)) -> T,
-) -> T {
-    let root = ears.pool.root().map(str::to_string);
-    let waiting = AtomicUsize::new(0);
-    let waiting = &waiting;
-    std::thread::scope(|scope| {
-        let (sender, receiver) = sync_channel(MOST_WAITING);
-        let (giver_back, used) = channel();
-        let listener = scope.spawn(move || listen(&mut ears, receiver, &giver_back, waiting));
-        let mut queue = Queue {
-            sender,
-            used,
-            waiting,
-            root,
-            memo: Memo::new(),
-            batch: Batch::default(),
-            spares: Vec::new(),
-            spare: 0,
-        };
-        let produced = produce(&mut |message| queue.add(eyes.watch(message), message));
-        queue.hand_over();
-        drop(queue);
-        listener.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-        produced
-    })
-}
-
-/// Takes in what comes, until nothing comes any more, and gives it back: memory is freed soonest where it was taken, as
-/// otherwise the threads wait for each other again and again.
-fn listen(ears: &mut Ears<'_>, receiver: Receiver<Batch>, giver_back: &Sender<Batch>, waiting: &AtomicUsize) {
-    let root = ears.pool.root().map(str::to_string);
-    let (mut spare, mut memo) = (Gathered::default(), Memo::new());
-    for mut batch in receiver {
-        for item in &mut batch.items {
-            match item {
-                Item::Heard(heard) => ears.take_in(heard),
-                Item::Unheard { at, message } => {
-                    let mut hearing = Hearing::of(message, spare);
-                    hearing.lines.find_anchors(root.as_deref(), &mut memo);
-                    ears.take_in_message(*at, &mut hearing);
-                    // One very long message must not hold its memory for ever.
-                    spare =
-                        Some(hearing.lines).filter(|lines| lines.spare_size() <= SPARE).unwrap_or_default();
-                }
-            }
-        }
-        waiting.fetch_sub(1, Ordering::Relaxed);
-        // Nobody is there any more when all was handed over.
-        let _ = giver_back.send(batch);
-    }
-}
-
-/// A message on its way to the ears.
-enum Item {
-    Heard(Heard),
-    /// A message that nobody has listened to yet.
-    Unheard {
-        at: Ordinal,
-        message: Box<Message>,
-    },
-}
-
-/// Messages that are handed over together: to wake the other thread takes longer than to read a short message.
-#[derive(Default)]
-struct Batch {
-    items: Vec<Item>,
-    size: usize,
-}
-
-/// How many bytes are handed over together at least.
-const BATCH: usize = 64_000;
-/// What a message counts beside its bytes.
-const MESSAGE: usize = 200;
-/// How many batches may be on the way before the work of the ears is done here, as far as that is possible.
-const ENOUGH_WAITING: usize = 2;
-/// How many batches may wait at all.
-const MOST_WAITING: usize = 32;
-/// So much memory is kept for messages to come, by either thread.
-const SPARE: usize = 1 << 21;
-
-/// The way from the eyes to the ears.
-struct Queue<'w> {
-    sender: SyncSender<Batch>,
-    /// What was taken in.
-    used: Receiver<Batch>,
-    /// How many batches are on the way; nothing but who does the work depends on it.
-    waiting: &'w AtomicUsize,
-    /// The working folder, which paths are seen from.
-    root: Option<String>,
-    memo: Memo,
-    batch: Batch,
-    /// Memory for messages to come.
-    spares: Vec<Gathered>,
-    /// How much that is.
-    spare: usize,
-}
-
-impl Queue<'_> {
-    fn add(&mut self, seen: Seen, message: &Message) {
-        self.batch.size += MESSAGE + message.parts.iter().map(quoted_len).sum::<usize>();
-        let is_idle = self.waiting.load(Ordering::Relaxed) < ENOUGH_WAITING;
-        let item = match seen {
-            // To copy it is cheap beside listening to it.
-            Seen::Message { at } if is_idle => Item::Unheard { at, message: Box::new(copy_said(message)) },
-            seen => Item::Heard(self.hear(seen, message)),
-        };
-        self.batch.items.push(item);
-        if self.batch.size >= BATCH {
-            self.hand_over();
-        }
-    }
-
-    /// Does as much as can be done without knowing what came before.
-    fn hear(&mut self, seen: Seen, message: &Message) -> Heard {
-        seen.heard(|| {
-            let spare = self.spares.pop().unwrap_or_default();
-            self.spare -= spare.spare_size();
-            let mut hearing = Hearing::of(message, spare);
-            hearing.lines.find_anchors(self.root.as_deref(), &mut self.memo);
-            hearing
-        })
-    }
-
-    fn hand_over(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        // It only hangs up when it panics, and that is told where it is waited for.
-        let _ = self.sender.send(batch);
-        while let Ok(used) = self.used.try_recv() {
-            self.reuse(used);
-        }
-    }
-
-    /// Frees what was taken in, as far as its memory is not of use for messages to come.
-    fn reuse(&mut self, mut used: Batch) {
-        for item in used.items.drain(..) {
-            if let Item::Heard(Heard::Message { hearing, .. }) = item {
-                let size = self.spare + hearing.lines.spare_size();
-                if size <= SPARE {
-                    self.spare = size;
-                    self.spares.push(hearing.lines);
-                }
-            }
-        }
-        self.batch.items = used.items;
     }
 }

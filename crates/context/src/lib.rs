@@ -21,19 +21,19 @@ mod breakdown;
 mod budget;
 mod calibrate;
 mod characters;
+mod cjk;
 mod compose;
 mod coverage;
 mod curate;
 mod cut;
-mod eight;
 mod environment;
 mod estimate;
 mod extract;
 mod follow;
 mod gauge;
 mod groups;
+mod hash;
 mod hearing;
-mod horizon;
 mod json_size;
 mod last_resort;
 mod ledger;
@@ -85,7 +85,6 @@ pub use estimate::{Estimate, Estimator, Meter, Weights};
 pub use extract::AnchorKind;
 pub use gauge::{Due, Gauge};
 pub use groups::complete_groups;
-pub use horizon::{Gone, Horizon};
 pub use ledger::{
     CommandEntry, CommandPurpose, CommitEntry, ErrorEntry, FileChange, FileEntry, FileRead, FileState,
     FileSummary, JobEntry, JobKind, Ledger, LedgerLine, LedgerSection, LedgerSummary, LineRange, RunEntry,

@@ -201,13 +201,13 @@ pub(crate) fn most_saved(
 }
 
 /// What a mask that takes `least` saves of an output of this size.
-pub(crate) fn saved_at_most(mut size: Estimate, least: Estimate) -> Estimate {
+fn saved_at_most(mut size: Estimate, least: Estimate) -> Estimate {
     size -= least;
     if size > Estimate::ZERO { size } else { Estimate::ZERO }
 }
 
 /// What a mask takes at least: its tags, and the name of a file.
-pub(crate) fn least_mask(estimator: &Estimator) -> Estimate {
+fn least_mask(estimator: &Estimator) -> Estimate {
     let mask = mask_around("", 0, &output_file("", "", &CallId::from(""), ""));
     estimator.text(&mask).tokens().into()
 }

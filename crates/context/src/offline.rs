@@ -38,7 +38,7 @@ pub fn compact_offline(tracker: &Tracker, messages: &[Message], options: &PlanOp
 
 /// As [`compact_offline`], for a conversation that was prepared already.
 pub fn compact_prepared(tracker: &Tracker, prepared: &Prepared<'_>, options: &PlanOptions) -> Outcome {
-    let planner = Planner::new(tracker, &prepared.messages, options).behind(&prepared.gone);
+    let planner = Planner::new(tracker, &prepared.messages, options);
     let plan = planner.plan();
     let ended = match &plan.rung {
         Rung::Wait | Rung::Noop => Ended::unchanged(Status::Noop, plan),

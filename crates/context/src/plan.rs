@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::cut::{CutReason, CutSettings, plan_cut};
 use crate::environment::{Environment, find_environment};
-use crate::horizon::{Gone, NOTHING};
 use crate::last_resort::{Bottom, plan_last_resort};
 use crate::mask::{most_saved, plan_enough_masks};
 use crate::numbering::ordinals;
@@ -99,8 +98,6 @@ pub enum Rung {
 pub struct Compaction {
     /// The first message that stays.
     pub tail_from: usize,
-    /// How many messages were let go before those that are counted here.
-    pub gone: u32,
     /// Why it is cut there.
     pub cut: CutReason,
     /// What the snapshot may take.
@@ -183,8 +180,8 @@ impl fmt::Display for Plan {
             Rung::DoesNotFit(refusal) => write!(f, "\nremedy: {}", refusal.part.remedy()),
             Rung::Mask(masks) => masks.iter().try_for_each(|mask| write_replacement(f, mask)),
             Rung::Compact(compaction) | Rung::LastResort(compaction) => {
-                let Compaction { tail_from, gone, cut, snapshot_budget, tail, .. } = compaction;
-                let first = *gone as usize + tail_from + 1;
+                let Compaction { tail_from, cut, snapshot_budget, tail, .. } = compaction;
+                let first = tail_from + 1;
                 write!(f, "\nkeep from message {first} on ({tail} tokens): {cut}")?;
                 write!(f, "\nsnapshot of at most {snapshot_budget} tokens")?;
                 compaction
@@ -215,12 +212,8 @@ pub struct Planner<'a> {
     pub(crate) tracker: &'a Tracker,
     pub(crate) messages: &'a [Message],
     pub(crate) options: &'a PlanOptions,
-    /// What stood between the first of the messages and the others.
-    pub(crate) gone: &'a Gone,
     pub(crate) environment: Environment,
     pub(crate) ordinals: Vec<Ordinal>,
-    /// What the messages take.
-    all: Estimate,
     /// What each tool output takes, in order.
     outputs: Vec<Estimate>,
     /// The request without the messages that may be compacted.
@@ -244,18 +237,8 @@ impl<'a> Planner<'a> {
         let surroundings: Estimate =
             environment.message.iter().map(|message| options.estimator.message(message)).sum();
         let fixed = Estimate::from(options.fixed.total()) + surroundings;
-        let (gone, ordinals) = (&NOTHING, ordinals(messages));
-        Self { tracker, messages, options, gone, environment, ordinals, all, outputs, fixed, before }
-    }
-
-    /// The same for a conversation of which so much was let go by a [`crate::Horizon`].
-    #[must_use]
-    pub fn behind(self, gone: &'a Gone) -> Self {
-        if gone.is_nothing() {
-            return self;
-        }
-        let size = Estimate::from(self.options.fixed.total()) + gone.size + self.all;
-        Self { gone, before: size.tokens(), ..self }
+        let ordinals = ordinals(messages);
+        Self { tracker, messages, options, environment, ordinals, outputs, fixed, before }
     }
 
     /// Decides what to do.
@@ -320,7 +303,7 @@ impl<'a> Planner<'a> {
     fn plan_masks(&self, most: TokenCount) -> Option<(Vec<Replacement>, TokenCount)> {
         let settings = self.mask_settings();
         let outputs = self.outputs.iter().rev().copied();
-        let saved = most_saved(outputs, settings.protected, &settings.estimator) + self.gone.maskable;
+        let saved = most_saved(outputs, settings.protected, &settings.estimator);
         if self.before - saved.tokens() > most {
             return None;
         }
@@ -373,7 +356,6 @@ impl<'a> Planner<'a> {
             keep: self.options.keep,
             max_tail: Some(self.target() - budget),
             max_added: Some(TokenCount(budget.0 / 4)),
-            gone: self.gone.characters,
             estimator: self.options.estimator,
             ..CutSettings::default()
         };
@@ -386,7 +368,7 @@ impl<'a> Planner<'a> {
         let replacements = self.shrink_outputs(tail_from, self.options.budget.outputs.protected);
         let kept = Kept { tail_from, replacements, shortenings: Vec::new() };
         let tail = self.size(&kept.tail(self.messages));
-        let head = (self.gone.size + self.size(&self.messages[from..tail_from])).as_f64();
+        let head = self.size(&self.messages[from..tail_from]).as_f64();
         let budget = (budget - cut.added).0.min((head * MOST_OF_HEAD) as u64);
         let snapshot_budget = TokenCount(budget) - self.acknowledgement(tail_from).tokens() - TokenCount(1);
         Some(self.compaction(kept, cut.reason, snapshot_budget, tail.tokens()))
@@ -401,8 +383,7 @@ impl<'a> Planner<'a> {
         tail: TokenCount,
     ) -> Compaction {
         let Kept { tail_from, replacements, shortenings } = kept;
-        let gone = u32::try_from(self.gone.prepared).unwrap_or(u32::MAX);
-        Compaction { tail_from, gone, cut, snapshot_budget, tail, replacements, shortenings }
+        Compaction { tail_from, cut, snapshot_budget, tail, replacements, shortenings }
     }
 
     /// What the messages should take after a compaction: what the target leaves, but never next to nothing. A target

@@ -5,7 +5,6 @@ use std::borrow::Cow;
 use longhaul_conversation::{Message, MessageId, Repair, Repaired, find_faults, repair};
 
 use crate::curate::{EmptyMessages, curate, is_curated};
-use crate::horizon::Gone;
 
 /// A conversation as it would be sent.
 #[derive(Clone, Debug)]
@@ -14,9 +13,7 @@ pub struct Prepared<'m> {
     pub messages: Cow<'m, [Message]>,
     /// What had to be repaired.
     pub repairs: Vec<Repair>,
-    /// What was let go before they were prepared.
-    pub(crate) gone: Gone,
-    /// How many messages there were before, apart from those.
+    /// How many messages there were before.
     pub(crate) given: usize,
     /// The ids of the curated messages in order, where repairs may have moved them.
     curated: Option<Vec<MessageId>>,
@@ -33,46 +30,18 @@ pub fn prepare<'m>(messages: impl Into<Cow<'m, [Message]>>, empty: EmptyMessages
         Cow::Owned(curate(messages.into_owned(), empty))
     };
     if find_faults(&curated).is_empty() {
-        return Prepared {
-            messages: curated,
-            repairs: Vec::new(),
-            gone: Gone::default(),
-            given,
-            curated: None,
-        };
+        return Prepared { messages: curated, repairs: Vec::new(), given, curated: None };
     }
     let ids = curated.iter().map(|message| message.id.clone()).collect();
     let repaired = repair(curated.into_owned());
     let Repaired { messages, repairs } = repaired;
     let messages = Cow::Owned(messages);
-    Prepared { messages, repairs, gone: Gone::default(), given, curated: Some(ids) }
+    Prepared { messages, repairs, given, curated: Some(ids) }
 }
 
 impl Prepared<'_> {
-    /// The same behind messages that a [`crate::Horizon`] let go.
-    #[must_use]
-    pub fn behind(mut self, mut gone: Gone) -> Self {
-        self.repairs.splice(0..0, gone.repairs.drain(..));
-        Self { gone, ..self }
-    }
-
-    /// Whether nothing had to change, in messages that were borrowed.
-    pub(crate) fn is_as_given(&self) -> bool {
-        matches!(self.messages, Cow::Borrowed(_))
-    }
-
-    /// Where the message at `place` stood before the repairs: in the curated conversation, with what was let go of it.
+    /// Where the message at `place` stood before the repairs: in the curated conversation.
     pub fn curated_place(&self, place: usize) -> usize {
-        self.gone.curated + self.place_in_curated(place)
-    }
-
-    /// The ids of the messages that were left before the repairs.
-    pub(crate) fn curated_ids(&self) -> impl Iterator<Item = &MessageId> {
-        let own = self.messages.iter().filter(|_| self.curated.is_none()).map(|message| &message.id);
-        own.chain(self.curated.iter().flatten())
-    }
-
-    fn place_in_curated(&self, place: usize) -> usize {
         let Some(ids) = &self.curated else { return place };
         // A message that a repair put in has no place of its own; the next one has.
         let own = self.messages.get(place..).unwrap_or_default().iter();

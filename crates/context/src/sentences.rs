@@ -2,9 +2,7 @@
 
 use std::ops::Range;
 
-use crate::eight;
-use crate::extract::Telling;
-use crate::search::{fast_trim, fast_trim_start};
+use crate::cjk::is_wide;
 
 /// A piece of a text that can be quoted alone: a sentence, a list item, a heading or a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,20 +47,8 @@ impl Unit<'_> {
 /// Sentences end at `.`, `!`, `?` and their full-width forms, but not inside code, addresses, paths, version numbers
 /// and abbreviations. A line break ends a sentence unless the line was evidently wrapped.
 pub fn split_units(text: &str) -> Vec<Unit<'_>> {
-    Splitter::new(text, 0..0).split()
+    Splitter { text, units: Vec::new(), open: None }.split()
 }
-
-/// As [`split_units`], but of the middle of a very long text only the sentences that may name something: hardly any other
-/// is ever quoted from there.
-pub(crate) fn split_telling_units(text: &str) -> Vec<Unit<'_>> {
-    let is_long = text.len() > LONG_TEXT;
-    Splitter::new(text, if is_long { LONG_END..text.len() - LONG_END } else { 0..0 }).split()
-}
-
-/// A text is very long with more bytes than this.
-const LONG_TEXT: usize = 48_000;
-/// So many bytes of either end of it are split into all their sentences.
-const LONG_END: usize = 8_000;
 
 /// A block that the next line may belong to.
 struct Open {
@@ -83,17 +69,9 @@ struct Splitter<'t> {
     text: &'t str,
     units: Vec<Unit<'t>>,
     open: Option<Open>,
-    /// Of paragraphs in here only the sentences count that may name something.
-    middle: Range<usize>,
-    telling: Telling,
 }
 
 impl<'t> Splitter<'t> {
-    fn new(text: &'t str, middle: Range<usize>) -> Self {
-        let likely = (text.len() - middle.len() / 2) / 80 + 1;
-        Self { text, units: Vec::with_capacity(likely), open: None, middle, telling: Telling::default() }
-    }
-
     fn split(mut self) -> Vec<Unit<'t>> {
         let mut start = 0;
         while start < self.text.len() {
@@ -172,39 +150,17 @@ impl<'t> Splitter<'t> {
 
     fn sentences(&mut self, range: Range<usize>) {
         let paragraph = &self.text[range.clone()];
-        let is_plain = paragraph.is_ascii() && memchr::memchr(b'`', paragraph.as_bytes()).is_none();
-        if is_plain && self.middle.start <= range.start && range.end <= self.middle.end {
-            return self.telling_sentences(range);
-        }
         let mut start = 0;
         while start < paragraph.len() {
-            let end = start + sentence_length(&paragraph[start..], is_plain);
+            let end = start + sentence_length(&paragraph[start..]);
             self.push(range.start + start..range.start + end, UnitKind::Sentence);
             start = end;
         }
     }
 
-    /// The sentences of a plain paragraph that may name something. All before the last one that certainly ends there are
-    /// passed over.
-    fn telling_sentences(&mut self, mut range: Range<usize>) {
-        let bytes = self.text.as_bytes();
-        while let Some(place) = self.telling.next_in(self.text, range.clone()) {
-            let from = range.start;
-            let mut stops =
-                memchr::memrchr3_iter(b'.', b'!', b'?', &bytes[from..place]).map(|stop| from + stop);
-            let mut start = stops.find(|stop| ends_plainly(bytes, *stop)).map_or(from, |stop| stop + 1);
-            range.start = start;
-            while range.start <= place {
-                start = range.start;
-                range.start += sentence_length(&self.text[range.clone()], true);
-            }
-            self.push(start..range.start, UnitKind::Sentence);
-        }
-    }
-
     fn push(&mut self, range: Range<usize>, kind: UnitKind) {
-        let rest = fast_trim_start(&self.text[range.clone()]);
-        let text = fast_trim(rest);
+        let rest = self.text[range.clone()].trim_start();
+        let text = rest.trim();
         if !text.is_empty() {
             self.units.push(Unit { text, start: range.end - rest.len(), kind });
         }
@@ -317,19 +273,12 @@ fn starts_like_prose(line: &str) -> bool {
 }
 
 /// The length of the first sentence of a paragraph, in bytes.
-///
-/// Where nothing but stops matters (`is_plain`), all else is passed over at once.
-fn sentence_length(paragraph: &str, is_plain: bool) -> usize {
+fn sentence_length(paragraph: &str) -> usize {
     let bytes = paragraph.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
-        if is_plain {
-            let Some(stop) = memchr::memchr3(b'.', b'!', b'?', &bytes[at..]) else { break };
-            at += stop;
-        }
         at = match bytes[at] {
             b'`' => after_code(paragraph, at),
-            b'.' | b'!' | b'?' if ends_plainly(bytes, at) => return at + 1,
             b'.' | b'!' | b'?' => {
                 let run =
                     at + bytes[at..].iter().take_while(|byte| matches!(byte, b'.' | b'!' | b'?')).count();
@@ -380,26 +329,6 @@ fn after_closers(text: &str, at: usize) -> usize {
     at + text[at..].chars().take_while(|c| closers(*c)).map(char::len_utf8).sum::<usize>()
 }
 
-/// Whether the sign at `at` ends a sentence as most of them end: a space follows, and no abbreviation stands before it.
-fn ends_plainly(bytes: &[u8], at: usize) -> bool {
-    bytes.get(at + 1) == Some(&b' ') && (bytes[at] != b'.' || ends_with_long_word(&bytes[..at]))
-}
-
-/// Whether a text ends with a word of letters that is longer than all abbreviations, or begins otherwise than those of its
-/// length.
-fn ends_with_long_word(text: &[u8]) -> bool {
-    let Some(last) = text.last_chunk() else { return false };
-    let eight = u64::from_le_bytes(*last);
-    let length = eight::run_at_end(eight::letters(eight));
-    if length == 8 {
-        return true;
-    }
-    // How long a word is cannot be foreseen, so nothing below depends on it but what is looked at.
-    let (before, first) = (last[7 - length], last[(8 - length) & 7]);
-    let is_abbreviated = ABBREVIATED[length] >> (first & 31) & 1 != 0;
-    (before == b' ') & (length > 1) & !is_abbreviated
-}
-
 /// Whether the signs from `at` to `run`, with closers up to `end`, end a sentence.
 fn ends_sentence(text: &str, at: usize, run: usize, end: usize) -> bool {
     let rest = &text[end..];
@@ -408,7 +337,7 @@ fn ends_sentence(text: &str, at: usize, run: usize, end: usize) -> bool {
         // Chinese and Japanese are often typed with half-width signs and no space behind them.
         return &text[at..run] != "." && is_wide(next);
     }
-    let follower = fast_trim_start(rest).chars().next();
+    let follower = rest.trim_start().chars().next();
     let lower = follower.is_some_and(char::is_lowercase);
     if lower && (end > run || text[at..run].starts_with("..")) {
         return false;
@@ -430,34 +359,9 @@ const OPEN_ABBREVIATIONS: &[&str] = &[
     "etc", "usw", "a.m", "p.m", "inc", "ltd", "co", "al",
 ];
 
-/// For each length that an abbreviation can have, a bit for each letter that one of them begins with.
-const ABBREVIATED: [u32; 8] = {
-    let mut letters = [0; 8];
-    let lists = [ABBREVIATIONS, OPEN_ABBREVIATIONS];
-    let mut list = 0;
-    while list < lists.len() {
-        let mut place = 0;
-        while place < lists[list].len() {
-            let known = lists[list][place].as_bytes();
-            letters[known.len()] |= 1 << (known[0] & 31);
-            place += 1;
-        }
-        list += 1;
-    }
-    letters
-};
-
-/// Whether a word has the length and the first letter of an abbreviation: most words at the end of a sentence have not.
-fn may_be_abbreviation(word: &[u8]) -> bool {
-    let first = word.first().map_or(0, |first| 1 << (first & 31));
-    ABBREVIATED.get(word.len()).is_some_and(|letters| letters & first != 0)
-}
-
 fn is_abbreviation(before: &str, lower_follows: bool) -> bool {
     let word = last_word(before);
-    let is_in = |list: &[&str]| {
-        may_be_abbreviation(word.as_bytes()) && list.iter().any(|known| known.eq_ignore_ascii_case(word))
-    };
+    let is_in = |list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(word));
     let initial = word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_uppercase()) && word != "I";
     let stands_alone = || word.len() == before.trim_start().len();
     let bare_number = word.bytes().all(|byte| byte.is_ascii_digit()) && stands_alone();
@@ -469,12 +373,7 @@ fn is_abbreviation(before: &str, lower_follows: bool) -> bool {
 /// What stands behind the last white space, opening bracket, quotation mark or comma.
 fn last_word(text: &str) -> &str {
     let is_outside = |c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | ',');
-    let bytes = text.as_bytes();
-    match bytes.iter().rposition(|byte| !byte.is_ascii() || is_outside(char::from(*byte))) {
-        None => text,
-        Some(at) if bytes[at].is_ascii() => &text[at + 1..],
-        Some(_) => text.rsplit(is_outside).next().unwrap_or_default(),
-    }
+    text.rsplit(is_outside).next().unwrap_or_default()
 }
 
 /// Where the sentence ends if the full-width `sign` before `next` ends one.
@@ -502,11 +401,6 @@ fn wide_end(text: &str, sign: char, next: usize) -> Option<usize> {
 
 fn is_hiragana(c: char) -> bool {
     matches!(c, '\u{3041}'..='\u{309f}')
-}
-
-/// Whether a character is written without spaces around words: Han, kana and their punctuation.
-pub(crate) fn is_wide(c: char) -> bool {
-    matches!(c, '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3134f}')
 }
 
 #[cfg(test)]
@@ -562,17 +456,6 @@ mod tests {
         );
         check("Ask J. Smith. He knows.", &["Ask J. Smith.", "He knows."]);
         check("Siehe z.B. Seite 3. Gut.", &["Siehe z.B. Seite 3.", "Gut."]);
-    }
-
-    #[test]
-    fn every_abbreviation_may_be_one() {
-        for known in ABBREVIATIONS.iter().chain(OPEN_ABBREVIATIONS) {
-            let is_told =
-                |word: &str| may_be_abbreviation(word.as_bytes()) && !ends_with_long_word(word.as_bytes());
-            assert!(is_told(known) && is_told(&known.to_uppercase()), "{known}");
-            assert!(!ends_with_long_word(format!("and so on, {known}").as_bytes()), "{known}");
-        }
-        assert!(["", "us", "everything"].iter().all(|word| !may_be_abbreviation(word.as_bytes())));
     }
 
     #[test]
@@ -633,46 +516,6 @@ mod tests {
                 from = unit.range().end;
             }
             prop_assert!(!has_letter(&text[from..]));
-        }
-
-        #[test]
-        fn what_is_told_of_a_long_text_stands_in_it(
-            pieces in prop::collection::vec("([a-c]{2,9} ){3,20}|[A-C]b c_d ef[.!?] |gi?t add it\\. |e\\.g\\. |No\\. |\n\n|x/y\\.rs |- an item\n|`a b. C` |é ", 1..60)
-        ) {
-            let text = pieces.join("").repeat(LONG_TEXT / 160);
-            let (all, telling) = (split_units(&text), split_telling_units(&text));
-            let mut from = 0;
-            for unit in &telling {
-                prop_assert_eq!(&text[unit.range()], unit.text);
-                prop_assert!(unit.start >= from);
-                from = unit.range().end;
-            }
-            let mut told = telling.iter().peekable();
-            for unit in all.iter().filter(|unit| Telling::default().next_in(unit.text, 0..unit.text.len()).is_some()) {
-                while told.next_if(|told| told.range().end < unit.range().end).is_some() {}
-                let is_told = told.peek().is_some_and(|told| told.start <= unit.start);
-                prop_assert!(is_told, "{}", unit.text);
-            }
-            prop_assert!(text.len() > LONG_TEXT || all == telling);
-        }
-
-        #[test]
-        fn stops_are_found_alike_with_and_without_all_else(text in "([a-cA-C1]|[.!?)\\]\"* ]|e\\.g\\. ){0,60}") {
-            prop_assert_eq!(sentence_length(&text, true), sentence_length(&text, false));
-        }
-
-        #[test]
-        fn plain_ends_are_ends(text in "([a-c.,(é1]|e\\.g|vol|Co| |[a-c]{4,9}){0,12}[.!?] ?[aB]?") {
-            for (at, _) in text.match_indices(['.', '!', '?']) {
-                let is_end = !ends_plainly(text.as_bytes(), at) || ends_sentence(&text, at, at + 1, at + 1);
-                prop_assert!(is_end, "{} at {}", text, at);
-            }
-        }
-
-        #[test]
-        fn last_words_are_found(text in "[ab ,(\\[\"\u{3000}é\t]{0,12}") {
-            let outside = [',', '(', '[', '"', ' ', '\t', '\u{3000}'];
-            prop_assert_eq!(Some(last_word(&text)), text.rsplit(outside).next());
         }
 
         #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::extract::hash_text;
+use crate::hash::hash_text;
 use crate::words::{WordSet, Words, word_set};
 
 /// What a text is about: its content words, and its Han in pairs.
@@ -52,15 +52,14 @@ impl Subject {
     }
 
     /// The subject of a text whose words are known already.
-    pub(crate) fn of_words(text: &str, words: &Words<'_>) -> Self {
+    pub(crate) fn of_words(text: &str, words: &Words) -> Self {
         let mut subject = Self::default();
-        for word in words.all() {
-            let text = words.text(word);
-            if text.len() <= MOST_BYTES && text.chars().nth(1).is_none() || EMPTY.has(word) {
+        for word in words.texts() {
+            if word.len() <= MOST_BYTES && word.chars().nth(1).is_none() || EMPTY.has(word) {
                 continue;
             }
             let set = if COMMON.has(word) { &mut subject.common } else { &mut subject.words };
-            set.push(hash_text(stem(text)));
+            set.push(hash_text(stem(word)));
         }
         if words.has_wide() {
             subject.add_wide(text);

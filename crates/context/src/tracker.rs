@@ -3,8 +3,8 @@
 use longhaul_conversation::{Message, Ordinal, Origin, Part, snapshot_through};
 use serde::{Deserialize, Serialize};
 
-use crate::extract::{Gathered, Pool};
-use crate::follow::{Ears, Eyes, follow_while};
+use crate::extract::Pool;
+use crate::follow::{Ears, Eyes};
 use crate::hearing::Hearing;
 use crate::snapshot::{Snapshot, parse_snapshot};
 use crate::user_words::UserWords;
@@ -59,24 +59,7 @@ impl Tracker {
     pub fn observe(&mut self, message: &Message) {
         let (mut eyes, mut ears) = self.parted();
         let seen = eyes.watch(message);
-        ears.take_in(&mut seen.heard(|| Hearing::of(message, Gathered::default())));
-    }
-
-    /// Takes in all messages that `produce` hands over, with the help of a second thread. What comes of it is the same as
-    /// with [`Tracker::observe`], message by message.
-    ///
-    /// ```
-    /// use longhaul_context::Tracker;
-    /// use longhaul_conversation::{Message, Part, Role};
-    ///
-    /// let messages = [Message::new("u1", Role::User, vec![Part::user_text("Fix the upload.")])];
-    /// let mut tracker = Tracker::default();
-    /// tracker.observe_while(|observe| messages.iter().for_each(observe));
-    /// assert_eq!(tracker.last().0, 1);
-    /// ```
-    pub fn observe_while<T>(&mut self, produce: impl FnOnce(&mut dyn FnMut(&Message)) -> T) -> T {
-        let (eyes, ears) = self.parted();
-        follow_while(eyes, ears, produce)
+        ears.take_in(&mut seen.heard(|| Hearing::of(message)));
     }
 
     /// Its two halves, which know nothing of each other.
@@ -142,10 +125,8 @@ fn summaries(message: &Message) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shapes::any_conversation;
     use crate::{ComposeOptions, Estimator, compose};
     use longhaul_conversation::{Role, TokenCount, ToolCall, ToolResult};
-    use proptest::prelude::*;
     use serde_json::json;
 
     fn talk() -> Vec<Message> {
@@ -284,62 +265,5 @@ mod tests {
         tracker.observe(&Message::new("s", Role::User, vec![summary]));
         assert_eq!(tracker.asks().all().len(), asks);
         assert_eq!(tracker.ledger(), &ledger);
-    }
-
-    /// Checks that a tracker which takes in these messages on two threads becomes the same as one that does so alone.
-    #[track_caller]
-    fn check_on_two_threads(messages: &[Message]) {
-        let written = |tracker: &Tracker| serde_json::to_string(tracker).expect("a tracker can be written");
-        let mut alone = Tracker::in_directory("/home/me/app");
-        messages.iter().for_each(|message| alone.observe(message));
-        let mut helped = Tracker::in_directory("/home/me/app");
-        let (first, rest) = messages.split_at(messages.len() / 3);
-        helped.observe_while(|observe| first.iter().for_each(observe));
-        helped.observe_while(|observe| rest.iter().for_each(observe));
-        assert_eq!(written(&helped), written(&alone));
-    }
-
-    #[test]
-    fn two_threads_find_what_one_finds() {
-        let mut messages = talk();
-        let output = |nth: usize| {
-            let line = format!("the value_{nth} in /home/me/app/src/part_{}.rs:{nth} is read\n", nth % 7);
-            Message::new(
-                format!("r{nth}"),
-                Role::User,
-                vec![Part::result(ToolResult::text("c", line.repeat(300)))],
-            )
-        };
-        // Enough to fill the queue and to prune the pool more than once.
-        messages.extend((0..300).map(output));
-        let mut tracker = Tracker::default();
-        messages[..20].iter().for_each(|message| tracker.observe(message));
-        let earlier = Part::text(Origin::Summary, snapshot(&tracker));
-        messages.insert(150, Message::new("s", Role::User, vec![earlier]));
-        check_on_two_threads(&messages);
-    }
-
-    #[test]
-    fn two_threads_hear_what_one_hears() {
-        // Enough prose that both threads listen to some of it.
-        let said = |nth: usize| {
-            let text = format!(
-                "Never touch part_{nth}. Please fix src/part_{nth}.rs, because step {} fails. Is it slow?\n\n{}",
-                nth % 5,
-                "It waits for the second worker until somebody restarts it. ".repeat(nth % 40),
-            );
-            let answer = format!("I've fixed src/part_{nth}.rs. The retry_count is now {nth}00.");
-            [user(&text), Message::new(format!("a{nth}"), Role::Model, vec![Part::model_text(answer)])]
-        };
-        let mut messages: Vec<Message> = (0..500).flat_map(said).collect();
-        messages.push(user("Thanks! You may touch part_7 again, I changed my mind."));
-        check_on_two_threads(&messages);
-    }
-
-    proptest! {
-        #[test]
-        fn any_conversation_is_the_same_on_two_threads(messages in any_conversation()) {
-            check_on_two_threads(&messages);
-        }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use crate::search::{begins_with_any, last_blank_line};
+use crate::cjk::is_wide;
+use crate::search::starts_with_any;
 use crate::sentences::{Unit, UnitKind, split_units};
 use crate::words::{WordSet, Words, word_set};
 
@@ -10,7 +11,7 @@ use crate::words::{WordSet, Words, word_set};
 #[derive(Clone, Debug)]
 pub(crate) struct Said<'t> {
     pub(crate) unit: Unit<'t>,
-    pub(crate) words: Words<'t>,
+    pub(crate) words: Words,
     pub(crate) voice: Voice,
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn said_units<'t>(text: &'t str, units: &[Unit<'t>]) -> Vec<Said<'t>>
     }
     let first = text.find("\n\n").filter(|end| *end <= LONG_PARAGRAPH);
     let trimmed = text.trim_end();
-    let last = last_blank_line(trimmed).filter(|start| trimmed.len() - start <= LONG_PARAGRAPH);
+    let last = trimmed.rfind("\n\n").filter(|start| trimmed.len() - start <= LONG_PARAGRAPH);
     let walk_piece =
         |piece: &'t str, offset, from_start| walk(piece, &split_units(piece), offset, from_start);
     let mut said = first.map_or_else(Vec::new, |end| walk_piece(&text[..end], 0, true));
@@ -54,7 +55,7 @@ pub(crate) fn said_units<'t>(text: &'t str, units: &[Unit<'t>]) -> Vec<Said<'t>>
 }
 
 fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) -> Vec<Said<'t>> {
-    let last_paragraph = last_blank_line(text.trim_end()).unwrap_or(0);
+    let last_paragraph = text.trim_end().rfind("\n\n").unwrap_or(0);
     let mut quoted = quoted_units(text, units).into_iter();
     let mut said = Vec::with_capacity(units.len());
     let mut voice = Voice::Typed;
@@ -72,7 +73,7 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
             continue;
         }
         let words = Words::of(unit.text);
-        if !words.have_few_signs() && is_mostly_signs(unit.text) {
+        if is_mostly_signs(unit.text) {
             log_lines += 1;
             continue;
         }
@@ -107,9 +108,9 @@ static HANDED_AT_ONCE: WordSet =
     word_set!["feedback", "review", "reviewer", "log", "logs", "traceback", "ci"];
 
 /// Whether what follows is somebody else's text: "pr feedback:", "Here is the issue:", "Implement the following plan:".
-fn hands_over(unit: &Unit<'_>, words: &Words<'_>, is_first: bool) -> bool {
-    let names = |text: &str, words: &Words<'_>, known: &WordSet| {
-        text.len() <= LONGEST_LEAD && words.len() <= 16 && words.all().iter().any(|word| known.has(word))
+fn hands_over(unit: &Unit<'_>, words: &Words, is_first: bool) -> bool {
+    let names = |text: &str, words: &Words, known: &WordSet| {
+        text.len() <= LONGEST_LEAD && words.len() <= 16 && words.texts().any(|word| known.has(word))
     };
     if let Some(lead) = unit.text.strip_suffix([':', '：']) {
         return names(lead, words, &HANDED)
@@ -200,7 +201,7 @@ static MACHINE_FIRST: [bool; 256] = {
 /// it.
 fn is_marked_as_machines(text: &str) -> bool {
     let Some(first) = text.as_bytes().first() else { return false };
-    if MACHINE_FIRST[*first as usize] && begins_with_any(text, MACHINE_STARTS)
+    if MACHINE_FIRST[*first as usize] && starts_with_any(text, MACHINE_STARTS)
         || text.ends_with(['{', '}', ';'])
     {
         return true;
@@ -350,13 +351,12 @@ fn is_plain_sign(c: char) -> bool {
             | '“'
             | '”'
             | '…'
-    ) || crate::sentences::is_wide(c)
+    ) || is_wide(c)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
@@ -385,13 +385,6 @@ mod tests {
             &["Here's the issue:", "RULES:", "Never push."],
         );
         check("Note: never push.\nOk.", &["Note: never push.", "Ok."]);
-    }
-
-    proptest! {
-        #[test]
-        fn what_has_few_signs_is_not_made_of_them(text in "([a-c]{1,4}|[1-2]|[ .,;+={}'_`\"\t-]|é){0,30}") {
-            prop_assert!(!Words::of(&text).have_few_signs() || !is_mostly_signs(&text));
-        }
     }
 
     #[test]

@@ -84,19 +84,6 @@ impl<T> Sequence<T> {
         self.entries.split_off(first)
     }
 
-    /// Leaves only the entries at those places of which `stays` is true.
-    pub fn retain(&mut self, stays: impl Fn(usize) -> bool) {
-        let mut places = 0..;
-        self.entries.retain(|_| places.next().is_some_and(&stays));
-        let mut places = 0..;
-        self.ids.retain(|_| places.next().is_some_and(&stays));
-        self.places.clear();
-        for (at, id) in (0..).zip(&self.ids) {
-            let place = Place { at, ..self.sought(id) };
-            self.places.insert_unique(place.spread(), place, |place| place.spread());
-        }
-    }
-
     /// Takes out everything.
     pub fn take_all(&mut self) -> Vec<T> {
         self.ids.clear();
@@ -146,7 +133,6 @@ mod tests {
         Put(u8),
         PutAfter(u8, u8),
         Rewind(u8),
-        Retain(u16),
         TakeAll,
     }
 
@@ -156,7 +142,6 @@ mod tests {
             6 => id().prop_map(Step::Put),
             3 => (id(), id()).prop_map(|(after, id)| Step::PutAfter(after, id)),
             1 => id().prop_map(Step::Rewind),
-            1 => any::<u16>().prop_map(Step::Retain),
             1 => Just(Step::TakeAll),
         ];
         prop::collection::vec(step, 0..60)
@@ -197,12 +182,6 @@ mod tests {
                         let place = list.iter().position(|(known, _)| *known == one).unwrap_or(list.len());
                         let taken: Vec<usize> = list.drain(place..).map(|(_, entry)| entry).collect();
                         prop_assert_eq!(sequence.rewind_to(&id(one)), taken);
-                    }
-                    Step::Retain(mask) => {
-                        let stays = |place: usize| mask >> (place % 16) & 1 == 1;
-                        sequence.retain(stays);
-                        let mut places = 0..;
-                        list.retain(|_| places.next().is_some_and(stays));
                     }
                     Step::TakeAll => {
                         let taken: Vec<usize> = list.drain(..).map(|(_, entry)| entry).collect();

@@ -69,11 +69,6 @@ impl Transcript {
         self.messages.take_all()
     }
 
-    /// Lets messages go: all but those at places of which `stays` is true.
-    pub fn retain_messages(&mut self, stays: impl Fn(usize) -> bool) {
-        self.messages.retain(stays);
-    }
-
     /// Where the message with this id stands.
     pub fn position(&self, id: &MessageId) -> Option<usize> {
         self.messages.position(id)

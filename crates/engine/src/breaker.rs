@@ -64,7 +64,6 @@ mod tests {
 
     fn compaction() -> Compaction {
         Compaction {
-            gone: 0,
             tail_from: 1,
             cut: CutReason::LastGroup,
             snapshot_budget: TokenCount(1),

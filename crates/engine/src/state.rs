@@ -187,7 +187,6 @@ mod tests {
     #[test]
     fn a_pass_waits_for_growth_or_for_need() {
         let compact = Rung::LastResort(longhaul_context::Compaction {
-            gone: 0,
             tail_from: 1,
             cut: longhaul_context::CutReason::LastGroup,
             snapshot_budget: TokenCount(1),

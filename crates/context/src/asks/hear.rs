@@ -1,8 +1,9 @@
 //! Hears what a user's message asks for, and what it says about the work before it.
 
+use crate::cjk::is_wide;
 use crate::phrases::{LazyPhrases, phrases};
 use crate::pins::{WIDE_RELIEFS, is_question, is_rule};
-use crate::sentences::{Unit, UnitKind, is_wide};
+use crate::sentences::{Unit, UnitKind};
 use crate::typed::{Said, Voice};
 use crate::words::{WordSet, Words, word_set};
 
@@ -143,7 +144,6 @@ fn asks_outright(Said { unit, words, .. }: &Said<'_>) -> bool {
 }
 
 pub(crate) static WISHES: LazyPhrases = phrases![
-    Wishes:
     "^let's|lets @any",
     "^i want|need|would|wish|expect",
     "^i'd like|love",
@@ -182,7 +182,8 @@ fn is_only_a_rule(Said { unit, words, .. }: &Said<'_>) -> bool {
     }
     static RULE_VERBS: WordSet =
         word_set!["use", "keep", "do", "leave", "limit", "stop", "ask", "answer", "respond", "reply"];
-    is_rule(unit.text, words) && !words.orders().any(|place| !RULE_VERBS.has(&words.all()[place]))
+    is_rule(unit.text, words)
+        && !words.orders().any(|place| !words.get(place).is_some_and(|word| RULE_VERBS.has(word)))
 }
 
 #[rustfmt::skip]
@@ -265,14 +266,13 @@ fn bare(text: &str) -> &str {
     text.trim_matches(|c: char| !c.is_alphanumeric())
 }
 
-fn all_words(text: &str, words: &Words<'_>, known: &WordSet) -> bool {
+fn all_words(text: &str, words: &Words, known: &WordSet) -> bool {
     (1..=5).contains(&words.len())
-        && words.all().iter().all(|word| known.has(word))
+        && words.texts().all(|word| known.has(word))
         && !(words.has_wide() && text.contains(is_wide))
 }
 
 pub(crate) static WITHDRAWALS: LazyPhrases = phrases![
-    Withdrawals:
     "^never mind",
     "^nevermind",
     "^forget it|that|this|about",
@@ -285,7 +285,6 @@ pub(crate) static WITHDRAWALS: LazyPhrases = phrases![
 ];
 
 pub(crate) static CORRECTIONS: LazyPhrases = phrases![
-    Corrections:
     "instead",
     "actually",
     "i meant|mean",
@@ -299,7 +298,6 @@ pub(crate) static CORRECTIONS: LazyPhrases = phrases![
 ];
 
 pub(crate) static COMPLAINTS: LazyPhrases = phrases![
-    Complaints:
     "^still @any",
     "still not|doesn't|shows|fails|broken|wrong|the|looks|get|getting|happens|see",
     "doesn't|didn't|don't|not|isn't work|working|help|compile|right|correct",

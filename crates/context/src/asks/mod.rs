@@ -10,9 +10,7 @@ use std::cell::LazyCell;
 use longhaul_conversation::{Message, Ordinal};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use self::hear::{COMPLAINTS, CORRECTIONS, WISHES, WITHDRAWALS};
 pub(crate) use self::recall::{DONE, IN_PROGRESS, TODO, without_state};
-pub(crate) use self::turn::COMPLETED;
 
 use self::hear::{Heard, Reply, hear};
 use self::known::{Compared, Known};

@@ -8,7 +8,6 @@ use std::sync::LazyLock;
 use serde::{Deserialize, Serialize};
 
 use super::chart::Chart;
-use super::plain::find_naming;
 use super::tokens::{CLASS, COLON, INSIDE, SLASH, Token, scan_tokens};
 use crate::search::AnyOf;
 
@@ -45,7 +44,7 @@ pub(crate) fn scan_anchors<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind,
 }
 
 /// Finds the anchors of one line that can be told by how they are written: all but commands.
-fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
+pub(crate) fn scan_names<'t>(line: &'t str, found: &mut impl FnMut(AnchorKind, &'t str)) {
     let mut chart = Chart::default();
     chart.draw(line, 0..line.len());
     scan_tokens(line, &chart, &mut |token| token.classify(found));
@@ -80,26 +79,6 @@ pub(crate) fn find_programs(text: &str) -> impl Iterator<Item = Range<usize>> {
         let is_led_in = matches!(text.as_bytes()[program.start], b' ' | b'`');
         program.start + usize::from(is_led_in)..program.end - 1
     })
-}
-
-/// Finds the places of a text at which something may be named.
-#[derive(Default)]
-pub(crate) struct Telling {
-    /// The first program behind all that was looked at, once it was looked for.
-    program: Option<Option<usize>>,
-}
-
-impl Telling {
-    /// The first such place in a range of `text`, which begins no earlier than the last one. Nothing outside it makes a name
-    /// of what stands in it.
-    pub(crate) fn next_in(&mut self, text: &str, range: Range<usize>) -> Option<usize> {
-        let Range { start, end } = range;
-        let known = self.program.filter(|program| program.is_none_or(|program| program >= start));
-        let program = known.unwrap_or_else(|| Some(start + PROGRAM_SEARCH.find(text.get(start..)?)?.start));
-        self.program = Some(program);
-        let naming = find_naming(text.get(..end)?, start);
-        naming.into_iter().chain(program.filter(|program| *program < end)).min()
-    }
 }
 
 /// The program at `start..end` with the word behind the space, if that can be its first argument: `git add`, `mkdir -p`.

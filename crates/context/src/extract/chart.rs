@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use super::tokens::{BACKTICK, CLASS, INSIDE, NAMING};
+
 /// The bits of one line. It can be drawn again for another.
 #[derive(Default)]
 pub(crate) struct Chart {
@@ -21,16 +23,10 @@ impl Chart {
     pub(crate) fn draw(&mut self, text: &str, place: Range<usize>) {
         self.inside.clear();
         self.telling.clear();
-        for at in place.clone().step_by(BLOCK) {
-            let rest = &text.as_bytes()[at..];
-            let (inside, telling) = match rest.first_chunk() {
-                Some(block) => tell_apart(block),
-                None => tell_apart(&padded(rest)),
-            };
-            // What stands behind the line is no part of it.
-            let own = u64::MAX >> BLOCK.saturating_sub(place.end - at);
-            self.inside.push(inside & own);
-            self.telling.push(telling & own);
+        for block in text.as_bytes()[place].chunks(BLOCK) {
+            let (inside, telling) = tell_apart(block);
+            self.inside.push(inside);
+            self.telling.push(telling);
         }
     }
 
@@ -67,46 +63,15 @@ impl Chart {
     }
 }
 
-/// The kinds of bytes, as bits of one.
-const INSIDE: u32 = 0;
-const TELLING: u32 = 1;
-
-/// Which of sixty-four bytes can stand in a name, and which are telling.
-fn tell_apart(block: &[u8; BLOCK]) -> (u64, u64) {
-    let mut kinds = [0; BLOCK];
-    tell_kinds(block, &mut kinds);
-    (squeeze(&kinds, INSIDE), squeeze(&kinds, TELLING))
-}
-
-/// The kinds of each byte. There are no branches, and nothing else is done along with it, so that many are told at once.
-#[inline(never)]
-fn tell_kinds(block: &[u8; BLOCK], kinds: &mut [u8; BLOCK]) {
-    for (kind, byte) in kinds.iter_mut().zip(block) {
-        let is_in = |from: u8, to: u8| byte.wrapping_sub(from) <= to - from;
-        let is = |other: u8| *byte == other;
-        let naming = is_in(b'-', b':') | is_in(b'@', b'Z') | is(b'_') | is(b'$') | is(b'+') | is(b'~');
-        let inside = naming | is_in(b'a', b'z');
-        let telling = naming | is(b'`');
-        *kind = u8::from(inside) << INSIDE | u8::from(telling) << TELLING;
+/// The bits of up to sixty-four bytes, the first one lowest.
+fn tell_apart(block: &[u8]) -> (u64, u64) {
+    let (mut inside, mut telling) = (0, 0);
+    for (bit, byte) in block.iter().enumerate() {
+        let class = CLASS[*byte as usize];
+        inside |= u64::from(class & INSIDE != 0) << bit;
+        telling |= u64::from(class & (NAMING | BACKTICK) != 0) << bit;
     }
-}
-
-/// A block that ends with zeros.
-fn padded(bytes: &[u8]) -> [u8; BLOCK] {
-    let mut block = [0; BLOCK];
-    block[..bytes.len()].copy_from_slice(bytes);
-    block
-}
-
-/// One bit of each of sixty-four bytes, the first one lowest.
-fn squeeze(bytes: &[u8; BLOCK], bit: u32) -> u64 {
-    const ONES: u64 = u64::MAX / 255;
-    let (words, _) = bytes.as_chunks::<8>();
-    let squeezed = words.iter().map(|eight| {
-        // Each bit is moved to another place of the highest byte.
-        ((u64::from_le_bytes(*eight) >> bit & ONES).wrapping_mul(0x0102_0408_1020_4080)) >> 56
-    });
-    squeezed.zip(0..).fold(0, |bits, (eight, nth)| bits | eight << (8 * nth))
+    (inside, telling)
 }
 
 #[cfg(test)]

@@ -2,15 +2,12 @@
 
 use std::ops::Range;
 
-use longhaul_conversation::{Body, Origin, Output, Part, ToolCall};
+use longhaul_conversation::{Body, Origin, ToolCall};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::anchors::{AnchorKind, command_at, find_programs};
+use super::anchors::{AnchorKind, command_at, find_programs, scan_names};
 use super::lines::{output_lines, prose_lines};
-use super::memo::Memo;
-use super::repeats::Find;
-use super::table::hash_text;
 use crate::hearing::Heard;
 use crate::ledger::programs_of;
 use crate::sentences::Unit;
@@ -26,17 +23,15 @@ pub(crate) enum Source {
     Output,
 }
 
-/// The lines of one message, all in one text. It can be emptied and filled again, so that messages need no memory of their
-/// own on their way.
+/// The lines of one message, all in one text.
 #[derive(Default)]
 pub(crate) struct Gathered {
     text: String,
     lines: Vec<Line>,
     /// The first two words of each command that a shell was given, with the line they stand in.
     commands: Vec<(usize, String)>,
-    /// The anchors of all lines, once they were looked for.
+    /// The anchors of all lines.
     mentions: Vec<Mention>,
-    is_searched: bool,
     /// Whether this is known only from an earlier snapshot.
     pub(crate) is_quoted: bool,
 }
@@ -44,8 +39,6 @@ pub(crate) struct Gathered {
 struct Line {
     source: Source,
     start: usize,
-    /// Whether it was found to name nothing, commands aside.
-    is_plain: bool,
     /// How many anchors stand in this line and those before it.
     mentions: usize,
 }
@@ -53,19 +46,7 @@ struct Line {
 /// An anchor in the text.
 pub(crate) struct Mention {
     pub(crate) kind: AnchorKind,
-    pub(crate) hash: u64,
     pub(crate) place: Range<usize>,
-    /// The number that it is known by, if it is.
-    pub(crate) number: Option<u32>,
-}
-
-impl Mention {
-    /// What was found in a line that stands at `start`.
-    fn of(find: &Find, start: usize) -> Self {
-        let from = start + find.start as usize;
-        let place = from..from + find.length as usize;
-        Self { kind: find.kind, hash: find.hash, place, number: None }
-    }
 }
 
 /// A line with all that was found in it.
@@ -84,36 +65,19 @@ const CALLS: usize = 240;
 const SHORT_ARGUMENT: usize = 160;
 
 impl Gathered {
-    /// The lines of a message of these parts, in the memory of `spare`.
-    pub(crate) fn of(parts: &[Heard<'_>], mut spare: Self) -> Self {
-        spare.clear();
-        let size = parts.iter().map(|heard| quoted_len(heard.part)).sum::<usize>();
-        spare.text.reserve(size);
-        spare.lines.reserve(size / 80);
-        parts.iter().for_each(|heard| spare.add_part(heard));
-        spare
-    }
-
-    fn clear(&mut self) {
-        let Self { text, lines, commands, mentions, is_searched, is_quoted } = self;
-        text.clear();
-        lines.clear();
-        commands.clear();
-        mentions.clear();
-        (*is_searched, *is_quoted) = (false, false);
-    }
-
-    /// How much memory it holds for messages to come, in bytes.
-    pub(crate) fn spare_size(&self) -> usize {
-        self.text.capacity()
-            + self.lines.capacity() * size_of::<Line>()
-            + self.mentions.capacity() * size_of::<Mention>()
+    /// The lines of a message of these parts.
+    pub(crate) fn of(parts: &[Heard<'_>]) -> Self {
+        let mut gathered = Self::default();
+        parts.iter().for_each(|heard| gathered.add_part(heard));
+        gathered.find_anchors();
+        gathered
     }
 
     /// A line that is known only from an earlier snapshot.
     pub(crate) fn quoted(line: &str) -> Self {
         let mut gathered = Self { is_quoted: true, ..Self::default() };
         gathered.add(Source::Model, line);
+        gathered.find_anchors();
         gathered
     }
 
@@ -122,25 +86,9 @@ impl Gathered {
         &self.text
     }
 
-    /// How many lines there are.
-    pub(crate) fn len(&self) -> usize {
-        self.lines.len()
-    }
-
-    /// How many anchors were found in all of them.
-    pub(crate) fn mentioned(&self) -> usize {
-        self.mentions.len()
-    }
-
-    /// Looks for the anchors of all lines, unless that was done already; paths inside `root` are seen from there.
-    /// What `memo` remembers need not be taken apart again; it must have been used with this `root` alone.
-    pub(crate) fn find_anchors(&mut self, root: Option<&str>, memo: &mut Memo) {
-        if std::mem::replace(&mut self.is_searched, true) {
-            return;
-        }
+    /// Looks for the anchors of all lines.
+    fn find_anchors(&mut self) {
         let Self { text, lines, mentions, .. } = self;
-        // Tool outputs name something about every forty characters.
-        mentions.reserve(text.len() / 32);
         // Looking through all lines at once costs less than one by one.
         let mut programs = find_programs(text).peekable();
         for nth in 0..lines.len() {
@@ -153,24 +101,14 @@ impl Gathered {
                     && let Some(command) = command_at(line, program.start - start, program.end - start)
                 {
                     let place = program.start..program.start + command.len();
-                    let hash = hash_text(command);
-                    mentions.push(Mention { kind: AnchorKind::Command, hash, place, number: None });
+                    mentions.push(Mention { kind: AnchorKind::Command, place });
                 }
             }
-            if !lines[nth].is_plain {
-                let may_repeat = matches!(lines[nth].source, Source::Call | Source::Output);
-                let names = memo.names_of(text, start..end, root, may_repeat);
-                mentions.extend(names.iter().map(|name| Mention::of(name, start)));
-            }
+            scan_names(line, &mut |kind, name| {
+                let from = start + (name.as_ptr().addr() - line.as_ptr().addr());
+                mentions.push(Mention { kind, place: from..from + name.len() });
+            });
             lines[nth].mentions = mentions.len();
-        }
-    }
-
-    /// Numbers the anchors that were found, as far as `number` knows their texts and hashes.
-    pub(crate) fn number(&mut self, number: impl Fn(&str, u64) -> Option<u32>) {
-        let Self { text, mentions, .. } = self;
-        for mention in mentions {
-            mention.number = number(&text[mention.place.clone()], mention.hash);
         }
     }
 
@@ -195,11 +133,7 @@ impl Gathered {
     }
 
     fn add(&mut self, source: Source, line: &str) {
-        self.add_line(source, line, false);
-    }
-
-    fn add_line(&mut self, source: Source, line: &str, is_plain: bool) {
-        self.lines.push(Line { source, start: self.text.len(), is_plain, mentions: 0 });
+        self.lines.push(Line { source, start: self.text.len(), mentions: 0 });
         self.text.push_str(line);
     }
 
@@ -219,7 +153,7 @@ impl Gathered {
     }
 
     fn add_prose(&mut self, source: Source, units: &[Unit<'_>]) {
-        prose_lines(units, &mut |line, is_plain| self.add_line(source, line, is_plain));
+        prose_lines(units, &mut |line| self.add(source, line));
     }
 
     fn add_output(&mut self, text: &str) {
@@ -254,7 +188,7 @@ impl Gathered {
             self.text.push(' ');
             self.text.push_str(&short);
             if let Some(last) = self.lines.last_mut() {
-                (last.source, last.is_plain) = (Source::Call, false);
+                last.source = Source::Call;
             }
         } else {
             self.add(Source::Call, &short);
@@ -273,23 +207,6 @@ impl Gathered {
                 lead.clear();
             });
         }
-    }
-}
-
-/// How many bytes of prose and output a part has.
-pub(crate) fn quoted_len(part: &Part) -> usize {
-    match &part.body {
-        Body::Text(text) => text.len(),
-        Body::Thought(thought) => thought.text.len(),
-        Body::Result(result) => match &result.output {
-            Output::Text(text) => text.len(),
-            // Most say all in one field.
-            Output::Structured(Value::Object(fields)) => {
-                fields.values().filter_map(Value::as_str).map(str::len).sum()
-            }
-            Output::Empty | Output::Structured(_) => 0,
-        },
-        Body::Call(_) | Body::Media(_) | Body::File(_) | Body::Opaque(_) => 0,
     }
 }
 
@@ -337,11 +254,11 @@ fn is_shell(tool: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_conversation::ToolResult;
+    use longhaul_conversation::{Part, ToolResult};
     use serde_json::json;
 
     fn gathered(parts: &[Part]) -> Gathered {
-        Gathered::of(&parts.iter().map(Heard::of).collect::<Vec<_>>(), Gathered::default())
+        Gathered::of(&parts.iter().map(Heard::of).collect::<Vec<_>>())
     }
 
     #[track_caller]

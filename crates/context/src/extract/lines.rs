@@ -1,8 +1,6 @@
 //! Cuts the text of a message into the lines that may be quoted from it.
 
-use super::plain::{begins_with_words, is_plain};
-use crate::eight;
-use crate::search::{fast_lines, fast_trim, fast_trim_start};
+use super::tokens::{CLASS, DIGIT, JOINT};
 use crate::sentences::{Unit, UnitKind};
 
 /// Lines are joined until they have about so many characters.
@@ -16,49 +14,37 @@ const LONGEST: usize = 320;
 /// A line of code or output is broken into pieces of about so many.
 const PIECE: usize = 160;
 
-/// Calls `found` with each sentence, list item or short block of prose that has these units, and with whether it
-/// [`is_plain`].
-pub(crate) fn prose_lines(units: &[Unit<'_>], found: &mut impl FnMut(&str, bool)) {
+/// Calls `found` with each sentence, list item or short block of prose that has these units.
+pub(crate) fn prose_lines(units: &[Unit<'_>], found: &mut impl FnMut(&str)) {
     let mut join = Joined::default();
     for Unit { text, kind, .. } in units {
         match kind {
             UnitKind::Code => {
-                join.flush(&mut joined(found));
-                let code = fast_lines(text).map(fast_trim).filter(|line| !line.starts_with("```"));
-                code.for_each(|line| join.add(line, &mut joined(found)));
-                join.flush(&mut joined(found));
+                join.flush(found);
+                let code = text.lines().map(str::trim).filter(|line| !line.starts_with("```"));
+                code.for_each(|line| join.add(line, found));
+                join.flush(found);
             }
-            UnitKind::Heading | UnitKind::Row => join.add(text, &mut joined(found)),
+            UnitKind::Heading | UnitKind::Row => join.add(text, found),
             // A sentence stands alone unless it is too short to say anything.
             _ if text.len() >= JOINED => {
-                join.flush(&mut joined(found));
-                // Most sentences need no further look, and what is not plain need not be asked again.
-                let is_plain_text = is_plain(text);
-                if is_plain_text && begins_with_words(text, SAYING) {
-                    found(cut(text), true);
-                } else {
-                    join.add(text, &mut |line| found(line, is_plain_text && is_plain(line)));
-                }
+                join.flush(found);
+                join.add(text, found);
             }
-            _ => join.add(text, &mut joined(found)),
+            _ => join.add(text, found),
         }
     }
-    join.flush(&mut joined(found));
-}
-
-/// Calls `found` with lines that were joined.
-fn joined(found: &mut impl FnMut(&str, bool)) -> impl FnMut(&str) {
-    |line| found(line, is_plain(line))
+    join.flush(found);
 }
 
 /// Calls `found` with the lines of code or output, neighbours joined; numbers that a tool put before them are dropped.
 pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
     let mut join = Joined::default();
-    for line in fast_lines(text) {
-        let mut rest = fast_trim(strip_line_number(line));
+    for line in text.lines() {
+        let mut rest = strip_line_number(line).trim();
         while rest.len() > PIECE {
             let piece = cut_at(rest, PIECE);
-            join.add(fast_trim(piece), found);
+            join.add(piece.trim(), found);
             rest = rest[piece.len()..].trim_start();
         }
         join.add(rest, found);
@@ -70,7 +56,6 @@ pub(crate) fn output_lines(text: &str, found: &mut impl FnMut(&str)) {
 #[derive(Default)]
 struct Joined {
     text: String,
-    counted: Counted,
 }
 
 impl Joined {
@@ -79,46 +64,33 @@ impl Joined {
         if !line.bytes().any(|byte| byte.is_ascii_alphanumeric() || !byte.is_ascii()) {
             return;
         }
-        let is_first = self.text.is_empty();
-        if is_first
-            && says_enough(line, &mut self.counted)
-            && memchr::memchr2(b'\n', b'\t', line.as_bytes()).is_none()
-        {
-            self.counted = Counted::default();
+        if self.text.is_empty() && says_enough(line) && !line.contains(['\n', '\t']) {
             return found(cut(line));
         }
         self.push(line);
-        if is_first && self.counted.length > 0 {
-            // It has the same words, however wide the space between them was.
-            self.counted.length = self.text.len();
-        }
-        if says_enough(&self.text, &mut self.counted) {
+        if says_enough(&self.text) {
             self.flush(found);
         }
     }
 
     fn push(&mut self, line: &str) {
-        if self.text.is_empty() {
-            // There is room for all that will ever be joined, so that it grows but once.
-            self.text.reserve(LONGEST);
-        } else {
-            self.text.push(' ');
+        let is_even = !line.contains("  ") && !line.contains(['\t', '\n', '\r']);
+        if is_even && line.len() <= LONGEST {
+            return self.push_word(line);
         }
-        if line.len() <= LONGEST && !has_wide_space(line) {
-            return self.text.push_str(line);
-        }
-        if self.text.len() + line.len() <= LONGEST && line.is_ascii() {
-            return push_narrow(&mut self.text, line);
-        }
-        for (nth, word) in line.split_whitespace().enumerate() {
-            if nth > 0 {
-                self.text.push(' ');
-            }
-            self.text.push_str(word);
+        for word in line.split_whitespace() {
+            self.push_word(word);
             if self.text.len() > LONGEST {
                 break;
             }
         }
+    }
+
+    fn push_word(&mut self, word: &str) {
+        if !self.text.is_empty() {
+            self.text.push(' ');
+        }
+        self.text.push_str(word);
     }
 
     fn flush(&mut self, found: &mut impl FnMut(&str)) {
@@ -127,99 +99,34 @@ impl Joined {
             found(cut(&self.text));
         }
         self.text.clear();
-        self.counted = Counted::default();
     }
-}
-
-/// How many plain words a text was found to have. What is joined to it by a space makes neither more nor fewer of them, so
-/// that only what is new need be looked at.
-#[derive(Default)]
-struct Counted {
-    /// Up to [`SAYING`].
-    words: usize,
-    /// How much of the text was looked at.
-    length: usize,
-}
-
-impl Counted {
-    /// The words of a text that begins with what was counted before.
-    fn words_in(&mut self, text: &str) -> usize {
-        self.words += count_plain_words(&text[self.length..], SAYING - self.words);
-        self.length = text.len();
-        self.words
-    }
-}
-
-/// Adds a line of ASCII with a single space wherever it has white space.
-fn push_narrow(text: &mut String, line: &str) {
-    // Behind the last word there is an end as if there were space.
-    let ends = line.bytes().enumerate().filter(|(_, byte)| matches!(byte, b' ' | b'\t'..=b'\r'));
-    let mut start = 0;
-    for end in ends.map(|(end, _)| end).chain([line.len()]) {
-        if end > start {
-            if start > 0 {
-                text.push(' ');
-            }
-            text.push_str(&line[start..end]);
-        }
-        start = end + 1;
-    }
-}
-
-/// Whether a line has white space other than single spaces.
-fn has_wide_space(line: &str) -> bool {
-    let is_wide =
-        |one: u8, next: u8| (one == b' ') & (next == b' ') | (one == b'\t') | (one == b'\n') | (one == b'\r');
-    let mut rest = line.as_bytes();
-    // Sixteen at once, each beside the one behind it.
-    while let (Some(ones), Some(nexts)) =
-        (rest.first_chunk::<16>(), rest.get(1..).and_then(<[u8]>::first_chunk::<16>))
-    {
-        let wide: [u8; 16] = std::array::from_fn(|place| u8::from(is_wide(ones[place], nexts[place])));
-        if u128::from_ne_bytes(wide) != 0 {
-            return true;
-        }
-        rest = &rest[16..];
-    }
-    rest.array_windows().any(|[one, next]| is_wide(*one, *next))
 }
 
 /// Whether a line can be quoted without the one behind it.
-fn says_enough(text: &str, counted: &mut Counted) -> bool {
-    text.len() >= JOINED && (text.len() >= JOINED_ENOUGH || counted.words_in(text) >= SAYING)
+fn says_enough(text: &str) -> bool {
+    text.len() >= JOINED && (text.len() >= JOINED_ENOUGH || count_plain_words(text, SAYING) >= SAYING)
 }
 
-/// How many plain words a text has: letters only, and no piece of a name such as `os.path` or `max_size`.
+/// The number of plain words in a text: letters only, and no piece of a name such as `os.path` or `max_size`.
 ///
 /// The counting ends at `most`: few are many enough.
 pub(crate) fn count_plain_words(text: &str, most: usize) -> usize {
     let bytes = text.as_bytes();
-    let class_at = |at: usize| bytes.get(at).map_or(0, |byte| CLASS[*byte as usize]);
-    let (mut count, mut at) = (0, 0);
-    while count < most && at < bytes.len() {
-        let eight = eight::load(bytes, at);
-        let letters = eight::letters(eight);
-        let start = at + eight::gap(letters);
-        if start > at {
-            at = start;
-            continue;
-        }
-        let mut length = eight::run(letters);
-        let has_hump = if length < 8 {
-            eight::first(eight::humps(eight, letters), length) != 0
-        } else {
-            length += bytes[at + 8..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
-            has_hump(&bytes[at..at + length])
-        };
-        at += length;
-        let before = start.checked_sub(1).map_or(0, class_at);
-        let behind = class_at(at);
-        let is_name = before & JOINT != 0
-            || behind & NAMING != 0
-            || behind & JOINT != 0 && class_at(at + 1) & (LETTER | DIGIT) != 0;
-        count += usize::from(length >= 2 && !is_name && !has_hump);
-        // What stands behind a word is no letter.
-        at += 1;
+    let class_at = |index: usize| bytes.get(index).map_or(0, |byte| CLASS[*byte as usize]);
+    let (mut count, mut index) = (0, 0);
+    while count < most && index < bytes.len() {
+        let length = bytes[index..].iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let word = &bytes[index..index + length];
+        let before = index.checked_sub(1).map_or(0, class_at);
+        index += length;
+        let behind = class_at(index);
+        let is_name = before & (JOINT | DIGIT) != 0
+            || behind & DIGIT != 0
+            || bytes.get(index) == Some(&b'_')
+            || behind & JOINT != 0 && bytes.get(index + 1).is_some_and(u8::is_ascii_alphanumeric);
+        count += usize::from(length >= 2 && !is_name && !has_hump(word));
+        // No letter stands behind a word.
+        index += 1;
     }
     count
 }
@@ -228,29 +135,6 @@ pub(crate) fn count_plain_words(text: &str, most: usize) -> usize {
 fn has_hump(letters: &[u8]) -> bool {
     letters.array_windows().any(|[one, other]| one.is_ascii_lowercase() && other.is_ascii_uppercase())
 }
-
-const LETTER: u8 = 1;
-const DIGIT: u8 = 4;
-/// What joins the pieces of a name.
-const JOINT: u8 = 8;
-/// What makes a name of the letters before it.
-const NAMING: u8 = 16;
-
-static CLASS: [u8; 256] = {
-    let mut table = [0; 256];
-    let mut byte = 0u8;
-    while byte < 128 {
-        table[byte as usize] = match byte {
-            b'a'..=b'z' | b'A'..=b'Z' => LETTER | JOINT,
-            b'0'..=b'9' => DIGIT | JOINT | NAMING,
-            b'_' => JOINT | NAMING,
-            b'.' | b'/' | b'\\' | b':' => JOINT,
-            _ => 0,
-        };
-        byte += 1;
-    }
-    table
-};
 
 /// The beginning of a line that may stay.
 fn cut(line: &str) -> &str {
@@ -277,7 +161,7 @@ pub(crate) fn strip_line_number(line: &str) -> &str {
     if !matches!(line.as_bytes(), [byte, ..] if !byte.is_ascii() || byte.is_ascii_digit() || *byte <= b' ') {
         return line;
     }
-    let rest = fast_trim_start(line);
+    let rest = line.trim_start();
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     if digits == 0 || digits > 6 {
         return line;
@@ -359,7 +243,7 @@ mod tests {
     fn sentences_stand_alone() {
         let mut seen: Vec<String> = Vec::new();
         let text = "The upload fails because the server is busy and nobody waits for it. It must retry. Yes.";
-        prose_lines(&split_units(text), &mut |line, _| seen.push(line.to_string()));
+        prose_lines(&split_units(text), &mut |line| seen.push(line.to_string()));
         assert_eq!(
             seen,
             ["The upload fails because the server is busy and nobody waits for it.", "It must retry. Yes."]
@@ -390,28 +274,10 @@ mod tests {
         }
 
         #[test]
-        fn what_is_joined_has_the_words_of_both(one in "[aB .:_/1é]{0,30}", other in "[aB .:_/1é]{0,30}") {
-            let mut counted = Counted::default();
-            let parts = [&one, &other].map(|text| count_slowly(text)).iter().sum::<usize>();
-            let joined = format!("{one} {other}");
-            counted.words_in(&one);
-            prop_assert_eq!(counted.words_in(&joined), parts.min(SAYING));
-            prop_assert_eq!(count_slowly(&joined), parts);
-        }
-
-        #[test]
-        fn narrow_lines_have_the_same_words(line in "[a \t\r\u{b}\u{c}]{0,50}") {
-            let line = line.trim();
-            let mut narrow = String::new();
-            push_narrow(&mut narrow, line);
-            prop_assert_eq!(narrow, line.split_whitespace().collect::<Vec<_>>().join(" "));
-        }
-
-        #[test]
         fn any_text_gives_lines(text in "(\\PC|\n){0,400}") {
             let mut check = |line: &str| assert!(line.len() <= LONGEST && line.chars().any(char::is_alphabetic));
             output_lines(&text, &mut check);
-            prose_lines(&split_units(&text), &mut |line, _| assert!(line.len() <= LONGEST + 8));
+            prose_lines(&split_units(&text), &mut |line| assert!(line.len() <= LONGEST + 8));
         }
     }
 }

@@ -1,11 +1,12 @@
 //! Knows every anchor by a number, and what was seen of it.
 
+use hashbrown::HashTable;
 use longhaul_conversation::Ordinal;
 use serde::{Deserialize, Serialize};
 
 use super::anchors::AnchorKind;
 use super::gather::Source;
-use super::table::{Table, hash_text};
+use crate::hash::hash_text;
 
 /// What is known about an anchor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -46,7 +47,8 @@ impl PartialEq for Round {
 #[serde(from = "Vec<Anchor>", into = "Vec<Anchor>")]
 pub(crate) struct Names {
     anchors: Vec<Anchor>,
-    numbers: Table,
+    /// The index of each anchor, found by the hash of its text.
+    numbers: HashTable<u32>,
     round: u32,
 }
 
@@ -59,17 +61,14 @@ impl Names {
         self.find_hashed(text, hash_text(text))
     }
 
-    /// As [`Names::find`]; `hash` is that of [`hash_text`]. Names whose hashes meet are told apart by their texts.
-    pub(crate) fn find_hashed(&self, text: &str, hash: u64) -> Option<u32> {
-        let is_meant = |number: usize| {
-            let anchor = &self.anchors[number];
-            anchor.hash == hash && *anchor.text == *text
-        };
-        self.numbers.find(hash, is_meant)
+    /// As [`Names::find`]; names whose hashes meet are told apart by their texts.
+    fn find_hashed(&self, text: &str, hash: u64) -> Option<u32> {
+        self.numbers.find(hash, |number| *self.anchors[*number as usize].text == *text).copied()
     }
 
-    /// The number of an anchor, which is known from now on; `hash` is that of [`hash_text`].
-    pub(crate) fn number(&mut self, kind: AnchorKind, text: &str, hash: u64, at: Ordinal) -> u32 {
+    /// The number of an anchor, which is known from now on.
+    pub(crate) fn number(&mut self, kind: AnchorKind, text: &str, at: Ordinal) -> u32 {
+        let hash = hash_text(text);
         if let Some(number) = self.find_hashed(text, hash) {
             return number;
         }
@@ -86,7 +85,7 @@ impl Names {
             first: at,
             last: at,
         });
-        self.numbers.add_last(self.anchors.len(), hash_in(&self.anchors));
+        self.numbers.insert_unique(hash, number, |number| self.anchors[*number as usize].hash);
         number
     }
 
@@ -126,13 +125,18 @@ impl Names {
             place += 1;
             renumbered[place - 1].is_some()
         });
-        self.numbers.fill(self.anchors.len(), hash_in(&self.anchors));
+        self.numbers = number_all(&self.anchors);
         renumbered
     }
 }
 
-fn hash_in(anchors: &[Anchor]) -> impl Fn(usize) -> u64 {
-    |number| anchors[number].hash
+/// The indices of all anchors by the hashes of their texts.
+fn number_all(anchors: &[Anchor]) -> HashTable<u32> {
+    let mut numbers = HashTable::with_capacity(anchors.len());
+    for (anchor, number) in anchors.iter().zip(0..) {
+        numbers.insert_unique(anchor.hash, number, |number| anchors[*number as usize].hash);
+    }
+    numbers
 }
 
 impl PartialEq for Names {
@@ -144,8 +148,7 @@ impl PartialEq for Names {
 impl From<Vec<Anchor>> for Names {
     fn from(mut anchors: Vec<Anchor>) -> Self {
         anchors.iter_mut().for_each(|anchor| anchor.hash = hash_text(&anchor.text));
-        let mut numbers = Table::default();
-        numbers.fill(anchors.len(), hash_in(&anchors));
+        let numbers = number_all(&anchors);
         Self { anchors, numbers, round: 0 }
     }
 }
@@ -163,7 +166,7 @@ mod tests {
     fn names(texts: &[&str]) -> Names {
         let mut names = Names::default();
         for text in texts {
-            names.number(AnchorKind::Identifier, text, hash_text(text), Ordinal(1));
+            names.number(AnchorKind::Identifier, text, Ordinal(1));
         }
         names
     }
@@ -173,7 +176,7 @@ mod tests {
         let mut names = names(&["one_name", "other_name", "one_name"]);
         assert_eq!(names.all().len(), 2);
         assert_eq!(names.find("other_name"), Some(1));
-        assert_eq!(names.number(AnchorKind::Path, "other_name", hash_text("other_name"), Ordinal(9)), 1);
+        assert_eq!(names.number(AnchorKind::Path, "other_name", Ordinal(9)), 1);
         assert_eq!(names.find("third_name"), None);
     }
 
@@ -205,7 +208,7 @@ mod tests {
         let renumbered = names.retain(|place, _| place != 1);
         assert_eq!(renumbered, [Some(0), None, Some(1)]);
         assert_eq!((names.find("third_name"), names.find("other_name")), (Some(1), None));
-        assert_eq!(names.number(AnchorKind::Path, "new_name", hash_text("new_name"), Ordinal(1)), 2);
+        assert_eq!(names.number(AnchorKind::Path, "new_name", Ordinal(1)), 2);
     }
 
     #[test]

@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::anchors::{AnchorKind, scan_anchors};
 use super::candidates::{Candidate, Candidates};
 use super::gather::{Gathered, Source};
-use super::memo::{Memo, seen_from};
 use super::names::{Anchor, Names};
-use super::table::hash_text;
 use super::weigh::{USUAL_BUDGET, weigh_anchors};
 
 /// Lines and anchors of everything that was said.
@@ -47,20 +45,15 @@ impl Pool {
         self.names.all()
     }
 
-    /// The working folder, which paths are seen from.
-    pub(crate) fn root(&self) -> Option<&str> {
-        self.root.as_deref()
-    }
-
     /// Takes in one message.
     #[cfg(test)]
     pub(crate) fn observe(&mut self, message: &longhaul_conversation::Message, at: Ordinal) {
         let parts: Vec<_> = message.parts.iter().map(crate::hearing::Heard::of).collect();
-        self.take_in(&mut Gathered::of(&parts, Gathered::default()), at);
+        self.take_in(&Gathered::of(&parts), at);
     }
 
     /// Takes in the lines of one message.
-    pub(crate) fn take_in(&mut self, lines: &mut Gathered, at: Ordinal) {
+    pub(crate) fn take_in(&mut self, lines: &Gathered, at: Ordinal) {
         // What an earlier snapshot says is little.
         let may_prune = !lines.is_quoted;
         self.keep(lines, at);
@@ -70,13 +63,10 @@ impl Pool {
     }
 
     /// Keeps the lines of a message that name most for their length.
-    fn keep(&mut self, gathered: &mut Gathered, at: Ordinal) {
-        gathered.find_anchors(self.root.as_deref(), &mut Memo::default());
+    fn keep(&mut self, gathered: &Gathered, at: Ordinal) {
         self.names.begin_message();
-        // Most are known, and memory answers sooner when it is asked for many of them at once.
-        gathered.number(|text, hash| self.names.find_hashed(text, hash));
-        let mut lines: Vec<Weighed> = Vec::with_capacity(gathered.len());
-        let mut anchors: Vec<u32> = Vec::with_capacity(gathered.mentioned());
+        let mut lines: Vec<Weighed> = Vec::new();
+        let mut anchors: Vec<u32> = Vec::new();
         let mut unnamed = 0;
         for line in gathered.lines() {
             let from = anchors.len();
@@ -88,14 +78,11 @@ impl Pool {
                 unnamed += 1;
             }
             for mention in line.mentions {
-                let new = || {
-                    let anchor = &gathered.text()[mention.place.clone()];
-                    self.names.number(mention.kind, anchor, mention.hash, at)
-                };
-                add_once(&mut anchors, from, mention.number.unwrap_or_else(new));
+                let anchor = seen_from(self.root.as_deref(), &gathered.text()[mention.place.clone()]);
+                add_once(&mut anchors, from, self.names.number(mention.kind, anchor, at));
             }
             for (_, command) in line.commands {
-                let number = self.names.number(AnchorKind::Command, command, hash_text(command), at);
+                let number = self.names.number(AnchorKind::Command, command, at);
                 add_once(&mut anchors, from, number);
             }
             let source = line.source;
@@ -127,25 +114,15 @@ impl Pool {
             let anchors = line.anchors.iter().map(|number| weights[*number as usize]);
             anchors.sum::<f32>() / (20.0 + line.text.len() as f32)
         };
-        let weighed = self.candidates.iter().map(weight);
-        let mut order: Vec<u64> =
-            weighed.zip(0u64..).map(|(weight, place)| u64::from(descending(weight)) << 32 | place).collect();
-        let place_of = |key: u64| (key & u64::from(u32::MAX)) as usize;
-        let length_of = |key: &u64| self.candidates.get(place_of(*key)).text.len();
-        // Those that are dropped need no order among themselves, and most are.
-        let half = order.len() / 2;
-        let (better, _, _) = order.select_nth_unstable(half);
-        let length: usize = better.iter().map(length_of).sum();
-        let best = if length > MOST_CHARACTERS { better } else { &mut order[..] };
-        best.sort_unstable();
-        let mut keep = vec![false; self.candidates.len()];
+        let weights: Vec<f32> = self.candidates.iter().map(weight).collect();
+        let mut keep = vec![false; weights.len()];
         let mut size = 0;
-        for key in best.iter() {
-            size += length_of(key);
+        for place in heaviest_first(&weights) {
+            size += self.candidates.get(place).text.len();
             if size > MOST_CHARACTERS {
                 break;
             }
-            keep[place_of(*key)] = true;
+            keep[place] = true;
         }
         self.candidates.retain(|place| keep[place]);
         self.forget_anchors();
@@ -171,10 +148,17 @@ struct Weighed {
     anchors: Range<usize>,
 }
 
-/// A number that is the smaller the larger the weight, in the order of [`f32::total_cmp`].
-fn descending(weight: f32) -> u32 {
-    let bits = weight.to_bits();
-    if weight.is_sign_negative() { bits } else { !bits & i32::MAX as u32 }
+/// The places of weights from the heaviest to the lightest; of those that weigh the same, the first one first.
+fn heaviest_first(weights: &[f32]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..weights.len()).collect();
+    places.sort_by(|one, other| weights[*other].total_cmp(&weights[*one]));
+    places
+}
+
+/// A path as it is seen from the working folder, if it lies in it.
+fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
+    let inside = root.and_then(|root| path.strip_prefix(root));
+    inside.and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty()).unwrap_or(path)
 }
 
 fn add_once(anchors: &mut Vec<u32>, from: usize, number: u32) {
@@ -188,19 +172,11 @@ fn keep_best(lines: &mut Vec<Weighed>, most: usize) {
     if lines.len() <= most {
         return;
     }
-    let mut weights: Vec<f32> = lines.iter().map(|line| line.weight).filter(|weight| *weight > 0.0).collect();
-    let (least, heavier) = if weights.len() < most {
-        (0.0, weights.len())
-    } else {
-        let (heavier, least, _) = weights.select_nth_unstable_by(most - 1, |a, b| b.total_cmp(a));
-        (*least, heavier.iter().filter(|weight| **weight > *least).count())
-    };
-    let mut as_heavy = most - heavier;
-    lines.retain(|line| {
-        let is_least = line.weight == least && as_heavy > 0;
-        as_heavy -= usize::from(is_least);
-        is_least || line.weight > least
-    });
+    let weights: Vec<f32> = lines.iter().map(|line| line.weight).collect();
+    let mut keep = vec![false; lines.len()];
+    heaviest_first(&weights).into_iter().take(most).for_each(|place| keep[place] = true);
+    let mut kept = keep.into_iter();
+    lines.retain(|_| kept.next().unwrap_or_default());
 }
 
 #[cfg(test)]
@@ -251,13 +227,6 @@ mod tests {
                 line.anchors.iter().map(|number| &*pool.anchors()[*number as usize].text).collect();
             assert!(!names.is_empty() && names.iter().all(|name| line.text.contains(name)), "{names:?}");
         }
-    }
-
-    #[test]
-    fn weights_are_ordered_from_large_to_small() {
-        let weights = [f32::INFINITY, 2.5, 1.0, f32::MIN_POSITIVE, 0.0, -0.0, -1.0, f32::NEG_INFINITY];
-        assert!(weights.map(descending).is_sorted());
-        assert!(descending(1.0) < descending(0.5) && descending(0.0) < descending(-0.0));
     }
 
     #[test]

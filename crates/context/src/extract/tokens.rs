@@ -105,56 +105,45 @@ pub(crate) fn strip_position(token: &str) -> &str {
 }
 
 /// Bytes that can begin an anchor.
-pub(super) const START: u8 = 1;
+pub(super) const START: u16 = 1;
 /// Bytes that can stand in one.
-pub(super) const INSIDE: u8 = 2;
+pub(super) const INSIDE: u16 = 2;
 /// Bytes that can stand in a web address.
-const ADDRESS: u8 = 4;
-const DIGIT: u8 = 8;
-const UPPER: u8 = 16;
-pub(super) const SLASH: u8 = 32;
-pub(super) const COLON: u8 = 64;
-/// What else can stand in an anchor and in no plain word.
-const MARK: u8 = 128;
+const ADDRESS: u16 = 4;
+pub(super) const DIGIT: u16 = 8;
+const UPPER: u16 = 16;
+pub(super) const SLASH: u16 = 32;
+pub(super) const COLON: u16 = 64;
+/// Other bytes that can stand in an anchor and in no plain word.
+const MARK: u16 = 128;
 /// Bytes of which an anchor has at least one.
-const NAMING: u8 = DIGIT | UPPER | SLASH | COLON | MARK;
+pub(super) const NAMING: u16 = DIGIT | UPPER | SLASH | COLON | MARK;
+/// Signs that join the pieces of a name.
+pub(super) const JOINT: u16 = 256;
+/// The byte around code.
+pub(super) const BACKTICK: u16 = 512;
 
-pub(super) static CLASS: [u8; 256] = {
+/// The classes of every byte: the one table that this lexer and its chart go by.
+pub(super) static CLASS: [u16; 256] = {
     let mut table = [0; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let character = byte as u8;
-        if character.is_ascii_alphanumeric() || character == b'_' {
-            table[byte] = START | INSIDE | ADDRESS;
-        }
-        if character.is_ascii_digit() {
-            table[byte] |= DIGIT;
-        }
-        if character.is_ascii_uppercase() {
-            table[byte] |= UPPER;
-        }
+    let mut byte = 0u8;
+    while byte < 128 {
+        table[byte as usize] = match byte {
+            b'a'..=b'z' => START | INSIDE | ADDRESS,
+            b'A'..=b'Z' => START | INSIDE | ADDRESS | UPPER,
+            b'0'..=b'9' => START | INSIDE | ADDRESS | DIGIT,
+            b'_' => START | INSIDE | ADDRESS | MARK | JOINT,
+            b'.' => START | INSIDE | ADDRESS | MARK | JOINT,
+            b'/' => START | INSIDE | ADDRESS | MARK | SLASH | JOINT,
+            b'~' | b'@' | b'$' => START | INSIDE | ADDRESS | MARK,
+            b':' => INSIDE | ADDRESS | MARK | COLON | JOINT,
+            b'-' | b'+' => INSIDE | ADDRESS | MARK,
+            b'?' | b'=' | b'&' | b'%' | b'#' | b'!' | b'*' | b',' | b';' => ADDRESS,
+            b'\\' => JOINT,
+            b'`' => BACKTICK,
+            _ => 0,
+        };
         byte += 1;
     }
-    let starts = b"/.~@$";
-    let mut place = 0;
-    while place < starts.len() {
-        table[starts[place] as usize] = START | INSIDE | ADDRESS | MARK;
-        place += 1;
-    }
-    let inside = b"-:+";
-    place = 0;
-    while place < inside.len() {
-        table[inside[place] as usize] = INSIDE | ADDRESS | MARK;
-        place += 1;
-    }
-    let address = b"?=&%#!*,;";
-    place = 0;
-    while place < address.len() {
-        table[address[place] as usize] = ADDRESS;
-        place += 1;
-    }
-    table[b'_' as usize] |= MARK;
-    table[b'/' as usize] |= SLASH;
-    table[b':' as usize] |= COLON;
     table
 };

@@ -16,7 +16,7 @@ use super::paths::is_absolute;
 use super::results::{Results, read_results};
 use super::shell::Script;
 use super::{LONGEST_TEXT, Ledger, cut, tail};
-use crate::search::{AnyOf, fast_lines};
+use crate::search::AnyOf;
 
 /// A command that waits for its result.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -208,7 +208,7 @@ impl Ledger {
 
     fn note_commit(&mut self, open: &OpenCommand, outcome: WorkOutcome, output: &str, at: Ordinal) {
         let Some(message) = &open.commit else { return };
-        let hash = fast_lines(output).find_map(commit_hash);
+        let hash = output.lines().find_map(commit_hash);
         if hash.is_some() || outcome == WorkOutcome::Passed {
             self.commits.push(CommitEntry { hash, message: cut(message, 200), at });
         }
@@ -248,7 +248,7 @@ impl Ledger {
         static COMPLAINTS: LazyLock<AnyOf> =
             LazyLock::new(|| AnyOf::new(&["No such file", "Is a directory"]));
         let complaints: Vec<&str> = if COMPLAINTS.is_in(output) {
-            fast_lines(output).take(400).filter(|line| COMPLAINTS.is_in(line)).collect()
+            output.lines().take(400).filter(|line| COMPLAINTS.is_in(line)).collect()
         } else {
             Vec::new()
         };

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::entries::{FileChange, LineRange};
 use super::symbols::symbols_in;
-use crate::search::fast_lines;
 
 /// One thing done to one file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,8 +63,8 @@ pub(super) fn written(text: Option<&str>) -> FileChange {
 
 /// The change that replacing one text by another makes; lines that both share count neither way.
 pub(super) fn replaced(old: &str, new: &str) -> FileChange {
-    let before: Vec<&str> = fast_lines(old).collect();
-    let after: Vec<&str> = fast_lines(new).collect();
+    let before: Vec<&str> = old.lines().collect();
+    let after: Vec<&str> = new.lines().collect();
     let same_start = before.iter().zip(&after).take_while(|(old, new)| old == new).count();
     let (before, after) = (&before[same_start..], &after[same_start..]);
     let same_end = before.iter().rev().zip(after.iter().rev()).take_while(|(old, new)| old == new).count();
@@ -84,7 +83,7 @@ pub(super) fn replaced(old: &str, new: &str) -> FileChange {
 
 /// How many lines a text has.
 pub(super) fn lines(text: &str) -> u32 {
-    count(fast_lines(text).count())
+    count(text.lines().count())
 }
 
 pub(super) fn count(number: usize) -> u32 {
@@ -94,14 +93,14 @@ pub(super) fn count(number: usize) -> u32 {
 /// A short hash that tells whether two texts are the same, whether or not a tool has numbered their lines; the first line
 /// tells whether it has.
 pub(super) fn hash_text(text: &str) -> String {
-    let is_numbered = fast_lines(text).next().is_some_and(|line| without_number(line).len() < line.len());
+    let is_numbered = text.lines().next().is_some_and(|line| without_number(line).len() < line.len());
     let has_returns = memchr::memchr(b'\r', text.as_bytes()).is_some();
     let hash = if is_numbered || has_returns {
         let bare = |line| if is_numbered { without_number(line) } else { line };
-        let lines: Vec<&str> = fast_lines(text).map(bare).collect();
-        crate::extract::hash_text(&lines.join("\n"))
+        let lines: Vec<&str> = text.lines().map(bare).collect();
+        crate::hash::hash_text(&lines.join("\n"))
     } else {
-        crate::extract::hash_text(text.strip_suffix('\n').unwrap_or(text))
+        crate::hash::hash_text(text.strip_suffix('\n').unwrap_or(text))
     };
     format!("{hash:016x}")
 }

@@ -9,7 +9,7 @@ use super::entries::{ErrorEntry, FileChange, FileEntry, FileRead, FileState, Lin
 use super::outcome::Answer;
 use super::patch::read_patch;
 use super::{LONGEST_TEXT, Ledger, cut, head, paths, tail};
-use crate::search::{AnyOf, fast_lines, last_lines};
+use crate::search::AnyOf;
 
 impl Ledger {
     /// A tool has answered that works on files.
@@ -293,8 +293,8 @@ static PARTS: LazyLock<AnyOf> = LazyLock::new(|| {
 fn shown_range(text: &str) -> Option<LineRange> {
     let start = head(text, 1200);
     let end = tail(text, 1200);
-    let first = fast_lines(start).take(6).find_map(line_number);
-    let last = last_lines(end).take(8).find_map(line_number);
+    let first = start.lines().take(6).find_map(line_number);
+    let last = end.lines().rev().take(8).find_map(line_number);
     let is_part = PARTS.is_in(start) || PARTS.is_in(end);
     match (first, last) {
         (Some(first), Some(last)) if (first > 1 || is_part) && first <= last => {

@@ -8,7 +8,7 @@ use memchr::memmem::Finder;
 use super::entries::{JobEntry, JobKind, WorkOutcome};
 use super::outcome::Answer;
 use super::{LONGEST_TEXT, Ledger, cut, head, tail};
-use crate::search::{AnyOf, last_lines};
+use crate::search::AnyOf;
 
 impl Ledger {
     /// A job starts; its place among the jobs is given back.
@@ -135,7 +135,7 @@ fn handle_in(start: &str, end: &str) -> Option<String> {
         // What a command left running is told at the end, by its name or by its number.
         .or_else(|| word_after(end, &[AS_A_JOB]))
         .or_else(|| {
-            let line = last_lines(end).find_map(|line| line.strip_prefix(NUMBERS))?;
+            let line = end.lines().rev().find_map(|line| line.strip_prefix(NUMBERS))?;
             line.split([',', ' ']).next().filter(|pid| pid.parse::<u32>().is_ok()).map(str::to_string)
         })
 }

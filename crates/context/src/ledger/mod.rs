@@ -36,7 +36,6 @@ use commands::OpenCommand;
 use effect::Effect;
 use vocabulary::Does;
 
-use crate::search::{fast_trim_start, last_lines};
 use crate::tracker::lost_before;
 
 pub use entries::{
@@ -238,8 +237,8 @@ impl Ledger {
 
     /// Shells and editors of commands tell behind their output where they stand and which file they have open.
     fn note_surroundings(&mut self, text: &str, went_to: Option<&str>) {
-        for line in last_lines(tail(text, 800)).take(8) {
-            let line = fast_trim_start(line);
+        for line in tail(text, 800).lines().rev().take(8) {
+            let line = line.trim_start();
             if !line.starts_with(['(', '[', 'S']) {
                 continue;
             }

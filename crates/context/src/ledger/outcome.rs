@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::calls::get;
 use super::entries::WorkOutcome;
-use crate::search::{begins_with_any, fast_lines, fast_trim_start, last_lines};
+use crate::search::starts_with_any;
 
 /// What a result tells, whichever agent wrote it.
 #[derive(Clone, Debug)]
@@ -84,7 +84,7 @@ pub(super) fn read_answer(result: &ToolResult) -> Answer<'_> {
     let millis = millis.or_else(|| wall_time_in(&text));
     let start = text.trim_start();
     let is_aborted = text.trim_end().ends_with("\nCommand aborted") || start.trim_end() == "Command aborted";
-    let outcome = if is_aborted || result.status == ToolStatus::Cancelled || begins_with_any(start, REFUSALS)
+    let outcome = if is_aborted || result.status == ToolStatus::Cancelled || starts_with_any(start, REFUSALS)
     {
         WorkOutcome::Cancelled
     } else if let Some(code) = exit_code {
@@ -100,7 +100,7 @@ pub(super) fn read_answer(result: &ToolResult) -> Answer<'_> {
         || start.starts_with("Your command ran successfully")
     {
         WorkOutcome::Passed
-    } else if begins_with_any(start, FAILURES) {
+    } else if starts_with_any(start, FAILURES) {
         WorkOutcome::Failed
     } else {
         WorkOutcome::Unclear
@@ -127,7 +127,7 @@ fn text_of(result: &ToolResult) -> (Cow<'_, str>, Option<Cow<'_, Value>>) {
 fn unwrapped(text: &str) -> Option<Value> {
     const STARTS: &[&str] = &["{\"output\"", "{\"query\"", "[{\"query\"", "{\"stdout\"", "{\"exit_code\""];
     let text = text.trim_start();
-    begins_with_any(text, STARTS).then(|| serde_json::from_str(text).ok()).flatten()
+    starts_with_any(text, STARTS).then(|| serde_json::from_str(text).ok()).flatten()
 }
 
 fn readable(value: &Value) -> Cow<'_, str> {
@@ -174,7 +174,7 @@ fn whole(value: &Value) -> Option<i32> {
 
 /// The exit code that a text states in its first or last lines.
 fn exit_code_in(text: &str) -> Option<i32> {
-    fast_lines(text).take(4).chain(last_lines(text).take(8)).find_map(exit_code_in_line)
+    text.lines().take(4).chain(text.lines().rev().take(8)).find_map(exit_code_in_line)
 }
 
 fn exit_code_in_line(line: &str) -> Option<i32> {
@@ -190,7 +190,7 @@ fn exit_code_in_line(line: &str) -> Option<i32> {
         "failed with exit code",
         "returned exit code",
     ];
-    let line = fast_trim_start(line);
+    let line = line.trim_start();
     let starts: &[&str] = match line.bytes().next()?.to_ascii_lowercase() {
         b'e' => &["exit", "error: exit", "error: command", "execution failed"],
         b'<' => &["<returncode", "<exit_code"],
@@ -218,7 +218,7 @@ fn exit_code_in_line(line: &str) -> Option<i32> {
 
 /// `Wall time: 0.5 seconds`, among the first lines.
 fn wall_time_in(text: &str) -> Option<u64> {
-    let line = fast_lines(text).take(4).find_map(|line| line.strip_prefix("Wall time: "))?;
+    let line = text.lines().take(4).find_map(|line| line.strip_prefix("Wall time: "))?;
     let seconds: f64 = line.split(' ').next()?.parse().ok()?;
     (0.0..1e7).contains(&seconds).then_some((seconds * 1000.0) as u64)
 }

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::effect::count;
 use super::numbers::{after_number, leading_number, number_after, number_before, starts_with_number};
-use crate::search::{AnyOf, begins_with_any, fast_lines, fast_trim_start};
+use crate::search::{AnyOf, starts_with_any};
 
 /// What an output tells about a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub(super) fn read_results(output: &str) -> Results {
 /// Reads an output, line by line; unless something `tells_anywhere`, only lines that may tell something by their beginnings.
 fn read_lines(output: &str, tells_anywhere: bool) -> Results {
     let mut reader = Reader { tells_anywhere, ..Reader::default() };
-    for line in fast_lines(output).filter(|line| tells_anywhere || may_tell(line)) {
+    for line in output.lines().filter(|line| tells_anywhere || may_tell(line)) {
         reader.line(line.trim_end());
     }
     reader.finish()
@@ -52,7 +52,7 @@ fn may_tell(line: &str) -> bool {
         b'0'..=b'9' | b'=' => return true,
         b'#' => {
             let rest = text.get(2..).unwrap_or_default();
-            return begins_with_any(rest, &["pass ", "fail ", "skipped "]);
+            return starts_with_any(rest, &["pass ", "fail ", "skipped "]);
         }
         b'-' => &["--- FAIL: ", "--- PASS: "],
         b'A' => &["All"],
@@ -75,7 +75,7 @@ fn may_tell(line: &str) -> bool {
         // Signs such as `✖`, and spaces that are wider than one byte.
         _ => return !first.is_ascii_graphic(),
     };
-    begins_with_any(text, beginnings)
+    starts_with_any(text, beginnings)
 }
 
 #[derive(Default)]
@@ -109,7 +109,7 @@ const ENDS: &[&str] = &[
 
 impl Reader {
     fn line(&mut self, line: &str) {
-        let text = fast_trim_start(line);
+        let text = line.trim_start();
         let Some(first) = text.bytes().next() else { return };
         match first {
             b't' => self.rust(text),
@@ -337,7 +337,7 @@ impl Reader {
         if is_problem {
             self.problems += 1;
         }
-        if begins_with_any(text, ENDS)
+        if starts_with_any(text, ENDS)
             || self.tells_anywhere && (text.ends_with("ERROR task failed") || text.contains(" ELIFECYCLE "))
         {
             self.verdict(false);

@@ -1,7 +1,5 @@
 //! Finds the functions and types that a piece of code names, by the words that introduce them.
 
-use crate::search::{fast_lines, fast_trim_start};
-
 /// Whether a word stands before a name being defined.
 fn introduces(word: &str) -> bool {
     matches!(
@@ -58,7 +56,7 @@ const MOST_LINES: usize = 400;
 /// The names that a text defines, each once, in order, the first few.
 pub(super) fn symbols_in(text: &str) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
-    for line in fast_lines(text).take(MOST_LINES) {
+    for line in text.lines().take(MOST_LINES) {
         if let Some(name) = symbol_in(line)
             && !found.iter().any(|known| known == name)
         {
@@ -73,11 +71,11 @@ pub(super) fn symbols_in(text: &str) -> Vec<String> {
 
 /// The name that one line defines.
 pub(super) fn symbol_in(line: &str) -> Option<&str> {
-    let mut rest = fast_trim_start(line);
+    let mut rest = line.trim_start();
     loop {
         let end = rest.bytes().position(|byte| matches!(byte, b' ' | b'\t'))?;
         let word = &rest[..end];
-        rest = fast_trim_start(&rest[end..]);
+        rest = (&rest[end..]).trim_start();
         if modifies(word) {
             continue;
         }

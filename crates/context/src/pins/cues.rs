@@ -8,7 +8,6 @@ use crate::words::{WordSet, word_set};
 
 /// Orders and conventions that hold from now on.
 pub(crate) static RULES: LazyPhrases = phrases![
-    Rules:
     // English: always and never.
     "from now on",
     "from here on",
@@ -174,7 +173,6 @@ pub(crate) static RULES: LazyPhrases = phrases![
 
 /// Times and manners that make a rule of an order, and only of an order.
 pub(crate) static STANDING: LazyPhrases = phrases![
-    Standing:
     "from now on",
     "going|moving forward",
     "in the future",
@@ -317,7 +315,6 @@ pub(super) const WIDE_QUESTION_ENDS: &[&str] =
 
 /// Phrases that lift an instruction.
 pub(crate) static LIFTS: LazyPhrases = phrases![
-    Lifts:
     "no longer need|needs|needed|required|necessary|applies|apply|valid|use|using|want|have|a|the|care|matters|forbidden|has|must",
     "you|we|i no longer",
     "you may now|again|use|also",

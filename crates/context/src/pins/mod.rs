@@ -19,7 +19,7 @@ use crate::subject::Subject;
 use crate::tracker::{USER_SAID, own_snapshot};
 use crate::typed::{Said, Voice};
 
-pub(crate) use self::cues::{LIFTS, RULES, STANDING, WIDE_RELIEFS};
+pub(crate) use self::cues::WIDE_RELIEFS;
 pub(crate) use self::rules::{asks_a_question, is_question, is_rule};
 
 /// The standing instructions of a session so far.

@@ -1,7 +1,8 @@
 //! Decides whether a sentence is a standing instruction, and whether it lifts or changes one.
 
 use super::cues;
-use crate::sentences::{Unit, UnitKind, is_wide};
+use crate::cjk::is_wide;
+use crate::sentences::{Unit, UnitKind};
 use crate::words::Words;
 
 /// Longer sentences were hardly typed as a rule.
@@ -11,29 +12,27 @@ const LONGEST: usize = 400;
 const LONGEST_EFFECT: usize = 180;
 
 /// Whether a sentence of a person's own is a standing instruction; `words` are those of `text`.
-pub(crate) fn is_rule(text: &str, words: &Words<'_>) -> bool {
-    *words.verdicts.is_rule.get_or_init(|| {
-        text.len() <= LONGEST && (is_rule_in_words(text, words) || words.has_wide() && is_wide_rule(text))
-    })
+pub(crate) fn is_rule(text: &str, words: &Words) -> bool {
+    text.len() <= LONGEST && (is_rule_in_words(text, words) || words.has_wide() && is_wide_rule(text))
 }
 
 /// Whether a list item below a heading of rules can be one.
-pub(super) fn can_be_listed_rule(text: &str, words: &Words<'_>) -> bool {
+pub(super) fn can_be_listed_rule(text: &str, words: &Words) -> bool {
     let long_enough = words.len() >= 3 || text.chars().filter(|c| is_wide(*c)).count() >= 4;
     text.len() <= LONGEST && long_enough && !is_question(text, words)
 }
 
 /// Whether the list items that follow are rules: "Rules:", "## Conventions", "请遵守以下规则：".
-pub(super) fn introduces_rules(unit: &Unit<'_>, words: &Words<'_>) -> bool {
+pub(super) fn introduces_rules(unit: &Unit<'_>, words: &Words) -> bool {
     let is_lead = unit.kind == UnitKind::Heading || unit.text.ends_with([':', '：']);
     let names_rules = || {
-        words.all().iter().any(|word| cues::RULE_NOUNS.has(word))
+        words.texts().any(|word| cues::RULE_NOUNS.has(word))
             || words.has_wide() && contains_any(unit.text, cues::WIDE_RULE_NOUNS)
     };
     is_lead && unit.text.len() < 120 && words.len() <= 10 && names_rules() && !is_question(unit.text, words)
 }
 
-fn is_rule_in_words(text: &str, words: &Words<'_>) -> bool {
+fn is_rule_in_words(text: &str, words: &Words) -> bool {
     if words.len() < 2 {
         return false;
     }
@@ -42,9 +41,9 @@ fn is_rule_in_words(text: &str, words: &Words<'_>) -> bool {
     }
     let names_a_rule = || {
         memchr::memchr(b':', text.as_bytes()).is_some_and(|at| {
-            words.all().iter().any(|word| cues::RULE_LABELS.has(word))
+            words.texts().any(|word| cues::RULE_LABELS.has(word))
                 && !text[at + 1..].trim().is_empty()
-                && Words::of(&text[..at]).all().last().is_some_and(|word| cues::RULE_LABELS.has(word))
+                && Words::of(&text[..at]).texts().next_back().is_some_and(|word| cues::RULE_LABELS.has(word))
         })
     };
     // Nearly every sentence ends here: it has none of the words that rules have.
@@ -56,26 +55,26 @@ fn is_rule_in_words(text: &str, words: &Words<'_>) -> bool {
 }
 
 /// Whether somebody is told to do something.
-fn is_order(words: &Words<'_>) -> bool {
+fn is_order(words: &Words) -> bool {
     words.orders().next().is_some() || cues::OBLIGES.fit(words)
 }
 
 /// "no mocks in tests", "no console logs!": a noun that nobody wants to see.
-fn forbids_a_thing(words: &Words<'_>) -> bool {
+fn forbids_a_thing(words: &Words) -> bool {
     words.begin_with_no()
         && (2..=9).contains(&words.len())
-        && words.all().get(1).is_some_and(|noun| !cues::NO_REPORTS.has(noun))
-        && !words.all().iter().any(|word| cues::REPORTS.has(word))
+        && words.get(1).is_some_and(|noun| !cues::NO_REPORTS.has(noun))
+        && !words.texts().any(|word| cues::REPORTS.has(word))
 }
 
 /// Whether a sentence asks, with or without its sign; `words` are those of `text`.
-pub(crate) fn is_question(text: &str, words: &Words<'_>) -> bool {
-    *words.verdicts.is_question.get_or_init(|| ends_as_question(text) || opens_as_question(words))
+pub(crate) fn is_question(text: &str, words: &Words) -> bool {
+    ends_as_question(text) || opens_as_question(words)
 }
 
-/// Whether a text asks, as [`is_question`] has it; its words are looked at as far as need be.
+/// Whether a text asks, as [`is_question`] has it.
 pub(crate) fn asks_a_question(text: &str) -> bool {
-    ends_as_question(text) || opens_as_question(&Words::of_opening(text))
+    ends_as_question(text) || opens_as_question(&Words::of(text))
 }
 
 fn ends_as_question(text: &str) -> bool {
@@ -83,9 +82,9 @@ fn ends_as_question(text: &str) -> bool {
     text.trim_end_matches(is_closer).ends_with(['?', '？'])
 }
 
-fn opens_as_question(words: &Words<'_>) -> bool {
+fn opens_as_question(words: &Words) -> bool {
     let Some(first) = words.openers().next() else { return false };
-    cues::QUESTIONS.has(&words.all()[first]) || cues::ASKING.fit_at(words, first)
+    words.get(first).is_some_and(|word| cues::QUESTIONS.has(word)) || cues::ASKING.fit_at(words, first)
 }
 
 fn is_wide_rule(text: &str) -> bool {
@@ -130,7 +129,7 @@ pub(super) enum Effect {
 
 /// Tells whether a sentence lifts or changes earlier instructions. Only a rule can change a rule: otherwise the old
 /// one would go and nothing take its place.
-pub(super) fn effect_of(text: &str, words: &Words<'_>, is_rule: bool) -> Effect {
+pub(super) fn effect_of(text: &str, words: &Words, is_rule: bool) -> Effect {
     if text.len() > LONGEST_EFFECT || is_question(text, words) {
         return Effect::None;
     }
@@ -151,18 +150,4 @@ fn ends_need(text: &str) -> bool {
     text.split_once("もう").is_some_and(|(_, rest)| {
         rest.contains("なくて") || rest.contains("不要") || rest.contains("必要ない")
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::words::tests::any_sentence;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn questions_are_told_by_their_ends(text in any_sentence()) {
-            prop_assert_eq!(asks_a_question(&text), is_question(&text, &Words::of(&text)));
-        }
-    }
 }

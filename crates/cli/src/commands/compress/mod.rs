@@ -12,10 +12,10 @@ use std::time::Instant;
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_context::{
-    Budget, BudgetSettings, EmptyMessages, Estimate, Estimator, Fixed, Horizon, InvalidThreshold, MaskWhen,
-    Outcome, PlanOptions, Rung, Threshold, Tracker, Trigger, compact_prepared, prepare,
+    Budget, BudgetSettings, Estimate, Estimator, Fixed, InvalidThreshold, MaskWhen, Outcome, PlanOptions,
+    Rung, Threshold, Tracker, Trigger, compact_prepared, prepare,
 };
-use longhaul_conversation::{FALLBACK_WINDOW, TokenCount};
+use longhaul_conversation::TokenCount;
 use longhaul_session::{Session, SessionInfo, WrittenSession, write_session};
 use serde_json::json;
 
@@ -152,41 +152,9 @@ fn compress(
     destination: Destination,
     color: Color,
 ) -> anyhow::Result<Compression> {
-    let mut horizon = may_let_go(options).then(|| {
-        let window = options.window.unwrap_or(FALLBACK_WINDOW);
-        Horizon::new(window, EmptyMessages::default(), settings.estimator())
-    });
-    loop {
-        let mut redaction = options.redact.then(Redaction::default);
-        let loaded = Loaded::read(&options.file, redaction.as_mut(), horizon.take())?;
-        if let Some(compression) = compact(options, settings, loaded, color)? {
-            return Ok(Compression { redaction, destination, ..compression });
-        }
-        // Something that was let go is needed after all. The second time everything is held.
-    }
-}
-
-/// Whether messages may be let go before the end is known: only of what can be read again, and not where a model is to read
-/// them, too.
-fn may_let_go(options: &CompressOptions) -> bool {
-    let is_offline = options.summariser == Summariser::Offline || options.dry_run;
-    is_offline && options.file.metadata().is_ok_and(|meta| meta.is_file())
-}
-
-/// Makes a session smaller, unless messages that were let go are needed for it.
-fn compact(
-    options: &CompressOptions,
-    settings: &Settings,
-    loaded: Loaded,
-    color: Color,
-) -> anyhow::Result<Option<Compression>> {
-    let window = Window::find(options.window, settings, &loaded.session.info);
-    if !loaded.holds_for(window.size) {
-        return Ok(None);
-    }
-    let Loaded { mut session, tracker, horizon } = loaded;
-    let gone = horizon.map(|horizon| horizon.gone().clone()).unwrap_or_default();
-    let is_whole = gone.is_nothing();
+    let mut redaction = options.redact.then(Redaction::default);
+    let Loaded { mut session, tracker } = Loaded::read(&options.file, redaction.as_mut())?;
+    let window = Window::find(options.window, settings, &session.info);
     let plan_options = plan_options(options, settings, &session, window);
     let set_by = set_by(settings, session.info.model());
     // A dry run costs nothing.
@@ -198,30 +166,27 @@ fn compact(
         _ => None,
     };
     // From here on the messages are not needed as they were, and a large session is not held twice.
-    let prepared = prepare(session.transcript.take_messages(), plan_options.empty).behind(gone);
+    let prepared = prepare(session.transcript.take_messages(), plan_options.empty);
     let mut outcome = by_model.unwrap_or_else(|| {
         with_progress(|| "compacting".to_string(), || compact_prepared(&tracker, &prepared, &plan_options))
     });
-    if outcome.messages.is_none() && !is_whole {
-        return Ok(None);
-    }
     let messages = outcome.messages.take().unwrap_or_else(|| prepared.messages.into_owned());
     session.transcript = std::mem::take(&mut session.transcript).with_messages(messages);
     let mut written = write_session(session.info.format, &session);
     drop_own_answers(&mut written.lost, &outcome.repairs);
-    Ok(Some(Compression {
+    Ok(Compression {
         name: display_name(&options.file),
         session,
         tracker,
         window,
         outcome,
         set_by,
-        redaction: None,
+        redaction,
         written,
-        destination: Destination::Nowhere,
+        destination,
         saved: Vec::new(),
         is_dry_run: options.dry_run,
-    }))
+    })
 }
 
 fn plan_options(

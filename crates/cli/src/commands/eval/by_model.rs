@@ -143,7 +143,6 @@ impl ByModel {
         let options = PlanOptions { estimator, ..PlanOptions::new(shared.chosen.window) };
         let planner = Planner::new(&self.tracker, task.context, &options);
         let compaction = Compaction {
-            gone: 0,
             tail_from: task.tail_from,
             cut: CutReason::GroupBoundary,
             snapshot_budget: task.budget - TokenCount(12),
