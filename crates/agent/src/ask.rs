@@ -2,7 +2,7 @@
 
 use std::future::poll_fn;
 
-use longhaul_context::{CalibrationSettings, Loop, LoopDetector, Observation, Status, Trigger, prepare};
+use longhaul_compaction::{CalibrationSettings, Loop, LoopDetector, Observation, Status, Trigger, prepare};
 use longhaul_conversation::{
     Answer, FinishReason, Message, MessageId, Model, ModelError, Origin, Part, Request, ResponseEvent,
     SpendMeter, TokenCount, ToolCall, ToolChoice,

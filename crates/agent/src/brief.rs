@@ -1,6 +1,6 @@
 //! Tells a model with a small window of its tools in fewer words.
 
-use longhaul_context::Estimator;
+use longhaul_conversation::Estimator;
 use longhaul_conversation::{TokenCount, ToolDeclaration};
 use serde_json::Value;
 

@@ -1,6 +1,7 @@
 //! Lets a model summarise what a command wrote, if the user wants that; the whole stays on the disk.
 
-use longhaul_context::{Estimator, output_file};
+use longhaul_compaction::output_file;
+use longhaul_conversation::Estimator;
 use longhaul_conversation::{TokenCount, ToolCall, grouped};
 use longhaul_tools::Answer;
 use tokio_util::sync::CancellationToken;

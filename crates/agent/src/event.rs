@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use longhaul_context::Fixed;
+use longhaul_compaction::Fixed;
 use longhaul_conversation::{
     CallId, Consumption, FinishReason, ModelError, TokenCount, ToolCall, ToolStatus, Usage, grouped,
 };

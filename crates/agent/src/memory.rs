@@ -423,7 +423,7 @@ impl Agent {
     /// How much may be put back: little of the window, and never so much that the next compaction is due.
     pub(crate) fn spare_for_instructions(&self) -> TokenCount {
         let room = self.room();
-        let budget = self.options(room, longhaul_context::Trigger::Automatic).budget;
+        let budget = self.options(room, longhaul_compaction::Trigger::Automatic).budget;
         let limit = budget.threshold.tokens(budget.window).unwrap_or(room).min(room);
         (limit - self.used()).min(TokenCount(room.0 / 8))
     }

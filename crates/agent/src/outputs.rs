@@ -1,6 +1,6 @@
 //! Shortens what tools answer, and keeps the whole.
 
-use longhaul_context::{FullOutput, output_file, output_limit, truncate_output};
+use longhaul_compaction::{FullOutput, output_file, output_limit, truncate_output};
 use longhaul_conversation::ToolCall;
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! The guard before a request: what is about to be sent must fit beside what is there already.
 
-use longhaul_context::Fixed;
+use longhaul_compaction::Fixed;
 use longhaul_conversation::TokenCount;
 
 use crate::Overflow;

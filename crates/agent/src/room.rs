@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_context::{Budget, BudgetSettings, Fixed, PlanOptions, Status, Threshold, Trigger};
+use longhaul_compaction::{Budget, BudgetSettings, Fixed, PlanOptions, Status, Threshold, Trigger};
 use longhaul_conversation::{Message, TokenCount};
 use longhaul_engine::{
     BoxFuture, CompressTrigger, HostState, Means, Outcome, PreCompress, append_telemetry, telemetry_records,

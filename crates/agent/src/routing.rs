@@ -1,6 +1,6 @@
 //! Lets a small model choose, for each prompt, which of two models answers it.
 
-use longhaul_context::{EmptyMessages, curate, routing_window, scoring_window};
+use longhaul_compaction::{EmptyMessages, curate, routing_window, scoring_window};
 use longhaul_conversation::{Message, Model, ModelError};
 use longhaul_policy::ApprovalMode;
 use serde::Deserialize;

@@ -1,6 +1,7 @@
 //! How an agent works, whatever is said.
 
-use longhaul_context::{BudgetSettings, Estimator, TruncateMode};
+use longhaul_compaction::{BudgetSettings, TruncateMode};
+use longhaul_conversation::Estimator;
 use longhaul_conversation::TokenCount;
 use longhaul_policy::{
     Loaded, Policy, PolicyError, Rule, SavedFiles, Situation, default_rules, load_saved, revoke_saved,

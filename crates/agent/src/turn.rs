@@ -28,7 +28,7 @@ mod wit_tests;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use longhaul_context::{Loop, LoopDetector};
+use longhaul_compaction::{Loop, LoopDetector};
 use longhaul_conversation::{
     Body, Message, Origin, Part, Place, Role, TokenCount, ToolCall, ToolDeclaration,
 };

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::builder::styling::{AnsiColor, Styles};
 use clap::error::ErrorKind;
 use clap::{Args as ClapArgs, CommandFactory, Parser, Subcommand, ValueEnum};
-use longhaul_context::Threshold;
-use longhaul_context::parse_token_count;
+use longhaul_compaction::Threshold;
+use longhaul_compaction::parse_token_count;
 use longhaul_conversation::TokenCount;
 
 use crate::commands::agents::AgentsCommand;

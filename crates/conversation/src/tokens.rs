@@ -56,7 +56,7 @@ impl fmt::Display for TokenCount {
 }
 
 /// A number as people read it, with a comma between thousands: `1234567` as `1,234,567`.
-pub fn grouped(number: u64) -> String {
+pub fn grouped(number: impl std::fmt::Display) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (place, digit) in digits.chars().enumerate() {

@@ -1,6 +1,6 @@
 //! Decides who may write a snapshot: after too many failures, or too much spent, no model is asked any more.
 
-use longhaul_context::{Rung, Trigger};
+use longhaul_compaction::{Rung, Trigger};
 
 use crate::{Fallback, Latch, Settings, State, SummariserKind};
 
@@ -59,7 +59,7 @@ fn why_not(trigger: Trigger, state: &State, settings: &Settings) -> Option<Strin
 mod tests {
     use super::*;
     use crate::{Spend, SpendCaps};
-    use longhaul_context::{Compaction, CutReason};
+    use longhaul_compaction::{Compaction, CutReason};
     use longhaul_conversation::TokenCount;
 
     fn compaction() -> Compaction {

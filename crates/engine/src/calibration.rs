@@ -4,9 +4,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-use longhaul_context::{
-    BASE_WEIGHTS, Calibration, CalibrationSettings, Estimate, Estimator, Observation, base_units,
-};
+use longhaul_compaction::{BASE_WEIGHTS, Calibration, CalibrationSettings, Observation, base_units};
+use longhaul_conversation::{Estimate, Estimator};
 use longhaul_conversation::{Message, TokenCount};
 use longhaul_workspace::{Lock, Patience, write_private_atomically};
 

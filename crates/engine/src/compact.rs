@@ -11,7 +11,7 @@ mod tests;
 
 use std::time::Duration;
 
-use longhaul_context::{
+use longhaul_compaction::{
     Done, Ended, Plan, PlanOptions, Planner, Prepared, Rung, Status, Tracker, Trigger, prepare,
 };
 use longhaul_conversation::{Message, SpendMeter, TokenCount};

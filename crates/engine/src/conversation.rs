@@ -6,8 +6,10 @@ mod tests;
 
 use std::path::Path;
 
-use longhaul_context::{Estimator, Gauge, PinId, PlanOptions, Tracker, Trigger};
+use longhaul_compaction::{Gauge, PlanOptions, Tracker, Trigger};
+use longhaul_conversation::Estimator;
 use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, TokenCount, Transcript};
+use longhaul_directives::PinId;
 use longhaul_session::{
     CompactionState, Entry, EntryKind, Log, LogError, NewSession, PinChange, RecordedFragment,
 };
@@ -28,7 +30,8 @@ use crate::{EngineError, Event, HostState, Means, Subject, compact};
 /// ```
 /// use std::time::Duration;
 ///
-/// use longhaul_context::{Estimator, PlanOptions, Trigger};
+/// use longhaul_conversation::Estimator;
+/// use longhaul_compaction::{PlanOptions, Trigger};
 /// use longhaul_conversation::{Message, Part, Role, Timestamp, TokenCount};
 /// use longhaul_engine::{Conversation, Folder, Means, Offline, Settings, Stamp};
 /// use longhaul_session::{NewSession, SessionKind};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_context::{Report, Status, Trigger};
+use longhaul_compaction::{Report, Status, Trigger};
 use longhaul_conversation::TokenCount;
 
 use crate::{Spend, SummariserKind};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use longhaul_context::{Compaction, FileToSave, Plan, Rung};
+use longhaul_compaction::{Compaction, FileToSave, Plan, Rung};
 use longhaul_workspace::{WorkspaceError, write_private_cache};
 
 /// Where texts are saved.

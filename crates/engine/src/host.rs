@@ -1,7 +1,8 @@
 //! What no transcript says but the host knows, and the lines that tell it to the model after a compaction.
 
-use longhaul_context::{Entry, Estimator, Section, Snapshot};
+use longhaul_conversation::Estimator;
 use longhaul_conversation::TokenCount;
+use longhaul_snapshot::{Entry, Section, Snapshot};
 use serde::{Deserialize, Serialize};
 
 /// What no transcript says but the host knows.

@@ -1,6 +1,6 @@
 //! Remembers that a summary failed, so that the next automatic pass does not try the same again.
 
-use longhaul_context::{Status, Trigger};
+use longhaul_compaction::{Status, Trigger};
 
 use crate::Caller;
 

@@ -10,7 +10,7 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use longhaul_context::{PlanOptions, Status, Tracker};
+//! use longhaul_compaction::{PlanOptions, Status, Tracker};
 //! use longhaul_conversation::{Message, Part, Role, ScriptedModel, ScriptedReply, TokenCount};
 //! use longhaul_engine::{ByModel, Folder, HostState, Means, Settings, State, Subject, compact};
 //! use tokio_util::sync::CancellationToken;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_context::Trigger;
+use longhaul_compaction::Trigger;
 use longhaul_conversation::{Message, ModelError, SpendMeter, TokenCount};
 
 use crate::summarise::{BoxFuture, Summariser};

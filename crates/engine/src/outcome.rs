@@ -1,6 +1,6 @@
 //! What became of a conversation, and the account that a front end shows.
 
-use longhaul_context::{SummaryNotes, Trigger};
+use longhaul_compaction::{SummaryNotes, Trigger};
 use longhaul_conversation::Message;
 use serde::Serialize;
 
@@ -12,7 +12,7 @@ use crate::{Spend, State};
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The new messages, if any, with the report that every front end renders.
-    pub result: longhaul_context::Outcome,
+    pub result: longhaul_compaction::Outcome,
     /// The state from now on.
     pub state: State,
     /// How it came about.

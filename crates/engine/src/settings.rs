@@ -1,6 +1,6 @@
 //! How compactions are carried out.
 
-use longhaul_context::Repairing;
+use longhaul_compaction::Repairing;
 
 use crate::SpendCaps;
 

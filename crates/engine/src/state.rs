@@ -1,6 +1,6 @@
 //! What a session remembers of its compactions, to bound the next ones.
 
-use longhaul_context::{Rung, Status, Trigger};
+use longhaul_compaction::{Rung, Status, Trigger};
 use longhaul_conversation::TokenCount;
 
 use crate::latch::{ModelPart, next_latch};
@@ -186,9 +186,9 @@ mod tests {
 
     #[test]
     fn a_pass_waits_for_growth_or_for_need() {
-        let compact = Rung::LastResort(longhaul_context::Compaction {
+        let compact = Rung::LastResort(longhaul_compaction::Compaction {
             tail_from: 1,
-            cut: longhaul_context::CutReason::LastGroup,
+            cut: longhaul_compaction::CutReason::LastGroup,
             snapshot_budget: TokenCount(1),
             tail: TokenCount(1),
             replacements: Vec::new(),

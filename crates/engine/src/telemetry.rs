@@ -4,7 +4,7 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::Path;
 
-use longhaul_context::Status;
+use longhaul_compaction::Status;
 use longhaul_conversation::Timestamp;
 use longhaul_workspace::create_private_folder;
 use serde_json::{Value, json};

@@ -9,7 +9,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_core::Stream;
-use longhaul_context::{PlanOptions, Tracker, Trigger};
+use longhaul_compaction::{PlanOptions, Tracker, Trigger};
 use longhaul_conversation::{
     Message, Model, ModelError, ModelStream, Ordinal, Part, Request, ResponseEvent, Role, ScriptedModel,
     ScriptedReply, SpendMeter, TokenCount, ToolCall, ToolResult,

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::Duration;
 
-use longhaul_context::{PlanOptions, Status, Tracker, Trigger, continue_numbering};
+use longhaul_compaction::{PlanOptions, Status, Tracker, Trigger, continue_numbering};
 use longhaul_conversation::{Message, Ordinal, ScriptedModel, ScriptedReply, TokenCount, find_faults};
 use longhaul_engine::{
     ByModel, Folder, HostState, Means, Outcome, Settings, State, Subject, Summariser, compact,

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use longhaul_context::{Estimator, PlanOptions, Trigger};
+use longhaul_compaction::{PlanOptions, Trigger};
+use longhaul_conversation::Estimator;
 use longhaul_conversation::{Message, Part, Role, Timestamp, TokenCount, ToolCall, ToolResult, find_faults};
 use longhaul_engine::{Conversation, Folder, Means, Offline, Settings, Stamp};
 use longhaul_session::{NewSession, RewriteState, SessionKind, response_id};

@@ -1,6 +1,7 @@
 //! Longhaul's own offline compaction, measured like any other method.
 
-use longhaul_context::{ComposeOptions, Estimator, Tracker, Weights, compose};
+use longhaul_compaction::{ComposeOptions, Tracker, compose};
+use longhaul_conversation::{Estimator, Weights};
 use longhaul_conversation::{Message, Ordinal, Origin, Part, Role, TokenCount};
 
 use crate::method::{Compactor, Method, Task};

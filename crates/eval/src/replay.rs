@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use longhaul_context::{CutSettings, plan_cut};
+use longhaul_compaction::{CutSettings, plan_cut};
 use longhaul_conversation::{CallId, Message, TokenCount};
 
 use crate::text::count_characters;

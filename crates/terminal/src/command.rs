@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{Approval, ApprovalRequest, Event, Question};
-use longhaul_context::Estimator;
+use longhaul_conversation::Estimator;
 use longhaul_conversation::{MessageId, TokenCount};
 use longhaul_engine::Outcome;
 use longhaul_policy::ApprovalMode;

@@ -12,7 +12,6 @@ const LARGEST: usize = 3;
 const STILL_TIED: &[(&str, usize)] = &[
     ("agent", 19),
     ("cli", 16),
-    ("context", 21),
     ("memory", 4),
     ("providers", 4),
     ("redact", 12),

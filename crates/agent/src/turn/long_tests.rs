@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use longhaul_context::Estimator;
+use longhaul_conversation::Estimator;
 use longhaul_conversation::{
     FinishReason, Model, ModelStream, Request, ResponseEvent, TokenCount, ToolDeclaration, find_faults,
 };

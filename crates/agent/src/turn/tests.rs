@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
 
-use longhaul_context::{Threshold, Trigger};
+use longhaul_compaction::{Threshold, Trigger};
 use longhaul_conversation::{
     AnswerLimit, Consumption, FinishReason, Model, ModelError, ModelStream, Request, ResponseEvent,
     ScriptedModel, ScriptedReply, Timestamp, Usage,

@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use longhaul_context::{CommandPurpose, Ledger, WorkOutcome};
 use longhaul_conversation::{Body, Message, Ordinal, Origin, Timestamp};
+use longhaul_ledger::{CommandPurpose, Ledger, WorkOutcome};
 use longhaul_skills::{Deed, Ending, Purpose, SessionDigest, Step};
 use tokio_util::sync::CancellationToken;
 
@@ -67,9 +67,8 @@ impl Fold {
 
     fn finish(mut self) -> Vec<Step> {
         let commands = self.ledger.commands().iter().map(|command| {
-            let is_about = |error: &&longhaul_context::ErrorEntry| {
-                error.at == command.at && error.source == command.text
-            };
+            let is_about =
+                |error: &&longhaul_ledger::ErrorEntry| error.at == command.at && error.source == command.text;
             let purpose = match command.purpose {
                 CommandPurpose::Look => Purpose::Look,
                 CommandPurpose::Check | CommandPurpose::Build | CommandPurpose::Test => Purpose::Check,

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use longhaul_context::Threshold;
+use longhaul_compaction::Threshold;
 use longhaul_conversation::TokenCount;
 use longhaul_engine::{Counting, Fallback, PreCompressWhen, SpendCaps, Verify};
 use serde_json::Value;

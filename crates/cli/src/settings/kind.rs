@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_context::{Threshold, parse_token_count};
+use longhaul_compaction::{Threshold, parse_token_count};
 use longhaul_conversation::TokenCount;
 use serde_json::Value;
 

@@ -83,7 +83,7 @@ fn steps(key: &str) -> Vec<&str> {
 mod tests {
     use super::*;
     use crate::settings::Loaded;
-    use longhaul_context::Threshold;
+    use longhaul_compaction::Threshold;
     use std::path::Path;
 
     const USER: &str = "{\n\"model\": {\"name\": \"a\",\n\"compressionThreshold\": 0.2},\n\"longhaul\": {\"windows\": {\n\"m-2.5\": 5}}}";

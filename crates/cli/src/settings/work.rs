@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use longhaul_agent::{Limits, OutputSettings};
-use longhaul_context::TruncateMode;
+use longhaul_compaction::TruncateMode;
 use longhaul_conversation::TokenCount;
 use longhaul_hooks::{Hook, HookSettings, Scope, VariableRules, parse_hooks};
 use longhaul_policy::{ApprovalMode, PolicyError, Rule, Standing, rule_from_setting};

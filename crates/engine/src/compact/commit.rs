@@ -1,6 +1,6 @@
 //! The part of a pass that changes something: texts are saved, and what cannot be saved stays, or more is given up.
 
-use longhaul_context::{Ended, Plan, Rung, Status, Trigger};
+use longhaul_compaction::{Ended, Plan, Rung, Status, Trigger};
 
 use super::{Pass, Progress};
 use crate::Event;

@@ -1,6 +1,6 @@
 //! The end of a pass: the report, the state from now on, and the last event.
 
-use longhaul_context::{Ended, Plan, Planner, Replacement, Rung, Status, Trigger};
+use longhaul_compaction::{Ended, Plan, Planner, Replacement, Rung, Status, Trigger};
 use longhaul_conversation::Message;
 
 use super::{Pass, Progress};

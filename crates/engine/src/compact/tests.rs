@@ -1,8 +1,10 @@
-use longhaul_context::{Estimator, Section, Status, Threshold};
+use longhaul_compaction::{Status, Threshold};
+use longhaul_conversation::Estimator;
 use longhaul_conversation::{
     CallLimits, FinishReason, ModelError, Part, Request, ResponseEvent, Role, ScriptedModel, ScriptedReply,
     ToolCall, ToolResult, find_faults,
 };
+use longhaul_snapshot::Section;
 
 use super::*;
 use crate::trials::{
@@ -41,7 +43,7 @@ fn offline_it_is_the_same_as_without_an_engine() {
     let outcome = trial.run_offline();
     assert_eq!(outcome.result.status, Status::Compressed, "{}", outcome.result.reason);
     check_sound(&trial, &outcome);
-    let plain = longhaul_context::compact_offline(&trial.tracker(), &trial.messages, &trial.options);
+    let plain = longhaul_compaction::compact_offline(&trial.tracker(), &trial.messages, &trial.options);
     assert_eq!(outcome.result.messages, plain.messages);
     assert_eq!(outcome.result.report.summariser, "offline");
     assert_eq!(trial.told(), "Started Planned Summarising Summarised Verified Applied");

@@ -1,6 +1,6 @@
 //! What a pass, its state and the host's look like in the log, and back.
 
-use longhaul_context::{Replacement, Rung, Status, apply_replacements};
+use longhaul_compaction::{Replacement, Rung, Status, apply_replacements};
 use longhaul_conversation::{Message, Origin, Part};
 use longhaul_session::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, EntryKind, HostRecord, Mask, Masking,

@@ -2,7 +2,7 @@ use std::fs;
 use std::sync::Mutex;
 use std::time::Duration;
 
-use longhaul_context::Status;
+use longhaul_compaction::Status;
 use longhaul_conversation::{
     Body, FinishReason, ModelError, Part, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount,
 };
@@ -141,7 +141,7 @@ impl Desk {
         assert_eq!(replay.transcript().messages(), self.shown());
         assert_eq!(State::recorded_in(&replay), *self.conversation.state());
         let sizes = self.shown().iter().map(|message| self.conversation.estimator.message(message)).sum();
-        assert_eq!(self.conversation.gauge.tokens(), longhaul_context::Estimate::tokens(sizes));
+        assert_eq!(self.conversation.gauge.tokens(), longhaul_conversation::Estimate::tokens(sizes));
     }
 
     #[track_caller]

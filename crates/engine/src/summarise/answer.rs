@@ -1,6 +1,6 @@
 //! Reads a snapshot out of what a model answered.
 
-use longhaul_context::{Entry, OtherSection, Section, Snapshot, parse_snapshot};
+use longhaul_snapshot::{Entry, OtherSection, Section, Snapshot, parse_snapshot};
 
 /// Where models think aloud; nothing of it is kept.
 const SCRATCHPADS: [&str; 6] = ["scratchpad", "thinking", "think", "thought", "analysis", "reasoning"];

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use longhaul_context::{Adopted, Snapshot};
+use longhaul_compaction::Adopted;
 use longhaul_conversation::{
     CallLimits, Consumption, Message, MessageId, Model, ModelError, Part, Role, TokenCount,
 };
+use longhaul_snapshot::Snapshot;
 use serde_json::{Map, Value};
 
 use super::answer::read_answer;
@@ -19,7 +20,7 @@ use crate::{Event, Prices, Spend};
 ///
 /// The model sees the messages that are to go as they were said, if they fit in its window; else with their long outputs
 /// shortened; else in blocks, whose summaries it then puts together. Its answer is prose until it was checked: marks, rules
-/// and length are brought in order by [`longhaul_context::Planner::adopt`].
+/// and length are brought in order by [`longhaul_compaction::Planner::adopt`].
 #[derive(Clone)]
 pub struct ByModel<'m> {
     /// Answers.

@@ -3,7 +3,7 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
-use longhaul_context::Estimator;
+use longhaul_conversation::Estimator;
 use longhaul_conversation::{
     CallLimits, FinishReason, Message, MessageId, Model, ModelError, Origin, Part, Request, ResponseEvent,
     Role, TokenCount,

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use longhaul_context::{Estimator, Planner, Rung, apply_replacements};
+use longhaul_compaction::{Planner, Rung, apply_replacements};
+use longhaul_conversation::Estimator;
 use longhaul_conversation::{
     Body, MediaData, Message, Ordinal, Origin, Part, Role, TokenCount, neutralise_snapshots,
 };

@@ -10,7 +10,7 @@ mod prompts;
 use std::pin::Pin;
 use std::time::Duration;
 
-use longhaul_context::{Composed, Plan, Planner, SummaryNotes};
+use longhaul_compaction::{Composed, Plan, Planner, SummaryNotes};
 use longhaul_conversation::{Consumption, ModelError, SpendMeter};
 
 use crate::{Event, HostState, Spend, SpendCaps, Verify};

@@ -54,7 +54,7 @@ pub(super) fn shorter(tokens: TokenCount) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_context::Section;
+    use longhaul_snapshot::Section;
 
     #[test]
     fn the_system_instruction_names_everything_it_must() {

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use std::sync::Mutex;
 
 use longhaul_agent::{Agent, AgentError, Event, Host, Spending, TurnEnd};
-use longhaul_context::compact_offline;
+use longhaul_compaction::compact_offline;
 use longhaul_conversation::{Message as Said, MessageId, Origin, Part, Role};
 use longhaul_engine::{EngineError, Stamp};
 use longhaul_hooks::{EndReason, SessionSource};
@@ -278,7 +278,7 @@ impl<S: Services> Driver<S> {
 
     fn preview(&mut self) -> Result<(), Notice> {
         let conversation = self.agent.conversation();
-        let options = self.agent.options(self.agent.room(), longhaul_context::Trigger::Forced);
+        let options = self.agent.options(self.agent.room(), longhaul_compaction::Trigger::Forced);
         let outcome = compact_offline(conversation.tracker(), conversation.transcript().messages(), &options);
         self.tell(Message::Page(pages::preview(&outcome)));
         Ok(())

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use longhaul_agent::{Agent, Host, Instruction, SourceState};
-use longhaul_context::{LedgerCounts, Outcome, Retirement, Rung, Trigger, compact_offline};
+use longhaul_compaction::{LedgerCounts, Outcome, Rung, Trigger, compact_offline};
 use longhaul_conversation::{TokenCount, grouped};
+use longhaul_directives::Retirement;
 
 use super::standing;
 use crate::command::{Meter, Segment};

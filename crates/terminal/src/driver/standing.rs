@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use longhaul_agent::Agent;
-use longhaul_context::{Breakdown, Kind, Survey, Threshold, Trigger};
+use longhaul_compaction::{Breakdown, Kind, Survey, Threshold, Trigger};
 use longhaul_conversation::{Change, TokenCount};
 
 use super::Place;

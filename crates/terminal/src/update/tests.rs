@@ -231,7 +231,7 @@ fn a_path_is_no_command() {
 fn a_second_compaction_is_refused_in_words() {
     let mut desk = Desk::new();
     let started = Compaction::Started {
-        trigger: longhaul_context::Trigger::Forced,
+        trigger: longhaul_compaction::Trigger::Forced,
         before: TokenCount(60_000),
         messages: 9,
     };
@@ -244,12 +244,12 @@ fn a_second_compaction_is_refused_in_words() {
 fn a_compaction_of_its_own_leaves_a_card() {
     let mut desk = Desk::new();
     let started = Compaction::Started {
-        trigger: longhaul_context::Trigger::Automatic,
+        trigger: longhaul_compaction::Trigger::Automatic,
         before: TokenCount(60_000),
         messages: 9,
     };
     let applied = Compaction::Applied {
-        status: longhaul_context::Status::Compressed,
+        status: longhaul_compaction::Status::Compressed,
         before: TokenCount(60_000),
         after: TokenCount(12_000),
         messages: 4,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_context::{AskCounts, LedgerCounts, Report, Rung, Status};
+use longhaul_compaction::{AskCounts, LedgerCounts, Report, Rung, Status};
 use longhaul_conversation::{TokenCount, grouped};
 use longhaul_engine::{Event, Outcome, Spend, SummariserKind};
 
@@ -241,8 +241,8 @@ impl CompactionCard {
 /// The report of a compaction that had nothing to do.
 #[cfg(test)]
 pub(crate) fn report() -> Report {
-    let options = longhaul_context::PlanOptions::new(TokenCount(60_000));
-    longhaul_context::compact_offline(&longhaul_context::Tracker::default(), &[], &options).report
+    let options = longhaul_compaction::PlanOptions::new(TokenCount(60_000));
+    longhaul_compaction::compact_offline(&longhaul_compaction::Tracker::default(), &[], &options).report
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! The compaction as one JSON object; docs/json.md describes it.
 
-use longhaul_context::{Coverage, Report};
+use longhaul_compaction::Report;
 use longhaul_conversation::Request;
+use longhaul_extract::Coverage;
 use longhaul_session::{Target, write};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};

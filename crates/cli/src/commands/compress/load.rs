@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
 use anyhow::Context;
-use longhaul_context::Tracker;
+use longhaul_compaction::Tracker;
 use longhaul_conversation::Message;
 use longhaul_session::{Session, read_session_watched};
 

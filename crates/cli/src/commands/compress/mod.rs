@@ -11,11 +11,12 @@ use std::time::Instant;
 
 use anyhow::anyhow;
 use clap::Args;
-use longhaul_context::{
-    Budget, BudgetSettings, Estimate, Estimator, Fixed, InvalidThreshold, MaskWhen, Outcome, PlanOptions,
-    Rung, Threshold, Tracker, Trigger, compact_prepared, prepare,
+use longhaul_compaction::{
+    Budget, BudgetSettings, Fixed, InvalidThreshold, MaskWhen, Outcome, PlanOptions, Rung, Threshold,
+    Tracker, Trigger, compact_prepared, prepare,
 };
 use longhaul_conversation::TokenCount;
+use longhaul_conversation::{Estimate, Estimator};
 use longhaul_session::{Session, SessionInfo, WrittenSession, write_session};
 use serde_json::json;
 

@@ -1,6 +1,6 @@
 //! The compaction as text for people.
 
-use longhaul_context::{Outcome, Status};
+use longhaul_compaction::{Outcome, Status};
 
 use super::Compression;
 use crate::commands::sessions::{losses, report as writing};

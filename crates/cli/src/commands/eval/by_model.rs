@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use longhaul_context::{
-    Compaction, CutReason, Estimator, Plan, PlanOptions, Planner, Rung, Tracker, Weights,
-};
+use longhaul_compaction::{Compaction, CutReason, Plan, PlanOptions, Planner, Rung, Tracker};
+use longhaul_conversation::{Estimator, Weights};
 use longhaul_conversation::{Message, Origin, Part, Role, SpendMeter, TokenCount};
 use longhaul_engine::{HostState, Spend, SpendCaps, Summariser, Task as Writing, Verify};
 use longhaul_eval::{Compactor, Method, Task, offline};

@@ -4,8 +4,10 @@ mod json;
 mod report;
 
 use anyhow::Context;
-use longhaul_context::{Asks, Breakdown, Ledger, Pins, Survey, Threshold};
+use longhaul_compaction::{Breakdown, Survey, Threshold};
 use longhaul_conversation::{Change, Message, TokenCount};
+use longhaul_directives::{Asks, Pins};
+use longhaul_ledger::Ledger;
 use longhaul_session::{Event, SessionInfo, Warning, read};
 
 use crate::args::InspectOptions;

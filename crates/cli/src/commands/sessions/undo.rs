@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
-use longhaul_context::Estimator;
+use longhaul_conversation::Estimator;
 use longhaul_session::{LogError, Rewrite, RewriteState};
 use serde_json::json;
 

@@ -1,7 +1,8 @@
 //! What an agent is made of, as settings and arguments have it.
 
 use longhaul_agent::{Limits, Settings as AgentSettings, Surroundings};
-use longhaul_context::{BudgetSettings, Estimator};
+use longhaul_compaction::BudgetSettings;
+use longhaul_conversation::Estimator;
 use longhaul_engine::CalibrationFile;
 
 use crate::equipment::{Equipment, WorkOptions};

@@ -1,7 +1,8 @@
 //! Pins, asks and the ledger as JSON; docs/json.md describes it.
 
-use longhaul_context::{Ask, AskState, Asks, FileEntry, FileState, Ledger, Pin, Pins, Retirement, RunEntry};
 use longhaul_conversation::Ordinal;
+use longhaul_directives::{Ask, AskState, Asks, Pin, Pins, Retirement};
+use longhaul_ledger::{FileEntry, FileState, Ledger, RunEntry};
 use serde::{Serialize, Serializer};
 use serde_json::{Value, json};
 

@@ -2,11 +2,9 @@
 
 use std::cmp::Reverse;
 
-use longhaul_context::{
-    Ask, AskState, Asks, CommandEntry, FileEntry, FileState, JobEntry, Ledger, Pin, Pins, Retirement,
-    RunEntry, WorkOutcome,
-};
 use longhaul_conversation::Ordinal;
+use longhaul_directives::{Ask, AskState, Asks, Pin, Pins, Retirement};
+use longhaul_ledger::{CommandEntry, FileEntry, FileState, JobEntry, Ledger, RunEntry, WorkOutcome};
 
 use crate::output::{Page, plural};
 

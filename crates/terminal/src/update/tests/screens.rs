@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use longhaul_agent::LimitOf;
-use longhaul_context::{Report, Status, Trigger};
+use longhaul_compaction::{Report, Status, Trigger};
 use longhaul_conversation::ModelError;
 use longhaul_engine::SummariserKind;
 use longhaul_tools::{TodoItem, TodoStatus};
@@ -245,7 +245,7 @@ fn of_ends(album: &mut Album, width: usize) {
         window: TokenCount(100_000),
         fixed: Default::default(),
     };
-    let fixed = longhaul_context::Fixed { tools: TokenCount(96_000), ..Default::default() };
+    let fixed = longhaul_compaction::Fixed { tools: TokenCount(96_000), ..Default::default() };
     let full = longhaul_agent::Overflow { fixed, ..overflow(4_000) };
     let reason = "not on Fridays".to_string();
     let unreachable =

@@ -1,9 +1,11 @@
 //! How the demonstration looks.
 
 use longhaul_archive::Hit;
-use longhaul_context::{AskState, FileState, find_snapshot};
 use longhaul_conversation::{Message, Ordinal, Part, Role, TokenCount};
+use longhaul_directives::AskState;
 use longhaul_engine::{Conversation, Event, Outcome, SummariserKind};
+use longhaul_ledger::FileState;
+use longhaul_snapshot::find_snapshot;
 
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, print, thousands, visible, wrapped};
 

@@ -1,0 +1,173 @@
+//! What every snapshot must say: the user's standing instructions, and in the end their newest words.
+
+use std::collections::HashMap;
+
+use longhaul_conversation::{Estimator, Message, Ordinal, Origin, Part, Role, TokenCount, grouped};
+use longhaul_directives::Pin;
+use longhaul_snapshot::{Entry, Section, Snapshot, USER_SAID, own_snapshot};
+use longhaul_text::{Ends, ends};
+
+use crate::said::find_said;
+use crate::tracker::Tracker;
+
+/// The newest message that a person typed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewestWords<'m> {
+    pub(crate) place: usize,
+    pub(crate) message: &'m Message,
+    pub at: Ordinal,
+}
+
+/// Characters of the newest words that stay whatever happens.
+pub(crate) const LEAST_WORDS: usize = 200;
+
+/// Finds the newest message that a person typed.
+pub(crate) fn newest_words<'m>(messages: &'m [Message], ordinals: &[Ordinal]) -> Option<NewestWords<'m>> {
+    let place = messages.iter().rposition(|message| typed(message).next().is_some())?;
+    Some(NewestWords { place, message: &messages[place], at: ordinals[place] })
+}
+
+/// The texts of a message that a person typed.
+pub(crate) fn typed(message: &Message) -> impl Iterator<Item = &str> {
+    let parts = message.parts.iter().filter(|part| part.origin == Origin::User);
+    let texts = parts.filter_map(Part::as_text).map(str::trim);
+    texts.filter(|text| !text.is_empty() && message.role == Role::User)
+}
+
+/// The smallest snapshot: the instructions that the tail does not say, and the beginning and end of the newest words if
+/// they stand before it.
+pub(crate) fn least_snapshot(
+    tracker: &Tracker,
+    through: Option<Ordinal>,
+    tail: &[Message],
+    words_before: Option<NewestWords<'_>>,
+) -> Snapshot {
+    let mut snapshot = with_pins(&Snapshot::new(through), &pins_not_in(tracker, tail));
+    if let Some(words) = words_before {
+        let text = typed(words.message).collect::<Vec<_>>().join("\n");
+        let Ends { head, tail, omitted } = ends(&text, LEAST_WORDS);
+        let text = match omitted {
+            0 => format!("{USER_SAID}{head}{tail}"),
+            _ => format!("{USER_SAID}{head}\n… {} characters more, {}\n{tail}", grouped(omitted), words.at),
+        };
+        snapshot.push(Section::ActiveConstraints, Entry::new([words.at], text.lines()));
+    }
+    snapshot
+}
+
+/// What a snapshot takes that says only the instructions that the tail does not say; nothing if it says them all.
+pub(crate) fn pins_size(tracker: &Tracker, tail: &[Message], estimator: &Estimator) -> TokenCount {
+    let snapshot = least_snapshot(tracker, Some(tracker.last()), tail, None);
+    if snapshot.is_empty() { TokenCount::ZERO } else { snapshot.estimate(estimator).tokens() }
+}
+
+/// The snapshot with every instruction that neither it nor the tail says in front.
+pub(crate) fn keep_pins(snapshot: Snapshot, tracker: &Tracker, tail: &[Message]) -> Snapshot {
+    let constraints = Constraints::of([&snapshot]);
+    let missing: Vec<&Pin> =
+        pins_not_in(tracker, tail).into_iter().filter(|pin| !constraints.say(pin)).collect();
+    if missing.is_empty() { snapshot } else { with_pins(&snapshot, &missing) }
+}
+
+/// How many of the instructions that hold the messages say, typed or in a snapshot, and how many there are.
+pub(crate) fn count_kept_pins(tracker: &Tracker, messages: &[Message]) -> (usize, usize) {
+    let snapshots: Vec<Snapshot> = messages.iter().filter_map(own_snapshot).collect();
+    let constraints = Constraints::of(&snapshots);
+    let missing = pins_not_in(tracker, messages).into_iter().filter(|pin| !constraints.say(pin)).count();
+    let all = tracker.pins().active().count();
+    (all - missing, all)
+}
+
+/// The instructions that hold and that nobody says in the tail.
+fn pins_not_in<'t>(tracker: &'t Tracker, tail: &[Message]) -> Vec<&'t Pin> {
+    let pins: Vec<&Pin> = tracker.pins().active().collect();
+    let texts: Vec<&str> = pins.iter().map(|pin| pin.text.as_str()).collect();
+    let said = find_said(&texts, tail.iter().flat_map(typed));
+    pins.into_iter().zip(said).filter_map(|(pin, is_said)| (!is_said).then_some(pin)).collect()
+}
+
+/// Where each line stands among the constraints of snapshots; there may be thousands.
+struct Constraints<'s>(HashMap<&'s str, Vec<&'s [String]>>);
+
+impl<'s> Constraints<'s> {
+    fn of(snapshots: impl IntoIterator<Item = &'s Snapshot>) -> Self {
+        let mut places: HashMap<&str, Vec<&[String]>> = HashMap::new();
+        for entry in snapshots.into_iter().flat_map(|snapshot| snapshot.entries(Section::ActiveConstraints)) {
+            for (at, line) in entry.lines().iter().enumerate() {
+                places.entry(line.as_str()).or_default().push(&entry.lines()[at..]);
+            }
+        }
+        Self(places)
+    }
+
+    fn say(&self, pin: &Pin) -> bool {
+        let own = entry_of(pin);
+        let Some(first) = own.lines().first() else { return true };
+        self.0
+            .get(first.as_str())
+            .is_some_and(|places| places.iter().any(|lines| lines.starts_with(own.lines())))
+    }
+}
+
+fn entry_of(pin: &Pin) -> Entry {
+    Entry::new(pin.messages.last().copied(), pin.lines())
+}
+
+/// The snapshot with these instructions before all other constraints.
+fn with_pins(snapshot: &Snapshot, pins: &[&Pin]) -> Snapshot {
+    let mut complete = Snapshot::new(snapshot.through());
+    pins.iter().for_each(|pin| complete.push(Section::ActiveConstraints, entry_of(pin)));
+    for (section, entries) in snapshot.sections() {
+        entries.iter().for_each(|entry| complete.push(section, entry.clone()));
+    }
+    snapshot.others().iter().for_each(|other| complete.push_other(other.clone()));
+    complete
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_snapshot::parse_snapshot;
+
+    use super::*;
+
+    fn user(text: &str) -> Message {
+        Message::new("m", Role::User, vec![Part::user_text(text)])
+    }
+
+    fn tracker(texts: &[&str]) -> Tracker {
+        let mut tracker = Tracker::default();
+        texts.iter().for_each(|text| tracker.observe(&user(text)));
+        tracker
+    }
+
+    #[test]
+    fn instructions_come_before_what_was_there() {
+        let tracker = tracker(&["Never commit to main.", "Always run the tests first."]);
+        let mut snapshot = Snapshot::new(Some(Ordinal(2)));
+        snapshot.push(Section::ActiveConstraints, Entry::new([Ordinal(2)], ["User: hello"]));
+        snapshot.push(Section::TaskState, Entry::unmarked("a task"));
+        let kept = keep_pins(snapshot, &tracker, &[user("Well. Always run the tests first.")]);
+        assert_eq!(
+            kept.render(),
+            "<state_snapshot through=\"m2\">\n<active_constraints>\n[m1] Never commit to main.\n[m2] User: hello\n\
+             </active_constraints>\n<task_state>\na task\n</task_state>\n</state_snapshot>"
+        );
+        assert_eq!(keep_pins(kept.clone(), &tracker, &[user("Always run the tests first.")]), kept);
+        let summary = Part::text(Origin::Summary, kept.render());
+        let message = Message::new("s", Role::User, vec![summary]);
+        assert_eq!(count_kept_pins(&tracker, &[message]), (1, 2));
+        assert_eq!(count_kept_pins(&tracker, &[user("Always run the tests first.")]), (1, 2));
+    }
+
+    #[test]
+    fn long_words_keep_their_beginning_and_end() {
+        let tracker = tracker(&["Never commit to main."]);
+        let message = user(&format!("Fix the parser. {} Thanks!", "word ".repeat(400)));
+        let words = NewestWords { place: 0, message: &message, at: Ordinal(7) };
+        let snapshot = least_snapshot(&tracker, Some(Ordinal(9)), &[], Some(words));
+        let text = snapshot.render();
+        assert!(text.contains("User: Fix the parser.") && text.contains("Thanks!"), "{text}");
+        assert!(text.contains("characters more, m7") && text.len() < 500, "{text}");
+        assert_eq!(parse_snapshot(&text), Some(snapshot));
+    }
+}

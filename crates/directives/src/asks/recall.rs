@@ -1,0 +1,112 @@
+//! Takes over what an earlier snapshot says was asked for, where the messages it stands for are lost.
+
+use longhaul_conversation::Ordinal;
+use longhaul_snapshot::{DONE, IN_PROGRESS, Section, Snapshot, TODO};
+
+use super::{Ask, AskState, Asks, Evidence, EvidenceKind};
+
+impl Asks {
+    /// Takes over the goal and the state of the task. The newest asks stand first there and come last here.
+    pub fn take_over(&mut self, snapshot: &Snapshot) {
+        let through = snapshot.through().unwrap_or(Ordinal(self.last));
+        self.last = self.last.max(through.0);
+        let read = |section: Section| {
+            let entries = snapshot.entries(section).iter();
+            entries.flat_map(move |entry| {
+                let at = entry.marks().last().copied().unwrap_or(through);
+                entry.lines().iter().map(move |line| (line.as_str(), at))
+            })
+        };
+        let mut asks: Vec<Ask> =
+            read(Section::TaskState).filter_map(|(line, at)| read_ask(line, at)).collect();
+        asks.reverse();
+        if let Some((text, at)) = read(Section::OverallGoal).next() {
+            // A goal that has a state stands among the others, too.
+            let place = asks.iter().position(|ask| is_same_beginning(&ask.text, text));
+            let state = place.map_or(AskState::Open { claim: None }, |place| asks.remove(place).state);
+            asks.insert(0, Ask { text: text.to_string(), messages: vec![at], state });
+        }
+        let is_open = |ask: &&Ask| matches!(ask.state, AskState::Open { .. });
+        let newest = asks.iter().filter(is_open).filter_map(|ask| ask.messages.last()).max().copied();
+        let from = self.asks.len();
+        self.focus = asks
+            .iter()
+            .enumerate()
+            .filter(|(_, ask)| is_open(ask) && ask.messages.last().copied() == newest)
+            .map(|(place, _)| from + place)
+            .collect();
+        self.asks.append(&mut asks);
+    }
+}
+
+/// Reads `[TODO] Fix the upload.`
+fn read_ask(line: &str, at: Ordinal) -> Option<Ask> {
+    let evidence = || Evidence::new(at, EvidenceKind::Statement, "says an earlier snapshot");
+    let (text, state) = if let Some(text) = line.strip_prefix(TODO) {
+        (text, AskState::Open { claim: None })
+    } else if let Some(text) = line.strip_prefix(IN_PROGRESS) {
+        (text, AskState::Open { claim: Some(evidence()) })
+    } else {
+        (line.strip_prefix(DONE)?, AskState::Done(evidence()))
+    };
+    let text = text.trim();
+    (!text.is_empty()).then(|| Ask { text: text.to_string(), messages: vec![at], state })
+}
+
+/// Whether two texts say the same as far as the shorter one goes, which may have been cut.
+fn is_same_beginning(one: &str, other: &str) -> bool {
+    let (one, other) = (one.trim_end_matches('…'), other.trim_end_matches('…'));
+    one.starts_with(other) || other.starts_with(one)
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_snapshot::parse_snapshot;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(goal: &str, task: &str, expected: &[&str]) {
+        let text = format!(
+            "<state_snapshot through=\"m40\">\n<overall_goal>\n{goal}\n</overall_goal>\n<task_state>\n{task}\n\
+             </task_state>\n</state_snapshot>"
+        );
+        let mut asks = Asks::default();
+        asks.take_over(&parse_snapshot(&text).expect("a snapshot"));
+        let shown: Vec<String> = asks
+            .all()
+            .iter()
+            .map(|ask| {
+                let state = match &ask.state {
+                    AskState::Open { claim: None } => "open",
+                    AskState::Open { claim: Some(_) } => "claimed",
+                    AskState::Done(_) => "done",
+                    AskState::Replaced { .. } => "replaced",
+                };
+                format!("{state} {} {}", ask.messages[0], ask.text)
+            })
+            .collect();
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn goal_and_states_are_read() {
+        check("[m1] Fix the upload.", "", &["open m1 Fix the upload."]);
+        check(
+            "[m1] Fix the upload.",
+            "[m9] [TODO] Add a test.\n[m7] [IN PROGRESS] Name it.\n[m1] [DONE] Fix the up…",
+            &["done m1 Fix the upload.", "claimed m7 Name it.", "open m9 Add a test."],
+        );
+        check("", "[m3] [DONE] One.\n[DONE] Two.\nsomething else", &["done m3 Two.", "done m3 One."]);
+    }
+
+    #[test]
+    fn the_newest_open_asks_are_worked_on() {
+        let text = "<state_snapshot through=\"m9\">\n<task_state>\n[m8] [TODO] Add a test.\n[m2] [TODO] Name it.\n\
+                    </task_state>\n</state_snapshot>";
+        let mut asks = Asks::default();
+        asks.take_over(&parse_snapshot(text).expect("a snapshot"));
+        assert_eq!(asks.focus, [1]);
+        assert_eq!(asks.current().map(|ask| ask.text.as_str()), Some("Add a test."));
+    }
+}

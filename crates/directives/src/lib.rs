@@ -1,0 +1,27 @@
+//! What the user said: rules that hold from now on, requests and their state, and their other words.
+//!
+//! Only typed text counts: what was pasted, quoted or produced by a tool is nobody's wish.
+//!
+//! ```
+//! use longhaul_conversation::{Message, Part, Role};
+//! use longhaul_directives::{Asks, Pins};
+//!
+//! let message = Message::new("u1", Role::User, vec![Part::user_text("Fix the upload. Never push to main.")]);
+//! let (mut rules, mut requests) = (Pins::default(), Asks::default());
+//! rules.observe(&message);
+//! requests.observe(&message);
+//! assert_eq!(rules.active().next().map(|rule| rule.text.as_str()), Some("Never push to main."));
+//! assert_eq!(requests.all()[0].text, "Fix the upload.");
+//! ```
+
+mod annotated;
+mod asks;
+mod pins;
+mod typed;
+mod user_words;
+
+pub use annotated::{AnnotatedPart, typed_texts};
+pub use asks::{Ask, AskState, Asks, Evidence, EvidenceKind, Overheard};
+pub use pins::{Instruction, Pin, PinId, Pins, Retirement, instructions_of};
+pub use typed::{Said, Voice, said_units};
+pub use user_words::{KeptWords, TypedWords, UserWords};

@@ -1,0 +1,253 @@
+//! Keeps the lines of a conversation that may be quoted later, and what is known about their anchors.
+//!
+//! The pool is bounded: of each message its best lines, and in all no more characters than [`MOST_CHARACTERS`], which are
+//! exceeded for a while so that pruning is seldom. What was said once therefore stays available, in its own words, to every
+//! later compaction.
+
+use std::ops::Range;
+
+use longhaul_conversation::Ordinal;
+use serde::{Deserialize, Serialize};
+
+use super::anchors::{AnchorKind, scan_anchors};
+use super::candidates::{Candidate, Candidates};
+use super::gather::{Gathered, Source};
+use super::names::{Anchor, Names};
+use super::weigh::{USUAL_BUDGET, weigh_anchors};
+
+/// Lines and anchors of everything that was said.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Pool {
+    candidates: Candidates,
+    names: Names,
+    /// The working folder, which paths are seen from.
+    root: Option<String>,
+}
+
+/// Of one message no more lines than this are kept.
+pub(super) const MOST_LINES: usize = 400;
+/// In all about so many characters are kept: twenty times a large snapshot.
+const MOST_CHARACTERS: usize = 20 * 8_000 * 4;
+/// The pool is pruned when it has grown to so many times that.
+const SLACK: usize = 8;
+
+impl Pool {
+    /// Paths inside `root` are seen from there.
+    pub fn set_root(&mut self, root: &str) {
+        self.root = Some(root.trim_end_matches('/').to_string()).filter(|root| root.len() > 1);
+    }
+
+    /// The lines that may be quoted.
+    pub fn candidates(&self) -> &Candidates {
+        &self.candidates
+    }
+
+    /// All anchors, by number.
+    pub fn anchors(&self) -> &[Anchor] {
+        self.names.all()
+    }
+
+    /// Takes in one message.
+    pub fn observe(&mut self, message: &longhaul_conversation::Message, at: Ordinal) {
+        let parts: Vec<_> = message.parts.iter().map(longhaul_directives::AnnotatedPart::of).collect();
+        self.take_in(&Gathered::of(&parts), at);
+    }
+
+    /// Takes in the lines of one message.
+    pub fn take_in(&mut self, lines: &Gathered, at: Ordinal) {
+        // What an earlier snapshot says is little.
+        let may_prune = !lines.is_quoted;
+        self.keep(lines, at);
+        if may_prune && self.candidates.size() > SLACK * MOST_CHARACTERS {
+            self.prune();
+        }
+    }
+
+    /// Keeps the lines of a message that name most for their length.
+    fn keep(&mut self, gathered: &Gathered, at: Ordinal) {
+        self.names.begin_message();
+        let mut lines: Vec<Weighed> = Vec::new();
+        let mut anchors: Vec<u32> = Vec::new();
+        let mut unnamed = 0;
+        for line in gathered.lines() {
+            let from = anchors.len();
+            if line.mentions.is_empty() && line.commands.is_empty() {
+                // They weigh nothing, so no more of them are looked at than may stay.
+                if line.source == Source::Output || unnamed == MOST_LINES {
+                    continue;
+                }
+                unnamed += 1;
+            }
+            for mention in line.mentions {
+                let anchor = seen_from(self.root.as_deref(), &gathered.text()[mention.place.clone()]);
+                add_once(&mut anchors, from, self.names.number(mention.kind, anchor, at));
+            }
+            for (_, command) in line.commands {
+                let number = self.names.number(AnchorKind::Command, command, at);
+                add_once(&mut anchors, from, number);
+            }
+            let source = line.source;
+            let new = anchors[from..].iter().filter(|number| self.names.note(**number, source, at)).count();
+            let weight = new as f32 / (20.0 + line.place.len() as f32);
+            lines.push(Weighed { weight, source, text: line.place, anchors: from..anchors.len() });
+        }
+        keep_best(&mut lines, MOST_LINES);
+        for Weighed { source, text, anchors: named, .. } in lines {
+            let (text, anchors) = (&gathered.text()[text], &anchors[named]);
+            self.candidates.push(Candidate { at, source, text, anchors });
+        }
+    }
+
+    /// The anchors of a text that are known already.
+    pub fn known_anchors(&self, text: &str, found: &mut impl FnMut(u32)) {
+        scan_anchors(text, &mut |_, anchor| {
+            if let Some(number) = self.names.find(seen_from(self.root.as_deref(), anchor)) {
+                found(number);
+            }
+        });
+    }
+
+    /// Drops the lines that are least likely to be chosen ever again, and the anchors that only they had.
+    fn prune(&mut self) {
+        let newest = self.candidates.last().map_or(0, |line| line.at.0);
+        let weights = weigh_anchors(self, Ordinal(newest + 1), USUAL_BUDGET);
+        let weight = |line: Candidate<'_>| {
+            let anchors = line.anchors.iter().map(|number| weights[*number as usize]);
+            anchors.sum::<f32>() / (20.0 + line.text.len() as f32)
+        };
+        let weights: Vec<f32> = self.candidates.iter().map(weight).collect();
+        let mut keep = vec![false; weights.len()];
+        let mut size = 0;
+        for place in heaviest_first(&weights) {
+            size += self.candidates.get(place).text.len();
+            if size > MOST_CHARACTERS {
+                break;
+            }
+            keep[place] = true;
+        }
+        self.candidates.retain(|place| keep[place]);
+        self.forget_anchors();
+    }
+
+    /// Forgets the anchors that no line has any more and that were seen only once.
+    fn forget_anchors(&mut self) {
+        let mut needed = vec![false; self.names.all().len()];
+        for number in self.candidates.iter().flat_map(|line| line.anchors) {
+            needed[*number as usize] = true;
+        }
+        let renumbered = self.names.retain(|place, anchor| needed[place] || anchor.used + anchor.typed > 1);
+        self.candidates
+            .renumber(|number| renumbered[number as usize].expect("anchors of kept lines are kept"));
+    }
+}
+
+/// A line on its way into the pool; its text and its anchors are ranges of all that the message has.
+struct Weighed {
+    weight: f32,
+    source: Source,
+    text: Range<usize>,
+    anchors: Range<usize>,
+}
+
+/// The places of weights from the heaviest to the lightest; of those that weigh the same, the first one first.
+fn heaviest_first(weights: &[f32]) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..weights.len()).collect();
+    places.sort_by(|one, other| weights[*other].total_cmp(&weights[*one]));
+    places
+}
+
+/// A path as it is seen from the working folder, if it lies in it.
+fn seen_from<'t>(root: Option<&str>, path: &'t str) -> &'t str {
+    let inside = root.and_then(|root| path.strip_prefix(root));
+    inside.and_then(|rest| rest.strip_prefix('/')).filter(|rest| !rest.is_empty()).unwrap_or(path)
+}
+
+fn add_once(anchors: &mut Vec<u32>, from: usize, number: u32) {
+    if !anchors[from..].contains(&number) {
+        anchors.push(number);
+    }
+}
+
+/// Keeps the `most` heaviest lines, in their order; of those that weigh the same, the first ones.
+fn keep_best(lines: &mut Vec<Weighed>, most: usize) {
+    if lines.len() <= most {
+        return;
+    }
+    let weights: Vec<f32> = lines.iter().map(|line| line.weight).collect();
+    let mut keep = vec![false; lines.len()];
+    heaviest_first(&weights).into_iter().take(most).for_each(|place| keep[place] = true);
+    let mut kept = keep.into_iter();
+    lines.retain(|_| kept.next().unwrap_or_default());
+}
+
+#[cfg(test)]
+mod tests {
+    use longhaul_conversation::{Message, Part, Role, ToolResult};
+
+    use super::*;
+
+    fn output(text: &str) -> Message {
+        Message::new("r", Role::User, vec![Part::result(ToolResult::text("c", text))])
+    }
+
+    fn pool(messages: &[Message]) -> Pool {
+        let mut pool = Pool::default();
+        pool.set_root("/home/me/app/");
+        messages.iter().zip(1..).for_each(|(message, at)| pool.observe(message, Ordinal(at)));
+        pool
+    }
+
+    fn many_lines(count: usize, salt: usize) -> String {
+        let line =
+            |nth: usize| format!("let value_{salt}_{nth} is what the reader of these lines gets for it\n");
+        (0..count).map(line).collect()
+    }
+
+    #[test]
+    fn a_message_keeps_its_best_lines() {
+        let pool = pool(&[output(&many_lines(1_000, 0))]);
+        assert_eq!(pool.candidates().len(), MOST_LINES);
+    }
+
+    #[test]
+    fn lines_that_name_something_stay_before_others_wherever_they_stand() {
+        let plain = "There is nothing in this sentence that anybody would ever look for again.\n";
+        let text = format!("{}The last one names last_of_all, which is looked for.", plain.repeat(1_000));
+        let pool = pool(&[Message::new("a", Role::Model, vec![Part::model_text(text)])]);
+        assert_eq!(pool.candidates().len(), MOST_LINES);
+        assert!(pool.candidates().last().is_some_and(|last| last.text.contains("last_of_all")));
+    }
+
+    #[test]
+    fn the_pool_is_bounded_and_its_numbers_hold() {
+        let messages: Vec<Message> = (0..200).map(|salt| output(&many_lines(400, salt))).collect();
+        let pool = pool(&messages);
+        let size: usize = pool.candidates().iter().map(|line| line.text.len()).sum();
+        assert!(size <= SLACK * MOST_CHARACTERS && pool.candidates().size() == size, "{size}");
+        for line in pool.candidates().iter() {
+            let names: Vec<&str> =
+                line.anchors.iter().map(|number| &*pool.anchors()[*number as usize].text).collect();
+            assert!(!names.is_empty() && names.iter().all(|name| line.text.contains(name)), "{names:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_written_down_goes_on_as_before() {
+        let messages = [output("fn first_name of all"), output("fn second_name calls first_name")];
+        let mut pool = pool(&messages[..1]);
+        let text = serde_json::to_string(&pool).expect("a pool can be written");
+        let mut read: Pool = serde_json::from_str(&text).expect("a pool can be read");
+        assert_eq!(read, pool);
+        pool.observe(&messages[1], Ordinal(2));
+        read.observe(&messages[1], Ordinal(2));
+        assert_eq!(read, pool);
+    }
+
+    #[test]
+    fn paths_are_seen_from_the_working_folder() {
+        let pool = pool(&[output("in /home/me/app/src/main.rs and /home/me/app/")]);
+        let mut known = Vec::new();
+        pool.known_anchors("src/main.rs", &mut |number| known.push(&*pool.anchors()[number as usize].text));
+        assert_eq!(known, ["src/main.rs", "main.rs"]);
+    }
+}

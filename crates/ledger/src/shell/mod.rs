@@ -1,0 +1,338 @@
+//! Reads shell scripts: what they do to files, what they run, and where they leave the shell standing.
+
+mod git;
+mod programs;
+mod runners;
+mod split;
+mod wrappers;
+
+use split::{Joint, Simple, split};
+
+use super::effect::{Act, Effect, replaced};
+use super::entries::CommandPurpose;
+use super::paths::join;
+
+/// Deeper than this, scripts inside scripts are not looked into.
+const MOST_NESTED: usize = 4;
+/// One script tells of no more file effects than this.
+const MOST_EFFECTS: usize = 64;
+
+/// What a script does, as far as its text tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Script {
+    /// What it does to files, in order.
+    pub(super) effects: Vec<Effect>,
+    /// How many of the effects happen before anything that is likely to fail.
+    pub(super) early_effects: usize,
+    /// What it is for: the weightiest of its commands decides.
+    pub(super) purpose: CommandPurpose,
+    /// The test, build or check that it runs; of several the weightiest.
+    pub(super) runner: Option<String>,
+    /// Where the shell stands afterwards.
+    pub(super) directory: String,
+    /// The message of the commit that it makes.
+    pub(super) commit: Option<String>,
+    /// Whether it leaves something running.
+    pub(super) is_background: bool,
+    /// Whether its exit code may be another command's than the one that matters.
+    pub(super) hides_exit: bool,
+    /// Whether its output goes through something that may drop what tells of failure.
+    pub(super) is_filtered: bool,
+}
+
+/// The words of each program that a script runs, without what only changes how it runs.
+pub(crate) fn programs_of(script: &str) -> Vec<Vec<String>> {
+    let commands = split(script).into_iter();
+    commands
+        .map(|simple| wrappers::peel(&simple.words).words.to_vec())
+        .filter(|words| !words.is_empty())
+        .collect()
+}
+
+/// What a script does that starts in `directory`, where `open_file` is the file that an editor of commands has open.
+pub(super) fn read_script(script: &str, directory: &str, open_file: Option<&str>) -> Script {
+    let mut reader = Reader {
+        script: Script {
+            effects: Vec::new(),
+            early_effects: 0,
+            purpose: CommandPurpose::Look,
+            runner: None,
+            directory: directory.to_string(),
+            commit: None,
+            is_background: false,
+            hides_exit: false,
+            is_filtered: false,
+        },
+        open_file,
+        early: None,
+        fed_from: None,
+    };
+    if !reader.edit_command(script) {
+        reader.run(script, 0);
+    }
+    let all = reader.script.effects.len();
+    reader.script.early_effects = reader.early.unwrap_or(all).min(all);
+    reader.script
+}
+
+struct Reader<'f> {
+    script: Script,
+    open_file: Option<&'f str>,
+    early: Option<usize>,
+    /// Where the effects begin of the command that feeds the next one.
+    fed_from: Option<usize>,
+}
+
+impl Reader<'_> {
+    fn run(&mut self, script: &str, depth: usize) {
+        let commands = split(script);
+        let several = commands.len() > 1;
+        for (place, simple) in commands.iter().enumerate() {
+            let before = self.script.effects.len();
+            self.simple(simple, depth);
+            self.fed_from = (simple.joint == Joint::Pipe).then_some(before);
+            // What fails is usually a test or a build; otherwise only the first command surely ran.
+            let ran = self.script.runner.is_some() || several && place == 0;
+            if ran && self.early.is_none() {
+                self.early = Some(self.script.effects.len());
+            }
+            match simple.joint {
+                Joint::Background => self.script.is_background = true,
+                Joint::Pipe | Joint::Or if !matches!(self.script.purpose, CommandPurpose::Look) => {
+                    self.script.hides_exit = true;
+                }
+                Joint::Then if place + 1 < commands.len() && self.script.runner.is_some() => {
+                    self.script.hides_exit = true;
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn simple(&mut self, simple: &Simple<'_>, depth: usize) {
+        let peeled = wrappers::peel(&simple.words);
+        if peeled.is_detached {
+            self.script.is_background = true;
+        }
+        let words = peeled.words;
+        if let Some(inner) = wrappers::inner_script(words) {
+            if depth < MOST_NESTED {
+                self.run(inner, depth + 1);
+            }
+        } else if words.first().is_some_and(|program| program == "cd" || program == "pushd") {
+            let target = words[1..].iter().find(|word| !word.starts_with('-') || *word == "-");
+            match target.map(String::as_str) {
+                Some("-" | "~") | None => {}
+                Some(target) if target.contains(['$', '`', '*']) => {}
+                Some(target) => self.script.directory = join(&self.script.directory, target),
+            }
+        } else if !words.is_empty() {
+            self.program(words, simple);
+        }
+        self.redirects(simple);
+        self.script.effects.truncate(MOST_EFFECTS);
+    }
+
+    fn program(&mut self, words: &[String], simple: &Simple<'_>) {
+        let runner = runners::find_runner(words);
+        let purpose = match &runner {
+            Some(runner) => runner.purpose,
+            None if programs::only_looks(words) => CommandPurpose::Look,
+            None => CommandPurpose::Other,
+        };
+        if let Some(runner) = runner
+            && (self.script.runner.is_none() || purpose > self.script.purpose)
+        {
+            self.script.runner = Some(runner.name);
+        }
+        self.script.purpose = self.script.purpose.max(purpose);
+        // `cat x | head -20` reads twenty lines.
+        if let (Some(from), Some(lines)) = (self.fed_from, programs::filtered_lines(words)) {
+            for effect in self.script.effects.iter_mut().skip(from) {
+                if let Act::Read { range: range @ None } = &mut effect.act {
+                    *range = Some(lines);
+                }
+            }
+        }
+        if self.fed_from.is_some() && programs::drops_lines(words) {
+            self.script.is_filtered = true;
+        }
+        let found = programs::effects_of(words, simple.heredoc, &self.script.directory);
+        self.script.effects.extend(found.effects);
+        if found.commit.is_some() {
+            self.script.commit = found.commit;
+        }
+    }
+
+    fn redirects(&mut self, simple: &Simple<'_>) {
+        for output in &simple.outputs {
+            let text = programs::printed_text(simple);
+            if let Some(effect) = programs::redirect(output, text.as_deref(), &self.script.directory) {
+                self.script.purpose = self.script.purpose.max(CommandPurpose::Other);
+                self.script.effects.push(effect);
+            }
+        }
+    }
+
+    /// The edit command of agents that edit through their shell: `edit 12:14`, the new lines, `end_of_edit`. The lines
+    /// are no script.
+    fn edit_command(&mut self, script: &str) -> bool {
+        let trimmed = script.trim();
+        let Some(body) = trimmed.strip_suffix("end_of_edit") else { return false };
+        let Some((head, new)) = body.split_once('\n') else { return false };
+        let Some(place) = head.strip_prefix("edit") else { return false };
+        self.script.purpose = CommandPurpose::Other;
+        if let Some(path) = self.open_file {
+            let mut change = replaced("", new);
+            let ends =
+                place.trim().split_once(':').map(|(first, last)| (first.parse::<u32>(), last.parse::<u32>()));
+            if let Some((Ok(first), Ok(last))) = ends {
+                change.removed = last.saturating_sub(first).saturating_add(1);
+            }
+            self.script.effects.push(Effect::new(path, Act::Edit { change }));
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(script: &str, expected: &str) {
+        let read = read_script(script, "", Some("open.py"));
+        let mut seen: Vec<String> = read
+            .effects
+            .iter()
+            .map(|effect| {
+                let verb = match &effect.act {
+                    Act::Read { range: None } => "read".to_string(),
+                    Act::Read { range: Some(range) } => {
+                        format!(
+                            "read[{}-{}]",
+                            range.first,
+                            range.last.map_or(String::new(), |last| last.to_string())
+                        )
+                    }
+                    Act::Write { .. } => "write".to_string(),
+                    Act::Create { .. } => "create".to_string(),
+                    Act::Append { .. } => "append".to_string(),
+                    Act::Edit { .. } => "edit".to_string(),
+                    Act::Delete => "delete".to_string(),
+                    Act::Move { to } => format!("move[{to}]"),
+                    Act::Restore => "restore".to_string(),
+                };
+                format!("{verb} {}", effect.path)
+            })
+            .collect();
+        if let Some(commit) = &read.commit {
+            seen.push(format!("commit {commit}"));
+        }
+        assert_eq!(seen.join(", "), expected, "{script}");
+    }
+
+    #[test]
+    fn reading_commands_read() {
+        check("cat src/a.rs", "read src/a.rs");
+        check("cat -n a b | wc -l", "read a, read b");
+        check("head -n 20 a.txt", "read[1-20] a.txt");
+        check("head -50 a.txt", "read[1-50] a.txt");
+        check("tail -n +30 a.txt", "read[30-] a.txt");
+        check("sed -n '10,40p' a.rs", "read[10-40] a.rs");
+        check("sed -n 7p a.rs", "read[7-7] a.rs");
+        check("nl -ba a.rs | sed -n '5,9p'", "read[5-9] a.rs");
+        check("cat a.rs | head -20", "read[1-20] a.rs");
+        check("cat *.rs $X", "");
+        check("ls -la src", "");
+        check("grep -n fn src/a.rs", "");
+        check("bash -lc \"cat a.md\"", "read a.md");
+        check("cd web && cat src/x.ts", "read web/src/x.ts");
+        check("sudo env A=1 timeout 10 cat /etc/hosts", "read /etc/hosts");
+    }
+
+    #[test]
+    fn writing_commands_write() {
+        check("echo hi > a.txt", "write a.txt");
+        check("echo hi >> a.txt", "append a.txt");
+        check("cat > a.py <<'EOF'\nx\nEOF", "write a.py");
+        check("make 2> /dev/null > out.log", "write out.log");
+        check("echo x | tee a b", "write a, write b");
+        check("echo x | sudo tee -a a", "append a");
+        check("sed -i 's/a/b/' x.rs y.rs", "edit x.rs, edit y.rs");
+        check("sed -i '' -e 's/a/b/' x.rs", "edit x.rs");
+        check("perl -pi -e 's/a/b/' x.rs", "edit x.rs");
+        check("rm -rf a b/c", "delete a, delete b/c");
+        check("mv a b", "move[b] a");
+        check("mv a b dir/", "move[dir/a] a, move[dir/b] b");
+        check("cp a b", "write b");
+        check("cp -r a dir/", "write dir/a");
+        check("touch new.txt", "append new.txt");
+        check("mkdir -p a/b", "");
+        check("npm test > /dev/null 2>&1", "");
+    }
+
+    #[test]
+    fn git_and_patches_work_on_files() {
+        check("git mv a b", "move[b] a");
+        check("git rm --cached a", "");
+        check("git rm -f a", "delete a");
+        check("git checkout -- a b", "restore a, restore b");
+        check("git restore --staged a", "");
+        check("git restore a", "restore a");
+        check("git checkout main", "");
+        check("git -C /w commit -am 'fix: it'", "commit fix: it");
+        check("git add . && git commit -m \"$(cat <<'EOF'\nfeat: x\n\nmore\nEOF\n)\"", "commit feat: x");
+        check("git commit -m one -m two", "commit one");
+        check("git apply <<'E'\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\nE", "edit x");
+        check("apply_patch <<'E'\n*** Begin Patch\n*** Add File: n\n+x\n*** End Patch\nE", "create n");
+        check("cd sub && apply_patch '*** Begin Patch\n*** Delete File: n\n*** End Patch'", "delete sub/n");
+    }
+
+    #[test]
+    fn editing_through_the_shell_is_editing() {
+        check("edit 12:14\nnew line\nend_of_edit", "edit open.py");
+        check("create a.py", "create a.py");
+        check("open src/a.py 120", "read src/a.py");
+        check("str_replace_editor view /w/a.py --view_range 1 10", "read /w/a.py");
+        check("str_replace_editor create /w/a.py --file_text 'x'", "write /w/a.py");
+    }
+
+    #[track_caller]
+    fn check_run(script: &str, purpose: CommandPurpose, runner: Option<&str>, hides_exit: bool) {
+        let read = read_script(script, "", None);
+        assert_eq!(
+            (read.purpose, read.runner.as_deref(), read.hides_exit),
+            (purpose, runner, hides_exit),
+            "{script}"
+        );
+    }
+
+    #[test]
+    fn scripts_are_for_something() {
+        check_run("ls && git status | head", CommandPurpose::Look, None, false);
+        check_run("cargo test 2>&1 | tail -5", CommandPurpose::Test, Some("cargo test"), true);
+        check_run("cargo fmt && cargo test -p x", CommandPurpose::Test, Some("cargo test"), false);
+        check_run("cargo test; echo done", CommandPurpose::Test, Some("cargo test"), true);
+        check_run("cd a && npm run build", CommandPurpose::Build, Some("npm run build"), false);
+        check_run("python x.py", CommandPurpose::Other, None, false);
+        check_run("echo x > y", CommandPurpose::Other, None, false);
+    }
+
+    #[test]
+    fn background_and_directories_are_noticed() {
+        assert!(read_script("npm run dev &", "", None).is_background);
+        assert!(read_script("nohup server", "", None).is_background);
+        assert!(!read_script("a && b", "", None).is_background);
+        assert_eq!(read_script("cd a/b && cd ..", "x", None).directory, "x/a");
+        assert_eq!(read_script("cd /w; cd $X", "x", None).directory, "/w");
+    }
+
+    #[test]
+    fn what_a_failing_script_surely_did() {
+        let early = |script: &str| read_script(script, "", None).early_effects;
+        assert_eq!(early("sed -i s/a/b/ x && cargo test && rm x"), 1);
+        assert_eq!(early("echo a > x && false && echo b > y"), 1);
+        assert_eq!(early("cat x"), 1);
+    }
+}

@@ -1,0 +1,146 @@
+//! Finds the functions and types that a piece of code names, by the words that introduce them.
+
+/// Whether a word stands before a name being defined.
+fn introduces(word: &str) -> bool {
+    matches!(
+        word,
+        "fn" | "def"
+            | "class"
+            | "function"
+            | "func"
+            | "struct"
+            | "enum"
+            | "trait"
+            | "interface"
+            | "type"
+            | "impl"
+            | "module"
+            | "namespace"
+            | "macro_rules!"
+            | "const"
+            | "protocol"
+            | "object"
+    )
+}
+
+/// Whether a word may stand before those.
+fn modifies(word: &str) -> bool {
+    matches!(
+        word,
+        "pub"
+            | "pub(crate)"
+            | "pub(super)"
+            | "async"
+            | "export"
+            | "default"
+            | "public"
+            | "private"
+            | "protected"
+            | "static"
+            | "abstract"
+            | "final"
+            | "unsafe"
+            | "extern"
+            | "declare"
+            | "internal"
+            | "override"
+            | "sealed"
+            | "data"
+            | "inline"
+    )
+}
+
+const MOST: usize = 6;
+const MOST_LINES: usize = 400;
+
+/// The names that a text defines, each once, in order, the first few.
+pub(super) fn symbols_in(text: &str) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for line in text.lines().take(MOST_LINES) {
+        if let Some(name) = symbol_in(line)
+            && !found.iter().any(|known| known == name)
+        {
+            found.push(name.to_string());
+            if found.len() == MOST {
+                break;
+            }
+        }
+    }
+    found
+}
+
+/// The name that one line defines.
+pub(super) fn symbol_in(line: &str) -> Option<&str> {
+    let mut rest = line.trim_start();
+    loop {
+        let end = rest.bytes().position(|byte| matches!(byte, b' ' | b'\t'))?;
+        let word = &rest[..end];
+        rest = rest[end..].trim_start();
+        if modifies(word) {
+            continue;
+        }
+        if !introduces(word.trim_end_matches('*')) {
+            return None;
+        }
+        // `const fn name`, `type Name`, `func (r *Receiver) Name`, `impl<T> Name`.
+        if word == "const" && rest.starts_with("fn ") {
+            continue;
+        }
+        if word == "func" && rest.starts_with('(') {
+            rest = rest.split_once(')')?.1.trim_start();
+        }
+        // A constant inside a function is seldom worth naming.
+        if word == "const" && line.starts_with([' ', '\t']) {
+            return None;
+        }
+        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '$')).unwrap_or(rest.len());
+        let name = &rest[..end];
+        let is_name = name.chars().next().is_some_and(|first| first.is_alphabetic() || first == '_');
+        return (is_name && name.len() > 1 && name.len() <= 80).then_some(name);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<&str>) {
+        assert_eq!(symbol_in(line), expected, "{line}");
+    }
+
+    #[test]
+    fn definitions_are_found() {
+        check("pub(crate) async fn run_all(a: u8) {", Some("run_all"));
+        check("    def parse(self):", Some("parse"));
+        check("class Field(Base):", Some("Field"));
+        check("export default function handler(req) {", Some("handler"));
+        check("func (s *Server) Close() error {", Some("Close"));
+        check("export const limits = {", Some("limits"));
+        check("const fn zero() -> u8 {", Some("zero"));
+        check("type Result = string;", Some("Result"));
+        check("  public class Main {", Some("Main"));
+    }
+
+    #[test]
+    fn other_lines_define_nothing() {
+        for line in [
+            "",
+            "return def",
+            "classify this",
+            "  const x = 1;",
+            "fn",
+            "let a = 1;",
+            "type ",
+            "if (function (",
+            "fn (x)",
+        ] {
+            check(line, None);
+        }
+    }
+
+    #[test]
+    fn each_name_is_told_once() {
+        assert_eq!(symbols_in("fn one() {}\nfn two() {}\nfn one() {}"), ["one", "two"]);
+    }
+}
