@@ -16,6 +16,7 @@
 
 mod annotated;
 mod asks;
+mod languages;
 mod pins;
 mod typed;
 mod user_words;

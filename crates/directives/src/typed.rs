@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use longhaul_text::{Unit, UnitKind, WordSet, Words, is_wide, split_units, starts_with_any, word_set};
+use longhaul_text::{Unit, UnitKind, WordSet, Words, is_wide, split_units, starts_with_any};
+
+use crate::languages::{substrings, words};
 
 /// A unit of a user's text, its words, and whose they are.
 #[derive(Clone, Debug)]
@@ -94,17 +96,11 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
 }
 
 /// What is pasted behind a line that names it and ends in a colon.
-#[rustfmt::skip]
-static HANDED: WordSet = word_set![
-    "feedback", "review", "reviews", "issue", "issues", "log", "logs", "output", "error", "errors", "trace",
-    "traceback", "stacktrace", "diff", "report", "comment", "comments", "ticket", "email", "plan", "spec",
-    "specification", "description", "response", "snippet", "transcript", "document", "article", "prompt",
-    "text", "readme",
-];
+static HANDED: WordSet = WordSet::new(|| words("pasted-nouns"));
+static WIDE_HANDED: LazyLock<Vec<&str>> = LazyLock::new(|| substrings("pasted-nouns"));
 
 /// What is pasted behind a name of it and a colon on the same line.
-static HANDED_AT_ONCE: WordSet =
-    word_set!["feedback", "review", "reviewer", "log", "logs", "traceback", "ci"];
+static HANDED_AT_ONCE: WordSet = WordSet::new(|| words("pasted-at-once"));
 
 /// Whether what follows is somebody else's text: "pr feedback:", "Here is the issue:", "Implement the following plan:".
 fn hands_over(unit: &Unit<'_>, words: &Words, is_first: bool) -> bool {
@@ -113,10 +109,7 @@ fn hands_over(unit: &Unit<'_>, words: &Words, is_first: bool) -> bool {
     };
     if let Some(lead) = unit.text.strip_suffix([':', '：']) {
         return names(lead, words, &HANDED)
-            || words.has_wide()
-                && ["计划", "日志", "报错", "评论", "反馈", "ログ", "エラー", "レビュー", "計画"]
-                    .iter()
-                    .any(|known| lead.contains(known));
+            || words.has_wide() && WIDE_HANDED.iter().any(|known| lead.contains(known));
     }
     let lead = if is_first { unit.text.split_once(": ") } else { None };
     let Some((lead, _)) = lead else { return false };

@@ -5,7 +5,7 @@
 use std::ops::{Range, RangeInclusive};
 use std::sync::LazyLock;
 
-use longhaul_text::AnyOf;
+use longhaul_text::{AnyOf, WordSet, data_lines};
 use serde::{Deserialize, Serialize};
 
 use super::chart::Chart;
@@ -61,17 +61,16 @@ impl<'t> Token<'t> {
     }
 }
 
-/// Programs whose names are hardly used for anything else, so that a command is spoken of where one stands before a space.
-/// All have four bytes at least, which the search is fast by: of the shortest names, what stands before them is a part.
-const PROGRAMS: [&str; 34] = [
-    " gh ", "`gh ", " uv ", "`uv ", " rg ", "`rg ", "git ", "npm ", "npx ", "pip ", "bun ", "tsc ", "mvn ",
-    "pnpm ", "yarn ", "curl ", "grep ", "mise ", "deno ", "ruff ", "mypy ", "cargo ", "mkdir ", "cmake ",
-    "chmod ", "bazel ", "docker ", "pytest ", "python ", "poetry ", "gradle ", "rustup ", "dotnet ",
-    "kubectl ",
-];
-
-/// Looks for all of [`PROGRAMS`] at once.
-static PROGRAM_SEARCH: LazyLock<AnyOf> = LazyLock::new(|| AnyOf::new(&PROGRAMS));
+/// A search for all programs in `data/programs.txt` with the space behind them. Names of two letters are looked for with what
+/// stands before them, as they would be found in many words otherwise.
+static PROGRAM_SEARCH: LazyLock<AnyOf> = LazyLock::new(|| {
+    let programs = data_lines(include_str!("../data/programs.txt"));
+    let patterns = programs.flat_map(|program| match program.len() {
+        ..=2 => vec![format!(" {program} "), format!("`{program} ")],
+        _ => vec![format!("{program} ")],
+    });
+    AnyOf::new(&patterns.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>())
+});
 
 /// Where programs are named before a space; the space is not part of it.
 pub(crate) fn find_programs(text: &str) -> impl Iterator<Item = Range<usize>> {
@@ -302,18 +301,10 @@ fn has_file_ending(name: &str) -> bool {
     dot.is_some_and(|dot| dot > 0 && is_file_ending(&name[dot + 1..]))
 }
 
-/// Endings that make a name a file's. A match compares lengths first, and this is asked of every dotted name.
-#[rustfmt::skip]
+/// Whether an ending makes a name a file's.
 fn is_file_ending(ending: &str) -> bool {
-    matches!(
-        ending,
-        "rs" | "go" | "py" | "pyi" | "ts" | "tsx" | "js" | "jsx" | "mjs" | "cjs" | "md" | "mdx" | "json"
-            | "jsonl" | "toml" | "yaml" | "yml" | "c" | "h" | "cc" | "cpp" | "hpp" | "java" | "kt" | "swift"
-            | "rb" | "php" | "cs" | "txt" | "sh" | "bash" | "sql" | "html" | "css" | "scss" | "vue" | "svelte"
-            | "xml" | "csv" | "lock" | "cfg" | "ini" | "conf" | "proto" | "lua" | "pl" | "r" | "scala" | "ex"
-            | "exs" | "zig" | "dart" | "tf" | "gradle" | "ipynb" | "rst" | "pony" | "hs" | "ml" | "log"
-            | "env" | "svg" | "png"
-    )
+    static ENDINGS: WordSet = WordSet::new(|| data_lines(include_str!("../data/file-endings.txt")).collect());
+    ENDINGS.has(ending)
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@
 
 mod characters;
 mod cjk;
+mod data;
 mod ends;
 mod hash;
 mod phrases;
@@ -24,6 +25,7 @@ mod words;
 
 pub use characters::{Units, count_units};
 pub use cjk::is_wide;
+pub use data::data_lines;
 pub use ends::{Ends, end_of, ends, start_of, utf16_len};
 pub use hash::hash_text;
 pub use phrases::{LazyPhrases, Phrases};

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
+use crate::data::data_lines;
 use crate::word_set;
 use crate::words::{Word, WordSet, Words};
 
@@ -187,15 +188,7 @@ fn is_base(word: &str) -> bool {
 }
 
 /// Words behind "always" and "never" that show a report, not an order.
-#[rustfmt::skip]
-static NOT_ORDERS: WordSet = word_set![
-    "mind", "good", "happy", "full", "here", "great", "nice", "fun", "ending", "seen", "been", "had", "has",
-    "have", "got", "knew", "thought", "heard", "did", "was", "were", "is", "are", "saw", "went", "came",
-    "ran", "worked", "happen", "happens", "occur", "occurs", "works", "fails", "gets", "returns", "said",
-    "told", "made", "found", "gave", "took", "wrote", "would", "could", "the", "a", "an", "in", "on",
-    "true", "false", "null", "there", "it", "again", "know", "think", "understand", "worry", "believe",
-    "seem", "seems", "exist",
-];
+static NOT_ORDERS: WordSet = WordSet::new(|| data_lines(include_str!("../data/reports.txt")).collect());
 
 /// A list of patterns that is made ready when it is first looked for.
 pub type LazyPhrases = LazyLock<Phrases>;

@@ -1,8 +1,11 @@
 //! Splits text that a person or a model wrote into sentences, list items and blocks, verbatim.
 
+use std::collections::HashMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
 use crate::cjk::is_wide;
+use crate::data::data_lines;
 
 /// A piece of a text that can be quoted alone: a sentence, a list item, a heading or a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -344,29 +347,23 @@ fn ends_sentence(text: &str, at: usize, run: usize, end: usize) -> bool {
     &text[at..run] != "." || !is_abbreviation(&text[..at], lower)
 }
 
-/// Abbreviations that a sentence goes on after.
-#[rustfmt::skip]
-const ABBREVIATIONS: &[&str] = &[
-    "e.g", "i.e", "eg", "ie", "cf", "vs", "resp", "approx", "incl", "excl", "mr", "mrs", "ms", "dr", "prof",
-    "fig", "sec", "no", "nr", "st", "jr", "sr", "z.b", "d.h", "u.a", "bzw", "ggf", "p.ej", "p.ex", "ca",
-    "dept", "est", "ver", "vol",
-];
-
-/// Abbreviations that also end sentences: only a small letter behind them shows that one goes on.
-#[rustfmt::skip]
-const OPEN_ABBREVIATIONS: &[&str] = &[
-    "etc", "usw", "a.m", "p.m", "inc", "ltd", "co", "al",
-];
+/// Abbreviations, in lower case and without their last dot; whether one also ends sentences.
+static ABBREVIATIONS: LazyLock<HashMap<&'static str, bool>> = LazyLock::new(|| {
+    let lines = data_lines(include_str!("../data/abbreviations.txt"));
+    lines.map(|line| line.strip_suffix('.').map_or((line, false), |known| (known, true))).collect()
+});
 
 fn is_abbreviation(before: &str, lower_follows: bool) -> bool {
     let word = last_word(before);
-    let is_in = |list: &[&str]| list.iter().any(|known| known.eq_ignore_ascii_case(word));
+    let known = ABBREVIATIONS.get(word.to_ascii_lowercase().as_str());
     let initial = word.len() == 1 && word.bytes().all(|byte| byte.is_ascii_uppercase()) && word != "I";
     let stands_alone = || word.len() == before.trim_start().len();
     let bare_number = word.bytes().all(|byte| byte.is_ascii_digit()) && stands_alone();
     // "No." abbreviates a number and also answers a question.
     let answer = word.eq_ignore_ascii_case("no") && stands_alone();
-    !answer && (initial || bare_number || is_in(ABBREVIATIONS)) || lower_follows && is_in(OPEN_ABBREVIATIONS)
+    // Only a small letter shows that a sentence goes on behind an abbreviation that also ends sentences.
+    let goes_on = |may_end: &bool| !may_end || lower_follows;
+    !answer && (initial || bare_number || known.is_some_and(goes_on))
 }
 
 /// What stands behind the last white space, opening bracket, quotation mark or comma.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use crate::data::data_lines;
 use crate::hash::hash_text;
 use crate::word_set;
 use crate::words::{WordSet, Words};
@@ -17,22 +18,7 @@ pub struct Subject {
 }
 
 /// Words that tell no subject, beside those of one letter.
-#[rustfmt::skip]
-static EMPTY: WordSet = word_set![
-    "about", "after", "again", "all", "also", "always", "am", "an", "and", "any", "anymore", "are", "as",
-    "at", "be", "been", "before", "but", "by", "can", "cannot", "could", "did", "do", "does", "doesn't",
-    "don't", "dont", "each", "ever", "every", "everything", "first", "for", "from", "going", "had", "has",
-    "have", "he", "her", "here", "his", "how", "if", "in", "instead", "into", "is", "isn't", "it", "it's",
-    "its", "just", "let", "let's", "like", "longer", "may", "me", "mind", "more", "must", "my", "never",
-    "new", "no", "not", "now", "of", "off", "ok", "okay", "on", "one", "only", "or", "other", "our", "out",
-    "over", "please", "prefer", "rather", "really", "remember", "same", "shall", "she", "should", "so",
-    "some", "still", "sure", "than", "that", "that's", "the", "their", "them", "then", "there", "these",
-    "they", "thing", "things", "this", "those", "to", "too", "under", "unless", "until", "up", "us", "very",
-    "want", "was", "we", "we're", "were", "what", "when", "whenever", "where", "which", "who", "why",
-    "will", "with", "without", "would", "yes", "yet", "you", "your", "der", "die", "das", "und", "nicht",
-    "ein", "eine", "ist", "immer", "nie", "el", "la", "los", "las", "una", "que", "de", "en", "siempre",
-    "nunca", "le", "les", "des", "un", "une", "et", "pas", "toujours", "jamais",
-];
+static EMPTY: WordSet = WordSet::new(|| data_lines(include_str!("../data/stop-words.txt")).collect());
 
 #[rustfmt::skip]
 static COMMON: WordSet = word_set![

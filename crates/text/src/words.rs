@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
 use crate::cjk::is_wide;
+use crate::data::data_lines;
 use crate::hash::{hash_text, mix};
 
 /// The words of a text in lower case, in order. Han and kana are not words here; see [`crate::subject::Subject`].
@@ -36,16 +37,6 @@ const INTERJECTION: u8 = 8;
 const AND: u8 = 16;
 /// It sets one clause against another: "but" in some languages.
 const BUT: u8 = 32;
-
-/// Words that may stand before the first real word of a clause.
-#[rustfmt::skip]
-const INTERJECTIONS: &[&str] = &[
-    "please", "pls", "plz", "also", "ok", "okay", "and", "but", "or", "so", "then", "now", "just",
-    "alright", "well", "hey", "dude", "bro", "man", "note", "yes", "yeah", "yep", "no", "again", "btw",
-    "fyi", "finally", "first", "second", "omg", "omfg", "hmm", "hm", "important", "importantly", "critical",
-    "really", "kindly", "instead", "however", "otherwise", "additionally", "furthermore", "bitte", "und",
-    "aber", "also", "por", "favor", "y", "pero", "et", "mais", "merci", "additionally",
-];
 
 /// Longer texts are not one sentence; their words are looked at up to here.
 const LONGEST: usize = u32::MAX as usize;
@@ -252,43 +243,18 @@ macro_rules! word_set {
 
 /// The kinds of every word that has any.
 static KINDS: LazyLock<HashMap<&'static str, u8>> = LazyLock::new(|| {
-    let kinds: [(&[&str], u8); 4] = [
-        (VERBS, VERB),
-        (INTERJECTIONS, INTERJECTION),
-        (&["and", "und", "y", "et"], AND),
-        (&["but", "aber", "pero", "mais"], BUT),
+    let kinds = [
+        (include_str!("../data/verbs.txt"), VERB),
+        (include_str!("../data/interjections.txt"), INTERJECTION),
+        ("and\nund\ny\net", AND),
+        ("but\naber\npero\nmais", BUT),
     ];
     let mut flags = HashMap::new();
     for (words, kind) in kinds {
-        words.iter().for_each(|word| *flags.entry(*word).or_default() |= kind);
+        data_lines(words).for_each(|word| *flags.entry(word).or_default() |= kind);
     }
     flags
 });
-
-/// Verbs that requests commonly begin with, in their plain form.
-#[rustfmt::skip]
-const VERBS: &[&str] = &[
-    "add", "adjust", "align", "allow", "analyse", "analyze", "answer", "append", "apply", "ask", "attach",
-    "attempt", "benchmark", "build", "bump", "call", "change", "check", "choose", "clean", "clone", "close",
-    "combine", "commit", "compare", "compile", "compute", "configure", "connect", "continue", "convert",
-    "copy", "correct", "count", "create", "debug", "define", "delete", "deploy", "describe", "design",
-    "determine", "disable", "display", "do", "document", "download", "draw", "drop", "edit", "enable",
-    "ensure", "estimate", "evaluate", "examine", "execute", "expand", "explain", "explore", "export",
-    "expose", "extend", "extract", "fetch", "figure", "fill", "finalize", "find", "finish", "fix", "format",
-    "generate", "get", "give", "go", "handle", "help", "hide", "highlight", "identify", "ignore",
-    "implement", "import", "improve", "include", "increase", "initialize", "insert", "inspect", "install",
-    "integrate", "investigate", "keep", "kill", "label", "launch", "leave", "let", "limit", "link", "lint",
-    "list", "load", "log", "look", "make", "mark", "measure", "merge", "migrate", "mock", "modify", "move",
-    "name", "open", "optimise", "optimize", "organize", "parse", "pass", "paste", "perform", "pick", "plan",
-    "port", "prepare", "prevent", "print", "profile", "provide", "publish", "pull", "push", "put", "read",
-    "rebase", "record", "redo", "reduce", "refactor", "release", "reload", "remove", "rename", "render",
-    "reorder", "repeat", "replace", "reply", "report", "reproduce", "research", "reset", "resolve",
-    "respond", "restart", "restore", "return", "revert", "review", "rewrite", "run", "save", "scan",
-    "search", "see", "select", "send", "separate", "set", "show", "simplify", "skip", "solve", "sort",
-    "split", "start", "stop", "store", "submit", "suggest", "summarise", "summarize", "support", "switch",
-    "tell", "test", "think", "touch", "trace", "track", "translate", "try", "turn", "undo", "uninstall",
-    "update", "upgrade", "upload", "use", "validate", "verify", "wait", "work", "wrap", "write",
-];
 
 #[cfg(test)]
 pub(crate) mod tests;

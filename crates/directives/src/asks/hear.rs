@@ -1,8 +1,11 @@
 //! Hears what a user's message asks for, and what it says about the work before it.
 
-use longhaul_text::{LazyPhrases, Unit, UnitKind, WordSet, Words, is_wide, phrases, word_set};
+use std::sync::LazyLock;
 
-use crate::pins::{WIDE_RELIEFS, is_question, is_rule};
+use longhaul_text::{LazyPhrases, Unit, UnitKind, WordSet, Words, is_wide, word_set};
+
+use crate::languages::{patterns, substrings, words};
+use crate::pins::{Substrings, WIDE_RELIEFS, is_question, is_rule};
 use crate::typed::{Said, Voice};
 
 /// What a user's message says.
@@ -141,26 +144,8 @@ fn asks_outright(Said { unit, words, .. }: &Said<'_>) -> bool {
         || words.has_wide() && wishes_widely(unit.text)
 }
 
-pub(crate) static WISHES: LazyPhrases = phrases![
-    "^let's|lets @any",
-    "^i want|need|would|wish|expect",
-    "^i'd like|love",
-    "^we need|should|must|want",
-    "^we have to",
-    "^you need|should|have|can|could",
-    "^make sure",
-    "needs|need to be",
-    "^please",
-    "^kannst|könntest|bitte|mach|füge|erstelle|prüfe|behebe",
-    "^puedes|podrías|revisa|haz|hagamos|crea|agrega|arregla|levanta|esconde",
-    "^peux|pourrais|fais|ajoute|corrige|crée|vérifie",
-];
-
-#[rustfmt::skip]
-const WIDE_WISHES: &[&str] = &[
-    "请", "帮", "把", "给我", "需要", "要加", "也要", "改", "加上", "增加", "实现", "提交", "推送", "创建", "完成", "修复", "删除",
-    "检查", "支持", "して", "てください", "お願い", "たい", "直して", "追加", "修正", "作成", "確認",
-];
+static WISHES: LazyPhrases = LazyLock::new(|| patterns("wishes"));
+static WIDE_WISHES: Substrings = LazyLock::new(|| substrings("wishes"));
 
 /// Whether a clause says that something need not be done any more.
 fn relieves(clause: &str) -> bool {
@@ -184,12 +169,11 @@ fn is_only_a_rule(Said { unit, words, .. }: &Said<'_>) -> bool {
         && !words.orders().any(|place| !words.get(place).is_some_and(|word| RULE_VERBS.has(word)))
 }
 
-#[rustfmt::skip]
-static GREETINGS: WordSet = word_set!["hi", "hello", "hey", "hallo", "hola", "bonjour", "there", "good", "morning", "evening"];
+static GREETINGS: WordSet = WordSet::new(|| words("greetings"));
+static WIDE_GREETINGS: Substrings = LazyLock::new(|| substrings("greetings"));
 
 fn is_greeting(Said { unit, words, .. }: &Said<'_>) -> bool {
-    all_words(unit.text, words, &GREETINGS)
-        || words.has_wide() && ["你好", "こんにちは"].contains(&bare(unit.text))
+    all_words(unit.text, words, &GREETINGS) || words.has_wide() && WIDE_GREETINGS.contains(&bare(unit.text))
 }
 
 /// A line such as `/clear`: an order to the program, not to the model.
@@ -203,19 +187,10 @@ fn reply_of_command(text: &str) -> Reply {
     if text.lines().any(takes_back) { Reply::Complains } else { Reply::Silent }
 }
 
-#[rustfmt::skip]
-static ACCEPTS: WordSet = word_set![
-    "thanks", "thank", "you", "thx", "great", "perfect", "awesome", "nice", "lgtm", "cool", "good", "job", "works", "excellent",
-    "well", "done", "so", "much", "very", "looks", "it", "lovely", "wonderful", "danke", "super", "gracias", "perfecto",
-    "merci", "parfait", "ok", "okay", "yes", "all", "now", "that",
-];
-
-#[rustfmt::skip]
-static GOES_ON: WordSet = word_set![
-    "yes", "yeah", "yep", "yup", "y", "ok", "okay", "k", "sure", "go", "on", "ahead", "continue", "proceed", "do", "it", "that",
-    "this", "them", "all", "please", "sounds", "good", "fine", "right", "correct", "keep", "going", "try", "alright", "for",
-    "weiter", "ja", "sí", "si", "dale", "oui", "vas", "y",
-];
+static ACCEPTS: WordSet = WordSet::new(|| words("accepts"));
+static WIDE_ACCEPTS: Substrings = LazyLock::new(|| substrings("accepts"));
+static GOES_ON: WordSet = WordSet::new(|| words("goes-on"));
+static WIDE_GOES_ON: Substrings = LazyLock::new(|| substrings("goes-on"));
 
 /// Whether a sentence only nods: accepts what was done, or lets it go on.
 fn nod_of(Said { unit, words, .. }: &Said<'_>) -> Option<Reply> {
@@ -233,31 +208,11 @@ fn nod_of(Said { unit, words, .. }: &Said<'_>) -> Option<Reply> {
 }
 
 fn wide_nod_of(text: &str) -> Option<Reply> {
-    if ["谢谢", "多谢", "很好", "完美", "ありがとう", "ありがとうございます", "完璧"].contains(&text)
-    {
-        return Some(Reply::Accepts);
+    if WIDE_ACCEPTS.contains(&text) {
+        Some(Reply::Accepts)
+    } else {
+        WIDE_GOES_ON.contains(&text).then_some(Reply::GoesOn)
     }
-    if [
-        "好",
-        "好的",
-        "是",
-        "是的",
-        "可以",
-        "继续",
-        "行",
-        "对",
-        "嗯",
-        "はい",
-        "続けて",
-        "お願いします",
-        "いいよ",
-        "了解",
-    ]
-    .contains(&text)
-    {
-        return Some(Reply::GoesOn);
-    }
-    None
 }
 
 fn bare(text: &str) -> &str {
@@ -270,52 +225,18 @@ fn all_words(text: &str, words: &Words, known: &WordSet) -> bool {
         && !(words.has_wide() && text.contains(is_wide))
 }
 
-pub(crate) static WITHDRAWALS: LazyPhrases = phrases![
-    "^never mind",
-    "^nevermind",
-    "^forget it|that|this|about",
-    "^cancel that|it|this|everything",
-    "^scratch that",
-    "^stop that|it|this|here|everything|now|working",
-    "^hör auf",
-    "^olvídalo",
-    "^laisse tomber",
-];
-
-pub(crate) static CORRECTIONS: LazyPhrases = phrases![
-    "instead",
-    "actually",
-    "i meant|mean",
-    "on second thought|thoughts",
-    "^rather",
-    "^not ~ but",
-    "^wait",
-    "stattdessen",
-    "en lugar",
-    "plutôt",
-];
-
-pub(crate) static COMPLAINTS: LazyPhrases = phrases![
-    "^still @any",
-    "still not|doesn't|shows|fails|broken|wrong|the|looks|get|getting|happens|see",
-    "doesn't|didn't|don't|not|isn't work|working|help|compile|right|correct",
-    "^that's|thats|this|it is not|wrong",
-    "^that's|it's|thats not|wrong|incorrect",
-    "^try again",
-    "you broke|fucked|missed|forgot|ignored|didn't",
-    "same error|problem|issue|result",
-    "^wtf",
-    "w t f",
-    "what the hell|fuck",
-    "are you stupid|kidding",
-    "undid|reverted your|it|that|the",
-];
+static WITHDRAWALS: LazyPhrases = LazyLock::new(|| patterns("withdrawals"));
+static WIDE_WITHDRAWALS: Substrings = LazyLock::new(|| substrings("withdrawals"));
+static CORRECTIONS: LazyPhrases = LazyLock::new(|| patterns("corrections"));
+static WIDE_CORRECTIONS: Substrings = LazyLock::new(|| substrings("corrections"));
+static COMPLAINTS: LazyPhrases = LazyLock::new(|| patterns("complaints"));
+static WIDE_COMPLAINTS: Substrings = LazyLock::new(|| substrings("complaints"));
 
 /// Whether a sentence says that nothing is wanted any more.
 fn withdraws(Said { unit, words, .. }: &Said<'_>) -> bool {
     WITHDRAWALS.fit(words)
         || words.len() == 1 && bare(unit.text).eq_ignore_ascii_case("stop")
-        || words.has_wide() && ["不用了", "算了", "停", "もういい", "やめて"].contains(&bare(unit.text))
+        || words.has_wide() && WIDE_WITHDRAWALS.contains(&bare(unit.text))
 }
 
 /// What a sentence says about the work before it.
@@ -329,14 +250,9 @@ fn judge(said: &Said<'_>) -> Reply {
     let has = |cues: &[&str]| words.has_wide() && cues.iter().any(|cue| text.contains(cue));
     if withdraws(said) {
         Reply::Withdraws
-    } else if CORRECTIONS.fit(words)
-        || has(&["不是这", "我的意思", "而是", "改成", "じゃなくて", "ではなく", "代わりに"])
-    {
+    } else if CORRECTIONS.fit(words) || has(&WIDE_CORRECTIONS) {
         Reply::Corrects
-    } else if starts_with_no
-        || COMPLAINTS.fit(words)
-        || has(&["不对", "还是不", "还是没", "错了", "没有生效", "違う", "まだ", "動かない", "直ってない"])
-    {
+    } else if starts_with_no || COMPLAINTS.fit(words) || has(&WIDE_COMPLAINTS) {
         Reply::Complains
     } else {
         Reply::MovesOn

@@ -3,13 +3,15 @@
 use std::sync::LazyLock;
 
 use longhaul_conversation::{CallId, Message, Ordinal, Origin, Role, ToolCall, ToolResult, ToolStatus};
-use longhaul_text::{AnyOf, LazyPhrases, Unit, UnitKind, WordSet, Words, is_wide, phrases, word_set};
+use longhaul_text::{AnyOf, LazyPhrases, Unit, UnitKind, WordSet, Words, is_wide, phrases};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::hear::shorten;
 use super::{Evidence, EvidenceKind};
 use crate::AnnotatedPart;
+use crate::languages::{patterns, substrings, words};
+use crate::pins::Substrings;
 
 /// What has happened since the user last spoke.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,43 +141,13 @@ impl Evidence {
 }
 
 /// Words of a sentence that reports finished work.
-pub(crate) static COMPLETED: LazyPhrases = phrases![
-    "^done|fixed|completed|complete|finished|implemented|committed|pushed|updated|added|removed|created|renamed|merged|resolved",
-    "^all done|set|good|tests|checks",
-    "i've|i @ed",
-    "i have|also @ed",
-    "we've @ed",
-    "has|have been @ed",
-    "is|are|it's|everything now @any",
-    "should|will now @any",
-    "now works|passes|uses|shows|has|supports|includes|returns|matches|displays",
-    "tests|checks pass|passed|passing|green",
-    "successfully @any",
-    "is|are|task complete|completed|done|fixed|finished|ready|live",
-    "i've made|written|rewritten|set|put|built|run",
-    "i made|wrote|rewrote|built|ran",
-    "erledigt|fertig|listo|hecho|terminé|terminado|fait",
-    "he|ya agregado|creado|actualizado|corregido|está|eliminado|quitado",
-];
+static COMPLETED: LazyPhrases = LazyLock::new(|| patterns("completed"));
 
 /// Words that take such a report back.
-static UNFINISHED: LazyPhrases = phrases![
-    "not|isn't|aren't|wasn't ~ done|fixed|complete|completed|finished|ready|implemented",
-    "couldn't|unable|failed|can't|cannot|haven't|hasn't|didn't @any",
-    "could not @any",
-    "still failing|fails|broken|need|needs",
-    "^i'll|let @any",
-    "^i will",
-];
+static UNFINISHED: LazyPhrases = LazyLock::new(|| patterns("unfinished"));
 
-#[rustfmt::skip]
-const WIDE_COMPLETED: &[&str] = &[
-    "已完成", "完成了", "已经", "已修复", "已添加", "已更新", "已创建", "已提交", "已推送", "已实现", "修复了", "成功", "全部通过",
-    "しました", "完了", "済みです",
-];
-
-#[rustfmt::skip]
-const WIDE_UNFINISHED: &[&str] = &["未完成", "没有完成", "无法", "失败", "还没", "できません", "失敗", "まだ"];
+static WIDE_COMPLETED: Substrings = LazyLock::new(|| substrings("completed"));
+static WIDE_UNFINISHED: Substrings = LazyLock::new(|| substrings("unfinished"));
 
 impl LastWords {
     /// The last words of a text with these units.
@@ -199,16 +171,17 @@ impl LastWords {
 }
 
 /// Last words of a short sentence that reports finished work.
-static ENDS: WordSet = word_set!["done", "complete", "completed", "fixed", "finished", "pushed"];
+static DONE_WORDS: WordSet = WordSet::new(|| words("done-words"));
 
 fn reports_completion(text: &str) -> bool {
     !text.ends_with(['?', '？']) && {
         let words = Words::of(shorten(text, LONGEST_REPORT));
         // Wide cues count wherever they stand.
         let has = |cues: &[&str]| !text.is_ascii() && cues.iter().any(|cue| text.contains(cue));
-        let ends_done = words.len() <= 8 && words.texts().next_back().is_some_and(|word| ENDS.has(word));
+        let ends_done =
+            words.len() <= 8 && words.texts().next_back().is_some_and(|word| DONE_WORDS.has(word));
         (ends_done || COMPLETED.fit(&words)) && !UNFINISHED.fit(&words)
-            || has(WIDE_COMPLETED) && !has(WIDE_UNFINISHED)
+            || has(&WIDE_COMPLETED) && !has(&WIDE_UNFINISHED)
     }
 }
 

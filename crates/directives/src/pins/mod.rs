@@ -11,7 +11,7 @@ use longhaul_snapshot::{FOUND, Section, Snapshot, USER_SAID, own_snapshot};
 use longhaul_text::{Subject, UnitKind};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-pub(crate) use self::cues::WIDE_RELIEFS;
+pub(crate) use self::cues::{Substrings, WIDE_RELIEFS};
 use self::roll::Roll;
 use self::rules::{Effect, can_be_listed_rule, effect_of, introduces_rules};
 pub(crate) use self::rules::{asks_a_question, is_question, is_rule};

@@ -26,7 +26,7 @@ pub(super) fn introduces_rules(unit: &Unit<'_>, words: &Words) -> bool {
     let is_lead = unit.kind == UnitKind::Heading || unit.text.ends_with([':', '：']);
     let names_rules = || {
         words.texts().any(|word| cues::RULE_NOUNS.has(word))
-            || words.has_wide() && contains_any(unit.text, cues::WIDE_RULE_NOUNS)
+            || words.has_wide() && contains_any(unit.text, &cues::WIDE_RULE_NOUNS)
     };
     is_lead && unit.text.len() < 120 && words.len() <= 10 && names_rules() && !is_question(unit.text, words)
 }
@@ -94,8 +94,8 @@ fn is_wide_rule(text: &str) -> bool {
     let asks = text.trim_end().ends_with(['?', '？'])
         || cues::WIDE_QUESTION_ENDS.iter().any(|ending| end.ends_with(ending));
     !asks
-        && !contains_any(text, cues::WIDE_NOT_RULES)
-        && cues::CHINESE_RULES.iter().chain(cues::JAPANESE_RULES).any(|cue| fits_wide(text, cue))
+        && !contains_any(text, &cues::WIDE_NOT_RULES)
+        && cues::WIDE_RULES.iter().any(|cue| fits_wide(text, cue))
 }
 
 fn fits_wide(text: &str, cue: &str) -> bool {
@@ -134,10 +134,10 @@ pub(super) fn effect_of(text: &str, words: &Words, is_rule: bool) -> Effect {
     }
     let has = |wide: &[&str]| words.has_wide() && contains_any(text, wide);
     let lifts_widely =
-        || has(cues::WIDE_RELIEFS) || has(cues::WIDE_LIFTS) || words.has_wide() && ends_need(text);
+        || has(&cues::WIDE_RELIEFS) || has(&cues::WIDE_LIFTS) || words.has_wide() && ends_need(text);
     if cues::LIFTS.fit(words) || lifts_widely() {
         Effect::Lifts
-    } else if is_rule && (cues::CHANGES.fit(words) || has(cues::WIDE_CHANGES)) {
+    } else if is_rule && (cues::CHANGES.fit(words) || has(&cues::WIDE_CHANGES)) {
         Effect::Changes
     } else {
         Effect::None

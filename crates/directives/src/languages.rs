@@ -1,0 +1,132 @@
+//! The phrase lists of all languages, from the files in `data/`.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
+use longhaul_text::Phrases;
+
+/// The name and the text of every file in `data/`.
+static FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/languages.rs"));
+
+/// The lists that a file may have, as `data/README.md` explains them.
+#[rustfmt::skip]
+const LISTS: &[&str] = &[
+    "rules", "standing", "not-rules", "lifts", "reliefs", "changes", "question-words", "question-openings", "question-ends",
+    "rule-nouns", "wishes", "greetings", "accepts", "goes-on", "withdrawals", "corrections", "complaints", "completed",
+    "unfinished", "done-words", "pasted-nouns", "pasted-at-once",
+];
+
+/// The way in which phrases of a language are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Matching {
+    /// As patterns of words, where spaces part them.
+    Words,
+    /// As pieces of the text, where nothing parts words.
+    Substrings,
+}
+
+/// One language.
+struct Language {
+    matching: Matching,
+    lists: HashMap<&'static str, Vec<&'static str>>,
+}
+
+static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| {
+    let parsed = FILES.iter().map(|(name, text)| Language::parse(name, text));
+    parsed.map(|language| language.unwrap_or_else(|problem| panic!("{problem}"))).collect()
+});
+
+impl Language {
+    /// Reads a file; a problem names its line.
+    fn parse(name: &str, text: &'static str) -> Result<Self, String> {
+        let mut matching = None;
+        let mut lists: HashMap<&'static str, Vec<&'static str>> = HashMap::new();
+        let mut current = None;
+        for (index, line) in text.lines().enumerate() {
+            let problem = |what: &str| Err(format!("data/{name}.txt, line {}: {what}: {line}", index + 1));
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            if let Some(way) = line.strip_prefix("matching:") {
+                matching = match way.trim() {
+                    "words" => Some(Matching::Words),
+                    "substrings" => Some(Matching::Substrings),
+                    _ => return problem("matching is by `words` or `substrings`"),
+                };
+            } else if let Some(list) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+                if !LISTS.contains(&list) {
+                    return problem("there is no such list");
+                }
+                current = Some(list);
+            } else {
+                let Some(list) = current else { return problem("a phrase stands under a [list]") };
+                lists.entry(list).or_default().push(line);
+            }
+        }
+        let Some(matching) = matching else {
+            return Err(format!("data/{name}.txt: `matching: words` or `matching: substrings` is missing"));
+        };
+        Ok(Self { matching, lists })
+    }
+}
+
+/// The phrases of a list in all languages with this way of matching.
+fn phrases_in(list: &'static str, matching: Matching) -> impl Iterator<Item = &'static str> {
+    let languages = LANGUAGES.iter().filter(move |language| language.matching == matching);
+    languages.filter_map(move |language| language.lists.get(list)).flatten().copied()
+}
+
+/// The patterns of words of a list, in all languages.
+pub(crate) fn patterns(list: &'static str) -> Phrases {
+    Phrases::new(&phrases_in(list, Matching::Words).collect::<Vec<_>>())
+}
+
+/// The single words of a list, in all languages.
+pub(crate) fn words(list: &'static str) -> HashSet<&'static str> {
+    phrases_in(list, Matching::Words).collect()
+}
+
+/// The substrings of a list, in all languages that have no spaces between words.
+pub(crate) fn substrings(list: &'static str) -> Vec<&'static str> {
+    phrases_in(list, Matching::Substrings).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_can_be_read_and_every_pattern_has_a_word_of_its_own() {
+        for (name, text) in FILES {
+            let language = Language::parse(name, text).unwrap_or_else(|problem| panic!("{problem}"));
+            for (list, phrases) in &language.lists {
+                let mut seen = HashSet::new();
+                for phrase in phrases {
+                    assert!(seen.insert(phrase), "data/{name}.txt: {phrase:?} stands twice in [{list}]");
+                    if language.matching == Matching::Words {
+                        Phrases::new(&[phrase]);
+                    }
+                }
+            }
+        }
+        assert!(LANGUAGES.len() >= 6, "only {} languages were found", LANGUAGES.len());
+    }
+
+    #[track_caller]
+    fn check_problem(text: &'static str, expected: &str) {
+        let problem = Language::parse("xx", text).err().expect("it has a problem");
+        assert!(problem.starts_with(expected), "{problem}");
+    }
+
+    #[test]
+    fn problems_name_their_line() {
+        check_problem(
+            "matching: words\n[rules]\nnever\n[ruels]\n",
+            "data/xx.txt, line 4: there is no such list",
+        );
+        check_problem("# a comment\nnever", "data/xx.txt, line 2: a phrase stands under a [list]");
+        check_problem("matching: guess", "data/xx.txt, line 1: matching is by");
+        check_problem("[rules]\nnever", "data/xx.txt: `matching: words` or");
+    }
+}
