@@ -28,7 +28,7 @@ pub enum Voice {
 /// Past this many bytes a text was pasted; only its first and last paragraph may be typed.
 const LONG_TEXT: usize = 8_000;
 
-/// What a person types around a long paste is no longer than this.
+/// The longest paragraph that a person types around a long paste.
 const LONG_PARAGRAPH: usize = 1_000;
 
 /// A line that names what is pasted below it is no longer than this.
@@ -61,7 +61,7 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
     let mut said = Vec::with_capacity(units.len());
     let mut voice = Voice::Typed;
     let mut log_lines = 0;
-    // What stands behind the mark of a log on the same line belongs to it, too.
+    // The rest of the line behind the mark of a log belongs to it, too.
     let mut log_end = 0;
     for unit in units.iter().copied() {
         let is_quoted = quoted.next().unwrap_or_default();
@@ -95,14 +95,14 @@ fn walk<'t>(text: &'t str, units: &[Unit<'t>], offset: usize, from_start: bool) 
     said
 }
 
-/// What is pasted behind a line that names it and ends in a colon.
+/// Nouns that announce a pasted text in a line that ends in a colon.
 static HANDED: WordSet = WordSet::new(|| words("pasted-nouns"));
 static WIDE_HANDED: LazyLock<Vec<&str>> = LazyLock::new(|| substrings("pasted-nouns"));
 
-/// What is pasted behind a name of it and a colon on the same line.
+/// Nouns that announce a pasted text before a colon on the same line.
 static HANDED_AT_ONCE: WordSet = WordSet::new(|| words("pasted-at-once"));
 
-/// Whether what follows is somebody else's text: "pr feedback:", "Here is the issue:", "Implement the following plan:".
+/// Returns true if somebody else's text follows: "pr feedback:", "Here is the issue:", "Implement the following plan:".
 fn hands_over(unit: &Unit<'_>, words: &Words, is_first: bool) -> bool {
     let names = |text: &str, words: &Words, known: &WordSet| {
         text.len() <= LONGEST_LEAD && words.len() <= 16 && words.texts().any(|word| known.has(word))
@@ -118,7 +118,7 @@ fn hands_over(unit: &Unit<'_>, words: &Words, is_first: bool) -> bool {
         && lead.split(' ').count() <= 8
 }
 
-/// Whether the person speaks again behind a pasted text: a heading such as "Instructions".
+/// Returns true if the person speaks again behind a pasted text: a heading such as "Instructions".
 fn opens_instructions(unit: &Unit<'_>) -> bool {
     let label = match unit.kind {
         UnitKind::Heading => unit.text,
@@ -189,7 +189,7 @@ static MACHINE_FIRST: [bool; 256] = {
     table
 };
 
-/// Whether a line was written by a program, by how it begins and ends: a log, a stack frame, code. There is no space around
+/// Returns true if a line was written by a program, by how it begins and ends: a log, a stack frame, code. There is no space around
 /// it.
 fn is_marked_as_machines(text: &str) -> bool {
     let Some(first) = text.as_bytes().first() else { return false };
@@ -216,7 +216,7 @@ const LEVELS: &[&str] = &["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", 
 /// The months as system logs write them.
 const MONTHS: &[&str] = &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// Whether a line begins with a time or a level, as the lines of a log do: `12:03:44.120 INFO …`, `Nov 18 06:36:05 host …`,
+/// Returns true if a line begins with a time or a level, as the lines of a log do: `12:03:44.120 INFO …`, `Nov 18 06:36:05 host …`,
 /// `level=info …`, `I1118 06:36:05.1 …`.
 fn is_stamped(text: &str) -> bool {
     let mut words = text.split_ascii_whitespace();
@@ -232,7 +232,7 @@ fn is_stamped(text: &str) -> bool {
     is_level || is_field || is_glog || is_system || is_clock(first)
 }
 
-/// Whether a word is a time of the day with seconds: `06:36:05`, `6:36:05.123`.
+/// Returns true if a word is a time of the day with seconds: `06:36:05`, `6:36:05.123`.
 fn is_clock(word: &str) -> bool {
     let is_number =
         |text: &str| (1..=2).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -266,7 +266,7 @@ fn quoted_units(text: &str, units: &[Unit<'_>]) -> Vec<bool> {
     quoted
 }
 
-/// Where quotations begin and end, in order. One ends in the paragraph that it began in.
+/// The ranges of quotations, in order. One ends in the paragraph that it began in.
 fn quotations(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut open: Option<(usize, char)> = None;
@@ -319,7 +319,7 @@ fn is_odd_sign(c: char) -> bool {
     !c.is_alphanumeric() && !c.is_whitespace() && !is_plain_sign(c)
 }
 
-/// What [`is_odd_sign`] says of ASCII.
+/// The answers of [`is_odd_sign`] for ASCII.
 static ODD_SIGNS: LazyLock<[bool; 256]> =
     LazyLock::new(|| std::array::from_fn(|byte| byte < 128 && is_odd_sign(char::from(byte as u8))));
 

@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::AnnotatedPart;
 
-/// What people typed, message by message.
+/// The words that people typed, message by message.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UserWords {
     /// In the order of the conversation, each message once.
     said: Vec<Said>,
 }
 
-/// What was typed in one message.
+/// The words that were typed in one message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Said {
     /// The message that said them.
@@ -39,7 +39,7 @@ pub struct KeptWords {
 /// A text longer than this is folded when it is taken in: it was pasted for the most part.
 const LONGEST: usize = 8_000;
 
-/// What naming a message and the user costs, in tokens.
+/// The cost of naming a message and the user, in tokens.
 const MARK: f64 = 4.0;
 /// The newest message and the first one lead.
 const LEADING: usize = 2;
@@ -75,12 +75,12 @@ impl UserWords {
         }
     }
 
-    /// Whether nobody typed anything yet.
+    /// Returns true if nobody typed anything yet.
     pub fn is_empty(&self) -> bool {
         self.said.is_empty()
     }
 
-    /// What was typed in each message before `before`.
+    /// The words that were typed in each message before `before`.
     pub fn texts(&self, before: Ordinal) -> impl Iterator<Item = (Ordinal, &str)> {
         let earlier = self.said.iter().filter(move |said| said.at < before);
         earlier.map(|said| (said.at, said.text.as_str()))
@@ -134,7 +134,7 @@ impl UserWords {
     }
 }
 
-/// What a person typed in one message, as it is kept.
+/// The words that a person typed in one message, as they are kept.
 pub struct TypedWords {
     text: String,
     /// Characters that were left out of a very long text.
@@ -142,7 +142,7 @@ pub struct TypedWords {
 }
 
 impl TypedWords {
-    /// What was typed in a message of these parts, if anything was.
+    /// The words that were typed in a message of these parts, if there are any.
     pub fn of(parts: &[AnnotatedPart<'_>]) -> Option<Self> {
         let typed = parts.iter().filter(|heard| heard.part.origin == Origin::User);
         let texts = typed.filter_map(|heard| Some((heard.part.as_text()?.trim(), heard.units.as_slice())));
@@ -168,7 +168,7 @@ impl TypedWords {
         Self::of_paste(text.chars().count(), &split_units(text))
     }
 
-    /// What is kept of a text of so many characters that was pasted for the most part.
+    /// The kept part of a text of so many characters that was pasted for the most part.
     fn of_paste(size: usize, units: &[Unit<'_>]) -> Self {
         let kept = fold_paste(units, LONGEST / 2);
         let left_out = size.saturating_sub(kept.chars().count());
@@ -205,7 +205,7 @@ impl Said {
     }
 }
 
-/// What people say about a long paste stands before or behind it: of longer texts so many bytes of each end are looked at.
+/// The bytes at each end of a long paste that are looked at: people comment on one before or behind it.
 const PASTE_END: usize = 32_000;
 
 /// Folds a text that was pasted for the most part, by its beginning and its end if it is very long.
@@ -220,7 +220,7 @@ fn fold_paste(units: &[Unit<'_>], most: usize) -> String {
     [head, tail].into_iter().filter(|end| !end.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// How many of these units have no more than `most` bytes together.
+/// The number of these units that have no more than `most` bytes together.
 fn count_within<'u, 't: 'u>(units: impl Iterator<Item = &'u Unit<'t>>, most: usize) -> usize {
     let mut size = 0;
     let fits = |unit: &&Unit<'_>| {
@@ -291,7 +291,7 @@ static ASKING_SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
     search.build(ASKING).expect("a few short words can be looked for")
 });
 
-/// Whether a text is something said rather than code: letters for the most part, and no open end.
+/// Returns true if a text is something said rather than code: letters for the most part, and no open end.
 fn is_language(text: &str) -> bool {
     let (letters, all) = if text.is_ascii() {
         let is_letter = |byte: &u8| byte.is_ascii_alphabetic() || *byte == b' ';

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::chart::Chart;
 use super::tokens::{CLASS, COLON, INSIDE, SLASH, Token, scan_tokens};
 
-/// What kind of thing an anchor is.
+/// The kind of an anchor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AnchorKind {
@@ -72,7 +72,7 @@ static PROGRAM_SEARCH: LazyLock<AnyOf> = LazyLock::new(|| {
     AnyOf::new(&patterns.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>())
 });
 
-/// Where programs are named before a space; the space is not part of it.
+/// The ranges of program names that a space follows, without the space.
 pub(crate) fn find_programs(text: &str) -> impl Iterator<Item = Range<usize>> {
     PROGRAM_SEARCH.find_all(text).map(|program| {
         let is_led_in = matches!(text.as_bytes()[program.start], b' ' | b'`');
@@ -214,7 +214,7 @@ fn classify_digits<'t>(digits: &'t str, found: &mut impl FnMut(AnchorKind, &'t s
     }
 }
 
-/// How many digits make a number worth knowing. Longer ones count nothing.
+/// The digits of a number worth knowing. Longer ones count nothing.
 const NUMBER: RangeInclusive<usize> = 3..=20;
 
 fn classify_number<'t>(word: &'t str, marks: &Marks, found: &mut impl FnMut(AnchorKind, &'t str)) {
@@ -301,7 +301,7 @@ fn has_file_ending(name: &str) -> bool {
     dot.is_some_and(|dot| dot > 0 && is_file_ending(&name[dot + 1..]))
 }
 
-/// Whether an ending makes a name a file's.
+/// Returns true if an ending makes a name a file's.
 fn is_file_ending(ending: &str) -> bool {
     static ENDINGS: WordSet = WordSet::new(|| data_lines(include_str!("../data/file-endings.txt")).collect());
     ENDINGS.has(ending)

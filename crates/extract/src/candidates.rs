@@ -28,7 +28,7 @@ pub struct Candidates {
     anchors: Vec<u32>,
 }
 
-/// What is known of a line beside its text and its anchors, and where these end.
+/// A line beside its text and its anchors, and the ends of these.
 #[derive(Clone, Copy, PartialEq)]
 struct Head {
     at: Ordinal,
@@ -43,12 +43,12 @@ impl Candidates {
         self.heads.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are none.
     pub fn is_empty(&self) -> bool {
         self.heads.is_empty()
     }
 
-    /// How many bytes all lines have.
+    /// The bytes of all lines.
     pub(crate) fn size(&self) -> usize {
         self.text.len()
     }
@@ -109,7 +109,7 @@ impl Candidates {
         self.anchors.iter_mut().for_each(|anchor| *anchor = number(*anchor));
     }
 
-    /// Where the text and the anchors before a place end.
+    /// The ends of the text and of the anchors before a place.
     fn end_before(&self, place: usize) -> (usize, usize) {
         let before = place.checked_sub(1).map(|place| &self.heads[place]);
         before.map_or((0, 0), |head| (head.text as usize, head.anchors as usize))

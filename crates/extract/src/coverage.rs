@@ -5,14 +5,14 @@ use longhaul_conversation::{Message, Ordinal, each_text};
 use crate::pool::Pool;
 use crate::{AnchorKind, USUAL_BUDGET, weigh_anchors};
 
-/// How much of what later work may need is still in the conversation.
+/// The share of what later work may need that is still in the conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Coverage {
     /// The weighted share of the anchors that are still there, from 0 to 1.
     pub share: f64,
-    /// How many anchors are still there.
+    /// The number of anchors that are still there.
     pub kept: usize,
-    /// How many there were.
+    /// The number of anchors that there were.
     pub of: usize,
     /// The heaviest that are missing, heaviest first.
     pub missing: Vec<MissingAnchor>,
@@ -23,13 +23,13 @@ pub struct Coverage {
 pub struct MissingAnchor {
     /// The anchor.
     pub text: String,
-    /// What it is.
+    /// Its kind.
     pub kind: AnchorKind,
     /// The last message that had it.
     pub message: Ordinal,
 }
 
-/// How many missing anchors are named.
+/// The most missing anchors that are named.
 const NAMED: usize = 20;
 
 /// Measures a summary of everything before `before`, beside the messages that stay.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::anchors::{AnchorKind, command_at, find_programs, scan_names};
 use super::lines::{output_lines, prose_lines};
 
-/// Who said a line.
+/// The author of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Source {
@@ -37,14 +37,14 @@ pub struct Gathered {
     commands: Vec<(usize, String)>,
     /// The anchors of all lines.
     mentions: Vec<Mention>,
-    /// Whether this is known only from an earlier snapshot.
+    /// True if this is known only from an earlier snapshot.
     pub(crate) is_quoted: bool,
 }
 
 struct Line {
     source: Source,
     start: usize,
-    /// How many anchors stand in this line and those before it.
+    /// The number of anchors in this line and those before it.
     mentions: usize,
 }
 
@@ -151,7 +151,7 @@ impl Gathered {
             (Body::Text(_), Origin::Memory | Origin::Hook) => {}
             (Body::Thought(_), _) => self.add_prose(Source::Thought, units),
             (Body::Call(call), _) => self.add_call(call),
-            // What memory files said behind a result is told again by itself.
+            // Memory behind a result is loaded again by itself.
             (Body::Result(result), _) => self.add_output(&result.returned()),
             (Body::Media(_) | Body::File(_) | Body::Opaque(_), _) => {}
         }
@@ -244,13 +244,13 @@ fn each_command(script: &str, found: &mut impl FnMut(String)) {
     }
 }
 
-/// Whether a word of a command names something by itself: no path, no pattern, no quoted text.
+/// Returns true if a word of a command names something by itself: no path, no pattern, no quoted text.
 fn is_plain(word: &str) -> bool {
     word.len() <= 40
         && !word.contains(|sign: char| sign.is_whitespace() || "/*?$\"'`{}()<>=~,;[]".contains(sign))
 }
 
-/// Whether a tool runs shell commands, by its name.
+/// Returns true if a tool runs shell commands, by its name.
 fn is_shell(tool: &str) -> bool {
     let tool = tool.to_ascii_lowercase();
     ["bash", "shell", "exec", "command", "terminal", "run"].iter().any(|word| tool.contains(word))

@@ -101,7 +101,7 @@ impl Joined {
     }
 }
 
-/// Whether a line can be quoted without the one behind it.
+/// Returns true if a line can be quoted without the one behind it.
 fn says_enough(text: &str) -> bool {
     text.len() >= JOINED && (text.len() >= JOINED_ENOUGH || count_plain_words(text, SAYING) >= SAYING)
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::anchors::AnchorKind;
 use super::gather::Source;
 
-/// What is known about an anchor.
+/// An anchor, and the use that was made of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Anchor {
     /// That of its text.
@@ -25,7 +25,7 @@ pub struct Anchor {
     pub(crate) shown: u16,
     /// In how many messages a person typed it.
     pub(crate) typed: u16,
-    /// Whether the model wrote it in prose.
+    /// True if the model wrote it in prose.
     pub(crate) in_prose: bool,
     /// The first message that had it.
     pub(crate) first: Ordinal,

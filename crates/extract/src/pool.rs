@@ -55,7 +55,7 @@ impl Pool {
 
     /// Takes in the lines of one message.
     pub fn take_in(&mut self, lines: &Gathered, at: Ordinal) {
-        // What an earlier snapshot says is little.
+        // An earlier snapshot is short.
         let may_prune = !lines.is_quoted;
         self.keep(lines, at);
         if may_prune && self.candidates.size() > SLACK * MOST_CHARACTERS {

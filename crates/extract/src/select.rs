@@ -2,23 +2,22 @@
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
-use std::ops::Range;
 
 use longhaul_conversation::{Estimator, Ordinal};
 use longhaul_text::count_plain_words;
 
-use super::candidates::{Candidate, Candidates};
+use super::candidates::Candidate;
 use super::gather::Source;
 use super::pool::Pool;
 use super::weigh::weigh_anchors;
 
-/// What to choose from and how much.
+/// The lines to choose from, and the room for them.
 pub struct Choice<'a> {
     /// The lines to choose from.
     pub pool: &'a Pool,
     /// Lines of this message and later ones stay in the conversation anyway.
     pub before: Ordinal,
-    /// How much of each anchor is covered already, from 0 to 1, by number.
+    /// The share of each anchor that is covered already, from 0 to 1, by number.
     pub covered: Vec<f32>,
     /// Tokens of the whole snapshot.
     pub budget: f64,
@@ -32,19 +31,19 @@ pub struct Choice<'a> {
     pub quoted: &'a HashSet<&'a str>,
 }
 
-/// What a line costs beside its characters: the line break.
+/// The cost of a line beside its characters: the line break.
 const LINE_COST: f64 = 0.25;
-/// What a line's share of the mark is taken to cost before it is known which lines stand beside it.
+/// The assumed cost of a line's share of the mark, before it is known which lines stand beside it.
 const MARK_SHARE: f64 = 1.0;
 
 /// The share that an anchor is still worth when it is quoted again, in a snapshot of at most [`AGAIN_UP_TO`] tokens.
 const AGAIN: f64 = 0.02;
 /// A larger snapshot quotes most things more than once anyway, so there it is worth less, by the square.
 const AGAIN_UP_TO: f64 = 2_000.0;
-/// What a character is worth beside the anchors: where room is left, it is filled.
+/// The worth of a character beside the anchors: where room is left, it is filled.
 const PLAIN: f32 = 0.00002;
 
-/// How much less a line is worth for each one chosen that differs only in numbers.
+/// The factor on a line's worth for each one chosen that differs only in numbers.
 const ALIKE: f32 = 0.5;
 
 /// Places of the chosen candidates, in the order of the conversation.
@@ -53,12 +52,11 @@ const ALIKE: f32 = 0.5;
 pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     let candidates = choice.pool.candidates();
     let weights = weigh_anchors(choice.pool, choice.before, choice.budget);
-    let mut terms = choice.all_terms(candidates);
-    let quoted = Quoted::new(choice.quoted);
+    let mut terms: Vec<Terms> = candidates.iter().map(|line| choice.terms(line.text)).collect();
     let mut heap: BinaryHeap<Scored> = candidates
         .iter()
         .enumerate()
-        .filter(|(_, line)| line.at < choice.before && !quoted.contains(line.text))
+        .filter(|(_, line)| line.at < choice.before && !choice.quoted.contains(line.text))
         .map(|(place, line)| Scored { score: choice.score(line, &terms[place], &weights), place, round: 0 })
         .filter(|scored| scored.score > 0.0)
         .collect();
@@ -102,15 +100,15 @@ pub fn choose_lines(choice: &mut Choice<'_>) -> Vec<usize> {
     chosen
 }
 
-/// What is worth knowing of a line's text. Most lines are never among the best, whatever they say, so that they need not be
+/// The properties of a line's text. Most lines are never among the best, whatever they say, so that they need not be
 /// read for it.
 struct Terms {
     tokens: f64,
-    /// How readable it is, once that was asked for.
+    /// Its readability, computed when it is first needed.
     readable: Option<f32>,
-    /// How many of the words in focus it has.
+    /// The number of words in focus that it has.
     about: usize,
-    /// What it looks like, once that was asked for.
+    /// Its shape, computed when it is first needed.
     shape: Option<u64>,
 }
 
@@ -128,51 +126,7 @@ impl Terms {
     }
 }
 
-/// Texts that need not be quoted again.
-struct Quoted<'a> {
-    texts: &'a HashSet<&'a str>,
-    /// Which lengths they have: few have the length of any given line.
-    lengths: Vec<bool>,
-}
-
-impl<'a> Quoted<'a> {
-    fn new(texts: &'a HashSet<&'a str>) -> Self {
-        let longest = texts.iter().map(|text| text.len()).max().unwrap_or(0);
-        let mut lengths = vec![false; longest + 1];
-        texts.iter().for_each(|text| lengths[text.len()] = true);
-        Self { texts, lengths }
-    }
-
-    fn contains(&self, text: &str) -> bool {
-        self.lengths.get(text.len()) == Some(&true) && self.texts.contains(text)
-    }
-}
-
-/// From so many lines on a second thread is worth its while.
-const MANY: usize = 4_000;
-
 impl Choice<'_> {
-    /// The terms of each line, looked for by two threads where there are many.
-    fn all_terms(&self, lines: &Candidates) -> Vec<Terms> {
-        let terms = |places: Range<usize>| -> Vec<Terms> {
-            places.map(|place| self.terms(lines.get(place).text)).collect()
-        };
-        let (half, all) = (lines.len() / 2, lines.len());
-        if all < MANY {
-            return terms(0..all);
-        }
-        std::thread::scope(|scope| {
-            let second = std::thread::Builder::new().spawn_scoped(scope, || terms(half..all));
-            let mut first = terms(0..half);
-            first.append(&mut match second {
-                Ok(second) => second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-                // Where no other thread can be started, this one does all of it.
-                Err(_) => terms(half..all),
-            });
-            first
-        })
-    }
-
     fn terms(&self, text: &str) -> Terms {
         let about = if self.focus.is_empty() {
             0
@@ -184,7 +138,7 @@ impl Choice<'_> {
         Terms { tokens, readable: None, about, shape: None }
     }
 
-    /// What a line adds for what it costs; no less than that while it is not read.
+    /// The gain of a line for its cost; no less than that while it is not read.
     fn score(&self, line: Candidate<'_>, terms: &Terms, weights: &[f32]) -> f32 {
         let familiar = 1.0 - self.worth_again();
         let gain: f32 = line
@@ -212,13 +166,13 @@ impl Choice<'_> {
     }
 }
 
-/// What naming a further message costs: `[m12] `.
+/// The cost of naming a further message: `[m12] `.
 fn mark_cost(at: Ordinal) -> f64 {
     let digits = at.0.checked_ilog10().unwrap_or(0) + 1;
     f64::from("[m] ".len() as u32 + digits) / 4.0
 }
 
-/// What a line looks like without its numbers: rows of a table and cases of a test are much alike.
+/// The shape of a line without its numbers: rows of a table and cases of a test are much alike.
 fn shape_of(text: &str) -> u64 {
     let letters = text.bytes().filter(|byte| !byte.is_ascii_digit());
     // FNV-1a: nothing depends on it but whether two are the same.

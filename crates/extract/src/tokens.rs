@@ -2,7 +2,7 @@
 
 use super::chart::Chart;
 
-/// What may be an anchor, or hold some.
+/// A token that may be an anchor, or hold some.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Token<'t> {
     /// A text in backticks.

@@ -12,7 +12,7 @@ use super::anchors::AnchorKind;
 use super::names::Anchor;
 use super::pool::{MOST_LINES, Pool};
 
-/// How many tokens a snapshot has by default.
+/// The tokens of a snapshot by default.
 pub const USUAL_BUDGET: f64 = 4_000.0;
 
 /// The weight of each anchor, by number, for a snapshot of `budget` tokens of what stands before `before`: a probability
@@ -30,13 +30,13 @@ pub fn weigh_anchors(pool: &Pool, before: Ordinal, budget: f64) -> Vec<f32> {
     anchors.iter().zip(&places).map(|(anchor, places)| weigh(anchor, places, newest, path)).collect()
 }
 
-/// Where an anchor stands.
+/// The places of an anchor.
 #[derive(Clone, Default)]
 struct Places {
     lines: u32,
     /// The last message, or 0.
     last: u32,
-    /// How many anchors the message has that has fewest.
+    /// The number of anchors in the message that has fewest.
     crowd: Option<u32>,
 }
 
@@ -48,7 +48,7 @@ impl Places {
     }
 }
 
-/// What a path weighs more or less than a name. It takes the room of several names, and a small snapshot has none to
+/// The weight of a path beyond that of a name. It takes the room of several names, and a small snapshot has none to
 /// spare; a large one should name every file that matters.
 fn path_weight(budget: f64) -> f32 {
     let room = (budget / USUAL_BUDGET * 2.0 - 1.0).clamp(0.0, 1.0);

@@ -13,10 +13,10 @@ pub(super) const SNAPSHOT: &str = "state_snapshot";
 const SPEAKERS: [&str; 5] =
     ["user_message", "system_message", "system_instruction", "system_reminder", "session_context"];
 
-/// What ends a line somewhere.
+/// Characters that end a line somewhere.
 const LINE_BREAKS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
 
-/// Whether text may not contain a tag with this name.
+/// Returns true if text may not contain a tag with this name.
 pub(super) fn is_reserved(name: &str) -> bool {
     same_name(SNAPSHOT, name)
         || Section::from_name(name).is_some()

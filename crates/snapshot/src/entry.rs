@@ -61,7 +61,7 @@ impl Entry {
         &self.lines
     }
 
-    /// Whether it says nothing. Such an entry is not taken into a snapshot.
+    /// Returns true if it says nothing. Such an entry is not taken into a snapshot.
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
@@ -90,7 +90,7 @@ impl Entry {
         items
     }
 
-    /// Whether a blank line must part it from `before`, or it would be read as more of the same.
+    /// Returns true if a blank line must part it from `before`, or it would be read as more of the same.
     pub(super) fn needs_gap_after(&self, before: &Self) -> bool {
         let begins_by_itself =
             before.marks.is_empty() && self.lines.first().is_some_and(|line| begins_item(line));
@@ -133,13 +133,13 @@ impl OtherSection {
         &self.name
     }
 
-    /// What it says.
+    /// Its text.
     pub fn text(&self) -> &str {
         &self.text
     }
 }
 
-/// How many characters of white space a line begins with.
+/// The number of white space characters that a line begins with.
 pub(super) fn indent_of(line: &str) -> usize {
     line.chars().take_while(|character| character.is_whitespace()).count()
 }

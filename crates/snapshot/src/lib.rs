@@ -28,7 +28,7 @@ pub use parse::{find_snapshot, parse_snapshot};
 pub use section::Section;
 pub use states::{DONE, FOUND, IN_PROGRESS, TODO, USER_SAID, without_state};
 
-/// What is kept of the messages up to [`Snapshot::through`].
+/// The text that stands for the messages up to [`Snapshot::through`].
 ///
 /// ```
 /// use longhaul_snapshot::{Entry, Section, Snapshot, parse_snapshot};
@@ -114,7 +114,7 @@ impl Snapshot {
         &self.others
     }
 
-    /// Whether it says nothing.
+    /// Returns true if it says nothing.
     pub fn is_empty(&self) -> bool {
         self.sections().next().is_none() && self.others.is_empty()
     }

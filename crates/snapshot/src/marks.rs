@@ -9,7 +9,7 @@ use longhaul_conversation::Ordinal;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     pub(super) ordinals: Vec<Ordinal>,
-    /// Where it stands in the line, brackets included.
+    /// Its range in the line, brackets included.
     pub(super) range: Range<usize>,
 }
 
@@ -26,7 +26,7 @@ pub(super) fn leading_mark(line: &str) -> Option<Mark> {
 
 /// Takes all marks off the beginning of a line and gives what is left; nothing if the line has no mark.
 ///
-/// What stands directly behind a mark must not cling to it: `[m1](address)` is a link.
+/// Nothing may cling to a mark: `[m1](address)` is a link.
 pub(super) fn split_marks(line: &str) -> Option<(Vec<Ordinal>, &str)> {
     let mut ordinals = Vec::new();
     let mut rest = line;
@@ -71,10 +71,10 @@ pub(super) fn parse_digits(digits: &str) -> Option<u32> {
     if digits.bytes().all(|byte| byte.is_ascii_digit()) { digits.parse().ok() } else { None }
 }
 
-/// What checkboxes in brackets say, however it is spelled.
+/// Words in checkboxes, in lower case.
 const BOXES: [&str; 5] = ["x", " ", "done", "in progress", "todo"];
 
-/// Whether a line begins a list item, a heading or a checkbox, without indentation.
+/// Returns true if a line begins a list item, a heading or a checkbox, without indentation.
 pub(super) fn begins_item(line: &str) -> bool {
     let is_heading = || line.trim_start_matches('#').starts_with(' ') && line.starts_with('#');
     let is_box = || {
@@ -84,7 +84,7 @@ pub(super) fn begins_item(line: &str) -> bool {
     item_marker(line).is_some() || is_heading() || is_box()
 }
 
-/// How long the list marker is that `content` begins with: a bullet or a number, and a space.
+/// The length of the list marker that `content` begins with: a bullet or a number, and a space.
 fn item_marker(content: &str) -> Option<usize> {
     let digits = content.bytes().take_while(u8::is_ascii_digit).count();
     let sign = content[digits..].chars().next()?;

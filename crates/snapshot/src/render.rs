@@ -16,12 +16,12 @@ impl Snapshot {
         text
     }
 
-    /// How many bytes the text has.
+    /// The length of the text in bytes.
     pub fn rendered_len(&self) -> usize {
         self.measure().bytes
     }
 
-    /// How many tokens the text is, without writing it.
+    /// The tokens of the text, without rendering it.
     pub fn estimate(&self, estimator: &Estimator) -> Estimate {
         estimator.units(self.measure().units)
     }

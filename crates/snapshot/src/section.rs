@@ -2,10 +2,10 @@
 
 use super::tags::same_name;
 
-/// What a part of a snapshot is about, in the order in which they are written.
+/// The sections of a snapshot, in the order in which they are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Section {
-    /// What the user wants in the end.
+    /// The user's goal.
     OverallGoal,
     /// Rules that the user set and that still hold.
     ActiveConstraints,
@@ -15,13 +15,13 @@ pub enum Section {
     ArtifactTrail,
     /// The working directory and which files were read, created, modified or deleted.
     FileSystemState,
-    /// What was done last, and how it ended.
+    /// The last actions and their results.
     RecentActions,
     /// The plan with what is done, in progress and still to do.
     TaskState,
 }
 
-/// What the older form with five sections calls the task state.
+/// The name of the task state in the older form with five sections.
 const OLDER_TASK_STATE: &str = "current_plan";
 
 impl Section {

@@ -7,9 +7,9 @@ use std::ops::Range;
 pub(super) struct Tag<'t> {
     pub(super) name: &'t str,
     pub(super) kind: TagKind,
-    /// What stands between the name and the end.
+    /// The text between the name and the end.
     pub(super) attributes: &'t str,
-    /// Where the tag stands, from `<` to behind `>`.
+    /// The range of the tag, from `<` to behind `>`.
     pub(super) range: Range<usize>,
 }
 
@@ -25,7 +25,7 @@ pub(super) enum TagKind {
 struct Beginning<'t> {
     name: &'t str,
     closes: bool,
-    /// Where the name ends.
+    /// The end of the name.
     end: usize,
 }
 
@@ -52,7 +52,7 @@ pub(super) fn tags(text: &str) -> impl Iterator<Item = Tag<'_>> {
     text.match_indices('<').filter(|(at, _)| !is_quoted(&text[..*at])).filter_map(|(at, _)| tag_at(text, at))
 }
 
-/// Whether what follows `before` is quoted in single backticks: talk about a tag, not the tag. Three of them are a
+/// Returns true if what follows `before` is quoted in single backticks: talk about a tag, not the tag. Three of them are a
 /// fence.
 fn is_quoted(before: &str) -> bool {
     before.ends_with('`') && !before.ends_with("```")
@@ -84,13 +84,13 @@ fn is_name_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':')
 }
 
-/// Whether a tag can have this name.
+/// Returns true if a tag can have this name.
 pub(super) fn is_name(name: &str) -> bool {
     name.starts_with(|first: char| first.is_ascii_alphabetic() || first == '_')
         && name.bytes().all(is_name_byte)
 }
 
-/// Whether two names differ only in case and in how their words are joined.
+/// Returns true if two names differ only in case and in how their words are joined.
 pub(super) fn same_name(a: &str, b: &str) -> bool {
     letters(a).eq(letters(b))
 }

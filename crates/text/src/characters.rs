@@ -1,6 +1,6 @@
 //! Counts characters the way the reference does, at the speed of memory.
 
-/// How many UTF-16 code units a text has, and how many of them are ASCII.
+/// The UTF-16 code units of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Units {
     /// Those that are ASCII.

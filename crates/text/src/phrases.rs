@@ -21,14 +21,14 @@ pub struct Phrases {
     triggers: HashMap<String, Vec<usize>>,
 }
 
-/// How many words a gap in a pattern may span.
+/// The longest gap in a pattern, in words.
 const GAP: usize = 8;
 
 struct Pattern {
     tokens: Vec<Token>,
     /// Which token it is tried at.
     trigger: usize,
-    /// How many words may stand before that one, and how many must.
+    /// The fewest and the most words before that one.
     before: RangeInclusive<usize>,
 }
 
@@ -62,7 +62,7 @@ impl Phrases {
         Self { patterns, triggers }
     }
 
-    /// Whether one of the patterns fits somewhere.
+    /// Returns true if one of the patterns fits somewhere.
     pub fn fit(&self, words: &Words) -> bool {
         words.all().iter().enumerate().any(|(place, word)| {
             let tried = self.triggers.get(words.text(word)).into_iter().flatten();
@@ -71,7 +71,7 @@ impl Phrases {
         })
     }
 
-    /// Whether one of the patterns fits from the word at `place` on.
+    /// Returns true if one of the patterns fits from the word at `place` on.
     pub fn fit_at(&self, words: &Words, place: usize) -> bool {
         self.patterns.iter().any(|pattern| fits(&pattern.tokens, words, place))
     }
@@ -117,12 +117,12 @@ impl Pattern {
         }
     }
 
-    /// Whether the word stands as the one must that it is tried at.
+    /// Returns true if the word stands as the one must that it is tried at.
     fn may_be_at(&self, word: &Word) -> bool {
         !word.is_quoted() && (word.opens() || !self.tokens[self.trigger].must_open)
     }
 
-    /// Whether it fits so that the word at `place` is the one it is tried at.
+    /// Returns true if it fits so that the word at `place` is the one it is tried at.
     fn fits_around(&self, words: &Words, place: usize) -> bool {
         let mut starts = self.before.clone().map_while(|before| place.checked_sub(before));
         starts.any(|start| fits(&self.tokens, words, start))
@@ -168,7 +168,7 @@ impl Token {
     }
 }
 
-/// Whether a row of tokens fits from the word at `place` on.
+/// Returns true if a row of tokens fits from the word at `place` on.
 fn fits(tokens: &[Token], words: &Words, place: usize) -> bool {
     let Some((token, rest)) = tokens.split_first() else { return true };
     if matches!(token.kind, TokenKind::Gap) {
@@ -181,7 +181,7 @@ fn is_plural(word: &str) -> bool {
     word.len() > 3 && word.ends_with('s') && !word.ends_with("ss") && !word.ends_with("'s")
 }
 
-/// Whether a word has the form of one that can follow "always" in an order: no past, no -ing, no third person.
+/// Returns true if a word has the form of one that can follow "always" in an order: no past, no -ing, no third person.
 fn is_base(word: &str) -> bool {
     let third_person = word.ends_with('s') && !word.ends_with("ss") && word != "focus";
     !third_person && !word.ends_with("ed") && !word.ends_with("ing") && word.chars().all(char::is_alphabetic)
@@ -241,7 +241,7 @@ mod tests {
     }
 
     proptest! {
-        /// Where a pattern is tried does not matter: it is found wherever it fits.
+        /// A pattern is found wherever it fits, whichever word it is tried at.
         #[test]
         fn nothing_is_missed(
             pattern in "(\\^?(a|b|the|is\\|a)|@any|@base) ((~ )?(a|the|@any|b\\|c) ){0,3}(the|b|you)",

@@ -23,7 +23,7 @@ pub fn count_plain_words(text: &str, most: usize) -> usize {
     count
 }
 
-/// Whether a capital stands behind a small letter.
+/// Returns true if a capital stands behind a small letter.
 fn has_hump(letters: &[u8]) -> bool {
     letters.array_windows().any(|[one, other]| one.is_ascii_lowercase() && other.is_ascii_uppercase())
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use aho_corasick::{AhoCorasick, MatchKind};
 
-/// Whether `text` starts with one of these words.
+/// Returns true if `text` starts with one of these words.
 pub fn starts_with_any(text: &str, words: &[&str]) -> bool {
     words.iter().any(|word| text.starts_with(word))
 }
@@ -24,7 +24,7 @@ impl AnyOf {
         self.0.find_iter(text).map(|found| found.range())
     }
 
-    /// Whether `text` contains any of the words.
+    /// Returns true if `text` contains any of the words.
     pub fn is_in(&self, text: &str) -> bool {
         self.0.is_match(text)
     }

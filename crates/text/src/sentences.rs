@@ -12,13 +12,13 @@ use crate::data::data_lines;
 pub struct Unit<'t> {
     /// The words exactly as they stand in the text, without list marker and heading signs.
     pub text: &'t str,
-    /// Where they begin in the text, in bytes.
+    /// The byte at which they begin in the text.
     pub start: usize,
-    /// What they are.
+    /// Their kind.
     pub kind: UnitKind,
 }
 
-/// What a [`Unit`] is.
+/// The kind of a [`Unit`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitKind {
     /// A sentence, or a line that stands for one.
@@ -57,7 +57,7 @@ pub fn split_units(text: &str) -> Vec<Unit<'_>> {
 struct Open {
     kind: Block,
     range: Range<usize>,
-    /// Where its last line begins.
+    /// The start of its last line.
     last_line: usize,
 }
 
@@ -129,7 +129,7 @@ impl<'t> Splitter<'t> {
         self.open = Some(Open { kind, range: start..end.max(start), last_line: start });
     }
 
-    /// Whether a plain line continues the open block.
+    /// Returns true if a plain line continues the open block.
     fn goes_on(&self, content: &str, indent: usize) -> bool {
         match &self.open {
             Some(Open { kind: Block::Item { indent: marker, .. }, .. }) if indent > *marker => true,
@@ -181,7 +181,7 @@ fn closes_fence(content: &str, sign: u8, length: usize) -> bool {
     run >= length && run == content.len()
 }
 
-/// How many bytes of `#` and white space a heading begins with.
+/// The length of the `#` and white space that a heading begins with.
 fn heading_signs(content: &str) -> Option<usize> {
     let signs = run_length(content.as_bytes(), b'#');
     ((1..=6).contains(&signs) && content[signs..].starts_with([' ', '\t'])).then_some(signs)
@@ -254,7 +254,7 @@ const UNFINISHED: &[&str] = &[
 /// Lines of at least this many characters may have been wrapped by an editor.
 const WRAPPED_FROM: usize = 40;
 
-/// Whether `next` continues the sentence of `line`.
+/// Returns true if `next` continues the sentence of `line`.
 fn was_wrapped(line: &str, next: &str) -> bool {
     let Some(last) = line.chars().next_back() else { return false };
     if matches!(last, ',' | '，' | '、') {
@@ -268,7 +268,7 @@ fn was_wrapped(line: &str, next: &str) -> bool {
         || UNFINISHED.iter().any(|word| word.eq_ignore_ascii_case(last_word))
 }
 
-/// Whether a line begins with a word, as opposed to a path, a prompt or a label.
+/// Returns true if a line begins with a word, as opposed to a path, a prompt or a label.
 fn starts_like_prose(line: &str) -> bool {
     let word = line.split(char::is_whitespace).next().unwrap_or_default();
     word.len() < line.len() && word.chars().all(char::is_alphabetic)
@@ -304,7 +304,7 @@ fn sentence_length(paragraph: &str) -> usize {
     paragraph.len()
 }
 
-/// Where inline code that opens at `at` ends; just behind the backticks if nothing closes it.
+/// The end of inline code that opens at `at`; just behind the backticks if nothing closes it.
 fn after_code(paragraph: &str, at: usize) -> usize {
     let bytes = paragraph.as_bytes();
     let length = run_length(&bytes[at..], b'`');
@@ -331,7 +331,7 @@ fn after_closers(text: &str, at: usize) -> usize {
     at + text[at..].chars().take_while(|c| closers(*c)).map(char::len_utf8).sum::<usize>()
 }
 
-/// Whether the signs from `at` to `run`, with closers up to `end`, end a sentence.
+/// Returns true if the signs from `at` to `run`, with closers up to `end`, end a sentence.
 fn ends_sentence(text: &str, at: usize, run: usize, end: usize) -> bool {
     let rest = &text[end..];
     let Some(next) = rest.chars().next() else { return true };
@@ -366,13 +366,13 @@ fn is_abbreviation(before: &str, lower_follows: bool) -> bool {
     !answer && (initial || bare_number || known.is_some_and(goes_on))
 }
 
-/// What stands behind the last white space, opening bracket, quotation mark or comma.
+/// The text behind the last white space, opening bracket, quotation mark or comma.
 fn last_word(text: &str) -> &str {
     let is_outside = |c: char| c.is_whitespace() || matches!(c, '(' | '[' | '"' | ',');
     text.rsplit(is_outside).next().unwrap_or_default()
 }
 
-/// Where the sentence ends if the full-width `sign` before `next` ends one.
+/// The end of the sentence, if the full-width `sign` before `next` ends one.
 fn wide_end(text: &str, sign: char, next: usize) -> Option<usize> {
     let is_end = |c: char| matches!(c, '。' | '！' | '？' | '｡' | '．');
     if !is_end(sign) {

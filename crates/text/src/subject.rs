@@ -7,7 +7,7 @@ use crate::hash::hash_text;
 use crate::word_set;
 use crate::words::{WordSet, Words};
 
-/// What a text is about: its content words, and its Han in pairs.
+/// The subject of a text: its content words, and its Han in pairs.
 #[derive(Clone, Debug, Default)]
 pub struct Subject {
     /// Hashes of the stems, sorted, each once.
@@ -80,7 +80,7 @@ impl Subject {
         }
     }
 
-    /// How many content words two texts share. Pairs of Han count once for each stretch of two.
+    /// The number of content words that two texts share. Pairs of Han count once for each stretch of two.
     pub fn shared(&self, other: &Self) -> usize {
         let own = count_shared(&self.words, &other.words);
         let few = self.words.len() < 2 || other.words.len() < 2;
@@ -88,26 +88,26 @@ impl Subject {
         own + common + self.shared_pairs(other)
     }
 
-    /// Whether two texts are evidently about the same thing: they share two content words, and these are at least
+    /// Returns true if two texts are evidently about the same thing: they share two content words, and these are at least
     /// half of the words that the shorter one has.
     pub fn is_same(&self, other: &Self) -> bool {
         let shared = self.shared(other);
         shared >= 2 && shared * 2 >= self.len().min(other.len())
     }
 
-    /// Whether at least half of what this text is about stands in the other one.
+    /// Returns true if at least half of what this text is about stands in the other one.
     pub fn stands_in(&self, other: &Self) -> bool {
         let shared = self.shared(other);
         shared >= 1 && shared * 2 >= self.len()
     }
 
-    /// Whether two texts say nearly the same.
+    /// Returns true if two texts say nearly the same.
     pub fn restates(&self, other: &Self) -> bool {
         let shared = self.shared(other);
         shared >= 3 && shared * 10 >= self.len().max(other.len()) * 7
     }
 
-    /// What a text on this subject is found under. Two texts of which [`Self::is_same`] holds share two of these:
+    /// The keys under which a text on this subject is found. Two texts of which [`Self::is_same`] holds share two of these:
     /// under which the one is sought the other is found.
     pub fn found_under(&self) -> Vec<u64> {
         let is_few = self.words.len() < 2;
@@ -116,7 +116,7 @@ impl Subject {
         self.own().chain(always).chain(if_few).collect()
     }
 
-    /// What texts on the same subject are sought under.
+    /// The keys under which texts on the same subject are sought.
     pub fn sought_under(&self) -> Vec<u64> {
         // Common words are compared where either text has few others.
         let kind = if self.words.len() < 2 { COMMON_WORD } else { OF_FEW };
@@ -159,7 +159,7 @@ fn under(kind: u64, word: u64) -> u64 {
     word.wrapping_add(kind.wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-/// How many hashes two sorted lists share.
+/// The number of hashes that two sorted lists share.
 fn count_shared(one: &[u64], other: &[u64]) -> usize {
     let (mut one, mut other, mut count) = (one.iter(), other.iter(), 0);
     let (mut left, mut right) = (one.next(), other.next());

@@ -13,7 +13,7 @@ pub struct Words {
     /// The words, one right behind the other.
     lower: String,
     words: Vec<Word>,
-    /// Whether there are Han, kana or their punctuation in the text.
+    /// True if there are Han, kana or their punctuation in the text.
     has_wide: bool,
 }
 
@@ -94,12 +94,12 @@ impl Words {
         self.words.len()
     }
 
-    /// Whether the text has no words.
+    /// Returns true if the text has no words.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Whether there are Han, kana or their punctuation in the text; only there cues in them need be looked for.
+    /// Returns true if there are Han, kana or their punctuation in the text; only there cues in them need be looked for.
     pub fn has_wide(&self) -> bool {
         self.has_wide
     }
@@ -109,7 +109,7 @@ impl Words {
         &self.words
     }
 
-    /// Whether the first word is "no".
+    /// Returns true if the first word is "no".
     pub fn begin_with_no(&self) -> bool {
         self.words.first().is_some_and(|word| self.text(word) == "no")
     }
@@ -156,7 +156,7 @@ impl Word {
         self.flags & QUOTED != 0
     }
 
-    /// Whether it is a verb that requests commonly begin with, in its plain form.
+    /// Returns true if it is a verb that requests commonly begin with, in its plain form.
     pub fn is_verb(&self) -> bool {
         self.flags & VERB != 0
     }
@@ -164,9 +164,9 @@ impl Word {
 
 /// The clause that is read.
 struct Clause {
-    /// Whether the next word opens it.
+    /// True if the next word opens it.
     opens: bool,
-    /// Whether one began with a verb, as orders do.
+    /// True if one began with a verb, as orders do.
     has_order: bool,
 }
 
@@ -191,7 +191,7 @@ impl Clause {
     }
 }
 
-/// Whether code or a quotation is open.
+/// True if code or a quotation is open.
 #[derive(Default)]
 struct Quotes {
     in_code: bool,
@@ -227,7 +227,7 @@ impl WordSet {
         Self(LazyLock::new(make))
     }
 
-    /// Whether a word in lower case is in the set.
+    /// Returns true if a word in lower case is in the set.
     pub fn has(&self, word: &str) -> bool {
         self.0.contains(word)
     }

@@ -8,16 +8,16 @@ use crate::languages::{patterns, substrings, words};
 use crate::pins::{Substrings, WIDE_RELIEFS, is_question, is_rule};
 use crate::typed::{Said, Voice};
 
-/// What a user's message says.
+/// The requests in a user's message.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct StatedRequests {
-    /// What it says about the work so far.
+    /// Its judgement on the work so far.
     pub(super) reply: Reply,
-    /// What it asks for, verbatim.
+    /// The requests, verbatim.
     pub(super) asks: Vec<String>,
 }
 
-/// What a message says about the work before it.
+/// The judgement of a message on the work before it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Reply {
     /// Nothing: the person moves on.
@@ -109,7 +109,7 @@ fn asks_of(said: &[&Said<'_>]) -> Vec<String> {
 #[derive(Default)]
 struct Joined {
     text: String,
-    /// How many characters the sentences have, the first one that did not fit included.
+    /// The characters of the sentences, the first one that did not fit included.
     characters: usize,
 }
 
@@ -136,7 +136,7 @@ pub(super) fn shorten(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
-/// Whether a sentence asks a question or orders something.
+/// Returns true if a sentence asks a question or orders something.
 fn asks_outright(Said { unit, words, .. }: &Said<'_>) -> bool {
     is_question(unit.text, words)
         || words.openers().take(4).any(|place| words.all()[place].is_verb())
@@ -147,18 +147,18 @@ fn asks_outright(Said { unit, words, .. }: &Said<'_>) -> bool {
 static WISHES: LazyPhrases = LazyLock::new(|| patterns("wishes"));
 static WIDE_WISHES: Substrings = LazyLock::new(|| substrings("wishes"));
 
-/// Whether a clause says that something need not be done any more.
+/// Returns true if a clause says that something need not be done any more.
 fn relieves(clause: &str) -> bool {
     WIDE_RELIEFS.iter().any(|relief| clause.contains(relief))
 }
 
-/// Whether a clause of a Chinese or Japanese sentence wishes for something. What need not be done any more is no wish.
+/// Returns true if a clause of a Chinese or Japanese sentence wishes for something. A relief is no wish.
 fn wishes_widely(text: &str) -> bool {
     let wishes = |clause: &str| WIDE_WISHES.iter().any(|wish| clause.contains(wish));
     text.split(['，', ',', '；', '。']).any(|clause| wishes(clause) && !relieves(clause))
 }
 
-/// Whether a sentence is a standing rule, or lifts one, and orders nothing besides: rules are pinned, not done.
+/// Returns true if a sentence is a standing rule, or lifts one, and orders nothing besides: rules are pinned, not done.
 fn is_only_a_rule(Said { unit, words, .. }: &Said<'_>) -> bool {
     if words.has_wide() && relieves(unit.text) && !wishes_widely(unit.text) {
         return true;
@@ -192,7 +192,7 @@ static WIDE_ACCEPTS: Substrings = LazyLock::new(|| substrings("accepts"));
 static GOES_ON: WordSet = WordSet::new(|| words("goes-on"));
 static WIDE_GOES_ON: Substrings = LazyLock::new(|| substrings("goes-on"));
 
-/// Whether a sentence only nods: accepts what was done, or lets it go on.
+/// Returns true if a sentence only nods: accepts what was done, or lets it go on.
 fn nod_of(Said { unit, words, .. }: &Said<'_>) -> Option<Reply> {
     let text = bare(unit.text);
     if words.has_wide()
@@ -232,14 +232,14 @@ static WIDE_CORRECTIONS: Substrings = LazyLock::new(|| substrings("corrections")
 static COMPLAINTS: LazyPhrases = LazyLock::new(|| patterns("complaints"));
 static WIDE_COMPLAINTS: Substrings = LazyLock::new(|| substrings("complaints"));
 
-/// Whether a sentence says that nothing is wanted any more.
+/// Returns true if a sentence says that nothing is wanted any more.
 fn withdraws(Said { unit, words, .. }: &Said<'_>) -> bool {
     WITHDRAWALS.fit(words)
         || words.len() == 1 && bare(unit.text).eq_ignore_ascii_case("stop")
         || words.has_wide() && WIDE_WITHDRAWALS.contains(&bare(unit.text))
 }
 
-/// What a sentence says about the work before it.
+/// The judgement of a sentence on the work before it.
 fn judge(said: &Said<'_>) -> Reply {
     let Said { unit, words, .. } = said;
     let text = unit.text;

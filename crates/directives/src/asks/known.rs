@@ -10,12 +10,12 @@ use crate::pins::{asks_a_question, normalise};
 /// Only this many of the newest asks are compared with a new one: a message costs the same late in a session.
 const COMPARED: usize = 32;
 
-/// What new asks are compared with: what the newest ones are about. It follows from the asks.
+/// The subjects of the newest requests, which new ones are compared with.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Compared {
-    /// What is known of the newest asks, in order.
+    /// The newest requests, in order.
     known: VecDeque<Known>,
-    /// How many asks there were when the last of these came.
+    /// The number of requests when the last of these came.
     through: usize,
 }
 
@@ -29,7 +29,7 @@ impl Compared {
         }
     }
 
-    /// What is known of the ask at `place`, if it is one of the newest.
+    /// The request at `place`, if it is one of the newest.
     pub(super) fn known(&mut self, place: usize) -> Option<&mut Known> {
         let place = (place + self.known.len()).checked_sub(self.through)?;
         self.known.get_mut(place)
@@ -39,7 +39,7 @@ impl Compared {
         self.known.iter_mut()
     }
 
-    /// How many of the newest asks it knows.
+    /// The number of the newest requests that it knows.
     pub(super) fn len(&self) -> usize {
         self.known.len()
     }
@@ -69,16 +69,16 @@ impl PartialEq for Compared {
 
 impl Eq for Compared {}
 
-/// What is known of an ask. Its text is told to whoever asks for more, and must be the one it was made of.
+/// A request as others are compared with it. Its text is passed in again and must be the one it was made of.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     /// The same for all texts that are equal when they are normalised: the weight of all letters.
     weight: u64,
     /// Tells the words with digits: "part 1" and "part 2" are two things, however alike.
     numbers: u64,
-    /// What it is about, once somebody asked.
+    /// Its subject, made when it is first needed.
     subject: Option<Subject>,
-    /// Whether it is a question, once somebody asked.
+    /// True if it is a question, once somebody asked.
     is_question: Option<bool>,
 }
 
@@ -89,12 +89,12 @@ impl Known {
         Self { weight, numbers: print_numbers(text), subject: None, is_question: None }
     }
 
-    /// Whether two texts are equal but for case, white space and punctuation.
+    /// Returns true if two texts are equal but for case, white space and punctuation.
     pub(super) fn is_equal(&self, text: &str, other: &Self, other_text: &str) -> bool {
         self.weight == other.weight && normalise(text) == normalise(other_text)
     }
 
-    /// Whether two texts ask nearly the same, of the same things.
+    /// Returns true if two texts ask nearly the same, of the same things.
     pub(super) fn restates(&mut self, text: &str, other: &mut Self, other_text: &str) -> bool {
         self.numbers == other.numbers && self.subject(text).restates(other.subject(other_text))
     }
@@ -108,7 +108,7 @@ impl Known {
     }
 }
 
-/// What each byte weighs: letters in both cases alike, signs and spaces of ASCII nothing.
+/// The weight of each byte: letters in both cases alike, signs and spaces of ASCII nothing.
 static WEIGHTS: [u32; 256] = {
     let mut weights = [0; 256];
     let mut byte = 0;

@@ -42,17 +42,17 @@ pub struct Ask {
     pub text: String,
     /// The messages that ask for it, complaints about it included.
     pub messages: Vec<Ordinal>,
-    /// What became of it.
+    /// Its state.
     pub state: AskState,
 }
 
-/// What became of an ask.
+/// The state of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskState {
     /// It is to be done.
     Open {
-        /// Why it may be done already; the user has not said anything since.
+        /// The evidence that it may be done already; the user has not said anything since.
         claim: Option<Evidence>,
     },
     /// It was done, and the user did not object.
@@ -64,18 +64,18 @@ pub enum AskState {
     },
 }
 
-/// What shows that an ask is done.
+/// Evidence that a request is done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The message that shows it.
     pub message: Ordinal,
-    /// What it is.
+    /// Its kind.
     pub kind: EvidenceKind,
     /// Its words: the model's sentence, or the command that went well.
     pub words: String,
 }
 
-/// What kind of thing shows that an ask is done.
+/// The kind of evidence that a request is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvidenceKind {
@@ -202,7 +202,7 @@ impl Asks {
         self.asks.push(Ask { text, messages, state: AskState::Open { claim: None } });
     }
 
-    /// Where an earlier message asked for this in the same words, if that still stands.
+    /// The place of an earlier request in the same words, if that still stands.
     fn place_of_same(&mut self, text: &str, own: &Known, ordinal: Ordinal) -> Option<usize> {
         let from = self.asks.len() - self.compared.len();
         let mut newest = self.asks[from..].iter().zip(self.compared.newest());
@@ -229,7 +229,7 @@ impl Asks {
         &self.asks
     }
 
-    /// What is still to be done, the newest last.
+    /// The open requests, the newest last.
     pub fn open_asks(&self) -> impl DoubleEndedIterator<Item = &Ask> {
         self.asks.iter().filter(|ask| matches!(ask.state, AskState::Open { .. }))
     }
@@ -241,27 +241,27 @@ impl Asks {
 }
 
 impl Ask {
-    /// Whether this message was the last to ask for it.
+    /// Returns true if this message was the last to ask for it.
     fn is_of(&self, message: Ordinal) -> bool {
         self.messages.last() == Some(&message)
     }
 }
 
-/// What a message says about asks, found without looking at any other.
+/// The facts of one message that requests depend on.
 pub struct Overheard {
     news: News,
-    /// What a person typed, if they did.
+    /// The text that a person typed, if they did.
     typed: Option<Typed>,
 }
 
-/// What a person's message says about the work, and what it asks for.
+/// A person's judgement on the work, and their requests.
 struct Typed {
     reply: Reply,
     asks: Vec<(String, Known)>,
 }
 
 impl Overheard {
-    /// What a message of these parts says, of which `typed` was typed.
+    /// The facts of a message of these parts, of which `typed` was typed.
     pub fn of(message: &Message, parts: &[AnnotatedPart<'_>], typed: &[(&str, Vec<Said<'_>>)]) -> Self {
         let mut all = StatedRequests { reply: Reply::Silent, asks: Vec::new() };
         for (text, said) in typed {

@@ -53,7 +53,7 @@ fn read_ask(line: &str, at: Ordinal) -> Option<Ask> {
     (!text.is_empty()).then(|| Ask { text: text.to_string(), messages: vec![at], state })
 }
 
-/// Whether two texts say the same as far as the shorter one goes, which may have been cut.
+/// Returns true if two texts say the same as far as the shorter one goes, which may have been cut.
 fn is_same_beginning(one: &str, other: &str) -> bool {
     let (one, other) = (one.trim_end_matches('…'), other.trim_end_matches('…'));
     one.starts_with(other) || other.starts_with(one)

@@ -13,14 +13,14 @@ use crate::AnnotatedPart;
 use crate::languages::{patterns, substrings, words};
 use crate::pins::Substrings;
 
-/// What has happened since the user last spoke.
+/// The turn: everything since the user last spoke.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Turn {
     /// Calls that nothing has answered.
     pending: Vec<Pending>,
     /// The last test, build or commit that went well.
     check: Option<Evidence>,
-    /// How the model ended the turn, if it did.
+    /// The end of the turn, if the model ended it.
     closing: Option<Closing>,
 }
 
@@ -36,7 +36,7 @@ struct Pending {
 pub(super) struct Closing {
     /// Its first sentence, which answers a question.
     pub(super) answer: Evidence,
-    /// Where it says that the work is done.
+    /// The statement that the work is done.
     pub(super) statement: Option<Evidence>,
 }
 
@@ -81,12 +81,12 @@ impl Turn {
         }
     }
 
-    /// How the turn ended, if it did and nothing is still running.
+    /// The end of the turn, if it has ended and nothing is still running.
     pub(super) fn closing(&self) -> Option<&Closing> {
         self.closing.as_ref().filter(|_| self.pending.is_empty())
     }
 
-    /// Why the work of a turn that has ended may count as done.
+    /// The evidence that the work of a turn that has ended is done.
     pub(super) fn evidence(&self, asked_a_question: impl FnOnce() -> bool) -> Option<Evidence> {
         let closing = self.closing()?;
         let answer = || asked_a_question().then(|| closing.answer.clone());
@@ -94,14 +94,14 @@ impl Turn {
     }
 }
 
-/// What a message tells about the turn, found without looking at any other.
+/// The facts of one message that the turn depends on.
 pub(super) struct News {
     answers: Vec<Answer>,
     calls: Vec<Pending>,
     last_words: Option<LastWords>,
 }
 
-/// What a model says when it calls nothing more.
+/// The last words of a model, when it calls nothing more.
 struct LastWords {
     /// The first sentence, which answers a question.
     answer: String,
@@ -233,7 +233,7 @@ impl Answer {
         Self { call: result.call.clone(), status: result.status, complaints }
     }
 
-    /// Whether a check went well, by its status and the end of its output.
+    /// Returns true if a check went well, by its status and the end of its output.
     fn passed(&self) -> bool {
         if matches!(self.status, ToolStatus::Failed | ToolStatus::Cancelled) {
             return false;

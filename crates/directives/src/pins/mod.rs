@@ -37,7 +37,7 @@ pub struct Pin {
     pub text: String,
     /// The messages that say it; none if it was added by hand.
     pub messages: Vec<Ordinal>,
-    /// What took it back.
+    /// The retirement that took it back.
     pub retired_by: Option<Retirement>,
 }
 
@@ -45,7 +45,7 @@ pub struct Pin {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PinId(u64);
 
-/// What took an instruction back.
+/// The reason why an instruction no longer holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Retirement {
@@ -160,9 +160,9 @@ impl Pins {
     }
 }
 
-/// How a rule begins in a snapshot that would otherwise be taken for something else.
+/// The mark of a rule in a snapshot that would otherwise be taken for something else.
 const RULE: &str = "Rule: ";
-/// How the further lines of a rule are indented.
+/// The indentation of the further lines of a rule.
 const INDENT: &str = "  ";
 
 impl Pin {
@@ -202,13 +202,13 @@ fn read_rules(lines: &[String]) -> Vec<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Instruction {
     text: String,
-    /// Whether earlier pins on its subject hold no longer.
+    /// True if earlier pins on its subject hold no longer.
     retires: bool,
-    /// Whether it is a standing instruction itself.
+    /// True if it is a standing instruction itself.
     is_pinned: bool,
 }
 
-/// What a text that a person typed says about pins.
+/// The rules in a text that a person typed, and what it does to earlier ones.
 pub fn instructions_of(said: &[Said<'_>]) -> Vec<Instruction> {
     let mut instructions = Vec::new();
     let mut in_rules = false;

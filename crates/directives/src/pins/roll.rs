@@ -112,7 +112,7 @@ impl Held {
 struct Topics {
     lists: HashMap<u64, List>,
     links: Vec<Link>,
-    /// How many slots were looked at.
+    /// The number of slots that were looked at.
     known: usize,
 }
 

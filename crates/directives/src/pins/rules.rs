@@ -7,21 +7,21 @@ use super::cues;
 /// Longer sentences were hardly typed as a rule.
 const LONGEST: usize = 400;
 
-/// Who takes a rule back says so shortly; longer sentences that share words with a rule are about something else.
+/// The longest sentence that takes a rule back; longer ones that share words with a rule are about something else.
 const LONGEST_EFFECT: usize = 180;
 
-/// Whether a sentence of a person's own is a standing instruction; `words` are those of `text`.
+/// Returns true if a sentence of a person's own is a standing instruction; `words` are those of `text`.
 pub(crate) fn is_rule(text: &str, words: &Words) -> bool {
     text.len() <= LONGEST && (is_rule_in_words(text, words) || words.has_wide() && is_wide_rule(text))
 }
 
-/// Whether a list item below a heading of rules can be one.
+/// Returns true if a list item below a heading of rules can be one.
 pub(super) fn can_be_listed_rule(text: &str, words: &Words) -> bool {
     let long_enough = words.len() >= 3 || text.chars().filter(|c| is_wide(*c)).count() >= 4;
     text.len() <= LONGEST && long_enough && !is_question(text, words)
 }
 
-/// Whether the list items that follow are rules: "Rules:", "## Conventions", "请遵守以下规则：".
+/// Returns true if the list items that follow are rules: "Rules:", "## Conventions", "请遵守以下规则：".
 pub(super) fn introduces_rules(unit: &Unit<'_>, words: &Words) -> bool {
     let is_lead = unit.kind == UnitKind::Heading || unit.text.ends_with([':', '：']);
     let names_rules = || {
@@ -53,7 +53,7 @@ fn is_rule_in_words(text: &str, words: &Words) -> bool {
     sounds_like_one && !cues::NOT_RULES.fit(words)
 }
 
-/// Whether somebody is told to do something.
+/// Returns true if somebody is told to do something.
 fn is_order(words: &Words) -> bool {
     words.orders().next().is_some() || cues::OBLIGES.fit(words)
 }
@@ -66,12 +66,12 @@ fn forbids_a_thing(words: &Words) -> bool {
         && !words.texts().any(|word| cues::REPORTS.has(word))
 }
 
-/// Whether a sentence asks, with or without its sign; `words` are those of `text`.
+/// Returns true if a sentence asks, with or without its sign; `words` are those of `text`.
 pub(crate) fn is_question(text: &str, words: &Words) -> bool {
     ends_as_question(text) || opens_as_question(words)
 }
 
-/// Whether a text asks, as [`is_question`] has it.
+/// Returns true if a text asks, as [`is_question`] has it.
 pub(crate) fn asks_a_question(text: &str) -> bool {
     ends_as_question(text) || opens_as_question(&Words::of(text))
 }
@@ -115,7 +115,7 @@ fn contains_any(text: &str, cues: &[&str]) -> bool {
     cues.iter().any(|cue| text.contains(cue))
 }
 
-/// What a sentence does to earlier instructions that it shares a subject with.
+/// The effect of a sentence on earlier instructions that it shares a subject with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// It takes them back.
