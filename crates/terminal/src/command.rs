@@ -1,4 +1,4 @@
-//! What goes to whoever holds the agent, and what comes back.
+//! The protocol between the screen and the driver: commands in, messages out.
 
 use std::path::PathBuf;
 
@@ -11,78 +11,78 @@ use longhaul_policy::ApprovalMode;
 use crate::page::Page;
 use crate::review::{Inbox, InboxItem, Review, SkillChoice};
 
-/// Something to be done with the agent.
+/// A command to the driver, which owns the agent.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Command {
-    /// Says something to the model.
+    /// Sends a message to the model.
     Submit(String),
-    /// Runs a command of the user's own.
+    /// Runs a shell command that the user typed.
     Run(String),
-    /// Records what could not be recorded, and goes on with the turn that ended.
+    /// Records the entries that could not be recorded, and continues the interrupted turn.
     Retry,
-    /// Makes the conversation smaller.
+    /// Compacts the conversation.
     Compact { focus: Option<String> },
-    /// Tells what a compaction would do.
+    /// Shows the effect of a compaction without applying it.
     PreviewCompaction,
-    /// Takes the newest compaction back.
+    /// Undoes the newest compaction.
     UndoCompaction,
-    /// Shows something.
+    /// Shows a page.
     Show(Topic),
     /// Pins a rule.
     Pin(String),
-    /// Takes a pin back, named by its id or the beginning of it.
+    /// Removes a pin, named by its id or a prefix of it.
     Unpin(String),
-    /// Loads memory files again.
+    /// Reloads memory files.
     ReloadMemory,
     /// Adds a fact to memory.
     AddMemory(String),
     /// Shows a skill.
     ShowSkill(String),
-    /// Switches a skill on.
+    /// Enables a skill.
     EnableSkill(String),
-    /// Switches a skill off.
+    /// Disables a skill.
     DisableSkill(String),
-    /// Looks for skills again.
+    /// Searches for skills again.
     ReloadSkills,
-    /// Activates a skill and says something to the model.
+    /// Activates a skill and sends a message to the model.
     UseSkill { skill: String, words: String },
-    /// Lists what waits.
+    /// Lists the items of an inbox.
     OpenInbox(Inbox),
-    /// Shows something that waits.
+    /// Shows one inbox item.
     ShowWaiting(Inbox, String),
-    /// Lets the user change something that waits, and accepts it then.
+    /// Opens an inbox item in the user's editor, then accepts it.
     EditWaiting(Inbox, String),
-    /// Settles what waits.
+    /// Accepts, dismisses or restores an inbox item.
     Review(Inbox, Review),
-    /// Lists sessions to go on with.
+    /// Lists sessions to resume.
     ListSessions,
-    /// Goes on with a session.
+    /// Resumes a session.
     Resume(String),
-    /// Lists messages to go back to.
+    /// Lists messages to rewind to.
     ListTurns,
-    /// Goes back to before a message.
+    /// Rewinds to just before a message.
     RewindTo(MessageId),
-    /// Starts over.
+    /// Starts over with an empty conversation.
     Clear,
-    /// Talks to another model.
+    /// Switches to another model.
     SwitchModel(String),
-    /// Says how much the user wants to be asked.
+    /// Sets the approval mode.
     SetMode(ApprovalMode),
-    /// Takes back what the user always allowed, named by its number or its words.
+    /// Revokes a permission that the user granted for good, named by its number or its words.
     Revoke(String),
     /// Drafts a memory file.
     Init,
-    /// Writes the conversation to a file.
+    /// Exports the conversation to a file.
     Export(Option<String>),
-    /// Answers a question.
+    /// Answers an approval request or a question.
     Answer(AskId, Reply),
-    /// Stops what is being done.
+    /// Cancels the current work.
     Cancel,
-    /// Ends.
+    /// Ends the session.
     Leave,
 }
 
-/// Something to show.
+/// The topic of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Topic {
     Context,
@@ -99,83 +99,83 @@ pub(crate) enum Topic {
     Trust,
 }
 
-/// Names a question while it is open.
+/// Identifies an open approval request or question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct AskId(pub(crate) u64);
 
-/// What the user answers.
+/// The user's reply to an approval request or a question.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Reply {
-    /// About a call.
+    /// To an approval request.
     Approval(Approval),
-    /// To a question.
+    /// To a question; none if the user declined to answer.
     Answer(Option<String>),
 }
 
-/// Something that happened.
+/// A message from the driver to the screen.
 #[derive(Debug)]
 pub(crate) enum Message {
-    /// In a turn or a compaction.
+    /// An event of a turn or a compaction.
     Happened(Event),
-    /// A call needs the user's word.
+    /// A tool call needs approval.
     Asked(AskId, ApprovalRequest),
-    /// The model has a question.
+    /// The model asks a question.
     Questioned(AskId, Question),
-    /// How things stand now.
+    /// The current content of the status line.
     Standing(Box<Standing>),
-    /// What was spent so far, in dollars.
+    /// The cost of the session so far, in dollars.
     Cost(Option<f64>),
     /// A page to show.
     Page(Page),
-    /// Something to say.
+    /// A notice to the user.
     Notice(Notice),
-    /// What came of a compaction that the user wanted.
+    /// The outcome of a compaction that the user requested.
     Compacted(Box<Outcome>),
-    /// What a command of the user's own wrote.
+    /// The output of a shell command that the user typed.
     Ran { command: String, output: String },
     /// Sessions to choose from.
     Sessions(Vec<SessionChoice>),
-    /// Messages to go back to, the newest first.
+    /// Messages to rewind to, the newest first.
     Turns(Vec<TurnChoice>),
-    /// A session was opened, of which these are the last words.
+    /// A session was opened; these are its last messages.
     Opened { title: String, last: Vec<Said> },
-    /// What was typed is to be typed again.
+    /// Text that goes back into the input.
     Restore(String),
-    /// The skills that are there.
+    /// The available skills.
     Skills(Vec<SkillChoice>),
-    /// What waits, for the user to settle.
+    /// The items of an inbox, to review in a dialog.
     Inbox(Inbox, Vec<InboxItem>),
-    /// What waits now, for whoever looks at it.
+    /// The items that are left in an inbox, for an open review dialog.
     InboxChanged(Inbox, Vec<InboxItem>),
-    /// The user is to edit these files, and then to have this done.
+    /// Files to edit, and the command to send once they are saved.
     Edit { files: Vec<PathBuf>, then: Command },
-    /// What was asked for is done.
+    /// The command is done.
     Done,
-    /// Nothing could begin, or the end cost something.
+    /// The session could not start, or did not end cleanly.
     Failed(Notice),
-    /// The end.
+    /// The session has ended.
     Left,
 }
 
-/// Something said earlier.
+/// An earlier message, as shown when a session is resumed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Said {
     pub(crate) is_users: bool,
     pub(crate) text: String,
 }
 
-/// A session to choose.
+/// A session to choose from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionChoice {
-    /// Names it.
+    /// The session's id.
     pub id: String,
-    /// What it is about.
+    /// The session's title.
     pub title: String,
-    /// When and how long, such as `3 h ago, 24 messages`.
+    /// Age and length, such as `3 h ago, 24 messages`.
     pub detail: String,
 }
 
-/// A message to go back to.
+/// A message to rewind to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct TurnChoice {
     pub(crate) id: MessageId,
@@ -183,59 +183,59 @@ pub(crate) struct TurnChoice {
     pub(crate) detail: String,
 }
 
-/// How something is meant.
+/// The severity of a notice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// It is good to know.
+    /// For information.
     Info,
-    /// It went well.
+    /// Success.
     Good,
-    /// It should be looked at.
+    /// Needs attention.
     Warning,
-    /// It went wrong.
+    /// Failure.
     Error,
 }
 
-/// Something to say to the user.
+/// A notice to the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// How it is meant.
+    /// Its severity.
     pub level: Level,
-    /// What is said.
+    /// The text.
     pub text: String,
-    /// What can be done about it.
+    /// The remedy, if there is one.
     pub hint: Option<String>,
 }
 
 impl Notice {
-    /// Something good to know.
+    /// A notice for information.
     pub fn info(text: impl Into<String>) -> Self {
         Self { level: Level::Info, text: text.into(), hint: None }
     }
 
-    /// Something that went well.
+    /// A notice of success.
     pub fn good(text: impl Into<String>) -> Self {
         Self { level: Level::Good, ..Self::info(text) }
     }
 
-    /// Something that should be looked at.
+    /// A warning.
     pub fn warning(text: impl Into<String>) -> Self {
         Self { level: Level::Warning, ..Self::info(text) }
     }
 
-    /// Something that went wrong.
+    /// An error.
     pub fn error(text: impl Into<String>) -> Self {
         Self { level: Level::Error, ..Self::info(text) }
     }
 
-    /// The same with what can be done about it.
+    /// Adds a hint about the remedy.
     #[must_use]
     pub fn with_hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 }
 
-/// How things stand: what the status line shows.
+/// The content of the status line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Standing {
     pub(crate) model: String,
@@ -246,28 +246,28 @@ pub(crate) struct Standing {
     pub(crate) memory_files: usize,
     pub(crate) pins: usize,
     pub(crate) changed_files: usize,
-    /// What was spent, in dollars, where prices are known.
+    /// The cost so far, in dollars; none while prices are unknown.
     pub(crate) cost: Option<f64>,
     pub(crate) meter: Meter,
 }
 
-/// How full the window is.
+/// The usage of the context window.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Meter {
-    /// What the next request takes.
+    /// The size of the next request.
     pub(crate) used: TokenCount,
-    /// What a request may take.
+    /// The largest request that fits.
     pub(crate) room: TokenCount,
-    /// Where a compaction is due, unless never.
+    /// The size at which a compaction is due; none if never.
     pub(crate) threshold: Option<TokenCount>,
-    /// Whether the provider counted it.
+    /// True if the provider counted `used`, false if it is an estimate.
     pub(crate) is_counted: bool,
-    /// What it is made of.
+    /// The usage by segment.
     pub(crate) parts: Vec<(Segment, TokenCount)>,
 }
 
 impl Meter {
-    /// Something was said or answered that the provider has not counted yet.
+    /// Adds the estimate of a text that the provider has not counted yet.
     pub(crate) fn grow(&mut self, segment: Segment, text: &str) {
         let tokens = Estimator::default().text(text).tokens();
         match self.parts.iter_mut().find(|(known, _)| *known == segment) {
@@ -278,13 +278,13 @@ impl Meter {
         self.is_counted = false;
     }
 
-    /// The provider has counted: the parts keep their shares.
+    /// Takes over the provider's count; the segments keep their shares.
     pub(crate) fn count(&mut self, used: TokenCount) {
         self.scale(used);
         self.is_counted = true;
     }
 
-    /// The conversation was shortened: until it is counted again, what is left is taken from what grows.
+    /// Subtracts a compaction's gain from the segments that grow, until the next count.
     pub(crate) fn shrink(&mut self, before: TokenCount, after: TokenCount) {
         let mut gone = before - after;
         for segment in [Segment::Tools, Segment::History] {
@@ -306,23 +306,23 @@ impl Meter {
     }
 }
 
-/// What a part of the window is spent on.
+/// A segment of the context window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Segment {
-    /// The prompt and the declared tools.
+    /// The system prompt and the tool declarations.
     System,
-    /// Instructions from files.
+    /// Memory files.
     Memory,
-    /// What stands for what was compacted.
+    /// The snapshot that replaced compacted messages.
     Snapshot,
-    /// What was said.
+    /// Messages of the user and the model.
     History,
-    /// What tools answered.
+    /// Tool output.
     Tools,
 }
 
 impl Segment {
-    /// In the order they are shown.
+    /// All segments, in display order.
     pub(crate) const ALL: [Self; 5] =
         [Self::System, Self::Memory, Self::Snapshot, Self::History, Self::Tools];
 

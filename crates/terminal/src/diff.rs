@@ -2,7 +2,7 @@
 
 use crate::style::{Line, Style};
 
-/// A line of a unified diff.
+/// Styles a line of a unified diff.
 pub(crate) fn line(text: &str) -> Line {
     let style = match text.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Style::BOLD,
@@ -15,12 +15,12 @@ pub(crate) fn line(text: &str) -> Line {
     Line::new(text, style)
 }
 
-/// The lines of a unified diff, each on as many lines as it needs.
+/// Styles and wraps a unified diff.
 pub(crate) fn lines(diff: &str, width: usize) -> Vec<Line> {
     diff.lines().flat_map(|text| line(text).wrap(width, 1)).collect()
 }
 
-/// What was added and taken away, such as `+3 −1`.
+/// The number of added and removed lines, such as `+3 −1`.
 pub(crate) fn summary(diff: &str) -> String {
     let count = |sign: char, name: &str| {
         diff.lines().filter(|line| line.starts_with(sign) && !line.starts_with(name)).count()

@@ -1,40 +1,40 @@
-//! The text that is being typed: a cursor, words, lines, what was cut, and pastes that are folded.
+//! A text field: cursor, words, lines, a kill buffer and folded pastes.
 
 use crate::text::wide;
 
-/// A paste of more lines than this is folded to a placeholder.
+/// The most lines of a paste that is inserted as it is; a longer one becomes a placeholder.
 const MOST_PASTED_LINES: usize = 8;
-/// So is one of more characters.
+/// The most characters of a paste that is inserted as it is.
 const MOST_PASTED_CHARACTERS: usize = 1_000;
-/// How many columns a tab takes.
+/// The columns of a tab.
 const TAB: usize = 4;
 
-/// The text that is being typed.
+/// A text field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Editor {
     text: String,
-    /// Where the next character goes, in bytes.
+    /// The cursor, as a byte offset.
     cursor: usize,
-    /// What was cut last.
+    /// The text that was cut last.
     cut: String,
-    /// What placeholders stand for.
+    /// The placeholders with the pastes they stand for.
     pastes: Vec<(String, String)>,
-    /// How many placeholders there ever were, so that none is used twice.
+    /// The number of placeholders ever made, so that none is reused.
     pasted: usize,
 }
 
-/// Where a text stands in rows of some width.
+/// A text laid out in rows of a fixed width.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
-    /// The text of each row, by where it begins and ends.
+    /// The byte range of each row.
     pub(crate) rows: Vec<(usize, usize)>,
-    /// The row of the cursor.
+    /// The cursor's row.
     pub(crate) row: usize,
-    /// Its column.
+    /// The cursor's column.
     pub(crate) column: usize,
 }
 
-/// Where to go.
+/// A cursor movement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
     Left,
@@ -48,12 +48,12 @@ pub(crate) enum Move {
 }
 
 impl Editor {
-    /// The text, placeholders as they are.
+    /// The text, with placeholders.
     pub(crate) fn text(&self) -> &str {
         &self.text
     }
 
-    /// Where the next character goes, in bytes.
+    /// The cursor, as a byte offset.
     pub(crate) fn cursor(&self) -> usize {
         self.cursor
     }
@@ -62,7 +62,7 @@ impl Editor {
         self.text.is_empty()
     }
 
-    /// The text with everything that placeholders stand for; the editor is empty then.
+    /// Takes the text with all placeholders expanded, and clears the field.
     pub(crate) fn take(&mut self) -> String {
         let text = self.whole();
         self.set("");
@@ -70,25 +70,25 @@ impl Editor {
         text
     }
 
-    /// The text with everything that placeholders stand for.
+    /// The text with all placeholders expanded.
     pub(crate) fn whole(&self) -> String {
         self.pastes.iter().fold(self.text.clone(), |text, (name, pasted)| text.replace(name, pasted))
     }
 
-    /// Puts another text in its place.
+    /// Replaces the text.
     pub(crate) fn set(&mut self, text: &str) {
         self.text = clean(text);
         self.cursor = self.text.len();
     }
 
-    /// Adds text at the cursor.
+    /// Inserts text at the cursor.
     pub(crate) fn insert(&mut self, text: &str) {
         let text = clean(text);
         self.text.insert_str(self.cursor, &text);
         self.cursor += text.len();
     }
 
-    /// Adds what was pasted, as a placeholder if it is long.
+    /// Inserts pasted text, as a placeholder if it is long.
     pub(crate) fn paste(&mut self, text: &str) {
         let text = clean(text);
         let lines = text.lines().count();
@@ -105,14 +105,14 @@ impl Editor {
         self.pastes.push((name, text));
     }
 
-    /// Puts `text` in place of the range.
+    /// Replaces a range.
     pub(crate) fn replace(&mut self, range: std::ops::Range<usize>, text: &str) {
         self.text.replace_range(range.clone(), text);
         self.cursor = range.start + text.len();
     }
 
     pub(crate) fn backspace(&mut self) {
-        // A placeholder goes as a whole, or what is left would stand for nothing.
+        // A placeholder is deleted as a whole; a part of one would expand to nothing.
         let before = &self.text[..self.cursor];
         let name = self.pastes.iter().map(|(name, _)| name).find(|name| before.ends_with(name.as_str()));
         let from = name.map_or_else(|| self.place(Move::Left), |name| self.cursor - name.len());
@@ -123,7 +123,7 @@ impl Editor {
         self.remove(self.cursor, self.place(Move::Right));
     }
 
-    /// Cuts everything between the cursor and where a move would lead.
+    /// Cuts the text between the cursor and the target of a movement.
     pub(crate) fn cut(&mut self, to: Move) {
         let place = self.place(to);
         let (from, to) = (place.min(self.cursor), place.max(self.cursor));
@@ -133,7 +133,7 @@ impl Editor {
         }
     }
 
-    /// Adds what was cut last.
+    /// Inserts the text that was cut last.
     pub(crate) fn put_back(&mut self) {
         let cut = self.cut.clone();
         self.insert(&cut);
@@ -143,7 +143,7 @@ impl Editor {
         self.cursor = self.place(to);
     }
 
-    /// Goes one row up or down in rows of this width; tells whether there was one.
+    /// Moves one row up or down in rows of this width; returns false if there is none.
     pub(crate) fn go_row(&mut self, down: bool, width: usize) -> bool {
         let layout = self.layout(width);
         let row = if down { layout.row.checked_add(1) } else { layout.row.checked_sub(1) };
@@ -166,7 +166,7 @@ impl Editor {
         self.cursor = from;
     }
 
-    /// Where a move leads.
+    /// The byte offset a movement leads to.
     fn place(&self, to: Move) -> usize {
         let (before, behind) = self.text.split_at(self.cursor);
         match to {
@@ -209,7 +209,7 @@ impl Editor {
         }
     }
 
-    /// Where the text stands in rows of this width.
+    /// Lays the text out in rows of this width.
     pub(crate) fn layout(&self, width: usize) -> Layout {
         let width = width.max(2);
         let mut rows = Vec::new();
@@ -233,7 +233,7 @@ impl Editor {
         }
         if self.cursor == self.text.len() {
             if used >= width {
-                // The cursor has a row of its own where the last one is full.
+                // The cursor gets a row of its own if the last row is full.
                 rows.push((start, self.text.len()));
                 (start, used) = (self.text.len(), 0);
             }
@@ -248,7 +248,7 @@ fn shown_columns(character: char) -> usize {
     if character == '\t' { TAB } else { wide(character) }
 }
 
-/// Text as it may be typed: ends of lines are one character, and nothing acts on a terminal.
+/// Normalises line ends and removes control characters.
 fn clean(text: &str) -> String {
     let text = text.replace("\r\n", "\n").replace('\r', "\n");
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
@@ -258,7 +258,7 @@ fn clean(text: &str) -> String {
 mod tests {
     use super::*;
 
-    /// An editor with this text and its cursor at `|`.
+    /// A field with this text and its cursor at `|`.
     fn editor(text: &str) -> Editor {
         let mut editor = Editor::default();
         let (before, behind) = text.split_once('|').expect("a cursor");

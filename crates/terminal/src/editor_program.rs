@@ -1,4 +1,4 @@
-//! The user's own editor.
+//! Runs the user's editor.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ fn failed(what: &str, reason: impl std::fmt::Display) -> Notice {
     Notice::error(format!("{what}: {reason}")).with_hint("$VISUAL or $EDITOR names your editor.")
 }
 
-/// Lets the user change a text in their editor.
+/// Opens a text in the user's editor and returns the edited text.
 pub(crate) fn edit(program: &str, text: &str) -> Result<String, Notice> {
     let file = tempfile::Builder::new().prefix("longhaul-").suffix(".md").tempfile();
     let file = file.map_err(|error| failed("There is no place for a file to edit", error))?;
@@ -19,7 +19,7 @@ pub(crate) fn edit(program: &str, text: &str) -> Result<String, Notice> {
     fs::read_to_string(file.path()).map_err(|error| failed("What was edited could not be read", error))
 }
 
-/// Lets the user change files in their editor.
+/// Opens files in the user's editor.
 pub(crate) fn edit_files(program: &str, files: &[PathBuf]) -> Result<(), Notice> {
     let mut words = program.split_whitespace();
     let name = words.next().unwrap_or("vi");

@@ -1,13 +1,13 @@
-//! The files of a folder, to name one behind an `@`.
+//! File names for completion after an `@`.
 
 use std::path::Path;
 
 use ignore::WalkBuilder;
 
-/// More files than this are not offered.
+/// The most files that are offered.
 const MOST_FILES: usize = 100_000;
 
-/// The files below a folder that no ignore file hides, relative to it.
+/// Lists the files below a folder that no ignore file hides, relative to it.
 pub(crate) fn list(folder: &Path) -> Vec<String> {
     let walk = WalkBuilder::new(folder)
         .hidden(true)
@@ -25,7 +25,7 @@ pub(crate) fn list(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The names that have the letters of `wanted` in this order, the best first.
+/// Finds the names that contain the characters of `wanted` in order, best match first.
 pub(crate) fn matching<'a>(names: &'a [String], wanted: &str, most: usize) -> Vec<&'a str> {
     let wanted: Vec<char> = wanted.to_lowercase().chars().collect();
     let mut found: Vec<(i32, &str)> =
@@ -33,7 +33,7 @@ pub(crate) fn matching<'a>(names: &'a [String], wanted: &str, most: usize) -> Ve
     let better = |(a, left): &(i32, &str), (b, right): &(i32, &str)| {
         b.cmp(a).then(left.len().cmp(&right.len())).then(left.cmp(right))
     };
-    // Of very many, only those that are shown are put in order.
+    // Only the names that are shown need sorting.
     if found.len() > most {
         found.select_nth_unstable_by(most, better);
         found.truncate(most);
@@ -42,7 +42,7 @@ pub(crate) fn matching<'a>(names: &'a [String], wanted: &str, most: usize) -> Ve
     found.into_iter().map(|(_, name)| name).collect()
 }
 
-/// How well a name fits; nothing if letters are missing.
+/// Scores a name; none if characters are missing.
 fn score(name: &str, wanted: &[char]) -> Option<i32> {
     let file = name.rfind('/').map_or(0, |end| end + 1);
     let mut left = wanted.iter().peekable();

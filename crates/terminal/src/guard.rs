@@ -1,18 +1,18 @@
-//! The guard of a question that grants something: keys that were meant for something else do not answer it.
+//! The guard of a prompt that grants something: keys meant for the message being typed do not answer it.
 
 use std::time::Duration;
 
 use crate::state::{ApprovalStage, Dialog, State};
 
-/// Nothing may be typed for this long before a key answers.
+/// The quiet period before a key may answer.
 pub(crate) const QUIET: Duration = Duration::from_secs(1);
 
-/// The guard of a question. Keys typed before it was drawn, or before a quiet moment has passed since then, belong to the
-/// message that is being typed; so do all keys while a draft stands in the input, until the user turns to the question.
+/// The guard of a prompt. Keys pressed before the prompt was drawn, or within the quiet period after that, go to the
+/// draft; so do all keys while the input holds a draft, until the user switches to the prompt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Guard {
     stage: GuardStage,
-    /// Whether the user has turned to the question although a draft stands in the input.
+    /// True once the user has switched to the prompt while the input holds a draft.
     is_turned_to: bool,
 }
 
@@ -21,38 +21,38 @@ enum GuardStage {
     /// Not drawn yet.
     #[default]
     Unseen,
-    /// Drawn; nothing was typed since then.
+    /// Drawn, and no key pressed since then.
     Quiet { since: Duration },
-    /// Keys answer.
+    /// Keys answer the prompt.
     Armed,
 }
 
 impl Guard {
-    /// The question is about to be drawn.
+    /// Marks the prompt as drawn, which starts the quiet period.
     pub(crate) fn see(&mut self, now: Duration) {
         if self.stage == GuardStage::Unseen {
             self.stage = GuardStage::Quiet { since: now };
         }
     }
 
-    /// A key was pressed that answers nothing: another quiet moment has to pass.
+    /// Restarts the quiet period after a key that answered nothing.
     pub(crate) fn restart(&mut self, now: Duration) {
         if self.stage != GuardStage::Unseen {
             self.stage = GuardStage::Quiet { since: now };
         }
     }
 
-    /// The user works on the question: keys count from now on.
+    /// Arms the prompt at once, because the user is working on it.
     pub(crate) fn arm(&mut self) {
         self.stage = GuardStage::Armed;
     }
 
-    /// Something else is asked from now on, which has to be seen first.
+    /// Resets the guard for a prompt that has not been drawn yet.
     pub(crate) fn reset(&mut self) {
         self.stage = GuardStage::Unseen;
     }
 
-    /// Whether keys go to the question although there is a draft.
+    /// Sends keys to the prompt, or back to the draft.
     pub(crate) fn turn_to(&mut self, is_turned_to: bool) {
         self.is_turned_to = is_turned_to;
     }
@@ -65,7 +65,8 @@ impl Guard {
         self.stage != GuardStage::Unseen
     }
 
-    /// When keys answer, if nothing is typed until then; nothing while it is not drawn, or where they do already.
+    /// The time at which the prompt is armed if no key is pressed until then; none while it is not drawn or already
+    /// armed.
     pub(crate) fn armed_at(self, quiet: Duration) -> Option<Duration> {
         match self.stage {
             GuardStage::Quiet { since } => Some(since + quiet),
@@ -79,7 +80,7 @@ impl Guard {
 }
 
 impl Dialog {
-    /// The guard, where keys could grant something. A reason why not grants nothing.
+    /// The guard of a dialog whose keys could grant something. Typing a reason for a denial grants nothing.
     pub(crate) fn guard(&self) -> Option<&Guard> {
         match self {
             Self::Approval(approving) if approving.stage == ApprovalStage::Reason => None,
@@ -101,24 +102,24 @@ impl Dialog {
     }
 }
 
-/// Where keys go.
+/// The receiver of the next key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Focus {
-    /// To the message that is being typed.
+    /// The message being typed.
     Draft,
-    /// To what is asked, once a quiet moment has passed.
+    /// The dialog, once the quiet period is over.
     Soon,
-    /// To what is asked.
+    /// The dialog.
     Dialog,
 }
 
 impl State {
-    /// The guard of what is asked first.
+    /// The guard of the current dialog.
     pub(crate) fn guard(&self) -> Option<Guard> {
         self.dialogs.front().and_then(Dialog::guard).copied()
     }
 
-    /// Where keys go now.
+    /// The receiver of the next key.
     pub(crate) fn focus(&self) -> Focus {
         let guard = match self.dialogs.front().map(Dialog::guard) {
             None => return Focus::Draft,

@@ -1,17 +1,17 @@
-//! What was typed before, also in other sessions.
+//! The history of typed lines, kept across sessions.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-/// No more than the end of the file is read.
+/// The most bytes read from the end of the history file.
 const MOST_BYTES: u64 = 512 << 10;
 
-/// What was typed before, the oldest first.
+/// The typed lines, oldest first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     entries: Vec<String>,
-    /// The entry that is shown, and what was being typed before.
+    /// The index of the entry on display, and the draft it replaced.
     shown: Option<(usize, String)>,
 }
 
@@ -20,7 +20,7 @@ impl History {
         Self { entries, shown: None }
     }
 
-    /// Takes note of what was typed; tells whether it is news.
+    /// Adds a line; returns false if it is blank or repeats the last one.
     pub(crate) fn add(&mut self, text: &str) -> bool {
         self.shown = None;
         let is_new = !text.trim().is_empty() && self.entries.last().is_none_or(|last| last != text);
@@ -30,7 +30,7 @@ impl History {
         is_new
     }
 
-    /// The entry before the one that is shown; `typed` is kept for the way back.
+    /// The entry before the one on display; `typed` is kept as the draft to return to.
     pub(crate) fn older(&mut self, typed: &str) -> Option<&str> {
         let place = match &self.shown {
             Some((place, _)) => place.checked_sub(1)?,
@@ -41,7 +41,7 @@ impl History {
         self.entries.get(place).map(String::as_str)
     }
 
-    /// The entry behind the one that is shown, or what was being typed.
+    /// The entry after the one on display, or the draft.
     pub(crate) fn newer(&mut self) -> Option<String> {
         let (place, typed) = self.shown.take()?;
         match self.entries.get(place + 1) {
@@ -53,7 +53,7 @@ impl History {
         }
     }
 
-    /// The newest entry before `before` that contains this, whatever its case, with its place.
+    /// The newest entry before index `before` that contains `wanted`, ignoring case.
     pub(crate) fn find(&self, wanted: &str, before: usize) -> Option<(usize, &str)> {
         let wanted = wanted.to_lowercase();
         let entries = self.entries.iter().enumerate().take(before).rev();
@@ -66,7 +66,7 @@ impl History {
     }
 }
 
-/// A file that keeps what was typed, one JSON string a line.
+/// The history file: one JSON string a line.
 #[derive(Clone, Debug)]
 pub(crate) struct HistoryFile(PathBuf);
 
@@ -75,12 +75,12 @@ impl HistoryFile {
         Self(path)
     }
 
-    /// The newest entries. A file that is not there or is broken has fewer.
+    /// Loads the newest entries. A missing or broken file yields fewer.
     pub(crate) fn load(&self) -> Vec<String> {
         read_end(&self.0).map(|bytes| parse(&String::from_utf8_lossy(&bytes))).unwrap_or_default()
     }
 
-    /// Adds an entry, readable for nobody else.
+    /// Appends an entry. Only the user can read the file.
     pub(crate) fn append(&self, text: &str) -> io::Result<()> {
         if let Some(folder) = self.0.parent() {
             std::fs::create_dir_all(folder)?;

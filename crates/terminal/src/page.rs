@@ -1,57 +1,57 @@
-//! A page of facts, as a value that the screen and plain lines show alike.
+//! A page of text rows, for the screen and for plain lines alike.
 
 use crate::style::{Line, Style, Tone, paragraphs};
 use crate::text::{columns, pad};
 
-/// A page of facts.
+/// A page of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    /// What it is about.
+    /// The title.
     pub title: String,
-    /// What it says.
+    /// The rows.
     pub rows: Vec<Row>,
 }
 
 /// One row of a page.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Row {
-    /// The name of what follows.
+    /// A heading.
     Heading(String),
-    /// Words, wrapped.
+    /// A wrapped paragraph.
     Text(String),
-    /// Words that stand back.
+    /// A wrapped paragraph in faint text.
     Aside(String),
-    /// A name with what belongs to it.
+    /// A name and a value.
     Fact {
         /// The name.
         name: String,
-        /// What belongs to it.
+        /// The value.
         value: String,
     },
-    /// A name with a bar.
+    /// A name, a bar and a value.
     Bar {
         /// The name.
         name: String,
-        /// How much of the bar is full.
+        /// The filled share of the bar, from 0 to 1.
         share: f64,
-        /// What the bar stands for.
+        /// The value that the bar represents.
         value: String,
-        /// Its colour.
+        /// The bar's colour.
         tone: Tone,
     },
     /// A list item.
     Item(String),
-    /// Text in Markdown.
+    /// Markdown text.
     Markdown(String),
     /// A unified diff.
     Diff(String),
 }
 
-/// The longest bar.
+/// The width of the longest bar.
 const BAR: usize = 24;
 
 impl Page {
-    /// A page without rows yet.
+    /// A page without rows.
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), rows: Vec::new() }
     }
@@ -61,17 +61,17 @@ impl Page {
         self.rows.push(Row::Heading(text.into()));
     }
 
-    /// Adds words.
+    /// Adds a paragraph.
     pub fn text(&mut self, text: impl Into<String>) {
         self.rows.push(Row::Text(text.into()));
     }
 
-    /// Adds words that stand back.
+    /// Adds a paragraph in faint text.
     pub fn aside(&mut self, text: impl Into<String>) {
         self.rows.push(Row::Aside(text.into()));
     }
 
-    /// Adds a name with what belongs to it.
+    /// Adds a name and a value.
     pub fn fact(&mut self, name: impl Into<String>, value: impl Into<String>) {
         self.rows.push(Row::Fact { name: name.into(), value: value.into() });
     }
@@ -81,12 +81,12 @@ impl Page {
         self.rows.push(Row::Item(text.into()));
     }
 
-    /// Adds a name with a bar.
+    /// Adds a name with a bar and a value.
     pub fn bar(&mut self, name: impl Into<String>, share: f64, value: impl Into<String>, tone: Tone) {
         self.rows.push(Row::Bar { name: name.into(), share, value: value.into(), tone });
     }
 
-    /// Its lines.
+    /// Renders the page.
     pub fn lines(&self, width: usize) -> Vec<Line> {
         let mut lines = vec![Line::new(self.title.as_str(), Style { bold: true, ..Style::CYAN }).fit(width)];
         let names = self.rows.iter().filter_map(Row::name).map(columns).max().unwrap_or(0);
@@ -145,7 +145,7 @@ impl Row {
     }
 }
 
-/// The full part of a bar; what is above nothing is never invisible.
+/// The filled part of a bar; at least one cell for any share above zero.
 fn filled(share: f64, width: usize) -> String {
     let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
     let full = (share * width as f64).round() as usize;

@@ -1,4 +1,4 @@
-//! Lines alone, one after the other: for screen readers, and for terminals that cannot be drawn on.
+//! The line mode: plain lines in and out, for screen readers and for terminals that cannot be drawn on.
 
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -18,7 +18,7 @@ use crate::style::{Line, Style, paragraphs};
 use crate::update::{Arrival, Choice, Effect, Input, update};
 use crate::{editor_program, files, spoken, view};
 
-/// Reads lines and prints lines until the user leaves or there are no more.
+/// Reads and prints lines until the user leaves or the input ends.
 pub(crate) async fn run(
     options: &Options,
     commands: UnboundedSender<Command>,
@@ -68,7 +68,7 @@ pub(crate) async fn run(
                 return Ok(Ended::Signal(signal));
             }
         }
-        // Nobody answers any more, and nobody says anything else.
+        // The input has ended: nothing is answered and nothing else is said.
         if !is_reading && !plain.state.dialogs.is_empty() {
             plain.take(key(KeyCode::Esc, KeyModifiers::NONE))?;
         } else if !is_reading && !plain.state.is_busy() {
@@ -82,7 +82,7 @@ fn key(code: KeyCode, modifiers: KeyModifiers) -> Input {
     Input::Key(KeyEvent::new(code, modifiers), Arrival::Alone)
 }
 
-/// The key of the choice that a line makes: its letter, its number or its word, and nothing else beside it.
+/// The key of the choice that a line names by letter, number or word.
 fn answer(line: &str, choices: &[Choice]) -> Option<char> {
     let line = line.trim().to_lowercase();
     let is_meant = |(place, choice): &(usize, &Choice)| {
@@ -99,7 +99,7 @@ fn answer(line: &str, choices: &[Choice]) -> Option<char> {
     choices.iter().enumerate().find(is_meant).map(|(_, choice)| choice.key())
 }
 
-/// How wide lines may be. Who hears them wants them whole.
+/// The width of lines. Screen readers get whole lines.
 fn width(surface: Surface) -> usize {
     match surface {
         Surface::Spoken => 2_000,
@@ -114,19 +114,19 @@ struct Plain<'a> {
     history: Option<HistoryFile>,
     started: Instant,
     is_over: Option<Ended>,
-    /// How many questions are open that were printed.
+    /// The number of open dialogs that were printed.
     asked: usize,
-    /// What the user was told to wait for.
+    /// The wait notice that was printed last.
     awaited: String,
-    /// How things stood when it was told last.
+    /// The status that was printed last.
     stood: String,
-    /// Whether the prompt waits for the moment from which on a line answers what is asked.
+    /// True while the prompt waits until a line may answer the current dialog.
     is_prompt_due: bool,
 }
 
 impl Plain<'_> {
-    /// A line was typed: an answer where something is asked, else a message. What is asked is answered by a line behind
-    /// the prompt alone: one that came before it was typed ahead.
+    /// Handles a line: an answer if a dialog is open, else a message. Only a line typed after the prompt answers a
+    /// dialog; an earlier one was typed ahead.
     fn line(&mut self, line: &str) -> io::Result<()> {
         let press = |code| key(code, KeyModifiers::NONE);
         self.state.now = self.started.elapsed();
@@ -142,7 +142,7 @@ impl Plain<'_> {
                 self.say("That came before the question could be read. Answer once more.")?;
             }
             Some(_) if focus == Focus::Soon => self.queue(line)?,
-            // What is typed takes the place of what was there, as nobody can move in it.
+            // The line replaces the old text, because there is no cursor to edit it with.
             Some(Dialog::Approval(approving)) if approving.stage == ApprovalStage::Editing => {
                 let is_changed = !line.trim().is_empty();
                 approving.field.set(if is_changed { line } else { "" });
@@ -163,14 +163,14 @@ impl Plain<'_> {
         self.prompt()
     }
 
-    /// Types a line and sends it.
+    /// Types a line and submits it.
     fn enter(&mut self, line: &str) -> io::Result<()> {
         self.take(Input::Paste(line.to_string()))?;
         self.state.completion = None;
         self.take(key(KeyCode::Enter, KeyModifiers::NONE))
     }
 
-    /// A line that does not answer what is asked is a message: it is sent when there is time.
+    /// Queues a line that does not answer the current dialog as the next message.
     fn queue(&mut self, line: &str) -> io::Result<()> {
         let before = self.state.queue.len();
         self.enter(line)?;
@@ -184,7 +184,7 @@ impl Plain<'_> {
         self.take(Input::Failed(Notice::info(text)))
     }
 
-    /// How long until the prompt is due, if it waits.
+    /// The time until the prompt is due, if it is waiting.
     fn wait(&self) -> Option<Duration> {
         let armed_at = self.state.guard().filter(|_| self.is_prompt_due)?.armed_at(self.state.quiet)?;
         Some(armed_at.saturating_sub(self.started.elapsed()))
@@ -204,14 +204,14 @@ impl Plain<'_> {
         Ok(())
     }
 
-    /// Says what is awaited, once: nothing moves here that would show it.
+    /// Prints the current activity once, since nothing animates here.
     fn tell_awaited(&mut self) -> io::Result<()> {
         let state = &self.state;
         let awaited = match (&state.compaction, state.tools.last(), &state.work) {
             _ if !state.is_busy() || !state.dialogs.is_empty() => String::new(),
             (Some(compacting), ..) => format!("making room: {}", compacting.stage),
             (None, Some(tool), _) => format!("{} runs: {}", tool.name, view::what(&tool.preview)),
-            // What arrives is heard anyway.
+            // An arriving answer is printed anyway.
             (None, None, Some(work)) if work.what.starts_with("waiting") => work.what.clone(),
             _ => return Ok(()),
         };
@@ -222,7 +222,7 @@ impl Plain<'_> {
         Ok(())
     }
 
-    /// Says how things stand, where that has changed.
+    /// Prints the status if it has changed.
     fn tell_standing(&mut self) -> io::Result<()> {
         let standing = spoken::standing(&self.state.standing);
         if self.state.is_busy() || standing == self.stood {
@@ -281,14 +281,14 @@ impl Plain<'_> {
         Ok(())
     }
 
-    /// Prints what is asked, once; tells whether it did.
+    /// Prints the current dialog once; returns true if it did.
     fn ask(&mut self) -> io::Result<bool> {
         let open = self.state.dialogs.len();
         let is_new = open > 0 && self.asked != open;
         if is_new {
             self.take(Input::Frame)?;
             let mut lines = view::dialog_lines(&self.state);
-            // There is no such key in a line: who says nothing means it.
+            // There is no Esc key in line mode: an empty line takes its place.
             for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
                 span.text = span.text.replace("Esc ", "an empty line ");
             }
@@ -320,7 +320,7 @@ impl Plain<'_> {
     }
 }
 
-/// Each time that the user presses Ctrl-C.
+/// A stream of Ctrl-C presses.
 struct Interrupts {
     #[cfg(unix)]
     signals: tokio::signal::unix::Signal,

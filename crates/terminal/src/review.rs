@@ -1,13 +1,13 @@
-//! What waits in an inbox for the user's word, and what can be done about it.
+//! Inbox items that wait for the user's review, and the actions on them.
 
 use std::path::PathBuf;
 
 use crate::page::Page;
 
-/// Which inbox.
+/// An inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inbox {
-    /// Skills, and changes to skills.
+    /// New skills and changes to skills.
     Skills,
     /// Changes to memory.
     Memory,
@@ -23,67 +23,67 @@ impl Inbox {
     }
 }
 
-/// Something that waits.
+/// An inbox item.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InboxItem {
-    /// Names it.
+    /// The item's name.
     pub name: String,
-    /// What it is and when it came in, in a few words.
+    /// Kind and age, in a few words.
     pub kind: String,
-    /// What it is about, on a line.
+    /// A one-line description.
     pub about: String,
-    /// Why it cannot be accepted as it is.
+    /// The reason why it cannot be accepted as it is.
     pub problem: Option<String>,
-    /// Everything there is to see of it: what it says or changes, and where it comes from.
+    /// All details: content or change, and evidence.
     pub page: Page,
-    /// What the user would edit.
+    /// The files to open in the editor.
     pub files: Vec<PathBuf>,
-    /// Whether the user says whose it becomes.
+    /// True if the user chooses the scope to accept it for.
     pub has_scope: bool,
 }
 
-/// Whose something becomes.
+/// The scope an inbox item is accepted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// The user's own, everywhere.
+    /// The user, in every project.
     Users,
-    /// The project's.
+    /// The project.
     Projects,
 }
 
-/// What is done about something that waits.
+/// A decision about an inbox item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Review {
-    /// It counts from now on.
+    /// Accepts it.
     Accept {
-        /// What waits.
+        /// The item's name.
         name: String,
-        /// Whose it becomes, where that is open.
+        /// The scope, for items that have one.
         whose: Whose,
     },
-    /// It counts from now on as the user has changed it in an editor.
+    /// Accepts it as edited by the user.
     AcceptEdited {
-        /// What waits.
+        /// The item's name.
         name: String,
     },
-    /// It is removed for good.
+    /// Deletes it.
     Dismiss {
-        /// What waits.
+        /// The item's name.
         name: String,
     },
-    /// What was accepted last waits again.
+    /// Returns the last accepted item to the inbox.
     Undo,
 }
 
-/// A skill that is there.
+/// An available skill.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SkillChoice {
-    /// Its name.
+    /// The skill's name.
     pub name: String,
-    /// When to use it.
+    /// When to use it, as the skill says.
     pub description: String,
-    /// Whether it is switched on.
+    /// True if it is enabled.
     pub is_enabled: bool,
-    /// Whether it comes with the program.
+    /// True if it is part of Longhaul.
     pub is_builtin: bool,
 }

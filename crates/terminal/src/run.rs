@@ -1,4 +1,4 @@
-//! Runs it all: the agent on a thread of its own, the screen on this one, so that typing never waits for anything.
+//! The entry points: the agent runs on a thread of its own and the screen on the caller's, so that typing never waits.
 
 use std::future::poll_fn;
 use std::io::{self, Write};
@@ -25,17 +25,18 @@ use crate::style::Line;
 use crate::update::{Arrival, Effect, Input, update};
 use crate::{editor_program, files, plain, view};
 
-/// What arrives is drawn no more often than this.
+/// The shortest time between two frames.
 const FRAME: Duration = Duration::from_millis(33);
-/// What moves by itself is drawn this often.
+/// The time between two frames of an animation.
 const TICK: Duration = Duration::from_millis(100);
-/// So many messages are taken in before the keys have their turn again.
+/// The most messages handled before keys are read again.
 const BATCH: usize = 4_096;
 
-/// Runs the interactive agent until the user leaves. `start` gets everything ready while the user may type already.
+/// Runs the interactive agent until the user leaves. `start` opens the session on the agent's thread, while the user
+/// can already type.
 ///
 /// # Errors
-/// Where the terminal cannot be used.
+/// Fails if the terminal cannot be used.
 pub fn run<S: Services>(
     start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice> + Send,
     options: &Options,
@@ -43,10 +44,11 @@ pub fn run<S: Services>(
     run_with(start, options, None)
 }
 
-/// Shows the interactive agent at work: the script is played at the keyboard. Any key hurries it on, Esc and Ctrl-C end it.
+/// Runs the interactive agent as a demo that plays a script at the keyboard. Any key speeds it up, Esc and Ctrl-C end
+/// it.
 ///
 /// # Errors
-/// Where the terminal cannot be used.
+/// Fails if the terminal cannot be used.
 pub fn play<S: Services>(
     start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice> + Send,
     options: &Options,
@@ -71,7 +73,7 @@ fn run_with<S: Services>(
         let driver = std::thread::Builder::new().spawn_scoped(scope, drive)?;
         let shown = runtime().and_then(|runtime| {
             let shown = runtime.block_on(show(options, player, commands, messages));
-            // A folder that is still being listed, or a line that nobody types, must not hold up the end.
+            // A folder that is still being listed, or a blocked read from stdin, must not delay the exit.
             runtime.shutdown_background();
             shown
         });
@@ -106,11 +108,11 @@ fn drive<S: Services>(
             runtime.block_on(Driver::new(services, opened, orders, reports, place).run());
         }
         Err(notice) => {
-            // Where nobody listens any more, nobody wants to begin.
+            // A closed channel means that the screen is gone.
             reports.send(Message::Failed(notice)).ok();
         }
     }
-    // A name that is still being looked up must not hold up the end.
+    // A pending name lookup must not delay the exit.
     runtime.shutdown_background();
     Ok(())
 }
@@ -122,7 +124,7 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_current_thread().enable_all().build()
 }
 
-/// The state to begin with.
+/// The initial state, with the history loaded.
 pub(crate) fn first_state(options: &Options) -> (State, Option<HistoryFile>) {
     let file = options.history.clone().map(HistoryFile::at);
     let history = History::new(file.as_ref().map(HistoryFile::load).unwrap_or_default());
@@ -133,18 +135,18 @@ pub(crate) fn first_state(options: &Options) -> (State, Option<HistoryFile>) {
     (state, file)
 }
 
-/// The screen, what it shows, and what goes on beside it.
+/// The event loop of the screen.
 struct Loop<'a> {
     options: &'a Options,
     state: State,
     screen: Screen<io::Stdout>,
     raw: Option<RawMode>,
     keys: Option<EventStream>,
-    /// Presses keys in the user's place.
+    /// The demo player, which presses keys in the user's place.
     player: Option<Player>,
     commands: UnboundedSender<Command>,
     history: Option<HistoryFile>,
-    /// Lines that wait to be printed.
+    /// Lines waiting to be printed.
     printed: Vec<Line>,
     started: Instant,
     drawn: Instant,
@@ -163,7 +165,7 @@ impl<'a> Loop<'a> {
         let (mut state, history) = first_state(options);
         state.size = size()?;
         if player.is_some() {
-            // Who follows a script types nothing by accident.
+            // A script types nothing by accident.
             state.quiet = Duration::ZERO;
         }
         let now = Instant::now();
@@ -234,7 +236,7 @@ impl<'a> Loop<'a> {
         Ok(self.is_over.unwrap_or(Ended::Left))
     }
 
-    /// How long until the screen has to be drawn; forever where nothing changes.
+    /// The time until the next frame; none if nothing changes.
     fn wait(&self) -> Option<Duration> {
         let interval = match (self.is_dirty, self.state.is_moving()) {
             (true, _) => FRAME,
@@ -244,7 +246,7 @@ impl<'a> Loop<'a> {
         Some(interval.saturating_sub(self.drawn.elapsed()))
     }
 
-    /// Takes in events that arrived together. No fingers are that quick: keys in a row are typed ahead, or pasted.
+    /// Handles events that arrived together. Several keys at once were typed ahead or pasted: no one types that fast.
     fn take_events(&mut self, events: Vec<TerminalEvent>) -> io::Result<()> {
         let is_press = |event: &&TerminalEvent| matches!(event, TerminalEvent::Key(key) if key.kind != KeyEventKind::Release);
         let arrival = match events.iter().filter(is_press).count() {
@@ -267,11 +269,11 @@ impl<'a> Loop<'a> {
                 _ => {}
             }
         }
-        // What was typed is seen at once.
+        // Typed text is drawn at once.
         self.draw()
     }
 
-    /// A key while a script is played: who wants to leave leaves, and everybody else is in a hurry.
+    /// Handles a key during a demo: Esc and Ctrl-C leave, any other key speeds it up.
     fn interrupt(&mut self, key: KeyEvent) -> io::Result<()> {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
@@ -285,7 +287,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Does what the script says.
+    /// Performs the script's next move.
     fn make_move(&mut self) -> io::Result<()> {
         let now = self.started.elapsed();
         match self.player.as_mut().map(|player| player.make_move(now)) {
@@ -296,7 +298,7 @@ impl<'a> Loop<'a> {
         self.draw()
     }
 
-    /// The script is over.
+    /// Ends the demo.
     fn leave(&mut self) -> io::Result<()> {
         self.player = None;
         self.take(Input::Leave)
@@ -342,7 +344,7 @@ impl<'a> Loop<'a> {
     }
 
     fn send(&mut self, command: Command) {
-        // Where nobody holds the agent any more, there is nothing left to wait for.
+        // A closed channel means that the driver is gone.
         if self.commands.send(command).is_err() {
             self.is_over = Some(Ended::Left);
         }
@@ -369,7 +371,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    /// Gives the terminal back until the shell brings the program to the front again.
+    /// Suspends the program until the shell resumes it.
     fn suspend(&mut self) -> io::Result<()> {
         self.step_back()?;
         crate::signals::suspend();
@@ -391,7 +393,7 @@ impl<'a> Loop<'a> {
         Ok(())
     }
 
-    /// Prints what waits and leaves the terminal as it was.
+    /// Prints the remaining lines and restores the terminal.
     fn close(&mut self) -> io::Result<()> {
         let lines = self.printed.drain(..).map(|line| line.render(self.options.is_coloured) + "\r\n");
         let text: String = lines.collect();
@@ -411,7 +413,7 @@ fn size() -> io::Result<Size> {
     Ok(Size { width: usize::from(width).max(20), height: usize::from(height).max(6) })
 }
 
-/// The next key or change of the terminal.
+/// The next terminal event.
 async fn next(keys: &mut Option<EventStream>) -> Option<io::Result<TerminalEvent>> {
     match keys {
         Some(keys) => poll_fn(|context| Pin::new(&mut *keys).poll_next(context)).await,
@@ -419,7 +421,7 @@ async fn next(keys: &mut Option<EventStream>) -> Option<io::Result<TerminalEvent
     }
 }
 
-/// The events that are there already.
+/// The terminal events that have already arrived.
 async fn ready(keys: &mut Option<EventStream>) -> io::Result<Vec<TerminalEvent>> {
     poll_fn(|context| {
         let mut events = Vec::new();
@@ -433,10 +435,10 @@ async fn ready(keys: &mut Option<EventStream>) -> io::Result<Vec<TerminalEvent>>
     .await
 }
 
-/// The files of the folder, once they are listed.
+/// The files of the folder, once listed.
 async fn listed(listing: &mut Option<JoinHandle<Vec<String>>>) -> Vec<String> {
     match listing {
-        // A list that could not be made is an empty one.
+        // A failed listing counts as an empty one.
         Some(listing) => listing.await.unwrap_or_default(),
         None => std::future::pending().await,
     }

@@ -1,7 +1,7 @@
-//! The part of the terminal that is ours: lines printed for good above, a block below that is drawn again and again.
+//! Inline drawing: finished lines are printed above, and a block of rows below them is redrawn.
 //!
-//! Finished lines belong to the terminal's own scrollback, so nothing here takes the screen over. Each drawing is one write,
-//! and only the rows that differ are written.
+//! Finished lines belong to the terminal's own scrollback, so the program never takes over the whole screen. Each frame
+//! is one write, and only the rows that differ are written.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,23 +14,23 @@ use crate::view::Frame;
 const BEGIN: &str = "\x1b[?2026h\x1b[?25l";
 const END: &str = "\x1b[?2026l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
-/// Everything from the cursor to the end of the screen goes.
+/// Clears from the cursor to the end of the screen.
 ///
-/// Not from the very first cell: tmux takes that for the end of a page and keeps what stood there in its scrollback.
+/// Not from the very first cell: tmux takes that for the end of a page and keeps the old rows in its scrollback.
 const CLEAR_BELOW: &str = "\r\x1b[K\x1b[C\x1b[J\r";
-/// Marks what is pasted.
+/// Turns on bracketed paste.
 const PASTE_ON: &str = "\x1b[?2004h";
-/// As terminals are found: no marks around pastes, the cursor shown, no drawing held back, plain text.
+/// Restores the terminal's defaults: no bracketed paste, no synchronised output, a visible cursor, plain text.
 const RESET: &str = "\x1b[?2004l\x1b[?2026l\x1b[?25h\x1b[0m";
 
-/// The part of the terminal that is ours.
+/// An inline screen: printed lines, and a block of rows below them that is redrawn.
 #[derive(Debug)]
 pub(crate) struct Screen<W> {
     out: W,
     is_coloured: bool,
-    /// The rows of the block as they were written, with the columns they take.
+    /// The rows of the block as written, with their widths in columns.
     rows: Vec<(String, usize)>,
-    /// The row of the block that the cursor is in.
+    /// The row of the block that holds the cursor.
     row: usize,
 }
 
@@ -39,7 +39,7 @@ impl<W: Write> Screen<W> {
         Self { out, is_coloured, rows: Vec::new(), row: 0 }
     }
 
-    /// Prints lines for good and draws the block below them.
+    /// Prints lines and draws the block below them.
     pub(crate) fn draw(&mut self, printed: &[Line], frame: &Frame) -> io::Result<()> {
         let rows: Vec<(String, usize)> =
             frame.lines.iter().map(|line| (line.render(self.is_coloured), line.columns())).collect();
@@ -103,7 +103,7 @@ impl<W: Write> Screen<W> {
         self.row = row;
     }
 
-    /// The terminal has another width: rows that were wider than that have been wrapped by it.
+    /// Handles a new terminal width: the terminal has wrapped the rows that were wider.
     pub(crate) fn resize(&mut self, width: usize) -> io::Result<()> {
         let width = width.max(1);
         let wrapped = |columns: usize| columns.max(1).div_ceil(width);
@@ -117,7 +117,7 @@ impl<W: Write> Screen<W> {
         self.write(&text)
     }
 
-    /// Takes the block away; the cursor stands where it began.
+    /// Removes the block; the cursor moves to its first row.
     pub(crate) fn clear_block(&mut self) -> io::Result<()> {
         let mut text = String::new();
         self.go_to(0, &mut text);
@@ -126,20 +126,20 @@ impl<W: Write> Screen<W> {
         self.write(&text)
     }
 
-    /// Clears everything that is seen; what scrolled away stays.
+    /// Clears the visible screen; the scrollback stays.
     pub(crate) fn clear_all(&mut self) -> io::Result<()> {
         (self.rows, self.row) = (Vec::new(), 0);
         self.write("\x1b[2J\x1b[H")
     }
 
-    /// Puts a text into the clipboard, where the terminal allows it.
+    /// Copies a text to the clipboard, if the terminal supports it.
     pub(crate) fn copy(&mut self, text: &str) -> io::Result<()> {
         use base64::Engine;
         let text = base64::engine::general_purpose::STANDARD.encode(text);
         self.write(&format!("\x1b]52;c;{text}\x07"))
     }
 
-    /// Calls the user.
+    /// Rings the bell.
     pub(crate) fn ring(&mut self) -> io::Result<()> {
         self.write("\x07")
     }
@@ -150,7 +150,7 @@ impl<W: Write> Screen<W> {
     }
 }
 
-/// The terminal while it gives us every key. Whatever happens, it is given back as it was.
+/// The terminal in raw mode, restored on drop.
 #[derive(Debug)]
 pub(crate) struct RawMode(());
 
@@ -171,25 +171,25 @@ impl Drop for RawMode {
     }
 }
 
-/// Gives the terminal back.
+/// Restores the terminal.
 pub(crate) fn restore() {
-    // Where the terminal is gone there is nothing to give back.
+    // If the terminal is gone, there is nothing to restore.
     let mut out = io::stdout();
     out.write_all(RESET.as_bytes()).and_then(|()| out.flush()).ok();
     terminal::disable_raw_mode().ok();
 }
 
-/// Whether a panic was told, which nothing may be drawn over.
+/// Set once a panic was printed, which must not be drawn over.
 static IS_PANICKING: AtomicBool = AtomicBool::new(false);
 
-/// From now on, a panic of any thread gives the terminal back before it is told.
+/// Installs a panic hook that restores the terminal before the panic of any thread is printed.
 pub(crate) fn restore_on_panic() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         let usual = std::panic::take_hook();
         std::panic::set_hook(Box::new(move |panic| {
             {
-                // Whoever draws just now is done first, and nobody draws afterwards.
+                // The lock lets a running draw finish, and the flag prevents further ones.
                 let mut out = io::stdout().lock();
                 IS_PANICKING.store(true, Ordering::SeqCst);
                 restore();
@@ -200,7 +200,7 @@ pub(crate) fn restore_on_panic() {
     });
 }
 
-/// Draws something, unless a panic was told.
+/// Draws, unless a panic was printed.
 pub(crate) fn unless_panicking(draw: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     let _alone = io::stdout().lock();
     if IS_PANICKING.load(Ordering::SeqCst) { Ok(()) } else { draw() }
@@ -214,7 +214,7 @@ mod tests {
         Frame { lines: rows.iter().map(|row| Line::plain(*row)).collect(), cursor }
     }
 
-    /// What a terminal of so many columns and ten rows shows after everything that was drawn.
+    /// The screen of a terminal with this width and ten rows after everything was drawn.
     fn seen(width: u16, act: impl FnOnce(&mut Screen<Vec<u8>>)) -> (Vec<String>, (u16, u16)) {
         let mut screen = Screen::new(Vec::new(), false);
         act(&mut screen);

@@ -1,4 +1,4 @@
-//! Somebody at the keyboard who follows a script, so that the program can be shown at work.
+//! Demo scripts: a player that types in the user's place.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -10,56 +10,56 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use crate::guard::Focus;
 use crate::state::{Dialog, State};
 
-/// How long a key takes.
+/// The time for one key.
 const KEY: Duration = Duration::from_millis(22);
-/// Who has finished typing looks at it once more before they send it.
+/// The pause before a typed line is sent.
 const BEFORE_SENDING: Duration = Duration::from_millis(450);
-/// A line that goes on from the one before is begun after this.
+/// The pause before a line is typed.
 const BEFORE_TYPING: Duration = Duration::from_millis(700);
-/// A question is read before it is answered.
+/// The pause before a question is answered.
 const BEFORE_ANSWERING: Duration = Duration::from_millis(1_800);
 
-/// What somebody does at the keyboard, one act after the other. When all is done, they leave.
+/// The steps of a demo; after the last one the player leaves.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// What they do.
+    /// The steps.
     pub acts: Vec<Act>,
-    /// How quickly.
+    /// The playback speed.
     pub pace: Pace,
 }
 
-/// One thing that somebody does.
+/// A step of a demo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Types a line as soon as nothing else is being done, and sends it.
+    /// Types and sends a line once the agent is idle.
     Say(String),
     /// Answers the next question with this key.
     Answer(char),
-    /// Looks at what is there for a while, as soon as nothing else is being done.
+    /// Pauses once the agent is idle.
     Look(Duration),
 }
 
-/// How quickly a script is played. Copies share it, so that everybody who takes part hurries together.
+/// The playback speed of a demo. Clones share it, so that all parts of a demo speed up together.
 #[derive(Clone, Debug)]
 pub struct Pace(Arc<AtomicU32>);
 
-/// As quick as people are, in thousandths of the usual time.
+/// Normal speed: thousandths of the normal time.
 const USUAL: f64 = 1_000.0;
 
 impl Pace {
-    /// So many times as quick as usual; without any waiting where that has no end.
+    /// Multiplies the speed; an infinite factor removes all pauses.
     pub fn times(speed: f64) -> Self {
-        // What is slower than a thousandth is as slow as that.
+        // The slowest factor is a thousandth.
         let thousandths = (USUAL / speed.max(0.001)).round() as u32;
         Self(Arc::new(AtomicU32::new(thousandths)))
     }
 
-    /// What takes so long usually takes this long.
+    /// Scales a duration at normal speed.
     pub fn of(&self, usual: Duration) -> Duration {
         usual * self.0.load(Ordering::Relaxed) / (USUAL as u32)
     }
 
-    /// Twice as quick from now on.
+    /// Doubles the speed.
     pub fn hasten(&self) {
         self.0.store(self.0.load(Ordering::Relaxed) / 2, Ordering::Relaxed);
     }
@@ -70,20 +70,20 @@ impl Pace {
 pub(crate) struct Player {
     acts: VecDeque<Act>,
     pace: Pace,
-    /// How many characters of the line were typed.
+    /// The number of typed characters of the current line.
     typed: usize,
-    /// When the last thing was done, or could not be done yet.
+    /// The time of the last move, or of the last moment in which no move was possible.
     since: Duration,
 }
 
-/// What the player does next.
+/// A move of the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
     /// Presses a key.
     Press(KeyEvent),
-    /// Goes on to the next act.
+    /// Continues with the next step.
     GoOn,
-    /// Leaves, as everything is done.
+    /// Leaves after the last step.
     Leave,
 }
 
@@ -92,12 +92,12 @@ impl Player {
         Self { acts: script.acts.into(), pace: script.pace, typed: 0, since: Duration::ZERO }
     }
 
-    /// Somebody presses a key because it takes too long.
+    /// Doubles the speed because the viewer pressed a key.
     pub(crate) fn hasten(&self) {
         self.pace.hasten();
     }
 
-    /// How long to wait for the next move; nothing while something else must happen first.
+    /// The time until the next move; none while the player has to wait for something else.
     pub(crate) fn wait(&mut self, state: &State, now: Duration) -> Option<Duration> {
         let is_idle = !state.is_busy() && state.dialogs.is_empty();
         let (is_ready, delay) = match self.acts.front() {
@@ -157,7 +157,7 @@ mod tests {
         Player::new(Script { acts: acts.to_vec(), pace: Pace::times(speed) })
     }
 
-    /// Plays as far as it goes while nothing else happens; tells the keys and when each was pressed.
+    /// Plays until something else must happen; returns the keys and the times at which they were pressed.
     fn played(player: &mut Player, state: &State) -> (String, Vec<u64>) {
         let (mut keys, mut times) = (String::new(), Vec::new());
         let mut now = player.since;
@@ -211,7 +211,7 @@ mod tests {
         let mut player = player(&[Act::Say("a".into())], 1.0);
         assert_eq!(player.wait(&busy, Duration::from_secs(5)), None);
         busy.pending = 0;
-        // The time for it begins when it can be done.
+        // The pause starts when the step can be done.
         assert_eq!(player.wait(&busy, Duration::from_secs(5)), Some(BEFORE_TYPING));
         let picker =
             Picker { title: "which?".into(), items: Vec::new(), query: Editor::default(), selected: 0 };

@@ -1,4 +1,4 @@
-//! What the program around the terminal brings: models, sessions, files.
+//! The services the application provides: models, sessions, files.
 
 use std::path::PathBuf;
 
@@ -12,177 +12,177 @@ use crate::command::{Message, Notice, SessionChoice};
 use crate::page::Page;
 use crate::review::{Inbox, InboxItem, Review, SkillChoice};
 
-/// Who called a model.
+/// The purpose of a model call, for its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spender<'a> {
     /// The conversation.
     Conversation,
     /// The sub-agent of this name.
     Subagent(&'a str),
-    /// Somebody with a small question to the model of this name.
+    /// A side question to the model of this name.
     Aside(&'a str),
 }
 
-/// What the program around the terminal brings. It is asked from the thread that holds the agent, so it may take its time.
+/// The services the application provides. They are called on the agent's thread, so they may block.
 pub trait Services: Send + Sync {
-    /// What turns are carried out with. Events and questions are the terminal's own.
+    /// The dependencies of a turn. The terminal supplies events and the approver itself.
     fn host(&self) -> Host<'_>;
 
-    /// The model's name, for people.
+    /// The model's display name.
     fn model(&self) -> String;
 
-    /// Names of models that could be talked to.
+    /// The names of available models.
     fn models(&self) -> Vec<String>;
 
-    /// Talks to another model from now on; tells what is worth knowing.
+    /// Switches to another model; returns notices for the user.
     ///
     /// # Errors
-    /// Why that is not possible; then nothing has changed.
+    /// The reason for the failure; nothing has changed.
     fn switch_model(&mut self, agent: &mut Agent, name: &str) -> Result<Vec<Notice>, Notice>;
 
-    /// What a call has cost, in dollars, where prices are known.
+    /// The cost of a call in dollars; none if the prices are unknown.
     fn cost(&self, caller: Spender<'_>, usage: &Usage) -> Option<f64>;
 
-    /// The sessions of this folder, the newest first.
+    /// The sessions of this folder, newest first.
     ///
     /// # Errors
-    /// Why they cannot be listed.
+    /// The reason why they cannot be listed.
     fn sessions(&self) -> Result<Vec<SessionChoice>, Notice>;
 
-    /// Goes on with another session.
+    /// Opens another session.
     ///
     /// # Errors
-    /// Why that is not possible; the one before goes on then.
+    /// The reason for the failure; the current session continues.
     fn open(&mut self, session: &str) -> Result<Opened, Notice>;
 
-    /// Writes the conversation to a file; tells where.
+    /// Exports the conversation to a file; returns a message that names it.
     ///
     /// # Errors
-    /// Why it could not be written.
+    /// The reason why it could not be written.
     fn export(&self, agent: &Agent, to: Option<&str>) -> Result<String, Notice>;
 
-    /// Adds a fact to the user's memory; tells what changed.
+    /// Adds a fact to the user's memory; returns a message about the change.
     ///
     /// # Errors
-    /// Why it could not be added.
+    /// The reason why it could not be added.
     fn add_memory(&mut self, fact: &str) -> Result<String, Notice>;
 
-    /// Whether this folder is trusted, and what follows.
+    /// The trust state of this folder and its consequences.
     fn trust(&self) -> Page;
 
-    /// The skills that are there.
+    /// The available skills.
     fn skills(&self) -> Vec<SkillChoice> {
         Vec::new()
     }
 
-    /// The skills that count, each with where it comes from; or all that were found, with what is wrong.
+    /// A page with the active skills and their sources, or with all skills found and their problems.
     fn skill_list(&self, _all: bool) -> Page {
         Page::new("There are no skills here.")
     }
 
-    /// A skill, as the model reads it.
+    /// A page with a skill as the model reads it.
     ///
     /// # Errors
-    /// Why it cannot be shown.
+    /// The reason why it cannot be shown.
     fn skill(&self, name: &str) -> Result<Page, Notice> {
         Err(Notice::error(format!("There is no skill {name}.")))
     }
 
-    /// Switches a skill on or off, which counts at once; tells what changed.
+    /// Enables or disables a skill at once; returns a message about the change.
     ///
     /// # Errors
-    /// Why that is not possible; then nothing has changed.
+    /// The reason for the failure; nothing has changed.
     fn switch_skill(&mut self, _agent: &mut Agent, name: &str, _on: bool) -> Result<String, Notice> {
         Err(Notice::error(format!("There is no skill {name}.")))
     }
 
-    /// Looks for skills again; tells what is new and what is gone.
+    /// Searches for skills again; returns a message about new and missing ones.
     ///
     /// # Errors
-    /// Why that is not possible; those from before count then.
+    /// The reason for the failure; the known skills stay active.
     fn reload_skills(&mut self, _agent: &mut Agent) -> Result<String, Notice> {
         Ok("There are no skills here.".to_string())
     }
 
-    /// What waits for the user.
+    /// The items of an inbox.
     ///
     /// # Errors
-    /// Why it cannot be listed.
+    /// The reason why they cannot be listed.
     fn inbox(&self, _inbox: Inbox) -> Result<Vec<InboxItem>, Notice> {
         Ok(Vec::new())
     }
 
-    /// Settles what waits, which counts at once; tells what became of it.
+    /// Carries out a decision about an inbox item at once; returns a notice about the result.
     ///
     /// # Errors
-    /// Why that is not possible; it goes on waiting then.
+    /// The reason for the failure; the item stays in the inbox.
     fn review(&mut self, _agent: &mut Agent, _inbox: Inbox, _review: &Review) -> Result<Notice, Notice> {
         Err(Notice::error("Nothing waits here."))
     }
 
-    /// Ends whatever still runs in the background, and sees to what is left of the session.
+    /// Ends all background work and completes the session.
     fn end<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, ()>;
 }
 
-/// Says something to the user from wherever it is.
+/// Sends notices to the user from any thread.
 #[derive(Clone, Debug)]
 pub struct Voice(pub(crate) UnboundedSender<Message>);
 
 impl Voice {
-    /// Says something.
+    /// Sends a notice.
     pub fn say(&self, notice: Notice) {
-        // Where nobody listens any more, the end is near.
+        // A closed channel means that the screen is gone.
         self.0.send(Message::Notice(notice)).ok();
     }
 }
 
-/// An agent on a session, with what is worth knowing about how it was opened.
+/// An agent on an open session.
 #[derive(Debug)]
 pub struct Opened {
     /// The agent.
     pub agent: Agent,
-    /// What is worth knowing.
+    /// Notices about opening it.
     pub notices: Vec<Notice>,
 }
 
-/// How the terminal is used.
+/// The options of [`run`](crate::run).
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Whether there are colours.
+    /// Enables colours.
     pub is_coloured: bool,
-    /// A screen that is drawn, or lines alone.
+    /// The output surface.
     pub surface: Surface,
-    /// The folder that is worked in.
+    /// The working folder.
     pub folder: PathBuf,
-    /// How that folder is called.
+    /// The display name of the working folder.
     pub folder_name: String,
-    /// The file that keeps what was typed, if it is kept.
+    /// The file that keeps typed lines, if any.
     pub history: Option<PathBuf>,
     /// The command that opens the user's editor.
     pub editor: String,
-    /// Said first.
+    /// Notices to show first.
     pub greeting: Vec<Notice>,
 }
 
-/// What there is to show things on.
+/// An output surface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Surface {
     /// A terminal that can be drawn on.
     #[default]
     Screen,
-    /// Lines, one after the other, where nothing can be drawn.
+    /// Plain lines, for terminals that cannot be drawn on.
     Lines,
-    /// Lines in words, without anything that is only for eyes: for screen readers.
+    /// Plain lines without graphics, for screen readers.
     Spoken,
 }
 
-/// How the program ended.
+/// The reason for the exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
     /// The user left.
     Left,
-    /// Nothing could begin; the user was told why.
+    /// The session failed; the user has been told why.
     Failed,
-    /// The system asked for it with this signal.
+    /// The process received this signal.
     Signal(i32),
 }

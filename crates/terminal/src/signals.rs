@@ -1,8 +1,8 @@
-//! What the system asks of the program.
+//! Signals that end or suspend the process.
 
 use std::io;
 
-/// Each signal that asks the program to end. From when it is made, none is missed.
+/// A stream of termination signals, from its creation on.
 pub(crate) struct Signals {
     #[cfg(unix)]
     terminate: tokio::signal::unix::Signal,
@@ -20,13 +20,13 @@ impl Signals {
         Ok(Self { terminate, hang_up, interrupt: None })
     }
 
-    /// The same where Ctrl-C is a key like any other, so that an interrupt comes from somebody else.
+    /// Includes interrupts, for raw mode: there Ctrl-C is a key, so that an interrupt comes from another process.
     pub(crate) fn with_interrupts() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { interrupt: Some(signal(SignalKind::interrupt())?), ..Self::new()? })
     }
 
-    /// The number of the next one.
+    /// The number of the next signal.
     pub(crate) async fn next(&mut self) -> i32 {
         use tokio::signal::unix::SignalKind;
         let interrupted = async {
@@ -58,7 +58,7 @@ impl Signals {
     }
 }
 
-/// Stops the program until the shell lets it go on.
+/// Suspends the process until the shell resumes it.
 pub(crate) fn suspend() {
     #[cfg(unix)]
     rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::TSTP).ok();

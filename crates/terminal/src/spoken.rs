@@ -1,4 +1,4 @@
-//! The screen in words: marks, bars and rules are for eyes, and a screen reader reads them out one by one.
+//! Lines for screen readers: symbols, bars and rules become words or are left out.
 
 use longhaul_conversation::grouped;
 use longhaul_policy::ApprovalMode;
@@ -7,7 +7,7 @@ use crate::command::{Meter, Standing};
 use crate::style::Line;
 use crate::view::percent;
 
-/// What the marks before a line stand for.
+/// The words for the symbols at the start of a line.
 const MARKS: &[(&str, &str)] = &[
     ("❯ ", "You: "),
     ("$ ", "Command: "),
@@ -29,7 +29,7 @@ const MARKS: &[(&str, &str)] = &[
     ("☒ ", "given up: "),
 ];
 
-/// A line in words; nothing for a line that is only drawn.
+/// A line in words; none if it only draws something.
 pub(crate) fn words(line: &Line) -> Option<String> {
     let text = line.text();
     let mut rest = text.trim();
@@ -45,7 +45,7 @@ pub(crate) fn words(line: &Line) -> Option<String> {
     Some(said + &rest.replace(" → ", " to ").replace(" · ", ", ").replace('−', "minus "))
 }
 
-/// How things stand, in a sentence.
+/// The status line as a sentence.
 pub(crate) fn standing(standing: &Standing) -> String {
     let mut facts = vec![standing.model.clone(), standing.folder.clone()];
     facts.extend(standing.branch.as_ref().map(|branch| format!("branch {branch}")));
@@ -64,7 +64,7 @@ pub(crate) fn standing(standing: &Standing) -> String {
     facts.join(", ")
 }
 
-/// How full the window is, in words.
+/// The context usage in words.
 fn meter(meter: &Meter) -> String {
     if meter.room.0 == 0 {
         return String::new();

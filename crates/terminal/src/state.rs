@@ -1,4 +1,4 @@
-//! Everything that the screen shows, as one value that only [`crate::update::update`] changes.
+//! The state of the screen, as one value that only [`crate::update::update`] changes.
 
 use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
@@ -18,54 +18,54 @@ use crate::services::Surface;
 use crate::slash::{SkillCommand, commands_of};
 use crate::style::Line;
 
-/// Everything that the screen shows.
+/// The state of the screen.
 #[derive(Debug, Default)]
 pub(crate) struct State {
     pub(crate) size: Size,
-    /// What there is to show things on.
+    /// The output surface.
     pub(crate) surface: Surface,
-    /// The time since the program began.
+    /// The time since the start of the program.
     pub(crate) now: Duration,
-    /// The folder that is worked in.
+    /// The working folder.
     pub(crate) folder: PathBuf,
     pub(crate) editor: Editor,
     pub(crate) history: History,
     pub(crate) files: Files,
-    /// The skills that are there.
+    /// The available skills.
     pub(crate) skills: Vec<SkillChoice>,
     pub(crate) completion: Option<Completion>,
-    /// What the user is asked, the first one now.
+    /// The open dialogs, the current one first.
     pub(crate) dialogs: VecDeque<Dialog>,
     pub(crate) work: Option<Work>,
-    /// How many commands were sent and are not done.
+    /// The number of commands sent and not done.
     pub(crate) pending: usize,
-    /// What was typed ahead.
+    /// Messages typed ahead.
     pub(crate) queue: VecDeque<String>,
     pub(crate) answer: Answer,
     pub(crate) thoughts: Thoughts,
     pub(crate) tools: Vec<RunningTool>,
     pub(crate) compaction: Option<Compacting>,
-    /// Whether the user asked for a compaction, of which they will be told everything.
+    /// True while a compaction requested by the user runs; its outcome arrives as a message of its own.
     pub(crate) wants_compaction: bool,
     pub(crate) standing: Standing,
-    /// What is not shown in whole, the newest last.
+    /// Texts shown only in part, the newest last.
     pub(crate) folded: Vec<Folded>,
-    /// How many of those were shown in whole since the newest came.
+    /// The number of those unfolded since the newest arrived.
     pub(crate) unfolded: usize,
-    /// The last answer, as the model wrote it.
+    /// The last answer in Markdown.
     pub(crate) last_answer: String,
-    /// When Ctrl-C was pressed with nothing to cancel.
+    /// The time of a Ctrl-C with nothing to cancel; a second one soon after it leaves.
     pub(crate) leaving: Option<Duration>,
-    /// Nothing may be typed for this long before a key answers a question that grants something.
+    /// The quiet period before a key may answer a prompt that grants something.
     pub(crate) quiet: Duration,
     pub(crate) shows_thoughts: bool,
-    /// Calls whose change was shown when the user was asked.
+    /// Calls whose change was already shown for approval.
     pub(crate) previewed: HashSet<CallId>,
-    /// Whether the last printed line is empty.
+    /// True if the last printed line is blank.
     pub(crate) is_apart: bool,
 }
 
-/// How large the terminal is.
+/// The size of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) width: usize,
@@ -78,7 +78,7 @@ impl Default for Size {
     }
 }
 
-/// The files that can be named behind an `@`.
+/// The files offered for completion after an `@`.
 #[derive(Clone, Debug, Default)]
 pub(crate) enum Files {
     #[default]
@@ -87,21 +87,21 @@ pub(crate) enum Files {
     Known(Vec<String>),
 }
 
-/// What could go on with what is typed.
+/// The completions of the text before the cursor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Completion {
-    /// What it would take the place of.
+    /// The range that a completion replaces.
     pub(crate) range: std::ops::Range<usize>,
     pub(crate) items: Vec<(String, String)>,
     pub(crate) selected: usize,
 }
 
-/// What is being done.
+/// The current activity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Work {
-    /// In words, such as `waiting for the model`.
+    /// A description, such as `waiting for the model`.
     pub(crate) what: String,
-    /// Since when it is that.
+    /// The time it started.
     pub(crate) since: Duration,
     pub(crate) is_cancelled: bool,
 }
@@ -110,31 +110,31 @@ pub(crate) struct Work {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Answer {
     pub(crate) streaming: Streaming,
-    /// All of it.
+    /// The whole text so far.
     pub(crate) text: String,
-    /// Whether some of it was printed.
+    /// True once a part of it was printed.
     pub(crate) has_begun: bool,
 }
 
-/// What the model thinks just now.
+/// The thoughts that are arriving.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Thoughts {
     pub(crate) text: String,
     pub(crate) since: Duration,
 }
 
-/// A tool that runs.
+/// A running tool.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RunningTool {
     pub(crate) id: CallId,
     pub(crate) name: String,
     pub(crate) preview: Preview,
     pub(crate) since: Duration,
-    /// The end of what it wrote.
+    /// The end of its output.
     pub(crate) output: String,
 }
 
-/// A compaction that runs.
+/// A running compaction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Compacting {
     pub(crate) since: Duration,
@@ -150,7 +150,7 @@ pub(crate) struct Folded {
     pub(crate) is_diff: bool,
 }
 
-/// Something that the user is asked.
+/// A dialog in place of the input.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Dialog {
     Approval(Box<Approving>),
@@ -160,54 +160,54 @@ pub(crate) enum Dialog {
     Review(Reviewing),
 }
 
-/// What waits in an inbox, for the user to settle.
+/// The review of an inbox.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reviewing {
     pub(crate) inbox: Inbox,
     pub(crate) items: Vec<InboxItem>,
     pub(crate) selected: usize,
     pub(crate) guard: Guard,
-    /// Whether the user is asked if the chosen item is to be dismissed.
+    /// True while the user is asked to confirm a dismissal.
     pub(crate) is_dismissing: bool,
-    /// Whether something is being settled, before which nothing else is.
+    /// True while a decision is being carried out, which blocks the next one.
     pub(crate) is_settling: bool,
 }
 
-/// A call that needs the user's word.
+/// The approval of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Approving {
     pub(crate) id: AskId,
     pub(crate) request: ApprovalRequest,
     pub(crate) guard: Guard,
-    /// The choice that Enter takes, once the user has gone to one: Enter alone allows nothing.
+    /// The choice that Enter takes, once the user has moved to one: Enter alone approves nothing.
     pub(crate) selected: Option<usize>,
     pub(crate) stage: ApprovalStage,
-    /// The letter that led to this stage, if it was one.
+    /// The letter that opened this stage, if any.
     pub(crate) opened_by: Option<char>,
     pub(crate) field: Editor,
-    /// What is wrong with what was typed.
+    /// The error in the typed text.
     pub(crate) fault: Option<String>,
 }
 
-/// What the user does about a call.
+/// The stage of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ApprovalStage {
     Choosing,
-    /// Says how far "always" reaches.
+    /// Chooses the reach of "always".
     Always,
-    /// Types why not.
+    /// Types the reason for a denial.
     Reason,
-    /// Changes what would be done.
+    /// Edits the call.
     Editing,
 }
 
-/// A question of the model's.
+/// A question from the model.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answering {
     pub(crate) id: AskId,
     pub(crate) question: Question,
     pub(crate) guard: Guard,
-    /// The answer that Enter takes where nothing is typed, once the user has gone to one.
+    /// The option that Enter takes if nothing is typed, once the user has moved to one.
     pub(crate) selected: Option<usize>,
     pub(crate) field: Editor,
 }
@@ -221,7 +221,7 @@ pub(crate) struct Picker {
     pub(crate) selected: usize,
 }
 
-/// Something to choose.
+/// A list item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PickItem {
     pub(crate) title: String,
@@ -229,7 +229,7 @@ pub(crate) struct PickItem {
     pub(crate) pick: Pick,
 }
 
-/// What choosing it means.
+/// The value of a list item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Pick {
     Session(String),
@@ -237,7 +237,7 @@ pub(crate) enum Pick {
 }
 
 impl Picker {
-    /// The items that have every word that was typed.
+    /// The items that contain every word of the query.
     pub(crate) fn matching(&self) -> Vec<&PickItem> {
         let query = self.query.text().to_lowercase();
         let words: Vec<&str> = query.split_whitespace().collect();
@@ -249,7 +249,7 @@ impl Picker {
     }
 }
 
-/// A search in what was typed before.
+/// A search in the history.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Search {
     pub(crate) query: Editor,
@@ -257,7 +257,7 @@ pub(crate) struct Search {
 }
 
 impl State {
-    /// How wide lines may be. The last column stays empty: a character there makes some terminals begin a line.
+    /// The width of lines. The last column stays empty, since a character there makes some terminals start a new line.
     pub(crate) fn width(&self) -> usize {
         self.size.width.saturating_sub(1).max(10)
     }
@@ -271,12 +271,12 @@ impl State {
         self.pending > 0
     }
 
-    /// Whether something moves by itself, so that the screen must be drawn again and again.
+    /// True if the screen changes by itself and must be redrawn regularly.
     pub(crate) fn is_moving(&self) -> bool {
         self.is_busy() || self.leaving.is_some() || self.focus() == Focus::Soon
     }
 
-    /// Says what is being done now.
+    /// Sets the current activity.
     pub(crate) fn doing(&mut self, what: impl Into<String>) {
         let what = what.into();
         let now = self.now;
@@ -286,7 +286,7 @@ impl State {
         }
     }
 
-    /// A call with its file named from the folder on.
+    /// Shows the path of a change relative to the working folder.
     pub(crate) fn named(&self, preview: Preview) -> Preview {
         match preview {
             Preview::Change { path, diff } => {
@@ -297,7 +297,7 @@ impl State {
         }
     }
 
-    /// The lines of a block, apart from what was printed before.
+    /// Separates a block of lines from the one before by a blank line.
     pub(crate) fn block(&mut self, mut lines: Vec<Line>) -> Vec<Line> {
         if lines.is_empty() {
             return lines;

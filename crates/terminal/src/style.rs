@@ -1,59 +1,59 @@
-//! Lines of styled text: what is drawn on a screen, before any terminal hears of it.
+//! Styled text: lines of spans, independent of any terminal.
 
 use crate::text::{columns, wide};
 
-/// A colour from the terminal's own palette, so that it goes with whatever background there is.
+/// A colour from the terminal's palette, so that it suits any background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// The terminal's own.
+    /// The default colour.
     #[default]
     Plain,
-    /// Errors and what is taken away.
+    /// Errors and removals.
     Red,
-    /// Success and what is added.
+    /// Success and additions.
     Green,
     /// Warnings.
     Yellow,
-    /// Places.
+    /// Paths.
     Blue,
     /// Summaries.
     Magenta,
-    /// What can be acted on.
+    /// Interactive elements.
     Cyan,
 }
 
-/// How a piece of text looks.
+/// The style of a span.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Style {
     /// Its colour.
     pub tone: Tone,
-    /// Whether it is bold.
+    /// Bold.
     pub bold: bool,
-    /// Whether it stands back.
+    /// Faint.
     pub faint: bool,
-    /// Whether it is italic.
+    /// Italic.
     pub italic: bool,
-    /// Whether it is struck out.
+    /// Struck through.
     pub struck: bool,
 }
 
 impl Style {
-    /// Text as it is.
+    /// Plain text.
     pub const PLAIN: Self =
         Self { tone: Tone::Plain, bold: false, faint: false, italic: false, struck: false };
-    /// Text that stands back.
+    /// Faint text.
     pub const FAINT: Self = Self { faint: true, ..Self::PLAIN };
-    /// Text that stands out.
+    /// Bold text.
     pub const BOLD: Self = Self { bold: true, ..Self::PLAIN };
-    /// Errors and what is taken away.
+    /// Errors and removals.
     pub const RED: Self = Self::of(Tone::Red);
-    /// Success and what is added.
+    /// Success and additions.
     pub const GREEN: Self = Self::of(Tone::Green);
     /// Warnings.
     pub const YELLOW: Self = Self::of(Tone::Yellow);
-    /// What can be acted on.
+    /// Interactive elements.
     pub const CYAN: Self = Self::of(Tone::Cyan);
-    /// Places.
+    /// Paths.
     pub const BLUE: Self = Self::of(Tone::Blue);
     /// Summaries.
     pub const MAGENTA: Self = Self::of(Tone::Magenta);
@@ -62,7 +62,7 @@ impl Style {
         Self { tone, ..Self::PLAIN }
     }
 
-    /// The sequence that switches a terminal to it.
+    /// Appends the escape sequence that selects this style.
     fn push_to(self, out: &mut String) {
         out.push_str("\x1b[0");
         let flags = [(self.bold, ";1"), (self.faint, ";2"), (self.italic, ";3"), (self.struck, ";9")];
@@ -80,19 +80,19 @@ impl Style {
     }
 }
 
-/// A piece of text in one style. Its text holds nothing that acts on a terminal.
+/// A piece of text in one style. The text contains no control characters.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Span {
     /// The text.
     pub text: String,
-    /// How it looks.
+    /// The style.
     pub style: Style,
 }
 
 /// A line of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// Its pieces.
+    /// The spans.
     pub spans: Vec<Span>,
 }
 
@@ -102,19 +102,19 @@ impl Line {
         Self::default().with(text, style)
     }
 
-    /// A line as it is.
+    /// A line in plain style.
     pub fn plain(text: impl Into<String>) -> Self {
         Self::new(text, Style::PLAIN)
     }
 
-    /// The same line with a piece more.
+    /// Adds a span.
     #[must_use]
     pub fn with(mut self, text: impl Into<String>, style: Style) -> Self {
         self.push(&text.into(), style);
         self
     }
 
-    /// Adds a piece of text. What could act on a terminal is made visible.
+    /// Appends a span. Control characters are made visible.
     pub fn push(&mut self, text: &str, style: Style) {
         if text.is_empty() {
             return;
@@ -126,17 +126,17 @@ impl Line {
         }
     }
 
-    /// How many columns it takes.
+    /// The width in columns.
     pub fn columns(&self) -> usize {
         self.spans.iter().map(|span| columns(&span.text)).sum()
     }
 
-    /// Its text alone.
+    /// The text without styles.
     pub fn text(&self) -> String {
         self.spans.iter().map(|span| span.text.as_str()).collect()
     }
 
-    /// What is written to a terminal.
+    /// Renders the line for a terminal.
     pub fn render(&self, coloured: bool) -> String {
         if !coloured {
             return self.text();
@@ -156,7 +156,7 @@ impl Line {
         out
     }
 
-    /// The line behind another text.
+    /// Puts a prefix before the line.
     #[must_use]
     pub fn behind(self, text: &str, style: Style) -> Self {
         let mut line = Self::new(text, style);
@@ -164,7 +164,7 @@ impl Line {
         line
     }
 
-    /// The line cut to so many columns, with `…` where something is missing.
+    /// Truncates the line to a width, with a `…` at the end.
     #[must_use]
     pub fn fit(self, width: usize) -> Self {
         if self.columns() <= width {
@@ -188,7 +188,7 @@ impl Line {
         cut
     }
 
-    /// The line in lines of at most `width` columns, broken between words; all but the first are moved in by `indent`.
+    /// Wraps the line at `width` columns, between words if possible; continuation lines are indented by `indent`.
     pub fn wrap(&self, width: usize, indent: usize) -> Vec<Self> {
         let width = width.max(2);
         if self.columns() <= width {
@@ -212,7 +212,7 @@ impl Line {
             }
             lines.push(line);
             start = end;
-            // The space at which a line is broken is not shown.
+            // The space at a line break is dropped.
             while characters.get(start).is_some_and(|(character, _)| *character == ' ') {
                 start += 1;
             }
@@ -221,11 +221,11 @@ impl Line {
     }
 }
 
-/// Where a line that begins at `start` is broken so that it takes at most `width` columns: between words, unless that leaves a
-/// large gap where a long name, such as a path, can be broken.
+/// The end of a line that starts at `start` and takes at most `width` columns: between words, unless that leaves a
+/// large gap that a part of a long name, such as a path, could fill.
 fn break_at(characters: &[(char, Style)], start: usize, width: usize) -> usize {
     let mut used = 0;
-    // The last space with its column, and the last place inside of the word behind it.
+    // The last space with its column, and the last break inside the word after it.
     let (mut between_words, mut inside) = (None, None);
     for (place, (character, _)) in characters.iter().enumerate().skip(start) {
         if used + wide(*character) > width {
@@ -235,7 +235,7 @@ fn break_at(characters: &[(char, Style)], start: usize, width: usize) -> usize {
                 (_, Some((space, _)), _) => space,
                 (_, None, inside) => inside.unwrap_or(place),
             };
-            // Not even one character fits: it is shown all the same, or nothing would ever move on.
+            // If not even one character fits, it is taken anyway, or the loop would never end.
             return broken.max(start + 1);
         }
         match character {
@@ -248,14 +248,14 @@ fn break_at(characters: &[(char, Style)], start: usize, width: usize) -> usize {
     characters.len()
 }
 
-/// Whether a name can be broken behind this place: not behind its first character, and not in a number.
+/// True if a name may be broken after this index: not after its first character, and not inside a number.
 fn is_inside(characters: &[(char, Style)], start: usize, place: usize) -> bool {
     let before = place.checked_sub(1).filter(|before| *before >= start).map(|before| characters[before].0);
     let behind = characters.get(place + 1).map(|(character, _)| *character);
     before.is_some_and(|before| before != ' ') && !behind.is_some_and(|behind| behind.is_ascii_digit())
 }
 
-/// Text of several lines in one style, wrapped.
+/// Wraps a text of several lines in one style.
 pub fn paragraphs(text: &str, style: Style, width: usize) -> Vec<Line> {
     text.lines().flat_map(|line| Line::new(line, style).wrap(width, 0)).collect()
 }

@@ -1,16 +1,15 @@
-//! Text from models, tools and sessions, made safe to print, measured in columns and cut to fit.
+//! Text from models, tools and sessions: made safe to print, measured in columns, truncated to fit.
 
 use std::io::{self, Write};
 
 use unicode_width::UnicodeWidthChar;
 
-/// The text with everything that could act on a terminal made visible: control characters, escape sequences, and the
-/// marks that reorder text.
+/// Makes control characters, escape sequences and bidirectional marks visible.
 pub fn visible(text: &str) -> String {
     text.chars().flat_map(shown).collect()
 }
 
-/// The same for text of several lines: line ends and tabs stay, and so do the marks that join letters and pictures.
+/// Like [`visible`], for text of several lines: newlines, tabs and joiners stay.
 pub fn visible_text(text: &str) -> String {
     let stays = |character| matches!(character, '\n' | '\t' | '\u{200c}' | '\u{200d}');
     if !text.chars().any(|character| acts(character) && !stays(character)) {
@@ -21,11 +20,11 @@ pub fn visible_text(text: &str) -> String {
         .collect()
 }
 
-/// JSON text in which everything that could act on a terminal is escaped; it stands for the same value.
+/// Escapes everything in JSON text that could act on a terminal; the value stays the same.
 pub fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     let mut rest = json;
-    // Line ends lay the JSON out; inside of strings they are escaped already.
+    // Newlines between tokens are layout; inside strings they are already escaped.
     while let Some((place, character)) = rest.char_indices().find(|(_, c)| acts(*c) && *c != '\n') {
         escaped.push_str(&rest[..place]);
         for unit in character.encode_utf16(&mut [0; 2]) {
@@ -37,8 +36,7 @@ pub fn escape_json(json: &str) -> String {
     escaped
 }
 
-/// Passes JSON on as [`escape_json`] has it, so that it need not be held as a whole. What is written to it at once must be
-/// whole characters, as `serde_json` writes them.
+/// A writer that applies [`escape_json`]. Each write must consist of whole characters, as those of `serde_json` do.
 #[derive(Debug)]
 pub struct EscapeJson<W>(pub W);
 
@@ -54,7 +52,7 @@ impl<W: Write> Write for EscapeJson<W> {
     }
 }
 
-/// Whether a character does something instead of being shown: moves, recolours, reorders, or hides.
+/// True for characters that act on a terminal: move, recolour, reorder or hide.
 fn acts(character: char) -> bool {
     character.is_control()
         || matches!(character,
@@ -68,11 +66,11 @@ fn acts(character: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// A character as it is shown: itself, a picture of it, or its number.
+/// The visible form of a character: itself, a control picture, or its code point.
 fn shown(character: char) -> Vec<char> {
     match character {
         '\t' => vec![' '],
-        // The pictures of the control characters stand in the same order.
+        // The control pictures are in the order of the control characters.
         '\0'..='\x1f' => char::from_u32(0x2400 + character as u32).into_iter().collect(),
         '\x7f' => vec!['␡'],
         _ if acts(character) => format!("<U+{:04X}>", character as u32).chars().collect(),
@@ -80,7 +78,7 @@ fn shown(character: char) -> Vec<char> {
     }
 }
 
-/// The text on one line, made visible and cut to `width` columns, with `…` where something is missing.
+/// Makes the text visible and truncates it to `width` columns, with a `…` at the end.
 pub fn fit(text: &str, width: usize) -> String {
     let text = visible(text);
     if columns(&text) <= width {
@@ -100,7 +98,7 @@ pub fn fit(text: &str, width: usize) -> String {
     cut
 }
 
-/// The text made visible, in lines of at most `width` columns: broken between words, and inside of those that are longer.
+/// Makes the text visible and wraps it at `width` columns, between words if possible.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
@@ -116,7 +114,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// A word in pieces of at most `width` columns; a character that is wider stands alone.
+/// Splits a word into pieces of at most `width` columns; a wider character stands alone.
 fn pieces(word: &str, width: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut used = 0;
@@ -132,34 +130,34 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
     pieces
 }
 
-/// The text made to fill `width` columns: cut, or followed by spaces.
+/// Truncates the text or pads it with spaces to `width` columns.
 pub fn pad(text: &str, width: usize) -> String {
     let text = fit(text, width);
     let missing = width.saturating_sub(columns(&text));
     text + &" ".repeat(missing)
 }
 
-/// The text behind as many spaces as fill `width` columns.
+/// Right-aligns the text in `width` columns.
 pub fn pad_left(text: &str, width: usize) -> String {
     " ".repeat(width.saturating_sub(columns(text))) + text
 }
 
-/// How many columns a text takes. What is not certain is taken for wide: a line that is too short harms nobody.
+/// The width of a text in columns. Uncertain characters count as wide: a line that is too short does no harm.
 pub fn columns(text: &str) -> usize {
     text.chars().map(wide).sum()
 }
 
-/// How many columns a character takes.
+/// The width of a character in columns.
 pub(crate) fn wide(character: char) -> usize {
     match character {
         ' '..='~' => 1,
-        // It makes a picture of the character before it, which some terminals show wide.
+        // The emoji selector: some terminals then show the character before it wide.
         '\u{fe0f}' => 1,
         _ => character.width().unwrap_or(0),
     }
 }
 
-/// The same words as a sentence begins.
+/// Capitalises the first letter.
 pub fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters

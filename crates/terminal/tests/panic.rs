@@ -1,4 +1,4 @@
-//! A panic gives the terminal back before it is told.
+//! A panic restores the terminal before it is printed.
 #![cfg(unix)]
 
 use std::io::Read;
@@ -9,7 +9,7 @@ use longhaul_terminal::{Notice, Opened, Options, Page, Services, SessionChoice, 
 use longhaul_tools::BoxFuture;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
-/// Nothing is ever asked of it, as nothing begins.
+/// Services that are never called, as no session starts.
 enum Nobody {}
 
 #[rustfmt::skip]

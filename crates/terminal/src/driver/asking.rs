@@ -1,4 +1,4 @@
-//! Asks the user while a turn runs.
+//! The approver of a turn: shows requests to the user and waits for the reply.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use crate::command::{AskId, Message, Reply};
 
-/// Keeps questions until they are answered.
+/// The open approval requests and questions.
 #[derive(Debug)]
 pub(super) struct Desk {
     messages: UnboundedSender<Message>,
@@ -24,20 +24,20 @@ impl Desk {
         Self { messages, open: Mutex::default(), asked: AtomicU64::new(0) }
     }
 
-    /// The user has answered.
+    /// Delivers the user's reply.
     pub(super) fn answer(&self, id: AskId, reply: Reply) {
         if let Some(asker) = self.open().remove(&id) {
-            // Who has stopped waiting does not want to know.
+            // A caller that has stopped waiting has dropped its receiver.
             asker.send(reply).ok();
         }
     }
 
-    /// Nobody answers any more.
+    /// Cancels all open requests.
     pub(super) fn close(&self) {
         self.open().clear();
     }
 
-    /// Asks and waits; nothing if nobody answers.
+    /// Sends a request to the screen and waits for the reply; none if it was cancelled.
     async fn ask(&self, message: impl FnOnce(AskId) -> Message) -> Option<Reply> {
         let id = AskId(self.asked.fetch_add(1, Ordering::Relaxed));
         let (sender, receiver) = oneshot::channel();

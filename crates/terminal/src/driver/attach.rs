@@ -1,4 +1,4 @@
-//! Files that are named behind an `@`, and commands of the user's own: both through the tools, with their limits.
+//! Attached files (`@name`) and the user's shell commands (`!command`), both through the tools and their limits.
 
 use longhaul_agent::Event;
 use longhaul_conversation::{CallId, Origin, Part, ToolCall, neutralise_snapshots};
@@ -14,7 +14,7 @@ const READ: &str = "read_file";
 const RUN: &str = "run_shell_command";
 
 impl<S: Services> Driver<S> {
-    /// What the files say that a text names behind an `@`.
+    /// The content of the files that a text names after an `@`.
     pub(super) async fn attachments(&self, text: &str) -> Vec<Part> {
         let names: Vec<String> =
             named_files(text).into_iter().filter(|name| self.place.folder.join(name).is_file()).collect();
@@ -46,7 +46,7 @@ impl<S: Services> Driver<S> {
         parts
     }
 
-    /// Runs a command of the user's own; the model reads what it wrote with the next message.
+    /// Runs a shell command that the user typed; the model gets its output with the next message.
     pub(super) async fn run_command(&mut self, line: String) -> Result<(), Notice> {
         let host = self.services.host();
         let Some(tool) = find(host.tools, RUN) else {
@@ -87,7 +87,7 @@ pub(super) fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Option<&'a dyn
     tools.iter().map(AsRef::as_ref).find(|tool| tool.declaration().name == name)
 }
 
-/// The path as the tool wants to be told.
+/// The path under the argument name that the tool declares.
 fn path_args(tool: &dyn Tool, path: &str) -> Value {
     let parameters = tool.declaration().parameters;
     let name = ["file_path", "absolute_path", "path"]
@@ -97,7 +97,7 @@ fn path_args(tool: &dyn Tool, path: &str) -> Value {
     json!({name: path})
 }
 
-/// The names behind an `@` in a text, each once.
+/// The distinct file names after an `@` in a text.
 fn named_files(text: &str) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     let mut rest = text;
@@ -112,7 +112,7 @@ fn named_files(text: &str) -> Vec<String> {
         let mut letters = rest.chars().peekable();
         while let Some(letter) = letters.next() {
             match letter {
-                // A space that belongs to the name stands behind a backslash.
+                // A space inside a name is escaped with a backslash.
                 '\\' if letters.peek() == Some(&' ') => {
                     letters.next();
                     name.push(' ');

@@ -1,4 +1,4 @@
-//! Hears commands: the next one, and while something is being done those that concern it.
+//! The queue of commands: some interrupt the current work, the others wait for it.
 
 use std::collections::VecDeque;
 
@@ -8,11 +8,11 @@ use tokio_util::sync::CancellationToken;
 use super::asking::Desk;
 use crate::command::Command;
 
-/// Hears commands.
+/// The queue of commands.
 #[derive(Debug)]
 pub(super) struct Ears {
     commands: UnboundedReceiver<Command>,
-    /// What came while something else was being done.
+    /// Commands that arrived during other work.
     later: VecDeque<Command>,
     is_leaving: bool,
 }
@@ -22,7 +22,7 @@ impl Ears {
         Self { commands, later: VecDeque::new(), is_leaving: false }
     }
 
-    /// The next thing to do; nothing once the user leaves.
+    /// The next command; none once the user leaves.
     pub(super) async fn next(&mut self) -> Option<Command> {
         while !self.is_leaving {
             let command = match self.later.pop_front() {
@@ -31,7 +31,7 @@ impl Ears {
             };
             match command {
                 Command::Leave => self.is_leaving = true,
-                // There is nothing to stop or to answer any more.
+                // There is nothing left to cancel or to answer.
                 Command::Cancel | Command::Answer(..) => {}
                 command => return Some(command),
             }
@@ -39,13 +39,13 @@ impl Ears {
         None
     }
 
-    /// Hears on, although the user wanted to leave; tells whether anybody is there to be heard.
+    /// Withdraws the wish to leave; returns false if the screen is gone.
     pub(super) fn stay(&mut self) -> bool {
         self.is_leaving = self.commands.is_closed();
         !self.is_leaving
     }
 
-    /// Waits for some work, hands on answers, and stops it when the user has enough.
+    /// Waits for some work while delivering replies, and cancels it on request.
     pub(super) async fn until_done<T>(
         &mut self,
         work: impl Future<Output = T>,
@@ -55,7 +55,7 @@ impl Ears {
         let mut work = std::pin::pin!(work);
         let mut is_open = true;
         loop {
-            // Commands come first: work that always has more to do, such as a flood of output, would use up the turn of both.
+            // Commands come first: work that is always ready, such as a flood of output, would starve them.
             let command = tokio::select! {
                 biased;
                 command = self.commands.recv(), if is_open => command,

@@ -1,4 +1,4 @@
-//! Holds the agent: does what it is told, one thing after the other, and tells everything that happens.
+//! The driver owns the agent: it executes commands one after the other and reports everything that happens.
 
 mod asking;
 mod attach;
@@ -30,24 +30,24 @@ use crate::text::sentence;
 
 /// The prompt that drafts a memory file.
 const INIT: &str = include_str!("../prompts/init.md");
-/// So many earlier messages are shown when a session goes on.
+/// The number of earlier messages shown when a session is resumed.
 const LAST_WORDS: usize = 4;
 
-/// Holds the agent.
+/// The owner of the agent.
 pub(crate) struct Driver<S> {
     services: S,
     agent: Agent,
     ears: Ears,
     messages: UnboundedSender<Message>,
     desk: Desk,
-    /// What was spent, in dollars, where prices are known.
+    /// The cost so far, in dollars; none while prices are unknown.
     spent: Mutex<Option<f64>>,
-    /// What the model reads with the next message.
+    /// Parts to send with the next message.
     notes: Vec<Part>,
     place: Place,
 }
 
-/// Where it all takes place.
+/// The working folder with its display name.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
     pub(crate) folder: PathBuf,
@@ -55,7 +55,7 @@ pub(crate) struct Place {
 }
 
 impl<S: Services> Driver<S> {
-    /// Holds the agent on the session to begin with.
+    /// Takes over the first session.
     pub(crate) fn new(
         services: S,
         opened: Opened,
@@ -80,7 +80,7 @@ impl<S: Services> Driver<S> {
         driver
     }
 
-    /// Does what it is told until it is told to leave.
+    /// Executes commands until the user leaves.
     pub(crate) async fn run(mut self) {
         let source = match self.has_history() {
             true => SessionSource::Resume,
@@ -91,7 +91,7 @@ impl<S: Services> Driver<S> {
         self.stand();
         self.tell(Message::Done);
         self.carry_out_all().await;
-        // Who leaves while something is not recorded learns of it, and may stay.
+        // A user who leaves with unrecorded entries is told once, and may stay.
         if let Err(notice) = self.record_pending()
             && self.ears.stay()
         {
@@ -129,7 +129,7 @@ impl<S: Services> Driver<S> {
         recorded.map_err(|AgentError::Session(error)| not_recorded(&error))
     }
 
-    /// How much of the session is in memory alone; what was said instead where nothing is.
+    /// A notice about the entries that are only in memory, or `otherwise` if there are none.
     fn unrecorded(&self, otherwise: Notice) -> Notice {
         match self.agent.conversation().log().recording() {
             Recording::Pending(pending) => {
@@ -144,7 +144,7 @@ impl<S: Services> Driver<S> {
         match command {
             Command::Submit(text) => self.submit(text).await,
             Command::Init => {
-                // Nobody has typed what it asks for, so no rule of the user's can be in it.
+                // The user has not typed this prompt, so no rule may be learned from it.
                 self.notes.push(Part::text(Origin::Hook, INIT.trim()));
                 self.submit("/init".to_string()).await
             }
@@ -184,12 +184,12 @@ impl<S: Services> Driver<S> {
         }
     }
 
-    /// Says something to the model and carries the turn out.
+    /// Sends a message to the model and runs the turn.
     async fn submit(&mut self, text: String) -> Result<(), Notice> {
         self.submit_with(text, Vec::new()).await
     }
 
-    /// Says something to the model together with these parts.
+    /// Sends a message with additional parts.
     async fn submit_with(&mut self, text: String, more: Vec<Part>) -> Result<(), Notice> {
         let mut parts = vec![Part::user_text(text.clone())];
         parts.extend(more);
@@ -206,7 +206,7 @@ impl<S: Services> Driver<S> {
         };
         let end = end.map_err(|AgentError::Session(error)| {
             if self.turns() == turns {
-                // It was not even taken: the user sends it again.
+                // The message was not recorded at all: the user sends it again.
                 self.notes = notes;
                 self.tell(Message::Restore(text.clone()));
                 return Notice {
@@ -227,13 +227,13 @@ impl<S: Services> Driver<S> {
         Ok(())
     }
 
-    /// How many messages of the user's there are.
+    /// The number of messages typed by the user.
     fn turns(&self) -> usize {
         let messages = self.agent.conversation().log().replay().messages();
         messages.iter().filter(|message| typed(message).is_some()).count()
     }
 
-    /// Records what could not be recorded, and goes on with the turn that ended.
+    /// Records the entries that could not be recorded, and continues the interrupted turn.
     async fn retry(&mut self) -> Result<(), Notice> {
         let waited = matches!(self.agent.conversation().log().recording(), Recording::Pending(_));
         let cancel = CancellationToken::new();
@@ -249,7 +249,7 @@ impl<S: Services> Driver<S> {
         Ok(())
     }
 
-    /// What did not fit is not part of the conversation: the user says it again in other words.
+    /// Removes a message that did not fit, so that the user can rephrase it.
     fn take_back(&mut self, text: &str) -> Result<(), Notice> {
         let messages = self.agent.conversation().log().replay().messages();
         let said = messages.iter().rev().find(|message| typed(message).is_some_and(|said| said == text));
@@ -390,7 +390,7 @@ impl<S: Services> Driver<S> {
     }
 
     async fn resume(&mut self, session: &str) -> Result<(), Notice> {
-        // What waits to be recorded would be lost with its session.
+        // Unrecorded entries would be lost with their session.
         self.record_pending()?;
         let Opened { agent, notices } = self.services.open(session)?;
         let cancel = CancellationToken::new();
@@ -461,7 +461,7 @@ impl<S: Services> Driver<S> {
         Ok(())
     }
 
-    /// Takes back what the user always allowed.
+    /// Revokes a permission that the user granted for good.
     fn revoke(&mut self, given: &str) -> Result<(), Notice> {
         let revoked = self.agent.settings_mut().permissions.revoke(given).map_err(|error| {
             let mut text = error.to_string();
@@ -485,7 +485,7 @@ impl<S: Services> Driver<S> {
         }
     }
 
-    /// Shows what was said last, where there is something.
+    /// Shows the last messages, if there are any.
     fn introduce(&self, title: Option<&str>) {
         if !self.has_history() {
             return;
@@ -521,12 +521,12 @@ impl<S: Services> Driver<S> {
     }
 }
 
-/// Where nobody listens any more, the end is near.
+/// Sends a message; a closed channel means that the screen is gone.
 fn tell(messages: &UnboundedSender<Message>, message: Message) {
     messages.send(message).ok();
 }
 
-/// Hands on what happens, and adds up what it costs.
+/// An event handler that forwards events and adds up their cost.
 fn listener<'a, S: Services>(
     messages: &'a UnboundedSender<Message>,
     services: &'a S,
@@ -543,7 +543,7 @@ fn listener<'a, S: Services>(
     }
 }
 
-/// What an event says was spent, in dollars, where that is known.
+/// The cost of an event in dollars, if it is known.
 fn cost_of<S: Services>(event: &Event, caller: Spender<'_>, services: &S) -> Option<f64> {
     use longhaul_engine::Event::{Applied, Cancelled, Refused};
     match event {
@@ -562,14 +562,14 @@ fn cost_of<S: Services>(event: &Event, caller: Spender<'_>, services: &S) -> Opt
     }
 }
 
-/// What the user typed in a message; nothing if nobody did.
+/// The text that the user typed in a message; none if it is not the user's.
 fn typed(message: &Said) -> Option<String> {
     let own = message.parts.iter().filter(|part| part.origin == Origin::User);
     let text = own.filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
     (message.role == Role::User && !text.trim().is_empty()).then_some(text)
 }
 
-/// What was said in a message, for people.
+/// A message as shown when a session is resumed.
 fn words(message: &Said) -> Option<Words> {
     if let Some(text) = typed(message) {
         return Some(Words { is_users: true, text });
@@ -579,7 +579,7 @@ fn words(message: &Said) -> Option<Words> {
     (message.role == Role::Model && !text.trim().is_empty()).then_some(Words { is_users: false, text })
 }
 
-/// A turn that ended because it could not be recorded.
+/// The notice for a turn that ended because it could not be recorded.
 fn not_recorded(error: &EngineError) -> Notice {
     let notice = failure(error);
     match error {

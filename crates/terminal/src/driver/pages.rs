@@ -1,4 +1,4 @@
-//! The pages that commands show.
+//! Pages about the session: context, pins, statistics, memory, tools, policy, hooks.
 
 use std::time::Duration;
 
@@ -13,12 +13,12 @@ use crate::page::{Page, Row};
 use crate::style::Tone;
 use crate::view::{money, percent, plural, span};
 
-/// So many of the heaviest things are listed.
+/// The number of entries in each list of the largest items.
 const MOST: usize = 6;
-/// So many columns of what a message says.
+/// The columns of a message preview.
 const PREVIEW: usize = 48;
 
-/// What fills the window, and what a compaction would do.
+/// The usage of the context window, and the effect of a compaction.
 pub(super) fn context(agent: &Agent) -> Page {
     let meter = standing::meter(agent);
     let breakdown = standing::breakdown(agent);
@@ -143,7 +143,7 @@ fn outcome_facts(page: &mut Page, outcome: &Outcome) {
     }
 }
 
-/// Each memory file, skill and plan, and whether the model reads it now.
+/// The memory files, skills and plans, each with its current state.
 fn instructions(page: &mut Page, agent: &Agent) {
     let sources = agent.instructions();
     if sources.is_empty() {
@@ -175,7 +175,7 @@ fn instructions(page: &mut Page, agent: &Agent) {
     }
 }
 
-/// What a compaction would do, with what it would write.
+/// The preview of a compaction, with the snapshot it would write.
 pub(super) fn preview(outcome: &Outcome) -> Page {
     let mut page = Page::new("If the conversation were compacted now, offline");
     outcome_facts(&mut page, outcome);
@@ -343,7 +343,7 @@ pub(super) fn policy(agent: &Agent) -> Page {
     page.aside(
         "The heaviest one that matches a call decides. Shift-Tab or /mode changes how much you are asked.",
     );
-    // What can be done something about stands last, where it is seen.
+    // The rules that the user can revoke come last, where they are seen.
     let saved = permissions.policy.saved();
     page.heading("Always allowed by you");
     for (number, rule) in saved.iter().enumerate() {

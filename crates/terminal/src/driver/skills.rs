@@ -1,4 +1,4 @@
-//! Skills: shown, switched, used; and what waits in the inboxes.
+//! Skill commands and inbox commands.
 
 use longhaul_conversation::{Origin, Part};
 use longhaul_tools::Outcome;
@@ -15,7 +15,7 @@ use crate::services::Services;
 const ACTIVATE: &str = "activate_skill";
 
 impl<S: Services> Driver<S> {
-    /// Tells which skills there are, so that they can be typed.
+    /// Sends the available skills, for completion.
     pub(super) fn tell_skills(&self) {
         self.tell(Message::Skills(self.services.skills()));
     }
@@ -39,7 +39,7 @@ impl<S: Services> Driver<S> {
         Ok(())
     }
 
-    /// Activates a skill, which the user need not be asked about, and says something to the model.
+    /// Activates a skill without asking, and sends a message to the model.
     pub(super) async fn use_skill(&mut self, skill: &str, words: String) -> Result<(), Notice> {
         let activation = {
             let host = self.services.host();
@@ -87,7 +87,7 @@ impl<S: Services> Driver<S> {
         Ok(())
     }
 
-    /// Settles what waits. Whatever came of it, the list is what is there now.
+    /// Carries out a decision about an inbox item. The new list is sent even if that failed.
     pub(super) fn review(&mut self, inbox: Inbox, review: &Review) -> Result<(), Notice> {
         let settled = self.services.review(&mut self.agent, inbox, review);
         match inbox {

@@ -1,4 +1,4 @@
-//! How things stand, for the status line.
+//! The content of the status line.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ pub(super) fn standing(agent: &Agent, model: String, cost: Option<f64>, place: &
     }
 }
 
-/// How full the window is.
+/// The usage of the context window.
 pub(super) fn meter(agent: &Agent) -> Meter {
     let budget = agent.options(agent.room(), Trigger::Automatic).budget;
     Meter {
@@ -41,7 +41,7 @@ pub(super) fn meter(agent: &Agent) -> Meter {
     }
 }
 
-/// Where the tokens of the conversation are.
+/// The breakdown of the conversation's tokens.
 pub(super) fn breakdown(agent: &Agent) -> Breakdown {
     let mut survey = Survey::new(agent.settings().estimator);
     for message in agent.conversation().transcript().messages() {
@@ -50,7 +50,7 @@ pub(super) fn breakdown(agent: &Agent) -> Breakdown {
     survey.breakdown(&[], &[])
 }
 
-/// The parts of the window, scaled to what is used where that was counted.
+/// The usage by segment, scaled to the total.
 pub(super) fn parts(agent: &Agent, breakdown: &Breakdown) -> Vec<(Segment, TokenCount)> {
     let fixed = agent.fixed();
     let of_kinds = |segment: Segment| {
@@ -92,7 +92,7 @@ fn segment_of(kind: Kind) -> Segment {
     }
 }
 
-/// The branch that is checked out; the beginning of a commit where there is none.
+/// The checked-out branch, or a short commit hash if there is none.
 fn branch(folder: &Path) -> Option<String> {
     let git = folder.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
     let head = std::fs::read_to_string(git_folder(&git)?.join("HEAD")).ok()?;
@@ -103,7 +103,7 @@ fn branch(folder: &Path) -> Option<String> {
     }
 }
 
-/// The folder itself, or the one that a file names: a second tree has no folder of its own.
+/// The `.git` folder, or the one that a worktree's `.git` file names.
 fn git_folder(git: &Path) -> Option<PathBuf> {
     if git.is_dir() {
         return Some(git.to_path_buf());

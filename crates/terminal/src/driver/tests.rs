@@ -1,4 +1,4 @@
-//! The agent under command, with a model that follows a script.
+//! Tests of the driver with a scripted model.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -21,7 +21,7 @@ use crate::page::Page;
 use crate::review::{Inbox, InboxItem, Review, SkillChoice};
 use crate::services::{Opened, Services, Spender};
 
-/// A tool that changes something, so that it is asked for.
+/// A tool that changes something and therefore needs approval.
 struct Paint;
 
 impl Tool for Paint {
@@ -42,7 +42,7 @@ impl Tool for Paint {
     }
 }
 
-/// A tool that gives the instructions of the one skill that there is.
+/// A tool that returns the instructions of the only skill.
 struct Activate;
 
 impl Tool for Activate {
@@ -191,14 +191,14 @@ impl Services for Trial {
     }
 }
 
-/// Somebody who gives commands and hears what follows.
+/// The other end of the driver's channels.
 struct Commander {
     commands: UnboundedSender<Command>,
     messages: UnboundedReceiver<Message>,
 }
 
 impl Commander {
-    /// Gives a command and hears everything until it is done; `answer` may say something meanwhile.
+    /// Sends a command and collects the messages until it is done; `answer` may reply meanwhile.
     async fn order(
         &mut self,
         command: Command,
@@ -224,7 +224,7 @@ impl Commander {
     }
 }
 
-/// Lets somebody give commands to an agent whose model answers like this.
+/// Runs a driver whose model gives these replies.
 fn command(
     window: u64,
     replies: impl IntoIterator<Item = ScriptedReply>,
@@ -233,7 +233,7 @@ fn command(
     command_in(tempfile::tempdir().expect("a folder"), window, replies, orders);
 }
 
-/// The same with sessions in this folder.
+/// Like [`command`], with its sessions in this folder.
 fn command_in(
     chats: tempfile::TempDir,
     window: u64,
@@ -262,7 +262,7 @@ fn command_in(
         let work = async {
             while !matches!(commander.messages.recv().await, Some(Message::Done)) {}
             orders(&mut commander, &model).await;
-            // Somebody may have left already.
+            // The user may have left already.
             if commander.commands.send(Command::Leave).is_ok() {
                 while commander.messages.recv().await.is_some_and(|message| !matches!(message, Message::Left))
                 {
@@ -347,7 +347,7 @@ fn calls_wait_for_the_users_word() {
         let last =
             model.requests().last().map(|request| format!("{:?}", request.messages)).unwrap_or_default();
         assert!(last.contains("blue"), "{last}");
-        // Who has enough is not asked any more.
+        // A cancelled request is not repeated.
         let heard = desk
             .order(Command::Submit("Again.".into()), |message| {
                 matches!(message, Message::Asked(..)).then_some(Command::Cancel)
@@ -495,7 +495,7 @@ fn what_waits_is_shown_edited_and_settled() {
         assert!(heard.iter().any(|message| matches!(message, Message::Edit { then, .. } if *then == accept)));
         let heard = desk.quietly(Command::EditWaiting(inbox, "nobody".into())).await;
         assert_eq!(notices(&heard), [(Level::Error, "Nothing waits under the name nobody.")]);
-        // Whatever came of it, the list is told anew.
+        // The list is sent in any case.
         let heard = desk.quietly(accept).await;
         assert_eq!(
             (notices(&heard), waiting(&heard)),
@@ -509,7 +509,7 @@ fn what_waits_is_shown_edited_and_settled() {
     });
 }
 
-/// The folder of sessions, which can be taken away so that nothing can be recorded.
+/// The session folder, which can be removed so that nothing can be recorded.
 struct Disk(std::path::PathBuf);
 
 impl Disk {
@@ -534,7 +534,7 @@ fn check_not_recorded(heard: &[Message], hint: &str) {
     assert!(notice.hint.as_deref().is_some_and(|told| told.contains(hint)), "{notice:?}");
 }
 
-/// A model that paints, and the answer of a user whose disk is full from then on.
+/// A model reply that calls the tool, for a user whose disk fills up during the approval.
 fn painting() -> ScriptedReply {
     let call = ToolCall::new("c1", "paint").with_args(json!({"colour": "red"}));
     ScriptedReply::parts([Part::call(call)])
@@ -557,14 +557,14 @@ fn a_turn_that_could_not_be_recorded_is_retried() {
     let disk = Disk(chats.path().to_path_buf());
     let replies = [painting(), ScriptedReply::text("It is red."), ScriptedReply::text("Yes.")];
     command_in(chats, 100_000, replies, async |commander, model| {
-        // The result is there and cannot be recorded; more that is typed goes back to the input.
+        // The result cannot be recorded; a further message goes back to the input.
         check_not_recorded(&paint_on_full_disk(commander, &disk).await, "/retry");
         let heard = commander.quietly(Command::Submit("Second.".into())).await;
         check_not_recorded(&heard, "send it again");
         assert!(heard.iter().any(|message| matches!(message, Message::Restore(text) if text == "Second.")));
         check_not_recorded(&commander.quietly(Command::Retry).await, "/retry");
         check_not_recorded(&commander.quietly(Command::Resume("other".into())).await, "/retry");
-        // Who leaves now is asked to stay, once.
+        // A user who leaves now is asked to stay, once.
         check_not_recorded(&commander.quietly(Command::Leave).await, "Quit again");
         assert_eq!(model.requests().len(), 1);
         disk.free();

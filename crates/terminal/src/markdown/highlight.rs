@@ -1,18 +1,18 @@
-//! Colours the words of code: keywords, texts, comments, numbers and keys. A line is coloured as soon as it is there, with no
-//! more than what the lines before it have left open.
+//! Syntax highlighting: keywords, strings, comments, numbers and keys. Works line by line, with the token left open by
+//! the line before as its only state.
 
 use super::languages::{Language, Quote, find};
 use crate::style::{Line, Style, Tone};
 
-/// What is open at the end of a line.
+/// The token that is open at the end of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Open {
-    /// Nothing.
+    /// None.
     #[default]
     Nothing,
-    /// A comment.
+    /// A block comment.
     Comment,
-    /// A text.
+    /// A string.
     Text(&'static Quote),
 }
 
@@ -21,10 +21,10 @@ const TEXT: Style = Style::GREEN;
 const NUMBER: Style = Style::YELLOW;
 const KEY: Style = Style::BLUE;
 const COMMENT: Style = Style { italic: true, ..Style::FAINT };
-/// Code in a language that nobody knows looks as code does between words.
+/// The style of code in an unknown language, the same as inline code.
 const UNKNOWN: Style = Style { tone: Tone::Cyan, ..Style::PLAIN };
 
-/// A line of code in colours; `open` goes from one line to the next.
+/// Highlights a line of code; `open` carries over from one line to the next.
 pub(super) fn code_line(fence: &str, code: &str, open: &mut Open) -> Line {
     match find(fence) {
         Some(language) => Scanner { language, code, at: 0, line: Line::default() }.scan(open),
@@ -35,7 +35,7 @@ pub(super) fn code_line(fence: &str, code: &str, open: &mut Open) -> Line {
 struct Scanner<'a> {
     language: &'static Language,
     code: &'a str,
-    /// What was coloured so far.
+    /// The number of bytes highlighted so far.
     at: usize,
     line: Line,
 }
@@ -53,7 +53,7 @@ impl<'a> Scanner<'a> {
         self.line
     }
 
-    /// Colours what begins here; tells what it leaves open.
+    /// Highlights the next token and returns the token it leaves open.
     fn piece(&mut self, next: char) -> Open {
         let language = self.language;
         if self.begins_line_comment() {
@@ -86,7 +86,7 @@ impl<'a> Scanner<'a> {
 
     fn begins_line_comment(&self) -> bool {
         let mark = self.language.line_comments.iter().find(|mark| self.rest().starts_with(**mark));
-        // A shell's `$#` and a colour's `#fff` are no comments.
+        // A shell's `$#` and a colour's `#fff` are not comments.
         mark.is_some_and(|mark| *mark != "#" || self.before().is_none_or(char::is_whitespace))
     }
 
@@ -106,7 +106,7 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Colours a comment of any length, of which so many bytes are its beginning.
+    /// Highlights a block comment whose first `begun` bytes are its opening.
     fn comment(&mut self, begun: usize) -> Open {
         let close = self.language.block_comment.map_or("", |(_, close)| close);
         let end = self.rest()[begun..].find(close);
@@ -114,7 +114,7 @@ impl<'a> Scanner<'a> {
         if end.is_some() { Open::Nothing } else { Open::Comment }
     }
 
-    /// Colours a text, of which so many bytes are its beginning.
+    /// Highlights a string whose first `begun` bytes are its opening.
     fn text(&mut self, quote: &'static Quote, begun: usize) -> Open {
         let inside = &self.rest()[begun..];
         let mut end = None;
@@ -133,13 +133,13 @@ impl<'a> Scanner<'a> {
         if end.is_none() && quote.is_long { Open::Text(quote) } else { Open::Nothing }
     }
 
-    /// Whether what begins here and is so long is a key.
+    /// True if the next `length` bytes are a key.
     fn is_key(&self, length: usize) -> bool {
         let Some(mark) = self.language.key_mark else { return false };
         let is_word = |character: char| character.is_alphanumeric() || "-_.".contains(character);
         let is_quoted = self.rest().starts_with(['"', '\'']);
         let is_plain = self.rest().starts_with(|first: char| first.is_alphanumeric() || first == '_')
-            // Whatever is before a key is a part of it, or begins a list.
+            // Only another part of the key, or the mark of a list item, may come before it.
             && self.code[..self.at].chars().all(|character| character.is_whitespace() || is_word(character));
         let behind = self.rest()[length..].trim_start_matches(is_word).trim_start();
         (is_quoted || is_plain) && behind.starts_with(mark)
@@ -163,7 +163,7 @@ impl<'a> Scanner<'a> {
 mod tests {
     use super::*;
 
-    /// The pieces of code that are coloured, each behind the letter of its kind.
+    /// Compares the highlighted tokens, each prefixed with the letter of its kind.
     #[track_caller]
     fn check(fence: &str, code: &str, expected: &[&str]) {
         let mut open = Open::default();

@@ -1,31 +1,32 @@
-//! What must be known of a language to colour its words: few rules, and none that must be right for the code to be readable.
+//! Languages for syntax highlighting: a few lexical rules each, none of which has to be right for the code to be
+//! readable.
 
-/// What must be known of a language.
+/// The lexical rules of a language.
 #[derive(Debug)]
 pub(super) struct Language {
-    /// The names that fences call it by.
+    /// The names used in code fences.
     names: &'static [&'static str],
     pub(super) keywords: &'static [&'static str],
-    /// What begins a comment to the end of the line.
+    /// The openings of line comments.
     pub(super) line_comments: &'static [&'static str],
-    /// What begins and ends a comment of any length.
+    /// The opening and the end of block comments.
     pub(super) block_comment: Option<(&'static str, &'static str)>,
-    /// Longer quotes stand before those that they begin with.
+    /// String delimiters; longer ones come before their prefixes.
     pub(super) quotes: &'static [Quote],
-    /// What stands behind the keys of a language that is made of them.
+    /// The mark after keys, in configuration languages.
     pub(super) key_mark: Option<char>,
 }
 
-/// What a text in code begins and ends with.
+/// The delimiters of a string literal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Quote {
     pub(super) open: &'static str,
     pub(super) close: &'static str,
-    /// Whether a backslash takes what follows.
+    /// True if a backslash escapes the next character.
     pub(super) escapes: bool,
-    /// Whether it goes on behind the end of the line.
+    /// True if it may span several lines.
     pub(super) is_long: bool,
-    /// Whether it holds one character, and is something else otherwise, such as a lifetime.
+    /// True for character literals of exactly one character; anything else, such as a lifetime, is not a literal.
     pub(super) is_character: bool,
 }
 
@@ -48,9 +49,9 @@ const SINGLE: Quote = Quote::new("'", "'");
 const CHARACTER: Quote = Quote { is_character: true, ..SINGLE };
 const C_COMMENT: Option<(&str, &str)> = Some(("/*", "*/"));
 
-/// The language that a fence names, where it is known.
+/// The language that a code fence names, if it is known.
 pub(super) fn find(fence: &str) -> Option<&'static Language> {
-    // Some write more behind the name, such as `rust,ignore` or `js title="a.js"`.
+    // Some fences have more after the name, such as `rust,ignore` or `js title="a.js"`.
     let name = fence.trim().split([' ', ',', '{', ':']).next().unwrap_or_default().to_ascii_lowercase();
     LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()))
 }

@@ -1,4 +1,4 @@
-//! Markdown on a terminal: blocks that are finished become lines for good, the open end is rendered again and again.
+//! Streaming Markdown: finished blocks become permanent lines, the open end is rendered again and again.
 
 mod highlight;
 mod languages;
@@ -13,29 +13,29 @@ use crate::style::Line;
 
 pub(crate) use render::render;
 
-/// The Markdown that models write.
+/// The Markdown extensions that models use.
 fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
 
-/// An answer while it arrives.
+/// A Markdown text that is still arriving.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Streaming {
-    /// What is not shown for good yet.
+    /// The text that is not printed yet.
     open: String,
-    /// Whether anything was shown before, from which the next block stands apart.
+    /// True once a block was printed, which separates the next one with a blank line.
     has_begun: bool,
-    /// Whether the open end is the rest of a block of which lines were shown before.
+    /// True if the open end continues a block whose first lines were printed.
     is_continued: bool,
-    /// What the lines of code that were shown have left open.
+    /// The token left open by the printed lines of code.
     code: Open,
 }
 
-/// The last block of a text, as far as its lines can be shown before it ends.
+/// The last block of a text, of which some lines can be printed before it ends.
 struct LastBlock {
-    /// Where it begins.
+    /// Its start.
     start: usize,
-    /// A code block: where its content begins. A list: where its last item begins.
+    /// The start of its printable part: the content of a code block or the last item of a list.
     inner: Option<Inner>,
 }
 
@@ -45,12 +45,12 @@ enum Inner {
 }
 
 impl Streaming {
-    /// A piece more has arrived.
+    /// Appends a piece of text.
     pub(crate) fn push(&mut self, text: &str) {
         self.open.push_str(text);
     }
 
-    /// The lines that will not change any more whatever arrives.
+    /// Takes the lines that no further text can change.
     pub(crate) fn finished_lines(&mut self, width: usize) -> Vec<Line> {
         let Some(last) = last_block(settled(&self.open)) else { return Vec::new() };
         let mut lines = Vec::new();
@@ -71,7 +71,7 @@ impl Streaming {
         lines
     }
 
-    /// Shows the whole lines of an open code block and goes on as if it had just begun.
+    /// Takes the complete lines of an open code block; the rest continues as if the block had just begun.
     fn show_code_lines(&mut self, content: usize, width: usize, lines: &mut Vec<Line>) {
         let Some(end) = self.open.get(content..).and_then(|rest| rest.rfind('\n')) else { return };
         if end == 0 {
@@ -85,14 +85,14 @@ impl Streaming {
         self.is_continued = true;
     }
 
-    /// The lines of the open end, as they are now.
+    /// Renders the open end.
     pub(crate) fn open_lines(&self, width: usize) -> Vec<Line> {
         let mut lines = Vec::new();
         self.clone().show(&self.open, width, &mut lines);
         lines
     }
 
-    /// Nothing more arrives.
+    /// Renders the rest at the end of the text.
     pub(crate) fn finish(&mut self, width: usize) -> Vec<Line> {
         let mut lines = Vec::new();
         let rest = std::mem::take(&mut self.open);
@@ -117,8 +117,8 @@ impl Streaming {
     }
 }
 
-/// As much of a text as is certain about its blocks: a line that is not whole may still become the row of a table, the item of
-/// a list or the end of a code block, unless it begins with a letter behind an empty line.
+/// The prefix of a text whose blocks are certain: an incomplete last line may still become a table row, a list item or
+/// the end of a code block, unless it starts with a letter after a blank line.
 fn settled(text: &str) -> &str {
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     let is_behind_gap = whole == 0 || text[..whole].ends_with("\n\n");
@@ -126,7 +126,7 @@ fn settled(text: &str) -> &str {
     if is_paragraph { text } else { &text[..whole] }
 }
 
-/// The last block of a text: later text changes nothing before it.
+/// The last block of a text; later text changes nothing before it.
 fn last_block(text: &str) -> Option<LastBlock> {
     let mut last = None;
     let mut depth = 0_usize;
@@ -152,7 +152,7 @@ fn last_block(text: &str) -> Option<LastBlock> {
             }
             Event::End(end) => {
                 depth -= 1;
-                // Once its closing fence is there, nothing can be added to a code block.
+                // A code block ends with its closing fence.
                 if end == TagEnd::CodeBlock
                     && let Some(LastBlock { start, inner: Some(Inner::Code { .. }) }) = last
                     && is_closed(&text[start..range.end])
@@ -173,7 +173,7 @@ fn line_start(text: &str, place: usize) -> usize {
     text[..place].rfind('\n').map_or(0, |end| end + 1)
 }
 
-/// Whether a fenced block has its closing fence.
+/// True if a fenced block has its closing fence.
 fn is_closed(block: &str) -> bool {
     let fence: String = block.trim_start().chars().take_while(|c| matches!(c, '`' | '~')).collect();
     let last = block.trim_end().lines().skip(1).last().unwrap_or_default().trim();
@@ -184,7 +184,7 @@ fn is_closed(block: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Every way to cut a text in three gives the same lines.
+    /// Checks that every way to split a text in three gives the same lines.
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
         let mut streaming = Streaming::default();

@@ -1,4 +1,4 @@
-//! Markdown as lines of styled text.
+//! Rendering of Markdown to styled lines.
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
@@ -8,12 +8,12 @@ use super::table::Table;
 use crate::diff;
 use crate::style::{Line, Style};
 
-/// The lines of a text, blocks apart by an empty one.
+/// Renders a text, with blank lines between blocks.
 pub(crate) fn render(text: &str, width: usize) -> Vec<Line> {
     render_from(text, width, &mut Open::default())
 }
 
-/// The same for a text that may begin inside of a code block; `open` is what that has left open, and what the last one does.
+/// Like [`render`], for a text that may begin inside a code block; `open` carries the open token in and out.
 pub(super) fn render_from(text: &str, width: usize, open: &mut Open) -> Vec<Line> {
     let mut writer = Writer { width: width.max(10), open: *open, ..Writer::default() };
     for event in Parser::new_ext(text, options()) {
@@ -28,26 +28,26 @@ pub(super) fn render_from(text: &str, width: usize, open: &mut Open) -> Vec<Line
 struct Writer {
     width: usize,
     lines: Vec<Line>,
-    /// The paragraph, heading or item that is being written.
+    /// The paragraph, heading or item being written.
     line: Line,
     style: Style,
     styles: Vec<Style>,
-    /// What each enclosing block puts before its lines.
+    /// The margins of the enclosing blocks.
     margins: Vec<Margin>,
-    /// The next number of each list; none for one with bullets.
+    /// The next number of each enclosing list; none for bullets.
     lists: Vec<Option<u64>>,
     code: Option<Code>,
-    /// What the next code block begins with, and what the last one has left open.
+    /// The open token at the start of the next code block, and at the end of the last one.
     open: Open,
     table: Option<Table>,
     link: Option<String>,
-    /// Whether the next block stands apart from the one before.
+    /// True if a blank line separates the next block from the one before.
     is_apart: bool,
 }
 
 #[derive(Debug)]
 struct Margin {
-    /// Before the first line, if that is yet to come.
+    /// The margin of the first line, until that is written.
     first: Option<(String, Style)>,
     rest: (String, Style),
 }
@@ -161,7 +161,7 @@ impl Writer {
             }
             TagEnd::Item => {
                 self.flush();
-                // An item without a word still has its mark.
+                // An empty item still shows its bullet.
                 if self.margins.last().is_some_and(|margin| margin.first.is_some()) {
                     self.emit(Line::default());
                 }
@@ -204,7 +204,7 @@ impl Writer {
         self.line.push(text, style);
     }
 
-    /// Names the address behind a link, unless the words are the address.
+    /// Appends the address of a link, unless its text is the address.
     fn end_link(&mut self) {
         let Some(address) = self.link.take() else { return };
         if !address.is_empty() && !self.line.text().contains(&address) {
@@ -234,7 +234,7 @@ impl Writer {
         self.is_apart = true;
     }
 
-    /// An empty line before a block that stands apart.
+    /// Separates the next block with a blank line if needed.
     fn gap(&mut self) {
         self.flush();
         if std::mem::take(&mut self.is_apart) && !self.lines.is_empty() {
@@ -247,7 +247,7 @@ impl Writer {
         self.width.saturating_sub(margins).max(8)
     }
 
-    /// Ends the line that is being written.
+    /// Wraps and emits the current line.
     fn flush(&mut self) {
         let line = std::mem::take(&mut self.line);
         if line.spans.iter().all(|span| span.text.trim().is_empty()) {
@@ -256,7 +256,7 @@ impl Writer {
         line.wrap(self.room(), 0).into_iter().for_each(|line| self.emit(line));
     }
 
-    /// Adds a line behind the margins of the blocks it stands in.
+    /// Emits a line with the margins of the enclosing blocks.
     fn emit(&mut self, line: Line) {
         let mut whole = Line::default();
         for margin in &mut self.margins {
@@ -264,7 +264,7 @@ impl Writer {
             whole.push(&text, style);
         }
         if line.spans.is_empty() {
-            // Nothing but spaces is nothing.
+            // A line of spaces is blank.
             whole.spans.retain(|span| !span.text.trim().is_empty());
             whole.spans.iter_mut().for_each(|span| span.text.truncate(span.text.trim_end().len()));
         }
@@ -273,7 +273,7 @@ impl Writer {
     }
 }
 
-/// A line of code in pieces of so many columns: it is cut where it ends, not between words.
+/// Splits a line of code into pieces of `width` columns, without regard to words.
 fn pieces(line: &Line, width: usize) -> Vec<Line> {
     let mut pieces = vec![Line::default()];
     let mut used = 0;

@@ -1,13 +1,13 @@
-//! A table that fits: columns as wide as they need, the widest ones wrapped.
+//! Markdown tables, fitted to the width: the widest columns are wrapped.
 
 use pulldown_cmark::Alignment;
 
 use crate::style::{Line, Style};
 
-/// Between two columns.
+/// The columns between two cells.
 const GAP: usize = 2;
 
-/// A table that is being read.
+/// A table being read.
 #[derive(Debug, Default)]
 pub(super) struct Table {
     alignments: Vec<Alignment>,
@@ -29,7 +29,7 @@ impl Table {
         }
     }
 
-    /// Its lines, with a rule below the first row.
+    /// Renders the table, with a rule below the header.
     pub(super) fn lines(&self, width: usize) -> Vec<Line> {
         let widths = self.widths(width);
         let mut lines = Vec::new();
@@ -44,7 +44,7 @@ impl Table {
         lines
     }
 
-    /// How wide each column is: as wide as its widest cell, or less where that is too much for all of them.
+    /// The width of each column: that of its widest cell, reduced until all columns fit.
     fn widths(&self, width: usize) -> Vec<usize> {
         let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut widths: Vec<usize> = (0..count)

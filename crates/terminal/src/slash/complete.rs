@@ -1,10 +1,10 @@
-//! What could go on with a command that is being typed.
+//! Completion of slash commands.
 
 use super::{ALL, Slash, Sub, find};
 use crate::review::SkillChoice;
 use crate::slash::commands_of;
 
-/// The commands, or words behind one, that go on with what is typed; each with what it does.
+/// The completions of a typed command or its subcommands, each with a description.
 pub(crate) fn complete(typed: &str, skills: &[SkillChoice]) -> Vec<(String, String)> {
     let Some(typed) = typed.strip_prefix('/') else { return Vec::new() };
     match typed.split_once(' ') {
@@ -31,7 +31,7 @@ pub(crate) fn complete(typed: &str, skills: &[SkillChoice]) -> Vec<(String, Stri
     }
 }
 
-/// How many words there are, of which the last may only begin.
+/// The number of words, including the one being typed.
 fn depth(words: &str) -> usize {
     words.split(' ').count()
 }
@@ -43,7 +43,7 @@ fn described(sub: &Sub) -> String {
     }
 }
 
-/// The skills whose names may stand there.
+/// The skill names that complete `rest`.
 fn names(slash: &Slash, name: &str, rest: &str, skills: &[SkillChoice]) -> Vec<(String, String)> {
     let Some((word, begun)) = rest.split_once(' ').filter(|_| slash.name == "skills") else {
         return Vec::new();
@@ -62,7 +62,7 @@ fn names(slash: &Slash, name: &str, rest: &str, skills: &[SkillChoice]) -> Vec<(
     meant.map(|skill| (format!("/{name} {word} {}", skill.name), skill.description.clone())).collect()
 }
 
-/// Whether a command that was chosen needs something behind it.
+/// True if a chosen command needs an argument.
 pub(crate) fn needs_more(chosen: &str) -> bool {
     let typed = chosen.strip_prefix('/').and_then(|typed| typed.split_once(' '));
     let Some((name, words)) = typed else { return false };

@@ -1,4 +1,4 @@
-//! The commands that begin with a slash: their names, what they take, and what is meant by one.
+//! Slash commands: names, arguments, completion and parsing.
 
 mod complete;
 mod parse;
@@ -8,29 +8,29 @@ pub(crate) use complete::{complete, needs_more};
 pub(crate) use parse::{Meant, parse};
 pub(crate) use skills::{SkillCommand, commands_of};
 
-/// A command that begins with a slash.
+/// A slash command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Slash {
-    /// Its name.
+    /// The name.
     pub(crate) name: &'static str,
-    /// Other names.
+    /// The aliases.
     pub(crate) aliases: &'static [&'static str],
-    /// What may stand behind it.
+    /// The arguments, as shown in the help.
     pub(crate) takes: &'static str,
-    /// What it does.
+    /// The description.
     pub(crate) does: &'static str,
-    /// What may stand first behind it.
+    /// The subcommands.
     pub(crate) subs: &'static [Sub],
 }
 
-/// Words that may stand first behind a command.
+/// A subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sub {
-    /// The words.
+    /// The words, such as `inbox show`.
     pub(crate) words: &'static str,
-    /// What must stand behind them.
+    /// The required argument, if any.
     pub(crate) needs: &'static str,
-    /// What that does.
+    /// The description.
     pub(crate) does: &'static str,
 }
 
@@ -42,7 +42,7 @@ const fn sub(words: &'static str, needs: &'static str, does: &'static str) -> Su
     Sub { words, needs, does }
 }
 
-/// What can be done with the inbox of memory.
+/// The subcommands of `/memory`.
 const MEMORY: &[Sub] = &[
     sub("show", "", "what the files say"),
     sub("list", "", "which files are in use"),
@@ -71,7 +71,7 @@ const SKILLS: &[Sub] = &[
     sub("inbox undo", "", "takes back what was accepted last"),
 ];
 
-/// Every command, in the order they are shown.
+/// All slash commands, in display order.
 pub(crate) const ALL: &[Slash] = &[
     slash("help", "", "lists commands and keys"),
     Slash {
@@ -146,18 +146,18 @@ impl Slash {
     }
 }
 
-/// The command with this name.
+/// Finds a command by name or alias.
 pub(crate) fn find(name: &str) -> Option<&'static Slash> {
     ALL.iter().find(|slash| slash.is_called(name))
 }
 
-/// The one of these that is nearest, if one is near at all.
+/// The most similar known name, if one is similar at all.
 fn nearest<'a>(known: impl IntoIterator<Item = &'a str>, name: &str) -> Option<&'a str> {
     let near = known.into_iter().map(|known| (strsim::jaro_winkler(known, name), known));
     near.filter(|(near, _)| *near > 0.7).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, known)| known)
 }
 
-/// The names of all commands, those of skills included.
+/// All command names, including those of skills.
 fn names(skills: &[SkillCommand]) -> impl Iterator<Item = &str> {
     let own = ALL.iter().flat_map(|slash| std::iter::once(slash.name).chain(slash.aliases.iter().copied()));
     own.chain(skills.iter().map(|skill| skill.name.as_str()))

@@ -1,4 +1,4 @@
-//! What is meant by a line that begins with a slash.
+//! Parsing of slash commands.
 
 use longhaul_policy::ApprovalMode;
 
@@ -6,26 +6,26 @@ use super::{SkillCommand, Slash, find, names, nearest};
 use crate::command::{Command, Topic};
 use crate::review::{Inbox, Review, Whose};
 
-/// What is meant.
+/// The action of a slash command.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Meant {
-    /// Whoever holds the agent is to do this.
+    /// A command for the driver.
     Command(Command),
-    /// The list of commands and keys.
+    /// Shows commands and keys.
     Help,
-    /// The last answer goes to the clipboard.
+    /// Copies the last answer to the clipboard.
     Copy,
-    /// What is typed is opened in an editor.
+    /// Opens the input in an editor.
     Editor,
-    /// Thoughts are shown or hidden.
+    /// Shows or hides thoughts.
     Thoughts,
-    /// The program ends.
+    /// Ends the program.
     Quit,
-    /// Nothing that is known, and why.
+    /// Not a valid command, with an explanation.
     Unknown(String),
 }
 
-/// What is meant by a line that begins with a slash.
+/// Parses a line that starts with a slash.
 pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> Meant {
     let line = line.trim();
     let typed = line.strip_prefix('/').unwrap_or(line);
@@ -100,7 +100,7 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> Meant {
     Meant::Command(command)
 }
 
-/// What is to be done in an inbox.
+/// Parses the words after `inbox`.
 fn in_inbox(inbox: Inbox, words: &str) -> Option<Command> {
     let (word, name) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let name = name.trim();
@@ -123,7 +123,7 @@ fn in_inbox(inbox: Inbox, words: &str) -> Option<Command> {
     Some(Command::Review(inbox, review))
 }
 
-/// What a command takes, and what was perhaps meant.
+/// An explanation of a command's arguments, with a suggestion.
 fn usage(slash: &Slash, rest: &str) -> Meant {
     let begins =
         |words: &str| rest == words || rest.strip_prefix(words).is_some_and(|behind| behind.starts_with(' '));

@@ -1,21 +1,21 @@
-//! Skills as commands: each is one under its own name, or under another where that is taken.
+//! Skills as slash commands, renamed if the name is taken.
 
 use super::find;
 use crate::review::SkillChoice;
 
-/// A skill as a command.
+/// A skill as a slash command.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SkillCommand {
-    /// What is typed behind the slash.
+    /// The command's name.
     pub(crate) name: String,
-    /// The skill.
+    /// The skill's name.
     pub(crate) skill: String,
-    /// When to use it.
+    /// The skill's description.
     pub(crate) does: String,
 }
 
-/// The commands of those that are switched on and do not come with the program. Spaces become dashes. A name that is taken gets
-/// `skill.` before it, and a number behind it if that is taken, too.
+/// The commands of the enabled skills that are not built in. Spaces become dashes. A taken name gets the prefix
+/// `skill.`, and then a number.
 pub(crate) fn commands_of(skills: &[SkillChoice]) -> Vec<SkillCommand> {
     let mut commands: Vec<SkillCommand> = Vec::new();
     for skill in skills.iter().filter(|skill| skill.is_enabled && !skill.is_builtin) {

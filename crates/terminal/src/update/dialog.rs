@@ -1,4 +1,4 @@
-//! Keys while the user is asked something.
+//! Keys in dialogs.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use longhaul_agent::Approval;
@@ -12,21 +12,21 @@ use crate::editor::Editor;
 use crate::state::{Answering, ApprovalStage, Approving, Dialog, Pick, Picker, State};
 use crate::view;
 
-/// A choice in a question about a call.
+/// A choice in an approval dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Choice {
     Once,
     Always,
     Edit,
     Deny,
-    /// "Always", as far as this.
+    /// "Always", with this reach.
     Reach(Reach),
     /// Back from "always".
     Back,
 }
 
 impl Choice {
-    /// The key that makes it. A capital begins a sentence, and is no answer.
+    /// The key for this choice. Capitals start a sentence and are not answers.
     pub(crate) fn key(self) -> char {
         match self {
             Self::Once => 'y',
@@ -42,7 +42,7 @@ impl Choice {
 }
 
 impl Approving {
-    /// What can be answered at this stage, in the order shown.
+    /// The choices of the current stage, in display order.
     pub(crate) fn choices(&self) -> Vec<Choice> {
         let offer = self.request.always.as_ref();
         match self.stage {
@@ -59,7 +59,7 @@ impl Approving {
         }
     }
 
-    /// Goes back to the first choice, which has to be seen again; returns the letter that led away from it.
+    /// Returns to the first stage, which has to be drawn again; yields the letter that left it.
     pub(super) fn go_back(&mut self) -> Option<char> {
         self.stage = ApprovalStage::Choosing;
         self.selected = None;
@@ -69,7 +69,7 @@ impl Approving {
         self.opened_by.take()
     }
 
-    /// Goes on to a second step, which has to be seen before keys count in it.
+    /// Enters a stage, which has to be drawn before its keys count.
     fn go_on(&mut self, stage: ApprovalStage, key: KeyEvent) {
         self.stage = stage;
         self.selected = None;
@@ -80,7 +80,7 @@ impl Approving {
         self.guard.reset();
     }
 
-    /// What can be changed about the call: its command, or all its arguments.
+    /// The editable part of the call: its command, or all its arguments.
     fn editable(&self) -> String {
         match self.request.call.args.get("command").and_then(Value::as_str) {
             Some(command) => command.to_string(),
@@ -88,7 +88,7 @@ impl Approving {
         }
     }
 
-    /// The arguments with what was changed.
+    /// The arguments as edited.
     fn edited(&self) -> Result<Value, String> {
         let typed = self.field.whole();
         let mut args = self.request.call.args.clone();
@@ -103,7 +103,7 @@ impl Approving {
     }
 }
 
-/// The field that is typed into.
+/// The text field of a dialog.
 pub(super) fn field(dialog: &mut Dialog) -> Option<&mut Editor> {
     match dialog {
         Dialog::Approval(approving) => {
@@ -128,7 +128,7 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
-/// Closes the first dialog without an answer.
+/// Closes the current dialog without an answer.
 pub(super) fn close(state: &mut State) -> Vec<Effect> {
     match state.dialogs.pop_front() {
         Some(Dialog::Question(answering)) => vec![answer(answering.id, Reply::Answer(None))],
@@ -160,7 +160,7 @@ fn press_approval(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Esc if approving.stage == ApprovalStage::Always => Some(Choice::Back),
         KeyCode::Esc => return cancel(state),
         KeyCode::Enter if approving.selected.is_none() => {
-            // It was meant for something else.
+            // This Enter was meant for something else.
             approving.guard.restart(state.now);
             None
         }
@@ -170,7 +170,7 @@ fn press_approval(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             let meant = choices.iter().find(|choice| choice.key() == letter);
             match meant.or_else(|| choices.get(place?)) {
                 Some(choice) => Some(*choice),
-                // What answers nothing begins a message.
+                // A letter that is no choice starts a message.
                 None => return guard::type_draft(state, key),
             }
         }
@@ -201,7 +201,7 @@ fn press_approval(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
-/// Keys while a reason or a change is typed.
+/// Handles a key in the reason or edit field.
 fn press_field(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let Some(Dialog::Approval(approving)) = state.dialogs.front_mut() else { return Vec::new() };
     let makes_line = key.modifiers.contains(KeyModifiers::ALT)
@@ -248,7 +248,7 @@ fn conclude(state: &mut State, approval: Approval) -> Vec<Effect> {
 fn press_question(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let Some(Dialog::Question(answering)) = state.dialogs.front_mut() else { return Vec::new() };
     let Answering { question, selected, field, .. } = answering.as_mut();
-    // Behind the last answer is the place of one in one's own words.
+    // The index after the last option stands for a typed answer.
     let count = question.options.len();
     let at = selected.unwrap_or(count);
     match key.code {
@@ -311,7 +311,7 @@ fn take(state: &mut State, pick: Pick) -> Vec<Effect> {
     match pick {
         Pick::Session(id) => vec![submit::send(state, Command::Resume(id))],
         Pick::Turn(id, text) => {
-            // What was said there can be said again, in other words.
+            // The message goes back into the input, to be rephrased.
             state.editor.set(&text);
             vec![submit::send(state, Command::RewindTo(id))]
         }
@@ -352,7 +352,7 @@ fn press_search(state: &mut State, key: KeyEvent) -> Vec<Effect> {
 }
 
 impl Picker {
-    /// A list to choose from, with its first item chosen.
+    /// A list with its first item selected.
     pub(super) fn new(title: &str, items: Vec<crate::state::PickItem>) -> Self {
         Self { title: title.to_string(), items, query: Editor::default(), selected: 0 }
     }

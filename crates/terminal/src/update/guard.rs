@@ -1,4 +1,4 @@
-//! Keys while something is asked that grants something: only those that are meant for it get there.
+//! Keys while a guarded prompt is open: only those meant for it reach it.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -6,7 +6,7 @@ use super::{Arrival, Effect, dialog, prompt};
 use crate::guard::{Focus, Guard};
 use crate::state::{ApprovalStage, Dialog, State};
 
-/// A key while something is asked.
+/// Handles a key while a dialog is open.
 pub(super) fn press(state: &mut State, key: KeyEvent, arrival: Arrival) -> Vec<Effect> {
     let Some(guard) = state.guard() else { return dialog::press(state, key) };
     if !guard.is_seen() {
@@ -17,14 +17,14 @@ pub(super) fn press(state: &mut State, key: KeyEvent, arrival: Arrival) -> Vec<E
         KeyCode::Tab | KeyCode::Esc if focus == Focus::Draft && state.completion.is_some() => {
             prompt::press(state, key)
         }
-        // It is no text, and grants nothing.
+        // Esc is not text and grants nothing.
         KeyCode::Esc => dialog::press(state, key),
         KeyCode::Tab if !state.editor.is_empty() => turn_to(state, focus == Focus::Draft),
         _ if focus == Focus::Draft => type_draft(state, key),
         _ if focus == Focus::Dialog && arrival == Arrival::Alone => dialog::press(state, key),
         _ if focus == Focus::Dialog && has_field(state) => type_ahead(state, key),
         _ if is_text(key) => type_draft(state, key),
-        // Who moves about in what is to be changed has seen it.
+        // Moving the cursor in the field shows that it was seen.
         code if is_editing(state) && code != KeyCode::Enter => {
             change(state, Guard::arm);
             dialog::press(state, key)
@@ -37,7 +37,7 @@ pub(super) fn press(state: &mut State, key: KeyEvent, arrival: Arrival) -> Vec<E
     }
 }
 
-/// One of several keys that arrived at once, in a field: text, in which an Enter ends a line and not the field.
+/// Handles one of several keys that arrived together in a field: they are text, so that Enter inserts a newline.
 fn type_ahead(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     match (key.code, state.dialogs.front_mut().and_then(dialog::field)) {
         (KeyCode::Enter, Some(field)) => {
@@ -48,7 +48,7 @@ fn type_ahead(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
-/// A paste while a guarded question is asked first: it is text, and never an answer.
+/// Handles a paste while a guarded dialog is open: it is text and never an answer.
 pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     let field = match state.focus() {
         Focus::Dialog => state.dialogs.front_mut().and_then(dialog::field),
@@ -68,7 +68,7 @@ pub(super) fn paste(state: &mut State, text: &str) -> Vec<Effect> {
     }
 }
 
-/// Takes a key as part of the message that is being typed.
+/// Treats a key as part of the draft.
 pub(super) fn type_draft(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     leave_step(state);
     let effects = prompt::press(state, key);
@@ -76,13 +76,13 @@ pub(super) fn type_draft(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     effects
 }
 
-/// Whether a key is text that somebody types.
+/// True if a key is typed text.
 pub(super) fn is_text(key: KeyEvent) -> bool {
     let is_plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
     matches!(key.code, KeyCode::Char(_)) && is_plain
 }
 
-/// Who goes on typing meant no second step: the letter that led there is text, too.
+/// Returns from a second stage, because the letter that opened it turns out to be part of the draft.
 fn leave_step(state: &mut State) {
     change(state, |guard| guard.turn_to(false));
     if let Some(Dialog::Approval(approving)) = state.dialogs.front_mut()
@@ -110,7 +110,7 @@ fn change(state: &mut State, change: impl FnOnce(&mut Guard)) {
     }
 }
 
-/// Whether what is asked is typed into.
+/// True if the current dialog has a text field.
 fn has_field(state: &mut State) -> bool {
     state.dialogs.front_mut().and_then(dialog::field).is_some()
 }
@@ -120,7 +120,7 @@ fn is_editing(state: &State) -> bool {
     approving.stage == ApprovalStage::Editing
 }
 
-/// Whether it is a list to look through, of which Enter shows more.
+/// True if the current dialog is a list, in which Enter only shows more.
 fn is_list(state: &State) -> bool {
     matches!(state.dialogs.front(), Some(Dialog::Review(_)))
 }

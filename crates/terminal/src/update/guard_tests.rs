@@ -1,4 +1,4 @@
-//! Nothing that was meant for something else answers a question that grants something, and nothing typed is lost.
+//! Tests of the guard: nothing meant for the draft answers a prompt, and no typed character is lost.
 
 use std::time::Duration;
 
@@ -12,17 +12,17 @@ use crate::command::{AskId, Command, Message, Reply};
 use crate::guard::QUIET;
 use crate::review::{Inbox, InboxItem};
 
-/// A sentence that would allow everything for good, if its letters were answers.
+/// A sentence that would allow everything for good if its letters were answers.
 const SENTENCE: &str = "and please also add a test for that, and a changelog entry as always";
 
-/// A desk at which the model works, and nothing was typed ahead.
+/// A harness with a running turn and an empty queue.
 fn working() -> Desk {
     let mut desk = Desk::new();
     desk.enter("hi").sent.clear();
     desk
 }
 
-/// The same, where a call is asked about that nobody has seen yet.
+/// The same with an approval request that has not been drawn yet.
 fn asked() -> Desk {
     let mut desk = working();
     desk.hear(Message::Asked(AskId(1), request(always())));
@@ -35,7 +35,7 @@ fn after(desk: &mut Desk, milliseconds: u64) -> &mut Desk {
     desk
 }
 
-/// Types at the usual pace, the screen being drawn after every key.
+/// Types at normal speed, with a frame after each key.
 fn type_slowly<'d>(desk: &'d mut Desk, text: &str) -> &'d mut Desk {
     for letter in text.chars() {
         after(desk.press(KeyCode::Char(letter)), 120);
@@ -56,7 +56,7 @@ fn check_draft(desk: &mut Desk, expected: &str) {
 
 #[test]
 fn a_sentence_goes_on_where_it_was_begun() {
-    // Wherever the question comes up in it, and however long the pause is there.
+    // The question may come up anywhere in it, after a pause of any length.
     for at in [1, 4, 11, SENTENCE.len()] {
         for pause in [0, 900, 5_000] {
             let mut desk = working();
@@ -70,7 +70,8 @@ fn a_sentence_goes_on_where_it_was_begun() {
 
 #[test]
 fn a_sentence_begun_beside_the_question_is_a_message() {
-    // Before it is drawn, in the moment after, and later: then its first letter leads to a second step, and comes back.
+    // Before it is drawn, in the quiet period, and later: then the first letter opens a second stage and returns from
+    // it.
     for pause in [0, 300, 999, 1_000, 4_000] {
         for sentence in [SENTENCE, "even better would be a table", "I see, go on", "Yes and no"] {
             let mut desk = asked();
@@ -91,7 +92,7 @@ fn enter_alone_allows_nothing() {
         after(desk.press(KeyCode::Enter), pause).check_sent(&[]);
     }
     check_draft(&mut desk, "");
-    // Nor does an arrow that was pressed before the question could be read.
+    // An arrow pressed before the question could be read does not count either.
     let mut desk = asked();
     after(&mut desk, 0).press(KeyCode::Down);
     after(&mut desk, 2_000).press(KeyCode::Enter);
@@ -115,7 +116,7 @@ fn who_wants_to_answer_beside_a_draft_turns_to_the_question() {
     let mut desk = working();
     desk.type_text("and add").hear(Message::Asked(AskId(1), request(always()))).look();
     desk.press(KeyCode::Tab).check_block_has("one moment");
-    // Who goes on typing did not mean it.
+    // Continued typing shows that it was not meant.
     desk.type_text(" y").press(KeyCode::Tab).press(KeyCode::Enter);
     check_draft(&mut desk, "and add y");
     desk.look().check_block_has("Tab goes back to your message");
@@ -146,7 +147,7 @@ fn a_paste_never_answers() {
         after(&mut desk, pause).take(Input::Paste("e".into()));
         check_draft(&mut desk, "ae");
     }
-    // What is to be changed is text.
+    // The text to edit is a draft.
     let mut desk = asked();
     desk.look().press(KeyCode::Char('e')).look().take(Input::Paste(" --all".into()));
     check_draft(&mut desk, "");
@@ -169,7 +170,7 @@ fn keys_that_arrive_together_are_no_answer() {
     let mut desk = asked();
     burst(desk.look().press(KeyCode::Down), "\n");
     check_draft(&mut desk, "");
-    // In a field they are text, and end no field.
+    // In a field they are text and do not submit it.
     let mut desk = asked();
     burst(desk.look().press(KeyCode::Char('e')).look(), " -q\n");
     check_draft(&mut desk, "");
@@ -230,7 +231,7 @@ fn what_is_typed_ahead_accepts_nothing_that_waits() {
         type_slowly(after(&mut desk, 0), sentence);
         check_draft(&mut desk, &format!("{typed}{sentence}"));
     }
-    // Who looks through the list changes nothing.
+    // Moving in the list changes nothing.
     let mut desk = Desk::new();
     desk.hear(Message::Inbox(Inbox::Skills, vec![item.clone(), item]));
     after(&mut desk, 0).press(KeyCode::Down);
@@ -252,13 +253,13 @@ fn escape_stops_the_turn_at_any_time() {
     }
 }
 
-/// Something that somebody does, and how long after the last thing.
+/// An action of the user, with the pause before it.
 #[derive(Clone, Debug)]
 enum Deed {
     Letter(char),
     Paste(String),
     Enter,
-    /// The screen is drawn.
+    /// Draws a frame.
     Draw,
 }
 
@@ -277,8 +278,8 @@ fn deed() -> impl Strategy<Value = (u64, Deed)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1_024))]
 
-    /// Whatever is typed, pasted and entered around the moment in which a question appears: nothing that arrives within a
-    /// second of it, or goes on with a draft, answers it; and every character stands in the draft or the queue afterwards.
+    /// For any typing, pasting and submitting around the moment a question appears: nothing that arrives within a
+    /// second of it, or continues a draft, answers it; and every character ends up in the draft or the queue.
     #[test]
     fn only_a_key_after_a_quiet_moment_answers(
         before in prop::collection::vec(deed(), 0..8),
@@ -286,7 +287,7 @@ proptest! {
     ) {
         let mut desk = working();
         let mut typed = String::new();
-        // The last time something was typed, or the question appeared; nothing while it was not drawn.
+        // The time of the last key, or of the question's first frame; none until then.
         let mut last: Option<Duration> = None;
         let count = before.len();
         for (place, (pause, deed)) in before.into_iter().chain(behind).enumerate() {
@@ -300,7 +301,7 @@ proptest! {
                 && desk.state.editor.is_empty()
                 && last.is_some_and(|last| now.saturating_sub(last) >= QUIET);
             match deed {
-                // From here on the question is answered, which is as it should be.
+                // From here on the answer is intended.
                 Deed::Letter(letter) if may_answer && "yaen1234".contains(letter) => break,
                 Deed::Letter(letter) => {
                     desk.press(KeyCode::Char(letter));

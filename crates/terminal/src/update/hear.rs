@@ -1,4 +1,4 @@
-//! What follows from what happens in a turn.
+//! Messages from the driver.
 
 use longhaul_agent::{Event, MemoryNews, SourceState, TurnEnd};
 use longhaul_conversation::{TokenCount, Usage};
@@ -15,9 +15,9 @@ use crate::state::{
 };
 use crate::view::{self, CompactionCard};
 
-/// No more than this of a running tool's output is kept to be shown.
+/// The most bytes of a running tool's output that are kept.
 const MOST_OUTPUT: usize = 8 << 10;
-/// No more folded texts than this are kept.
+/// The most folded texts that are kept.
 const MOST_FOLDED: usize = 50;
 
 pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
@@ -106,7 +106,7 @@ pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
         }
         Message::Skills(skills) => {
             state.skills = skills;
-            // Who types a command sees those that there are now.
+            // An open completion is refreshed.
             if state.completion.is_some() { prompt::complete(state) } else { Vec::new() }
         }
         Message::Inbox(inbox, items) => review::open(state, inbox, items),
@@ -124,7 +124,7 @@ pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
     }
 }
 
-/// What was asked for is done; what was typed ahead comes next.
+/// Ends a command; the next queued message is sent.
 fn done(state: &mut State) -> Vec<Effect> {
     let mut effects = flush(state);
     state.pending = state.pending.saturating_sub(1);
@@ -134,7 +134,7 @@ fn done(state: &mut State) -> Vec<Effect> {
         state.compaction = None;
         state.wants_compaction = false;
         state.previewed.clear();
-        // Whoever worked may have made files, or taken some away.
+        // The work may have created or removed files.
         if matches!(state.files, Files::Known(_)) {
             state.files = Files::Unknown;
         }
@@ -258,7 +258,7 @@ fn say(state: &mut State, notice: &Notice) -> Vec<Effect> {
     vec![print(state, lines)]
 }
 
-/// What the provider counted moves the meter before the turn is over.
+/// Updates the meter during a turn with the provider's count.
 fn count(state: &mut State, usage: &Usage) {
     let Some(input) = usage.input else { return };
     state.standing.meter.count(input + usage.output.unwrap_or(TokenCount::ZERO));
@@ -294,11 +294,11 @@ fn compaction(state: &mut State, event: &Compaction) -> Vec<Effect> {
     if let Compaction::Applied { before, after, .. } | Compaction::Masked { before, after, .. } = event {
         state.standing.meter.shrink(*before, *after);
     }
-    // Who asked for it sees the card with everything, which comes next.
+    // A requested compaction shows its complete card next.
     if state.wants_compaction { Vec::new() } else { vec![print(state, card.lines(state.width()))] }
 }
 
-/// Shows for good what has arrived of an answer or a thought.
+/// Prints the rest of an arriving answer or thought.
 fn flush(state: &mut State) -> Vec<Effect> {
     let mut effects = end_thoughts(state);
     let width = state.width();

@@ -1,4 +1,5 @@
-//! What follows from a key, a message or the passing of time: pure, so that it can be tested without a terminal.
+//! The update function: a key, a message or a frame changes the state and yields effects. Pure, so that it can be
+//! tested without a terminal.
 
 mod dialog;
 mod guard;
@@ -24,7 +25,7 @@ use crate::view;
 
 pub(crate) use dialog::Choice;
 
-/// Something that happens.
+/// An input to the screen.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "each lives for one call")]
 pub(crate) enum Input {
@@ -32,64 +33,64 @@ pub(crate) enum Input {
     Key(KeyEvent, Arrival),
     /// Text was pasted.
     Paste(String),
-    /// The terminal has another size.
+    /// The terminal was resized.
     Resize(Size),
-    /// Whoever holds the agent has something to say.
+    /// A message from the driver.
     Message(Message),
-    /// The files of the folder were listed.
+    /// The files of the folder, once listed.
     Files(Vec<String>),
-    /// The user has left the editor with this text.
+    /// The text as edited in the user's editor.
     Edited(String),
-    /// The user has left the editor, and wants this done.
+    /// The files were edited; the command follows.
     EditedFiles(Command),
-    /// Something could not be done.
+    /// A notice about something that failed.
     Failed(Notice),
-    /// The screen is about to be drawn.
+    /// A frame is about to be drawn.
     Frame,
-    /// It is time to leave.
+    /// A request to leave.
     Leave,
 }
 
-/// How a key arrived.
+/// The arrival of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
-    /// By itself.
+    /// Alone.
     Alone,
     /// Together with others.
     InBurst,
 }
 
-/// Something to be done.
+/// An effect to carry out.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Effect {
-    /// These lines are shown for good.
+    /// Prints lines permanently.
     Print(Vec<Line>),
-    /// Whoever holds the agent is to do this.
+    /// Sends a command to the driver.
     Send(Command),
-    /// This is kept for later sessions.
+    /// Appends a line to the history file.
     Remember(String),
-    /// The files of the folder are to be listed.
+    /// Lists the files of the folder.
     FindFiles,
-    /// This is opened in the user's editor.
+    /// Opens a text in the user's editor.
     Edit(String),
-    /// These files are opened in the user's editor, and this is done if that goes well.
+    /// Opens files in the user's editor, then sends the command.
     EditFiles(Vec<std::path::PathBuf>, Command),
-    /// This goes to the clipboard.
+    /// Copies a text to the clipboard.
     Copy(String),
-    /// The screen is cleared.
+    /// Clears the screen.
     ClearScreen,
-    /// The program gives the terminal back until it is wanted again.
+    /// Suspends the program.
     Suspend,
-    /// The user is to be called.
+    /// Rings the bell.
     Ring,
-    /// The program ends.
+    /// Ends the program.
     Leave(Ended),
 }
 
-/// After so long, pressing Ctrl-C again does not leave.
+/// The time in which a second Ctrl-C leaves.
 pub(crate) const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// What follows from something that happens.
+/// Handles an input: changes the state and returns the effects to carry out.
 pub(crate) fn update(state: &mut State, input: Input) -> Vec<Effect> {
     match input {
         Input::Key(key, _) if key.kind == KeyEventKind::Release => Vec::new(),
@@ -139,7 +140,7 @@ fn press(state: &mut State, key: KeyEvent, arrival: Arrival) -> Vec<Effect> {
     }
 }
 
-/// Ctrl-C: the current thing ends, and where there is none, the program does when it is pressed again.
+/// Handles Ctrl-C: stops the current work; pressed twice when idle, leaves.
 fn stop(state: &mut State) -> Vec<Effect> {
     if let Some(dialog) = state.dialogs.front()
         && !matches!(dialog, Dialog::Approval(_))
@@ -161,14 +162,14 @@ fn stop(state: &mut State) -> Vec<Effect> {
     }
 }
 
-/// Ends what is being done, and every question that belongs to it.
+/// Cancels the current work and every dialog that belongs to it.
 fn cancel(state: &mut State) -> Vec<Effect> {
     let now = state.now;
     if let Some(work) = &mut state.work {
         *work = crate::state::Work { what: "stopping".into(), since: now, is_cancelled: true };
     }
     state.dialogs.retain(|dialog| !matches!(dialog, Dialog::Approval(_) | Dialog::Question(_)));
-    // Who stops one thing has not asked for the next: it can be changed first.
+    // Stopping one message does not send the next: the queue goes back into the input.
     if state.editor.is_empty() && !state.queue.is_empty() {
         let typed: Vec<String> = state.queue.drain(..).collect();
         state.editor.set(&typed.join("\n"));
@@ -183,7 +184,7 @@ pub(super) fn leave(state: &mut State) -> Vec<Effect> {
     vec![Effect::Send(Command::Leave)]
 }
 
-/// Shows in whole what was folded, the newest first.
+/// Prints a folded text in full, the newest first.
 fn unfold(state: &mut State) -> Vec<Effect> {
     let Some(place) = state.folded.len().checked_sub(state.unfolded + 1) else {
         return vec![print(state, view::notice(&Notice::info("Nothing more is folded."), state.width()))];
@@ -193,7 +194,7 @@ fn unfold(state: &mut State) -> Vec<Effect> {
     vec![print(state, lines)]
 }
 
-/// What is finished is shown for good before the screen is drawn.
+/// Prints the finished lines of the answer before a frame.
 fn frame(state: &mut State) -> Vec<Effect> {
     if state.leaving.is_some_and(|first| state.now.saturating_sub(first) >= LEAVING) {
         state.leaving = None;
@@ -211,7 +212,7 @@ fn print(state: &mut State, lines: Vec<Line>) -> Effect {
     Effect::Print(state.block(lines))
 }
 
-/// Prints lines of a block that may have begun before.
+/// Prints lines of a block that may have started before.
 fn print_more(state: &mut State, lines: Vec<Line>) -> Effect {
     match std::mem::replace(&mut state.answer.has_begun, true) {
         false => print(state, lines),

@@ -1,4 +1,4 @@
-//! Keys while a message is being typed.
+//! Keys in the input.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -8,7 +8,7 @@ use crate::files::matching;
 use crate::slash;
 use crate::state::{Completion, Dialog, Files, Search, State};
 
-/// So many completions are offered.
+/// The most completions offered.
 const MOST_OFFERED: usize = 200;
 
 pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
@@ -53,7 +53,7 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     complete(state)
 }
 
-/// What every field that is typed into understands; tells whether the key is one of those.
+/// Handles the editing keys common to all text fields; returns false for any other key.
 pub(super) fn type_into(editor: &mut crate::editor::Editor, key: KeyEvent) -> bool {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     let is_alt = key.modifiers.contains(KeyModifiers::ALT);
@@ -92,7 +92,7 @@ pub(super) fn type_into(editor: &mut crate::editor::Editor, key: KeyEvent) -> bo
 
 fn enter(state: &mut State) -> Vec<Effect> {
     let text = state.editor.text();
-    // A backslash before the end of a line asks for another one, as in a shell.
+    // A backslash at the end continues the message on a new line, as in a shell.
     if state.editor.cursor() == text.len() && text.ends_with('\\') {
         state.editor.backspace();
         state.editor.insert("\n");
@@ -110,7 +110,7 @@ fn escape(state: &mut State) -> Vec<Effect> {
     if state.is_busy() {
         return cancel(state);
     }
-    // What is cleared can be put back with Ctrl-Y.
+    // Ctrl-Y restores the cleared text.
     state.editor.go(Move::End);
     state.editor.cut(Move::Start);
     Vec::new()
@@ -121,7 +121,7 @@ fn up(state: &mut State) -> Vec<Effect> {
     if state.editor.go_row(false, width) {
         return Vec::new();
     }
-    // What was typed ahead and not sent yet can be changed.
+    // The newest queued message can still be edited.
     if state.editor.is_empty()
         && let Some(typed) = state.queue.pop_back()
     {
@@ -146,7 +146,7 @@ fn down(state: &mut State) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Offers what could go on with what is typed.
+/// Updates the completions.
 pub(super) fn complete(state: &mut State) -> Vec<Effect> {
     state.completion = None;
     let (text, cursor) = (state.editor.text(), state.editor.cursor());
@@ -176,12 +176,12 @@ pub(super) fn complete(state: &mut State) -> Vec<Effect> {
     }
 }
 
-/// A name with spaces in it is told from the words behind it.
+/// Escapes spaces in a file name.
 fn quoted(name: &str) -> String {
     name.replace(' ', "\\ ")
 }
 
-/// The `@name` that ends at the cursor.
+/// The range of the `@name` that ends at the cursor.
 fn named_file(text: &str, cursor: usize) -> Option<std::ops::Range<usize>> {
     let before = &text[..cursor];
     let start = before
@@ -198,11 +198,11 @@ fn select(state: &mut State, down: bool) -> Vec<Effect> {
     Vec::new()
 }
 
-/// Takes the chosen completion over.
+/// Inserts the selected completion.
 fn accept(state: &mut State) -> Vec<Effect> {
     let Some(Completion { range, items, selected }) = state.completion.take() else { return Vec::new() };
     let chosen = &items[selected].0;
-    // Whatever may stand behind it is typed next.
+    // A space makes room for an argument.
     let takes_more = chosen.starts_with('@') || chosen.contains(' ') || takes_more(chosen);
     state.editor.replace(range, &format!("{chosen}{}", if takes_more { " " } else { "" }));
     complete(state)
@@ -210,11 +210,11 @@ fn accept(state: &mut State) -> Vec<Effect> {
 
 fn takes_more(chosen: &str) -> bool {
     let Some(name) = chosen.strip_prefix('/') else { return false };
-    // Whatever a skill is used for may be said behind it.
+    // Any text may follow the name of a skill.
     slash::find(name).is_none_or(|slash| !slash.takes.is_empty())
 }
 
-/// A command is carried out as soon as it is chosen, unless more must stand behind it.
+/// Inserts the selected completion, and submits it unless an argument is missing.
 fn accept_and_submit(state: &mut State) -> Vec<Effect> {
     let Some(completion) = &state.completion else { return Vec::new() };
     let chosen = completion.items[completion.selected].0.clone();

@@ -1,4 +1,4 @@
-//! Keys while the user settles what waits in an inbox.
+//! Keys in the inbox review.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -10,7 +10,7 @@ use crate::services::Surface;
 use crate::state::{Dialog, Reviewing, State};
 use crate::view;
 
-/// Shows what waits: as a list to go through, or as lines.
+/// Shows the items: in a dialog, or as lines.
 pub(super) fn open(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) -> Vec<Effect> {
     if items.is_empty() {
         let hint = format!("{} undo takes back what was accepted last.", inbox.command());
@@ -27,7 +27,7 @@ pub(super) fn open(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) -> Ve
     Vec::new()
 }
 
-/// Whoever looks at the list sees what waits now.
+/// Updates an open review dialog.
 pub(super) fn refresh(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) {
     for dialog in &mut state.dialogs {
         if let Dialog::Review(reviewing) = dialog
@@ -41,7 +41,7 @@ pub(super) fn refresh(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) {
     }
 }
 
-/// What was being settled is.
+/// Ends the decision in progress.
 pub(super) fn settled(state: &mut State) {
     for dialog in &mut state.dialogs {
         if let Dialog::Review(reviewing) = dialog {
@@ -50,7 +50,7 @@ pub(super) fn settled(state: &mut State) {
     }
 }
 
-/// Sends what settles something; until that is done, nothing else is sent.
+/// Sends a decision; no other is sent until it is done.
 fn settle(state: &mut State, command: Command) -> Vec<Effect> {
     if let Some(Dialog::Review(reviewing)) = state.dialogs.front_mut() {
         reviewing.is_settling = true;
@@ -64,7 +64,7 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     let inbox = reviewing.inbox;
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     if std::mem::take(&mut reviewing.is_dismissing) {
-        // Whoever presses anything else has thought better of it.
+        // Any other key cancels the dismissal.
         return match (key.code, reviewing.chosen()) {
             (KeyCode::Char('d' | 'y' | 'D' | 'Y'), Some(item)) => {
                 let review = Review::Dismiss { name: item.name.clone() };
@@ -79,7 +79,7 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Down | KeyCode::Char('j') | KeyCode::Tab => reviewing.go(1),
         KeyCode::Char('p') if is_control => reviewing.go(-1),
         KeyCode::Char('n') if is_control => reviewing.go(1),
-        // One thing after the other: what is being settled may not be there any more.
+        // The selected item may be gone once the decision in progress is done.
         _ if reviewing.is_settling => {}
         KeyCode::Char('u') => return settle(state, Command::Review(inbox, Review::Undo)),
         KeyCode::Char(letter) if !is_control => {
@@ -112,7 +112,7 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
 }
 
 impl Reviewing {
-    /// The item that is chosen.
+    /// The selected item.
     pub(crate) fn chosen(&self) -> Option<&InboxItem> {
         self.items.get(self.selected)
     }

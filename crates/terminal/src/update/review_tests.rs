@@ -1,4 +1,4 @@
-//! What follows from keys while the user settles what waits, and what that looks like.
+//! Tests of the inbox review: keys and screens.
 
 use crossterm::event::KeyCode;
 
@@ -25,7 +25,7 @@ fn item(name: &str, has_scope: bool) -> InboxItem {
     }
 }
 
-/// A desk at which two skills are being settled.
+/// A harness with two skills under review.
 fn desk() -> Desk {
     let mut desk = Desk::new();
     desk.enter("/skills inbox").check_sent(&[Command::OpenInbox(Inbox::Skills)]);
@@ -105,7 +105,7 @@ fn keys_settle_what_is_chosen() {
     check("p", &[accept("release", Whose::Projects)]);
     check("ja", &[accept("tides.patch", Whose::Users)]);
     check("jjjka", &[accept("release", Whose::Users)]);
-    // A change says itself whose skills it is about.
+    // A change already belongs to a skill, and so to a scope.
     check("jp", &[]);
     check("e", &[Command::EditWaiting(Inbox::Skills, "release".into())]);
     check("dd", &[Command::Review(Inbox::Skills, Review::Dismiss { name: "release".into() })]);
@@ -113,7 +113,7 @@ fn keys_settle_what_is_chosen() {
     check("dx", &[]);
     check("dna", &[accept("release", Whose::Users)]);
     check("u", &[Command::Review(Inbox::Skills, Review::Undo)]);
-    // While one thing is being settled, nothing else is.
+    // One decision at a time.
     check("aadd", &[accept("release", Whose::Users)]);
     check("xyz", &[]);
 }
@@ -130,7 +130,7 @@ fn the_list_is_what_is_there_now() {
     desk.sent.clear();
     desk.type_text("aped").press(KeyCode::Enter).check_sent(&[]);
     desk.type_text("u").check_sent(&[Command::Review(Inbox::Skills, Review::Undo)]);
-    // Another inbox is another list.
+    // Another inbox has its own list.
     desk.hear(Message::InboxChanged(Inbox::Memory, vec![item("private", false)]));
     assert_eq!(dialog(&desk)[0], "Nothing more waits");
 }

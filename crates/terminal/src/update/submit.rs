@@ -1,4 +1,4 @@
-//! What becomes of a message that was typed: words for the model, a command, or a place in the queue.
+//! Submitted messages: sent to the model, executed as a command, or queued.
 
 use longhaul_policy::ApprovalMode;
 
@@ -8,7 +8,7 @@ use crate::slash::{self, Meant};
 use crate::state::State;
 use crate::view;
 
-/// Does what was typed, now or when there is time.
+/// Submits a line, now or once the agent is idle.
 pub(super) fn submit(state: &mut State, typed: &str) -> Vec<Effect> {
     let mut effects = Vec::new();
     if state.history.add(typed) {
@@ -18,7 +18,7 @@ pub(super) fn submit(state: &mut State, typed: &str) -> Vec<Effect> {
     effects
 }
 
-/// Whether a line is a command: one that begins with a path is not.
+/// True if a line is a slash command; a path is not.
 fn is_command(typed: &str) -> bool {
     let first = typed.split_whitespace().next().unwrap_or_default();
     first.strip_prefix('/').is_some_and(|name| !name.contains('/') && !name.is_empty())
@@ -56,7 +56,7 @@ fn later_or_now(state: &mut State, typed: &str) -> Vec<Effect> {
     send_typed(state, typed)
 }
 
-/// Sends the next message that was typed ahead.
+/// Sends the next queued message.
 pub(super) fn next_in_queue(state: &mut State) -> Vec<Effect> {
     if state.is_busy() {
         return Vec::new();
@@ -84,7 +84,7 @@ fn command_again(state: &mut State, typed: &str) -> Vec<Effect> {
     command(state, typed)
 }
 
-/// Sends a command and says what is being done.
+/// Sends a command and sets the activity.
 pub(super) fn send(state: &mut State, command: Command) -> Effect {
     state.work = None;
     state.doing(match &command {
@@ -105,7 +105,7 @@ pub(super) fn send(state: &mut State, command: Command) -> Effect {
     Effect::Send(command)
 }
 
-/// Shows or hides what the model thinks.
+/// Shows or hides the model's thoughts.
 pub(super) fn toggle_thoughts(state: &mut State) -> Vec<Effect> {
     state.shows_thoughts = !state.shows_thoughts;
     let word = if state.shows_thoughts { "shown" } else { "hidden" };
@@ -113,14 +113,14 @@ pub(super) fn toggle_thoughts(state: &mut State) -> Vec<Effect> {
     vec![print(state, view::notice(&notice, state.width()))]
 }
 
-/// Goes on to the next way of being asked.
+/// Switches to the next approval mode.
 pub(super) fn next_mode(state: &mut State) -> Vec<Effect> {
     let mode = match state.standing.mode {
         ApprovalMode::Default => ApprovalMode::AutoEdit,
         ApprovalMode::AutoEdit => ApprovalMode::Plan,
         ApprovalMode::Plan | ApprovalMode::Yolo => ApprovalMode::Default,
     };
-    // In a folder without trust, nothing is free.
+    // Auto-edit is not available in an untrusted folder.
     let mode = match mode {
         ApprovalMode::AutoEdit if !state.standing.is_trusted => ApprovalMode::Plan,
         mode => mode,

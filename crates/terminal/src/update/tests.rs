@@ -1,4 +1,4 @@
-//! What follows from keys and messages, without a terminal.
+//! Tests of the update function, without a terminal.
 
 mod screens;
 
@@ -20,7 +20,7 @@ use crate::state::{Size, State};
 use crate::style::Line;
 use crate::view;
 
-/// A screen with somebody at the keys.
+/// A screen state with a simulated keyboard.
 pub(super) struct Desk {
     pub(super) state: State,
     pub(super) printed: Vec<String>,
@@ -82,12 +82,12 @@ impl Desk {
         self
     }
 
-    /// What is asked is drawn, and nothing is typed for a moment.
+    /// Draws a frame and waits for the quiet period.
     pub(super) fn look(&mut self) -> &mut Self {
         self.wait(0).wait(1)
     }
 
-    /// The rows of the block below, without those at its end that are always there.
+    /// The rows of the block, without the last ones that never change.
     pub(super) fn block(&self) -> Vec<String> {
         view::frame(&self.state).lines.iter().map(Line::text).collect()
     }
@@ -312,12 +312,12 @@ fn calls_are_answered() {
         |desk| _ = desk.press(Char('e')).look().enter(" --all"),
         Approval::Edited(json!({"command": "cargo test --all"})),
     );
-    // Who moves about in the command has seen it.
+    // Moving the cursor in the command shows that it was seen.
     check_approval(
         |desk| _ = desk.press(Char('e')).look().control('u').enter("ls"),
         Approval::Edited(json!({"command": "ls"})),
     );
-    // Who goes back has not answered yet.
+    // Going back is not an answer.
     check_approval(|desk| _ = desk.press(Char('n')).press(Esc).look().press(Char('y')), Approval::Once);
 }
 
@@ -397,7 +397,7 @@ fn questions_are_answered() {
     let question = Question { text: "Which one?".into(), options: vec!["red".into(), "blue".into()] };
     let mut desk = Desk::new();
     desk.hear(Message::Questioned(AskId(2), question.clone())).look().check_block_has("  red");
-    // Enter alone chooses nothing.
+    // Enter alone selects nothing.
     desk.press(KeyCode::Enter).check_sent(&[]).look();
     desk.press(KeyCode::Down).check_block_has("▸ red").press(KeyCode::Down).press(KeyCode::Enter);
     desk.check_sent(&[Command::Answer(AskId(2), Reply::Answer(Some("blue".into())))]);
@@ -554,7 +554,7 @@ fn files_are_completed() {
     assert_eq!(desk.state.editor.text(), "see @src/main.rs ");
     desk.type_text("@myf").press(KeyCode::Enter).check_sent(&[]);
     assert_eq!(desk.state.editor.text(), "see @src/main.rs @src/my\\ file.rs ");
-    // What was made in the meantime is found, too.
+    // Files created in the meantime are found.
     desk.press(KeyCode::Enter).hear(Message::Done).type_text("@n");
     assert_eq!(desk.others.iter().filter(|effect| **effect == Effect::FindFiles).count(), 2);
 }

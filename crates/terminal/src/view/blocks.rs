@@ -1,4 +1,4 @@
-//! Blocks of the conversation: what was typed, asked, thought and said aside.
+//! Blocks of the conversation: messages, approvals, thoughts and notices.
 
 use std::time::Duration;
 
@@ -15,12 +15,12 @@ use crate::style::{Line, Style, paragraphs};
 use crate::text::sentence;
 use crate::{diff, markdown, slash};
 
-/// Longer messages are cut where they are repeated.
+/// The most lines of a user message.
 const MOST_LINES: usize = 40;
-/// So are diffs that the user is asked about; the rest is a key away.
+/// The most lines of an earlier message when a session is resumed.
 const MOST_SAID: usize = 12;
 
-/// What the user typed.
+/// A message typed by the user.
 pub(crate) fn typed(text: &str, width: usize) -> Vec<Line> {
     let mut lines = paragraphs(text.trim_end(), Style::BOLD, width.saturating_sub(2));
     let more = lines.len().saturating_sub(MOST_LINES);
@@ -32,7 +32,7 @@ pub(crate) fn typed(text: &str, width: usize) -> Vec<Line> {
     lines.into_iter().enumerate().map(|(number, line)| line.behind(mark(number), Style::CYAN)).collect()
 }
 
-/// Something said aside.
+/// A notice.
 pub(crate) fn notice(notice: &Notice, width: usize) -> Vec<Line> {
     let (mark, style) = match notice.level {
         Level::Info => ("· ", Style::FAINT),
@@ -50,7 +50,7 @@ pub(crate) fn notice(notice: &Notice, width: usize) -> Vec<Line> {
     lines
 }
 
-/// What the model thought.
+/// The model's thoughts.
 pub(crate) fn thought(text: &str, took: Duration, shows: bool, width: usize) -> Vec<Line> {
     if !shows {
         return vec![Line::new(format!("· thought for {}", span(took)), Style::FAINT).fit(width)];
@@ -62,7 +62,7 @@ pub(crate) fn thought(text: &str, took: Duration, shows: bool, width: usize) -> 
         .collect()
 }
 
-/// Exactly what a call would do, for whoever has to allow it.
+/// The exact effect of a call, for approval.
 pub(crate) fn asked(request: &ApprovalRequest, width: usize) -> Vec<Line> {
     let name = request.call.name.as_str();
     let inner = width.saturating_sub(2);
@@ -98,7 +98,7 @@ fn headline(name: &str, preview: &Preview) -> String {
     }
 }
 
-/// What the user decided about a call.
+/// The decision about a call.
 pub(crate) fn decided(approving: &Approving, approval: &Approval, width: usize) -> Vec<Line> {
     let (mark, text) = match approval {
         Approval::Once => ("✓ ", "allowed once".to_string()),
@@ -115,7 +115,7 @@ pub(crate) fn decided(approving: &Approving, approval: &Approval, width: usize) 
     line.wrap(width, 4)
 }
 
-/// How a turn ended, where that is worth a word.
+/// A notice about the end of a turn, if it needs one.
 pub(crate) fn turn_end(end: &TurnEnd, standing: &Standing) -> Option<Notice> {
     Some(match end {
         TurnEnd::Finished(FinishReason::Length) => {
@@ -163,7 +163,7 @@ pub(crate) fn turn_end(end: &TurnEnd, standing: &Standing) -> Option<Notice> {
     })
 }
 
-/// What was said last in a session that goes on.
+/// The last messages of a resumed session.
 pub(crate) fn opened(title: &str, last: &[Said], width: usize) -> Vec<Line> {
     let mut lines = vec![Line::new(title, Style { bold: true, ..Style::CYAN }).fit(width)];
     for said in last {
@@ -182,7 +182,7 @@ pub(crate) fn opened(title: &str, last: &[Said], width: usize) -> Vec<Line> {
     lines
 }
 
-/// The keys, each with what it does.
+/// The keys with their functions.
 const KEYS: &[(&str, &str)] = &[
     ("Enter", "sends; Alt-Enter, Ctrl-J or a \\ at the end begin a new line"),
     ("Esc", "stops what is being done, or clears the input; Ctrl-C does, too, and leaves when pressed twice"),
@@ -197,7 +197,7 @@ const KEYS: &[(&str, &str)] = &[
     ("!command", "runs a command of your own; the model reads what it wrote with your next message"),
 ];
 
-/// Commands and keys.
+/// The help: commands and keys.
 pub(crate) fn help(skills: &[SkillCommand], width: usize) -> Vec<Line> {
     let mut page = Page::new("Commands");
     for slash in slash::ALL {

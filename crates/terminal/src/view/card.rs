@@ -1,4 +1,4 @@
-//! Compactions: the stages of one that runs, and the card of one that is over.
+//! Compaction cards: the stage of a running compaction, and the result of a finished one.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::{money, percent, plural, span};
 use crate::state::Compacting;
 use crate::style::{Line, Style, paragraphs};
 
-/// Below so many tokens, a summary that is longer than what it stands for is nothing odd.
+/// The size below which an inflated summary is no sign of trouble.
 const SMALL_HISTORY: TokenCount = TokenCount(50_000);
 
-/// What a compaction is doing, in words; nothing where the words stay.
+/// A description of the new stage; none if it stays the same.
 pub(crate) fn stage(event: &Event) -> Option<String> {
     Some(match event {
         Event::Planned { rung, .. } if *rung == "mask" => "moving old outputs to files".to_string(),
@@ -26,7 +26,7 @@ pub(crate) fn stage(event: &Event) -> Option<String> {
     })
 }
 
-/// What a compaction did.
+/// The result of a compaction.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct CompactionCard {
     status: Status,
@@ -38,16 +38,16 @@ pub(crate) struct CompactionCard {
     pins: Option<(usize, usize)>,
     ledger: Option<LedgerCounts>,
     asks: Option<AskCounts>,
-    /// Who wrote the snapshot.
+    /// The author of the snapshot.
     by: Option<String>,
     spend: Spend,
     took: Option<Duration>,
-    /// The part of the request that is too large, and what to do about it.
+    /// The part of the request that is too large, and the remedy.
     too_large: Option<(String, String)>,
 }
 
 impl CompactionCard {
-    /// The card of a compaction that the user wanted.
+    /// The card of a compaction that the user requested.
     pub(crate) fn of(outcome: &Outcome) -> Self {
         let report = &outcome.result.report;
         let too_large = match &outcome.result.plan.rung {
@@ -67,7 +67,7 @@ impl CompactionCard {
         }
     }
 
-    /// The card of one that happened by itself; nothing for what is not the end of one.
+    /// The card of an automatic compaction; none if the event does not end one.
     pub(crate) fn of_event(event: &Event, running: &Compacting) -> Option<Self> {
         let unchanged = |status| Self::new(status, running.before, running.before);
         Some(match event {
@@ -119,7 +119,7 @@ impl CompactionCard {
         }
     }
 
-    /// How it ended, in words.
+    /// The result in words.
     fn headline(&self) -> (&'static str, Style, String) {
         let sizes = format!("{} → {} tokens", grouped(self.before.0), grouped(self.after.0));
         let saved = (self.before - self.after).share_of(self.before);
@@ -164,7 +164,7 @@ impl CompactionCard {
         }
     }
 
-    /// What happens next, or what to do.
+    /// The next step, or the remedy.
     fn next(&self) -> Option<String> {
         Some(match self.status {
             Status::Compressed | Status::Masked | Status::ContentTruncated | Status::LastResort => {
@@ -177,14 +177,14 @@ impl CompactionCard {
             }
             Status::DoesNotFit => match &self.too_large {
                 Some((part, remedy)) => format!("Too large: {part}. {remedy}"),
-                // The reason says it all.
+                // The reason is explanation enough.
                 None => return None,
             },
             Status::Noop | Status::Cancelled => return None,
         })
     }
 
-    /// Its lines.
+    /// Renders the card.
     pub(crate) fn lines(&self, width: usize) -> Vec<Line> {
         let (mark, style, text) = self.headline();
         let inner = width.saturating_sub(2);
@@ -238,7 +238,7 @@ impl CompactionCard {
     }
 }
 
-/// The report of a compaction that had nothing to do.
+/// The report of a compaction that found nothing to do.
 #[cfg(test)]
 pub(crate) fn report() -> Report {
     let options = longhaul_compaction::PlanOptions::new(TokenCount(60_000));

@@ -1,4 +1,4 @@
-//! What the user is asked, in place of the input.
+//! Dialogs, shown in place of the input.
 
 use longhaul_policy::Reach;
 
@@ -10,9 +10,9 @@ use crate::style::{Line, Style, paragraphs};
 use crate::text::columns;
 use crate::update::Choice;
 
-/// So many items of a list are shown.
+/// The most list items shown.
 const MOST_ITEMS: usize = 8;
-/// So many rows of a field.
+/// The most rows of a text field.
 const MOST_ROWS: usize = 8;
 
 pub(super) fn frame(state: &State, dialog: &Dialog) -> Frame {
@@ -77,7 +77,7 @@ fn choosing(state: &State, approving: &Approving, title: &str, leaving: &str) ->
             Choice::Reach(Reach::Everywhere) => "everywhere, in every project".to_string(),
             Choice::Back => "back".to_string(),
         };
-        // A rule is shown to its last word.
+        // A rule is shown in full.
         let mut line = choice_line(&format!("{}  {text}", choice.key()), Some(number) == approving.selected);
         if is_waiting {
             line.spans.iter_mut().for_each(|span| span.style = Style::FAINT);
@@ -91,14 +91,14 @@ fn choosing(state: &State, approving: &Approving, title: &str, leaving: &str) ->
     with_draft(state, lines)
 }
 
-/// Said while keys do not answer yet.
+/// Shown during the quiet period.
 const SOON: &str = "one moment: typing goes to the input";
 
-/// Where keys go, and what Esc does.
+/// The hint about where keys go, and about Esc.
 pub(super) fn hint(state: &State, answering: &str, leaving: &str) -> Vec<Line> {
     let leaving = format!("Esc {leaving}");
     let parts = match state.focus() {
-        // Lines are answered with lines, see [`crate::plain`].
+        // The line mode is answered with lines, see [`crate::plain`].
         _ if state.surface != Surface::Screen => vec![leaving],
         Focus::Draft => vec!["Tab answers this".into(), "Enter queues your message".into(), leaving],
         Focus::Soon => vec![SOON.into(), leaving],
@@ -108,7 +108,7 @@ pub(super) fn hint(state: &State, answering: &str, leaving: &str) -> Vec<Line> {
     hints(&parts, state.width())
 }
 
-/// Hints on a line, or on several where they do not fit: no hint is torn.
+/// Lays hints out in as few lines as possible, without breaking one.
 pub(super) fn hints<T: AsRef<str>>(parts: &[T], width: usize) -> Vec<Line> {
     let mut lines = vec![String::new()];
     for part in parts.iter().map(AsRef::as_ref) {
@@ -122,7 +122,7 @@ pub(super) fn hints<T: AsRef<str>>(parts: &[T], width: usize) -> Vec<Line> {
     lines.into_iter().map(|line| Line::new(line, Style::FAINT).fit(width)).collect()
 }
 
-/// What is asked, with the message that is being typed below it: where keys go there, with the cursor.
+/// Adds the draft below a dialog, with the cursor if it has the focus.
 pub(super) fn with_draft(state: &State, mut lines: Vec<Line>) -> Frame {
     if state.editor.is_empty() {
         return Frame { lines, cursor: None };

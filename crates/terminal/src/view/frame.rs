@@ -1,4 +1,4 @@
-//! The block below the conversation: what is going on, the input, and how things stand.
+//! The block below the conversation: activity, input and status.
 
 use std::time::Duration;
 
@@ -8,36 +8,36 @@ use crate::guard::Focus;
 use crate::state::{Completion, State};
 use crate::style::{Line, Style};
 
-/// The block below the conversation, with the place of the cursor in it.
+/// The rows of the block, and its cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) lines: Vec<Line>,
-    /// Row and column; none where nothing is typed.
+    /// Row and column; none if there is no text field.
     pub(crate) cursor: Option<(usize, usize)>,
 }
 
-/// So many rows of what is typed are shown.
+/// The most rows of the input.
 const MOST_INPUT: usize = 10;
-/// So many completions are shown.
+/// The most completions shown.
 const MOST_COMPLETIONS: usize = 8;
-/// So many lines of a running tool's output.
+/// The most lines of a running tool's output.
 const MOST_OUTPUT: usize = 3;
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-/// In so many rows there is room for an empty one.
+/// The height from which on a blank row separates the input.
 const ROOMY: usize = 20;
-/// What takes less time needs no clock.
+/// The duration below which no clock is shown.
 const SHORT: Duration = Duration::from_secs(1);
 
-/// How wide the input is.
+/// The width of the input.
 pub(crate) fn input_width(state: &State) -> usize {
     state.width().saturating_sub(2).max(2)
 }
 
-/// The block, of no more rows than the terminal has.
+/// Renders the block, in at most as many rows as the terminal has.
 pub(crate) fn frame(state: &State) -> Frame {
     let width = state.width();
     let below = below(state);
-    // One row stays free, so that the block never scrolls by itself.
+    // One row stays free, so that drawing the block never scrolls.
     let room = state.size.height.saturating_sub(1).max(3);
     let mut above = going_on(state);
     above.extend(activity(state));
@@ -59,7 +59,7 @@ pub(crate) fn frame(state: &State) -> Frame {
     Frame { lines, cursor }
 }
 
-/// What arrives just now.
+/// The arriving answer, the thoughts and the running tools.
 fn going_on(state: &State) -> Vec<Line> {
     let width = state.width();
     let mut lines = Vec::new();
@@ -96,7 +96,7 @@ fn going_on(state: &State) -> Vec<Line> {
     lines
 }
 
-/// What is awaited, and for how long.
+/// The current activity and its duration.
 fn activity(state: &State) -> Vec<Line> {
     if !state.is_busy() || !state.dialogs.is_empty() {
         return Vec::new();
@@ -130,7 +130,7 @@ fn queued(state: &State) -> Vec<Line> {
     queued.collect()
 }
 
-/// The input or whatever is asked in its place, and the status.
+/// The input or the current dialog, and the status.
 fn below(state: &State) -> Frame {
     let width = state.width();
     let mut frame = match state.dialogs.front() {
@@ -156,7 +156,7 @@ fn input(state: &State) -> Frame {
     field(&state.editor, "❯ ", state.width(), MOST_INPUT)
 }
 
-/// A field that is typed into, behind a mark, in at most so many rows around the cursor.
+/// A text field with a prompt mark, cut to `most` rows around the cursor.
 pub(super) fn field(editor: &Editor, mark: &str, width: usize, most: usize) -> Frame {
     let lead = crate::text::columns(mark);
     let layout = editor.layout(width.saturating_sub(lead).max(2));

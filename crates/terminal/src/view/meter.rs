@@ -1,10 +1,10 @@
-//! The context meter: how full the window is, of what, and where a compaction is due.
+//! The context meter: usage by segment, and the compaction threshold.
 
 use super::{percent, short_tokens};
 use crate::command::{Meter, Segment};
 use crate::style::{Line, Style};
 
-/// The meter in at most `width` columns; nothing where there is no room for anything of use.
+/// The meter in at most `width` columns; empty if nothing useful fits.
 pub(super) fn line(meter: &Meter, width: usize) -> Line {
     if meter.room.0 == 0 {
         return Line::default();
@@ -32,7 +32,7 @@ fn with_bar(meter: &Meter, width: usize, figures: Line) -> Line {
     line
 }
 
-/// The bar alone.
+/// The bar without figures.
 pub(super) fn bar(meter: &Meter, width: usize) -> Line {
     let column = |tokens: u64| {
         let column = (tokens as f64 / meter.room.0.max(1) as f64 * width as f64).round() as usize;
@@ -47,7 +47,7 @@ pub(super) fn bar(meter: &Meter, width: usize) -> Line {
             cells.push(('█', style));
         }
     }
-    // What was counted beyond the parts belongs to none of them.
+    // Tokens counted beyond the segments belong to none of them.
     let used = column(meter.used.0).max(usize::from(meter.used.0 > 0));
     while cells.len() < used {
         cells.push(('█', Style::PLAIN));
@@ -65,7 +65,7 @@ pub(super) fn bar(meter: &Meter, width: usize) -> Line {
     line
 }
 
-/// The colour of a part of the window.
+/// The style of a segment.
 pub(super) fn style(segment: Segment) -> Style {
     match segment {
         Segment::System => Style::FAINT,

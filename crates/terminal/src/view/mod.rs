@@ -1,4 +1,4 @@
-//! What things look like: lines for good, and the block below them that is drawn again and again.
+//! The view: pure functions from the state to styled lines.
 
 mod blocks;
 mod card;
@@ -12,7 +12,7 @@ mod tool;
 use std::time::Duration;
 
 pub(crate) use blocks::{asked, decided, help, notice, opened, thought, turn_end, typed};
-/// The lines of what is asked first.
+/// The lines of the current dialog.
 pub(crate) fn dialog_lines(state: &crate::state::State) -> Vec<crate::style::Line> {
     state.dialogs.front().map(|dialog| dialog::frame(state, dialog).lines).unwrap_or_default()
 }
@@ -24,7 +24,7 @@ pub(crate) use frame::{Frame, frame, input_width};
 pub(crate) use review::waiting_page;
 pub(crate) use tool::{ended, ran, unfolded, what};
 
-/// A stretch of time as people read it.
+/// A duration for people, such as `1 min 5 s`.
 pub(crate) fn span(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
@@ -36,7 +36,7 @@ pub(crate) fn span(time: Duration) -> String {
     }
 }
 
-/// A share as `64 %`.
+/// A share as a percentage, such as `64 %`.
 pub(crate) fn percent(share: f64) -> String {
     match share * 100.0 {
         percent if percent > 0.0 && percent < 1.0 => "<1 %".to_string(),
@@ -44,7 +44,7 @@ pub(crate) fn percent(share: f64) -> String {
     }
 }
 
-/// A number of tokens in few letters, such as `12k`.
+/// A short token count, such as `12k`.
 pub(crate) fn short_tokens(tokens: longhaul_conversation::TokenCount) -> String {
     match tokens.0 {
         0..1_000 => tokens.0.to_string(),
@@ -54,12 +54,12 @@ pub(crate) fn short_tokens(tokens: longhaul_conversation::TokenCount) -> String 
     }
 }
 
-/// `1 line`, `2 lines`.
+/// A count with its noun, such as `1 line` or `2 lines`.
 pub(crate) fn plural(count: usize, one: &str, many: &str) -> String {
     format!("{} {}", longhaul_conversation::grouped(count as u64), if count == 1 { one } else { many })
 }
 
-/// Money as people read it.
+/// An amount in dollars.
 pub(crate) fn money(dollars: f64) -> String {
     if dollars < 0.1 { format!("${dollars:.4}") } else { format!("${dollars:.2}") }
 }

@@ -1,4 +1,4 @@
-//! What waits in an inbox, as a list to go through.
+//! The inbox review: a list with the details of the selected item.
 
 use super::dialog::{choice_line, hint, hints, with_draft};
 use super::frame::Frame;
@@ -9,9 +9,9 @@ use crate::review::{Inbox, InboxItem};
 use crate::state::{Reviewing, State};
 use crate::style::{Line, Style, paragraphs};
 
-/// So many items are shown.
+/// The most items shown.
 const MOST_ITEMS: usize = 6;
-/// So many lines of what one is about.
+/// The most lines of an item's description.
 const MOST_ABOUT: usize = 3;
 
 pub(super) fn frame(state: &State, reviewing: &Reviewing) -> Frame {
@@ -60,7 +60,7 @@ fn title(inbox: Inbox, count: usize) -> String {
     }
 }
 
-/// The keys, each with what it does.
+/// The keys with their functions.
 fn keys(chosen: Option<&InboxItem>) -> Vec<&'static str> {
     let mut keys: Vec<&str> = Vec::new();
     if let Some(item) = chosen {
@@ -75,7 +75,7 @@ fn keys(chosen: Option<&InboxItem>) -> Vec<&'static str> {
     keys
 }
 
-/// What waits, as lines.
+/// The inbox as a page, for the line mode.
 pub(crate) fn waiting_page(inbox: Inbox, items: &[InboxItem]) -> Page {
     let mut page = Page::new(title(inbox, items.len()));
     for item in items {

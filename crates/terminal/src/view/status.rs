@@ -1,4 +1,4 @@
-//! The status line: the model, the place, how much is asked, what is remembered, what it cost, and the meter.
+//! The status line: model, approval mode, folder, memory, cost and the context meter.
 
 use longhaul_policy::ApprovalMode;
 
@@ -44,7 +44,7 @@ pub(super) fn lines(state: &State) -> Vec<Line> {
     }
 }
 
-/// What is shown, the most important first, each in words that get fewer: what does not fit at all is left out.
+/// The facts by importance, each in wordings from long to short; a fact that does not fit is left out.
 fn facts(state: &State, standing: &Standing) -> Vec<(Vec<String>, Style)> {
     let mut facts = vec![(vec![standing.model.clone()], Style::BOLD)];
     let mode = match standing.mode {
@@ -72,7 +72,7 @@ fn facts(state: &State, standing: &Standing) -> Vec<(Vec<String>, Style)> {
     facts
 }
 
-/// The folder and its branch, in fewer and fewer words.
+/// The folder and its branch, from long to short.
 fn places(standing: &Standing) -> Vec<String> {
     let last = standing.folder.rsplit(['/', '\\']).next().unwrap_or_default();
     let branch = standing.branch.as_ref().map(|branch| format!(" ({branch})")).unwrap_or_default();

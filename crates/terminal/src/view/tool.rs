@@ -1,4 +1,4 @@
-//! Tools: one line each, with the beginning of what came of it.
+//! Tool calls: a headline each, with the beginning of the output.
 
 use longhaul_agent::ToolEnd;
 use longhaul_conversation::{ToolStatus, grouped};
@@ -9,19 +9,19 @@ use crate::diff;
 use crate::state::{Folded, RunningTool};
 use crate::style::{Line, Style, paragraphs};
 
-/// So many lines of an output are shown.
+/// The most lines of output shown.
 const MOST_OUTPUT: usize = 4;
-/// So many lines of a change are shown.
+/// The most lines of a diff shown.
 const MOST_DIFF: usize = 24;
 
-/// A tool that has answered.
+/// The rendering of a finished tool call.
 pub(crate) struct Ended {
     pub(crate) lines: Vec<Line>,
-    /// What is shown only in part.
+    /// The full text, if only a part is shown.
     pub(crate) folded: Option<Folded>,
 }
 
-/// A tool that has answered. What the user has just allowed need not be shown again.
+/// Renders a finished tool call. A diff that was just approved is not shown again.
 pub(crate) fn ended(end: &ToolEnd, running: Option<&RunningTool>, was_shown: bool, width: usize) -> Ended {
     let (mark, style) = match end.status {
         ToolStatus::Succeeded | ToolStatus::Unstated => ("● ", Style::GREEN),
@@ -68,7 +68,7 @@ pub(crate) fn ended(end: &ToolEnd, running: Option<&RunningTool>, was_shown: boo
     Ended { lines, folded }
 }
 
-/// How long it took, and how much it says.
+/// Duration and size.
 fn facts(end: &ToolEnd) -> String {
     let mut facts = vec![span(end.took)];
     match &end.shown {
@@ -81,7 +81,7 @@ fn facts(end: &ToolEnd) -> String {
     facts.join(" · ")
 }
 
-/// What a call does, in a line.
+/// A one-line description of a call.
 pub(crate) fn what(preview: &Preview) -> String {
     let text = match preview {
         Preview::Look(what) | Preview::Other(what) => what.clone(),
@@ -96,11 +96,11 @@ fn indented(lines: Vec<Line>) -> impl Iterator<Item = Line> {
     lines.into_iter().map(|line| line.behind("  │ ", Style::FAINT))
 }
 
-/// Which lines of an output tell most.
+/// The end of an output that is shown.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Telling {
     First,
-    /// What goes wrong says so at the end.
+    /// Errors are reported at the end.
     Last,
 }
 
@@ -154,14 +154,14 @@ fn todo_lines(todo: &TodoItem, width: usize) -> Vec<Line> {
     indented(Line::new(format!("{mark}{}", todo.text), style).wrap(width.saturating_sub(4), 2)).collect()
 }
 
-/// What a command of the user's own wrote.
+/// The output of a shell command that the user typed.
 pub(crate) fn ran(command: &str, output: &str, width: usize) -> Vec<Line> {
     let mut lines = vec![Line::new("$ ", Style::CYAN).with(command, Style::BOLD).fit(width)];
     push_output(&mut lines, output, Telling::First, String::new(), width);
     lines
 }
 
-/// In whole what was folded.
+/// A folded text in full.
 pub(crate) fn unfolded(folded: &Folded, width: usize) -> Vec<Line> {
     let inner = width.saturating_sub(2);
     let mut lines = vec![Line::new(folded.title.as_str(), Style::BOLD).fit(width)];

@@ -1,5 +1,5 @@
-//! The screen as people see it, in every state that it can be in: `screens.txt` holds them all, to be read and compared.
-//! `BLESS=1 cargo test -p longhaul-terminal screens` writes it anew.
+//! Screens in every state, as people see them: `screens.txt` holds them all, for review and comparison. `BLESS=1 cargo
+//! test -p longhaul-terminal screens` rewrites it.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -15,12 +15,12 @@ use crate::command::{Meter, Said, Segment};
 
 const SEEN: &str = include_str!("screens.txt");
 
-/// Everything that was seen.
+/// The screens so far.
 #[derive(Default)]
 struct Album(String);
 
 impl Album {
-    /// Keeps what was printed since the last time, and the block below.
+    /// Adds the lines printed since the last screen, and the block.
     fn keep(&mut self, name: &str, desk: &mut Desk) -> &mut Self {
         let width = desk.state.size.width;
         let rows: Vec<String> = std::mem::take(&mut desk.printed).into_iter().chain(desk.block()).collect();
@@ -34,7 +34,7 @@ impl Album {
     }
 }
 
-/// Somebody who has worked for a while.
+/// A harness in the middle of a session.
 fn desk(width: usize) -> Desk {
     let mut desk = Desk::new();
     desk.state.size = Size { width, height: 30 };
