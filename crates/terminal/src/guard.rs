@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::state::{ApprovalStage, Dialog, State};
-
 /// The quiet period before a key may answer.
 pub(crate) const QUIET: Duration = Duration::from_secs(1);
 
@@ -74,62 +72,7 @@ impl Guard {
         }
     }
 
-    fn is_armed(self, now: Duration, quiet: Duration) -> bool {
+    pub(crate) fn is_armed(self, now: Duration, quiet: Duration) -> bool {
         self.stage == GuardStage::Armed || self.armed_at(quiet).is_some_and(|at| now >= at)
-    }
-}
-
-impl Dialog {
-    /// The guard of a dialog whose keys could grant something. Typing a reason for a denial grants nothing.
-    pub(crate) fn guard(&self) -> Option<&Guard> {
-        match self {
-            Self::Approval(approving) if approving.stage == ApprovalStage::Reason => None,
-            Self::Approval(approving) => Some(&approving.guard),
-            Self::Question(answering) => Some(&answering.guard),
-            Self::Review(reviewing) => Some(&reviewing.guard),
-            Self::Picker(_) | Self::Search(_) => None,
-        }
-    }
-
-    pub(crate) fn guard_mut(&mut self) -> Option<&mut Guard> {
-        match self {
-            Self::Approval(approving) if approving.stage == ApprovalStage::Reason => None,
-            Self::Approval(approving) => Some(&mut approving.guard),
-            Self::Question(answering) => Some(&mut answering.guard),
-            Self::Review(reviewing) => Some(&mut reviewing.guard),
-            Self::Picker(_) | Self::Search(_) => None,
-        }
-    }
-}
-
-/// The receiver of the next key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Focus {
-    /// The message being typed.
-    Draft,
-    /// The dialog, once the quiet period is over.
-    Soon,
-    /// The dialog.
-    Dialog,
-}
-
-impl State {
-    /// The guard of the current dialog.
-    pub(crate) fn guard(&self) -> Option<Guard> {
-        self.dialogs.front().and_then(Dialog::guard).copied()
-    }
-
-    /// The receiver of the next key.
-    pub(crate) fn focus(&self) -> Focus {
-        let guard = match self.dialogs.front().map(Dialog::guard) {
-            None => return Focus::Draft,
-            Some(None) => return Focus::Dialog,
-            Some(Some(guard)) => guard,
-        };
-        match (self.editor.is_empty() || guard.is_turned_to(), guard.is_armed(self.now, self.quiet)) {
-            (false, _) => Focus::Draft,
-            (true, false) => Focus::Soon,
-            (true, true) => Focus::Dialog,
-        }
     }
 }

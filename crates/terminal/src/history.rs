@@ -20,6 +20,11 @@ impl History {
         Self { entries, shown: None }
     }
 
+    /// Loads the history from its file, if there is one.
+    pub(crate) fn load(file: Option<&HistoryFile>) -> Self {
+        Self::new(file.map(HistoryFile::load).unwrap_or_default())
+    }
+
     /// Adds a line; returns false if it is blank or repeats the last one.
     pub(crate) fn add(&mut self, text: &str) -> bool {
         self.shown = None;

@@ -36,6 +36,7 @@ mod plain;
 mod review;
 mod run;
 mod screen;
+mod screen_loop;
 mod script;
 mod services;
 mod signals;

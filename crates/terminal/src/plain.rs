@@ -8,14 +8,12 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use crate::command::{Command, Message, Notice};
-use crate::guard::Focus;
-use crate::history::HistoryFile;
-use crate::run::first_state;
+use crate::history::{History, HistoryFile};
 use crate::services::{Ended, Options, Surface};
 use crate::signals::Signals;
-use crate::state::{ApprovalStage, Dialog, Size, State};
+use crate::state::{ApprovalStage, Choice, Dialog, Focus, Size, State};
 use crate::style::{Line, Style, paragraphs};
-use crate::update::{Arrival, Choice, Effect, Input, update};
+use crate::update::{Arrival, Effect, Input, update};
 use crate::{editor_program, files, spoken, view};
 
 /// Reads and prints lines until the user leaves or the input ends.
@@ -24,7 +22,8 @@ pub(crate) async fn run(
     commands: UnboundedSender<Command>,
     mut messages: UnboundedReceiver<Message>,
 ) -> io::Result<Ended> {
-    let (mut state, history) = first_state(options);
+    let history = options.history.clone().map(HistoryFile::at);
+    let mut state = State::start(options, History::load(history.as_ref()));
     state.size = Size { width: width(options.surface), height: 40 };
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut signals = Signals::new()?;

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::guard::Focus;
-use crate::state::{Dialog, State};
+use crate::state::{Dialog, Focus, State};
 
 /// The time for one key.
 const KEY: Duration = Duration::from_millis(22);

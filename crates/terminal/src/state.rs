@@ -6,17 +6,21 @@ use std::time::Duration;
 
 use longhaul_agent::{ApprovalRequest, Question};
 use longhaul_conversation::{CallId, MessageId, TokenCount};
+use longhaul_policy::Reach;
 use longhaul_tools::Preview;
 
 use crate::command::{AskId, Standing};
 use crate::editor::Editor;
-use crate::guard::{Focus, Guard};
+use crate::guard::{Guard, QUIET};
 use crate::history::History;
 use crate::markdown::Streaming;
 use crate::review::{Inbox, InboxItem, SkillChoice};
-use crate::services::Surface;
+use crate::services::{Options, Surface};
 use crate::slash::{SkillCommand, commands_of};
 use crate::style::Line;
+
+/// The time in which a second Ctrl-C leaves.
+pub(crate) const LEAVING: Duration = Duration::from_secs(2);
 
 /// The state of the screen.
 #[derive(Debug, Default)]
@@ -160,6 +164,40 @@ pub(crate) enum Dialog {
     Review(Reviewing),
 }
 
+/// The receiver of the next key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Focus {
+    /// The message being typed.
+    Draft,
+    /// The dialog, once the quiet period is over.
+    Soon,
+    /// The dialog.
+    Dialog,
+}
+
+impl Dialog {
+    /// The guard of a dialog whose keys could grant something. Typing a reason for a denial grants nothing.
+    pub(crate) fn guard(&self) -> Option<&Guard> {
+        match self {
+            Self::Approval(approving) if approving.stage == ApprovalStage::Reason => None,
+            Self::Approval(approving) => Some(&approving.guard),
+            Self::Question(answering) => Some(&answering.guard),
+            Self::Review(reviewing) => Some(&reviewing.guard),
+            Self::Picker(_) | Self::Search(_) => None,
+        }
+    }
+
+    pub(crate) fn guard_mut(&mut self) -> Option<&mut Guard> {
+        match self {
+            Self::Approval(approving) if approving.stage == ApprovalStage::Reason => None,
+            Self::Approval(approving) => Some(&mut approving.guard),
+            Self::Question(answering) => Some(&mut answering.guard),
+            Self::Review(reviewing) => Some(&mut reviewing.guard),
+            Self::Picker(_) | Self::Search(_) => None,
+        }
+    }
+}
+
 /// The review of an inbox.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reviewing {
@@ -199,6 +237,54 @@ pub(crate) enum ApprovalStage {
     Reason,
     /// Edits the call.
     Editing,
+}
+
+/// A choice in an approval dialog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Choice {
+    Once,
+    Always,
+    Edit,
+    Deny,
+    /// "Always", with this reach.
+    Reach(Reach),
+    /// Back from "always".
+    Back,
+}
+
+impl Choice {
+    /// The key for this choice. Capitals start a sentence and are not answers.
+    pub(crate) fn key(self) -> char {
+        match self {
+            Self::Once => 'y',
+            Self::Always => 'a',
+            Self::Edit => 'e',
+            Self::Deny => 'n',
+            Self::Reach(Reach::Session) => 's',
+            Self::Reach(Reach::Project) => 'p',
+            Self::Reach(Reach::Everywhere) => 'e',
+            Self::Back => 'b',
+        }
+    }
+}
+
+impl Approving {
+    /// The choices of the current stage, in display order.
+    pub(crate) fn choices(&self) -> Vec<Choice> {
+        let offer = self.request.always.as_ref();
+        match self.stage {
+            ApprovalStage::Choosing => {
+                let always = offer.map(|_| Choice::Always);
+                let all = [Some(Choice::Once), always, Some(Choice::Edit), Some(Choice::Deny)];
+                all.into_iter().flatten().collect()
+            }
+            ApprovalStage::Always => {
+                let reaches = offer.into_iter().flat_map(|offer| &offer.reaches);
+                reaches.map(|reach| Choice::Reach(*reach)).chain([Choice::Back]).collect()
+            }
+            ApprovalStage::Reason | ApprovalStage::Editing => Vec::new(),
+        }
+    }
 }
 
 /// A question from the model.
@@ -257,6 +343,34 @@ pub(crate) struct Search {
 }
 
 impl State {
+    /// The initial state, while the session is being opened.
+    pub(crate) fn start(options: &Options, history: History) -> Self {
+        let (folder, surface) = (options.folder.clone(), options.surface);
+        let mut state =
+            Self { history, folder, surface, quiet: QUIET, is_apart: true, pending: 1, ..Self::default() };
+        state.doing("getting ready");
+        state
+    }
+
+    /// The guard of the current dialog.
+    pub(crate) fn guard(&self) -> Option<Guard> {
+        self.dialogs.front().and_then(Dialog::guard).copied()
+    }
+
+    /// The receiver of the next key.
+    pub(crate) fn focus(&self) -> Focus {
+        let guard = match self.dialogs.front().map(Dialog::guard) {
+            None => return Focus::Draft,
+            Some(None) => return Focus::Dialog,
+            Some(Some(guard)) => guard,
+        };
+        match (self.editor.is_empty() || guard.is_turned_to(), guard.is_armed(self.now, self.quiet)) {
+            (false, _) => Focus::Draft,
+            (true, false) => Focus::Soon,
+            (true, true) => Focus::Dialog,
+        }
+    }
+
     /// The width of lines. The last column stays empty, since a character there makes some terminals start a new line.
     pub(crate) fn width(&self) -> usize {
         self.size.width.saturating_sub(1).max(10)

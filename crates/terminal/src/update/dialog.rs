@@ -2,63 +2,16 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use longhaul_agent::Approval;
-use longhaul_policy::Reach;
 use serde_json::Value;
 
 use super::prompt::type_into;
 use super::{Effect, cancel, guard, print, review, submit};
 use crate::command::{AskId, Command, Reply};
 use crate::editor::Editor;
-use crate::state::{Answering, ApprovalStage, Approving, Dialog, Pick, Picker, State};
+use crate::state::{Answering, ApprovalStage, Approving, Choice, Dialog, Pick, Picker, State};
 use crate::view;
 
-/// A choice in an approval dialog.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
-    Once,
-    Always,
-    Edit,
-    Deny,
-    /// "Always", with this reach.
-    Reach(Reach),
-    /// Back from "always".
-    Back,
-}
-
-impl Choice {
-    /// The key for this choice. Capitals start a sentence and are not answers.
-    pub(crate) fn key(self) -> char {
-        match self {
-            Self::Once => 'y',
-            Self::Always => 'a',
-            Self::Edit => 'e',
-            Self::Deny => 'n',
-            Self::Reach(Reach::Session) => 's',
-            Self::Reach(Reach::Project) => 'p',
-            Self::Reach(Reach::Everywhere) => 'e',
-            Self::Back => 'b',
-        }
-    }
-}
-
 impl Approving {
-    /// The choices of the current stage, in display order.
-    pub(crate) fn choices(&self) -> Vec<Choice> {
-        let offer = self.request.always.as_ref();
-        match self.stage {
-            ApprovalStage::Choosing => {
-                let always = offer.map(|_| Choice::Always);
-                let all = [Some(Choice::Once), always, Some(Choice::Edit), Some(Choice::Deny)];
-                all.into_iter().flatten().collect()
-            }
-            ApprovalStage::Always => {
-                let reaches = offer.into_iter().flat_map(|offer| &offer.reaches);
-                reaches.map(|reach| Choice::Reach(*reach)).chain([Choice::Back]).collect()
-            }
-            ApprovalStage::Reason | ApprovalStage::Editing => Vec::new(),
-        }
-    }
-
     /// Returns to the first stage, which has to be drawn again; yields the letter that left it.
     pub(super) fn go_back(&mut self) -> Option<char> {
         self.stage = ApprovalStage::Choosing;

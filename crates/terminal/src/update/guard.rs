@@ -3,8 +3,8 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::{Arrival, Effect, dialog, prompt};
-use crate::guard::{Focus, Guard};
-use crate::state::{ApprovalStage, Dialog, State};
+use crate::guard::Guard;
+use crate::state::{ApprovalStage, Dialog, Focus, State};
 
 /// Handles a key while a dialog is open.
 pub(super) fn press(state: &mut State, key: KeyEvent, arrival: Arrival) -> Vec<Effect> {

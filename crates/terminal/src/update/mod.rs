@@ -19,11 +19,9 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use crate::command::{Command, Message, Notice};
 use crate::services::Ended;
-use crate::state::{Dialog, Files, Size, State};
+use crate::state::{Dialog, Files, LEAVING, Size, State};
 use crate::style::Line;
 use crate::view;
-
-pub(crate) use dialog::Choice;
 
 /// An input to the screen.
 #[derive(Debug)]
@@ -86,9 +84,6 @@ pub(crate) enum Effect {
     /// Ends the program.
     Leave(Ended),
 }
-
-/// The time in which a second Ctrl-C leaves.
-pub(crate) const LEAVING: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Handles an input: changes the state and returns the effects to carry out.
 pub(crate) fn update(state: &mut State, input: Input) -> Vec<Effect> {

@@ -2,18 +2,14 @@
 
 use longhaul_policy::Reach;
 
-use super::frame::{Frame, field};
-use crate::guard::Focus;
+use super::field::{Frame, MOST_ROWS, field, with_draft};
+use super::hints::{SOON, choice_line, hint, hints};
 use crate::services::Surface;
-use crate::state::{Answering, ApprovalStage, Approving, Dialog, Picker, Search, State};
+use crate::state::{Answering, ApprovalStage, Approving, Choice, Dialog, Focus, Picker, Search, State};
 use crate::style::{Line, Style, paragraphs};
-use crate::text::columns;
-use crate::update::Choice;
 
 /// The most list items shown.
 const MOST_ITEMS: usize = 8;
-/// The most rows of a text field.
-const MOST_ROWS: usize = 8;
 
 pub(super) fn frame(state: &State, dialog: &Dialog) -> Frame {
     let width = state.width();
@@ -89,59 +85,6 @@ fn choosing(state: &State, approving: &Approving, title: &str, leaving: &str) ->
     }
     lines.extend(hint(state, "press a letter, or ↑ ↓ and Enter", leaving));
     with_draft(state, lines)
-}
-
-/// Shown during the quiet period.
-const SOON: &str = "one moment: typing goes to the input";
-
-/// The hint about where keys go, and about Esc.
-pub(super) fn hint(state: &State, answering: &str, leaving: &str) -> Vec<Line> {
-    let leaving = format!("Esc {leaving}");
-    let parts = match state.focus() {
-        // The line mode is answered with lines, see [`crate::plain`].
-        _ if state.surface != Surface::Screen => vec![leaving],
-        Focus::Draft => vec!["Tab answers this".into(), "Enter queues your message".into(), leaving],
-        Focus::Soon => vec![SOON.into(), leaving],
-        Focus::Dialog if state.editor.is_empty() => vec![answering.into(), leaving],
-        Focus::Dialog => vec![answering.into(), "Tab goes back to your message".into(), leaving],
-    };
-    hints(&parts, state.width())
-}
-
-/// Lays hints out in as few lines as possible, without breaking one.
-pub(super) fn hints<T: AsRef<str>>(parts: &[T], width: usize) -> Vec<Line> {
-    let mut lines = vec![String::new()];
-    for part in parts.iter().map(AsRef::as_ref) {
-        let last = lines.last_mut().expect("there is always a line");
-        match last.is_empty() {
-            true => *last = format!("  {part}"),
-            false if columns(last) + 3 + columns(part) <= width => last.push_str(&format!(" · {part}")),
-            false => lines.push(format!("  {part}")),
-        }
-    }
-    lines.into_iter().map(|line| Line::new(line, Style::FAINT).fit(width)).collect()
-}
-
-/// Adds the draft below a dialog, with the cursor if it has the focus.
-pub(super) fn with_draft(state: &State, mut lines: Vec<Line>) -> Frame {
-    if state.editor.is_empty() {
-        return Frame { lines, cursor: None };
-    }
-    let mut draft = field(&state.editor, "❯ ", state.width(), MOST_ROWS);
-    let has_keys = state.focus() == Focus::Draft;
-    let cursor = draft.cursor.filter(|_| has_keys).map(|(row, column)| (row + lines.len(), column));
-    if !has_keys {
-        draft.lines.iter_mut().flat_map(|line| &mut line.spans).for_each(|span| span.style = Style::FAINT);
-    }
-    lines.append(&mut draft.lines);
-    Frame { lines, cursor }
-}
-
-pub(super) fn choice_line(text: &str, is_selected: bool) -> Line {
-    match is_selected {
-        true => Line::new(format!("▸ {text}"), Style::CYAN),
-        false => Line::plain(format!("  {text}")),
-    }
 }
 
 fn question(state: &State, answering: &Answering) -> Frame {

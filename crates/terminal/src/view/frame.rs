@@ -2,19 +2,10 @@
 
 use std::time::Duration;
 
+use super::field::{Frame, field};
 use super::{dialog, span, status, tool};
-use crate::editor::Editor;
-use crate::guard::Focus;
-use crate::state::{Completion, State};
+use crate::state::{Completion, Focus, State};
 use crate::style::{Line, Style};
-
-/// The rows of the block, and its cursor.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Frame {
-    pub(crate) lines: Vec<Line>,
-    /// Row and column; none if there is no text field.
-    pub(crate) cursor: Option<(usize, usize)>,
-}
 
 /// The most rows of the input.
 const MOST_INPUT: usize = 10;
@@ -154,19 +145,6 @@ fn input(state: &State) -> Frame {
         return Frame { lines: vec![line], cursor: Some((0, 2)) };
     }
     field(&state.editor, "❯ ", state.width(), MOST_INPUT)
-}
-
-/// A text field with a prompt mark, cut to `most` rows around the cursor.
-pub(super) fn field(editor: &Editor, mark: &str, width: usize, most: usize) -> Frame {
-    let lead = crate::text::columns(mark);
-    let layout = editor.layout(width.saturating_sub(lead).max(2));
-    let from = (layout.row + 1).saturating_sub(most).min(layout.rows.len().saturating_sub(most));
-    let rows = layout.rows.iter().enumerate().skip(from).take(most);
-    let lines = rows.map(|(number, (start, end))| {
-        let mark = if number == 0 { mark.to_string() } else { " ".repeat(lead) };
-        Line::new(mark, Style::CYAN).with(&editor.text()[*start..*end], Style::PLAIN)
-    });
-    Frame { lines: lines.collect(), cursor: Some((layout.row - from, layout.column + lead)) }
 }
 
 fn completions(completion: &Completion, width: usize) -> Vec<Line> {

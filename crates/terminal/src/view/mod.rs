@@ -3,7 +3,9 @@
 mod blocks;
 mod card;
 mod dialog;
+mod field;
 mod frame;
+mod hints;
 mod meter;
 mod review;
 mod status;
@@ -12,17 +14,18 @@ mod tool;
 use std::time::Duration;
 
 pub(crate) use blocks::{asked, decided, help, notice, opened, thought, turn_end, typed};
+#[cfg(test)]
+pub(crate) use card::report;
+pub(crate) use card::{CompactionCard, stage};
+pub(crate) use field::Frame;
+pub(crate) use frame::{frame, input_width};
+pub(crate) use review::waiting_page;
+pub(crate) use tool::{ended, ran, unfolded, what};
+
 /// The lines of the current dialog.
 pub(crate) fn dialog_lines(state: &crate::state::State) -> Vec<crate::style::Line> {
     state.dialogs.front().map(|dialog| dialog::frame(state, dialog).lines).unwrap_or_default()
 }
-
-#[cfg(test)]
-pub(crate) use card::report;
-pub(crate) use card::{CompactionCard, stage};
-pub(crate) use frame::{Frame, frame, input_width};
-pub(crate) use review::waiting_page;
-pub(crate) use tool::{ended, ran, unfolded, what};
 
 /// A duration for people, such as `1 min 5 s`.
 pub(crate) fn span(time: Duration) -> String {

@@ -1,12 +1,11 @@
 //! The inbox review: a list with the details of the selected item.
 
-use super::dialog::{choice_line, hint, hints, with_draft};
-use super::frame::Frame;
+use super::field::{Frame, with_draft};
+use super::hints::{choice_line, hint, hints};
 use super::plural;
-use crate::guard::Focus;
 use crate::page::Page;
 use crate::review::{Inbox, InboxItem};
-use crate::state::{Reviewing, State};
+use crate::state::{Focus, Reviewing, State};
 use crate::style::{Line, Style, paragraphs};
 
 /// The most items shown.

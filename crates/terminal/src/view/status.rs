@@ -4,10 +4,9 @@ use longhaul_policy::ApprovalMode;
 
 use super::{meter, money, plural};
 use crate::command::Standing;
-use crate::state::State;
+use crate::state::{LEAVING, State};
 use crate::style::{Line, Style};
 use crate::text::columns;
-use crate::update::LEAVING;
 
 /// The lines below the input.
 pub(super) fn lines(state: &State) -> Vec<Line> {
