@@ -1,9 +1,9 @@
 //! Unified diffs in colour.
 
-use crate::style::{Line, Style};
+use crate::style::{Style, StyledLine};
 
 /// Styles a line of a unified diff.
-pub(crate) fn line(text: &str) -> Line {
+pub(crate) fn line(text: &str) -> StyledLine {
     let style = match text.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Style::BOLD,
         [b'@', b'@', ..] => Style::CYAN,
@@ -12,11 +12,11 @@ pub(crate) fn line(text: &str) -> Line {
         [b'\\', ..] => Style::FAINT,
         _ => Style::PLAIN,
     };
-    Line::new(text, style)
+    StyledLine::new(text, style)
 }
 
 /// Styles and wraps a unified diff.
-pub(crate) fn lines(diff: &str, width: usize) -> Vec<Line> {
+pub(crate) fn lines(diff: &str, width: usize) -> Vec<StyledLine> {
     diff.lines().flat_map(|text| line(text).wrap(width, 1)).collect()
 }
 

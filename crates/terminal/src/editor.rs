@@ -1,11 +1,11 @@
 //! A text field: cursor, words, lines, a kill buffer and folded pastes.
 
-use crate::text::wide;
+use crate::text::char_width;
 
 /// The most lines of a paste that is inserted as it is; a longer one becomes a placeholder.
-const MOST_PASTED_LINES: usize = 8;
+const MAX_PASTED_LINES: usize = 8;
 /// The most characters of a paste that is inserted as it is.
-const MOST_PASTED_CHARACTERS: usize = 1_000;
+const MAX_PASTED_CHARACTERS: usize = 1_000;
 /// The columns of a tab.
 const TAB: usize = 4;
 
@@ -36,7 +36,7 @@ pub(crate) struct Layout {
 
 /// A cursor movement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Move {
+pub(crate) enum CursorMove {
     Left,
     Right,
     WordLeft,
@@ -64,14 +64,14 @@ impl Editor {
 
     /// Takes the text with all placeholders expanded, and clears the field.
     pub(crate) fn take(&mut self) -> String {
-        let text = self.whole();
+        let text = self.expanded();
         self.set("");
         self.pastes.clear();
         text
     }
 
     /// The text with all placeholders expanded.
-    pub(crate) fn whole(&self) -> String {
+    pub(crate) fn expanded(&self) -> String {
         self.pastes.iter().fold(self.text.clone(), |text, (name, pasted)| text.replace(name, pasted))
     }
 
@@ -92,7 +92,7 @@ impl Editor {
     pub(crate) fn paste(&mut self, text: &str) {
         let text = clean(text);
         let lines = text.lines().count();
-        if lines <= MOST_PASTED_LINES && text.chars().count() <= MOST_PASTED_CHARACTERS {
+        if lines <= MAX_PASTED_LINES && text.chars().count() <= MAX_PASTED_CHARACTERS {
             return self.insert(&text);
         }
         self.pasted += 1;
@@ -115,17 +115,17 @@ impl Editor {
         // A placeholder is deleted as a whole; a part of one would expand to nothing.
         let before = &self.text[..self.cursor];
         let name = self.pastes.iter().map(|(name, _)| name).find(|name| before.ends_with(name.as_str()));
-        let from = name.map_or_else(|| self.place(Move::Left), |name| self.cursor - name.len());
+        let from = name.map_or_else(|| self.target(CursorMove::Left), |name| self.cursor - name.len());
         self.remove(from, self.cursor);
     }
 
     pub(crate) fn delete(&mut self) {
-        self.remove(self.cursor, self.place(Move::Right));
+        self.remove(self.cursor, self.target(CursorMove::Right));
     }
 
     /// Cuts the text between the cursor and the target of a movement.
-    pub(crate) fn cut(&mut self, to: Move) {
-        let place = self.place(to);
+    pub(crate) fn cut(&mut self, to: CursorMove) {
+        let place = self.target(to);
         let (from, to) = (place.min(self.cursor), place.max(self.cursor));
         if from < to {
             self.cut = self.text[from..to].to_string();
@@ -134,17 +134,17 @@ impl Editor {
     }
 
     /// Inserts the text that was cut last.
-    pub(crate) fn put_back(&mut self) {
+    pub(crate) fn yank(&mut self) {
         let cut = self.cut.clone();
         self.insert(&cut);
     }
 
-    pub(crate) fn go(&mut self, to: Move) {
-        self.cursor = self.place(to);
+    pub(crate) fn move_to(&mut self, to: CursorMove) {
+        self.cursor = self.target(to);
     }
 
     /// Moves one row up or down in rows of this width; returns false if there is none.
-    pub(crate) fn go_row(&mut self, down: bool, width: usize) -> bool {
+    pub(crate) fn move_row(&mut self, down: bool, width: usize) -> bool {
         let layout = self.layout(width);
         let row = if down { layout.row.checked_add(1) } else { layout.row.checked_sub(1) };
         let Some(&(start, end)) = row.and_then(|row| layout.rows.get(row)) else { return false };
@@ -167,25 +167,25 @@ impl Editor {
     }
 
     /// The byte offset a movement leads to.
-    fn place(&self, to: Move) -> usize {
+    fn target(&self, to: CursorMove) -> usize {
         let (before, behind) = self.text.split_at(self.cursor);
         match to {
-            Move::Left => {
+            CursorMove::Left => {
                 let mut place = self.cursor;
                 for (at, character) in before.char_indices().rev() {
                     place = at;
                     let is_joined = before[..at].ends_with('\u{200d}');
-                    if (wide(character) > 0 || character == '\n' || character == '\t') && !is_joined {
+                    if (char_width(character) > 0 || character == '\n' || character == '\t') && !is_joined {
                         break;
                     }
                 }
                 place
             }
-            Move::Right => {
+            CursorMove::Right => {
                 let mut place = self.cursor;
                 let mut is_joined = true;
                 for character in behind.chars() {
-                    let joins = wide(character) == 0 && character != '\n' && character != '\t';
+                    let joins = char_width(character) == 0 && character != '\n' && character != '\t';
                     if !is_joined && !joins && character != '\u{fe0f}' {
                         break;
                     }
@@ -194,18 +194,18 @@ impl Editor {
                 }
                 place
             }
-            Move::WordLeft => {
+            CursorMove::WordLeft => {
                 let trimmed = before.trim_end_matches(|c: char| !c.is_alphanumeric());
                 trimmed.trim_end_matches(char::is_alphanumeric).len()
             }
-            Move::WordRight => {
+            CursorMove::WordRight => {
                 let rest = behind.trim_start_matches(|c: char| !c.is_alphanumeric());
                 self.text.len() - rest.trim_start_matches(char::is_alphanumeric).len()
             }
-            Move::LineStart => before.rfind('\n').map_or(0, |end| end + 1),
-            Move::LineEnd => self.cursor + behind.find('\n').unwrap_or(behind.len()),
-            Move::Start => 0,
-            Move::End => self.text.len(),
+            CursorMove::LineStart => before.rfind('\n').map_or(0, |end| end + 1),
+            CursorMove::LineEnd => self.cursor + behind.find('\n').unwrap_or(behind.len()),
+            CursorMove::Start => 0,
+            CursorMove::End => self.text.len(),
         }
     }
 
@@ -245,7 +245,7 @@ impl Editor {
 }
 
 fn shown_columns(character: char) -> usize {
-    if character == '\t' { TAB } else { wide(character) }
+    if character == '\t' { TAB } else { char_width(character) }
 }
 
 /// Normalises line ends and removes control characters.
@@ -281,28 +281,28 @@ mod tests {
 
     #[test]
     fn the_cursor_moves() {
-        check("ab|", |e| e.go(Move::Left), "a|b");
-        check("|ab", |e| e.go(Move::Left), "|ab");
-        check("|", |e| e.go(Move::Right), "|");
-        check("one two|", |e| e.go(Move::WordLeft), "one |two");
-        check("|one two", |e| e.go(Move::WordRight), "one| two");
-        check("a\nbc|d", |e| e.go(Move::LineStart), "a\n|bcd");
-        check("a|\nbcd", |e| e.go(Move::LineEnd), "a|\nbcd");
-        check("👨\u{200d}👩x|", |e| e.go(Move::Left), "👨\u{200d}👩|x");
-        check("👨\u{200d}👩|x", |e| e.go(Move::Left), "|👨\u{200d}👩x");
-        check("|e\u{301}x", |e| e.go(Move::Right), "e\u{301}|x");
+        check("ab|", |e| e.move_to(CursorMove::Left), "a|b");
+        check("|ab", |e| e.move_to(CursorMove::Left), "|ab");
+        check("|", |e| e.move_to(CursorMove::Right), "|");
+        check("one two|", |e| e.move_to(CursorMove::WordLeft), "one |two");
+        check("|one two", |e| e.move_to(CursorMove::WordRight), "one| two");
+        check("a\nbc|d", |e| e.move_to(CursorMove::LineStart), "a\n|bcd");
+        check("a|\nbcd", |e| e.move_to(CursorMove::LineEnd), "a|\nbcd");
+        check("👨\u{200d}👩x|", |e| e.move_to(CursorMove::Left), "👨\u{200d}👩|x");
+        check("👨\u{200d}👩|x", |e| e.move_to(CursorMove::Left), "|👨\u{200d}👩x");
+        check("|e\u{301}x", |e| e.move_to(CursorMove::Right), "e\u{301}|x");
     }
 
     #[test]
     fn text_is_cut_and_put_back() {
-        check("one two|", |e| e.cut(Move::WordLeft), "one |");
-        check("one| two", |e| e.cut(Move::LineEnd), "one|");
+        check("one two|", |e| e.cut(CursorMove::WordLeft), "one |");
+        check("one| two", |e| e.cut(CursorMove::LineEnd), "one|");
         check(
             "one two|",
             |e| {
-                e.cut(Move::LineStart);
-                e.put_back();
-                e.put_back();
+                e.cut(CursorMove::LineStart);
+                e.yank();
+                e.yank();
             },
             "one twoone two|",
         );
@@ -313,10 +313,10 @@ mod tests {
 
     #[test]
     fn rows_are_gone_through() {
-        check("abc\nde|f", |e| assert!(e.go_row(false, 80)), "ab|c\ndef");
-        check("abcdef|", |e| assert!(e.go_row(false, 3)), "abc|def");
-        check("ab|c", |e| assert!(!e.go_row(true, 80)), "ab|c");
-        check("abc|\nd", |e| assert!(e.go_row(true, 80)), "abc\nd|");
+        check("abc\nde|f", |e| assert!(e.move_row(false, 80)), "ab|c\ndef");
+        check("abcdef|", |e| assert!(e.move_row(false, 3)), "abc|def");
+        check("ab|c", |e| assert!(!e.move_row(true, 80)), "ab|c");
+        check("abc|\nd", |e| assert!(e.move_row(true, 80)), "abc\nd|");
     }
 
     #[test]
@@ -335,7 +335,7 @@ mod tests {
         let long = "line\n".repeat(20);
         editor.paste(&long);
         assert_eq!(editor.text(), "see [paste 1: 20 lines]");
-        assert_eq!(editor.whole(), format!("see {long}"));
+        assert_eq!(editor.expanded(), format!("see {long}"));
         editor.backspace();
         assert_eq!(editor.text(), "see ");
         editor.paste("short\r\none\x1b[2J");

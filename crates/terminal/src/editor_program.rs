@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use crate::command::Notice;
+use crate::notice::Notice;
 
 fn failed(what: &str, reason: impl std::fmt::Display) -> Notice {
     Notice::error(format!("{what}: {reason}")).with_hint("$VISUAL or $EDITOR names your editor.")

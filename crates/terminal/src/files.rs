@@ -5,7 +5,7 @@ use std::path::Path;
 use ignore::WalkBuilder;
 
 /// The most files that are offered.
-const MOST_FILES: usize = 100_000;
+const MAX_FILES: usize = 100_000;
 
 /// Lists the files below a folder that no ignore file hides, relative to it.
 pub(crate) fn list(folder: &Path) -> Vec<String> {
@@ -20,7 +20,7 @@ pub(crate) fn list(folder: &Path) -> Vec<String> {
         let path = entry.path().strip_prefix(folder).ok()?;
         path.to_str().map(|path| path.replace('\\', "/"))
     });
-    let mut names: Vec<String> = names.take(MOST_FILES).collect();
+    let mut names: Vec<String> = names.take(MAX_FILES).collect();
     names.sort_unstable();
     names
 }

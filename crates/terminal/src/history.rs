@@ -5,17 +5,17 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 /// The most bytes read from the end of the history file.
-const MOST_BYTES: u64 = 512 << 10;
+const MAX_BYTES: u64 = 512 << 10;
 
 /// The typed lines, oldest first.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct History {
+pub(crate) struct InputHistory {
     entries: Vec<String>,
     /// The index of the entry on display, and the draft it replaced.
     shown: Option<(usize, String)>,
 }
 
-impl History {
+impl InputHistory {
     pub(crate) fn new(entries: Vec<String>) -> Self {
         Self { entries, shown: None }
     }
@@ -102,9 +102,9 @@ impl HistoryFile {
 fn read_end(path: &Path) -> io::Result<Vec<u8>> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MAX_BYTES)))?;
     let mut bytes = Vec::new();
-    file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+    file.take(MAX_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
@@ -116,8 +116,8 @@ fn parse(text: &str) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn history() -> History {
-        History::new(vec!["first".into(), "second".into(), "Third thing".into()])
+    fn history() -> InputHistory {
+        InputHistory::new(vec!["first".into(), "second".into(), "Third thing".into()])
     }
 
     #[test]

@@ -1,28 +1,28 @@
 //! The interactive agent: an inline screen for people, and plain lines where there is none.
 //!
-//! [`run`] holds the agent on a thread of its own, which receives commands and tells everything that happens; the screen
-//! lives on the calling thread and never waits for it. What the screen shows is one value. A pure function changes it, with
-//! the keys and messages that come in, and says what is to be done; another one draws it.
+//! [`run`] keeps the agent on a thread of its own, which receives commands and reports everything that happens; the screen
+//! lives on the calling thread and never waits for it. The screen's state is one value. A pure function changes it with
+//! each key and message and returns effects to carry out; another one draws it.
 //!
 //! ```text
-//! keys, messages -> update(State, Input) -> Effects      pure
-//! State          -> view::frame          -> Lines        pure
-//! Effects, Lines -> Screen, Command                      effect
-//! Command        -> Driver (Agent)       -> Message      effect
+//! keys, messages -> update(UiState, UiInput) -> UiEffects       pure
+//! UiState        -> view::frame              -> StyledLines     pure
+//! UiEffects      -> InlineScreen, DriverCommand                 effect
+//! DriverCommand  -> Driver (Agent)           -> DriverMessage   effect
 //! ```
 //!
-//! Finished lines are printed into the terminal's own scrollback, and only the block below them is drawn again and again:
-//! everything said can be scrolled to, selected and copied as in any other program. Whatever a model or a tool writes
-//! reaches the terminal through [`style::Line`], which makes control characters visible.
+//! Finished lines are printed into the terminal's own scrollback, and only the block below them is redrawn: the whole
+//! conversation can be scrolled, selected and copied as in any other program. Everything that a model or a tool writes
+//! reaches the terminal through [`style::StyledLine`], which makes control characters visible.
 //!
 //! ```
-//! use longhaul_terminal::style::{Line, Style};
+//! use longhaul_terminal::style::{Style, StyledLine};
 //!
-//! let line = Line::new("tool: ", Style::BOLD).with("\u{1b}[2J", Style::PLAIN);
+//! let line = StyledLine::new("tool: ", Style::BOLD).with("\u{1b}[2J", Style::PLAIN);
 //! assert_eq!(line.text(), "tool: ␛[2J");
 //! ```
 
-mod command;
+mod demo;
 mod diff;
 mod driver;
 mod editor;
@@ -30,27 +30,30 @@ mod editor_program;
 mod files;
 mod guard;
 mod history;
+mod inbox;
+mod line_loop;
 mod markdown;
+mod notice;
 mod page;
-mod plain;
-mod review;
+mod protocol;
 mod run;
 mod screen;
 mod screen_loop;
-mod script;
 mod services;
 mod signals;
 mod slash;
 mod spoken;
 mod state;
+mod status_line;
 pub mod style;
 pub mod text;
 mod update;
 mod view;
 
-pub use command::{Level, Notice, SessionChoice};
+pub use demo::{DemoScript, DemoStep, Pace};
+pub use inbox::{AcceptScope, InboxItem, InboxKind, ReviewDecision, SkillChoice};
+pub use notice::{Level, Notice};
 pub use page::{Page, Row};
-pub use review::{Inbox, InboxItem, Review, SkillChoice, Whose};
+pub use protocol::SessionChoice;
 pub use run::{play, run};
-pub use script::{Act, Pace, Script};
-pub use services::{Ended, Opened, Options, Services, Spender, Surface, Voice};
+pub use services::{ExitReason, NoticeSender, OpenedSession, Options, Services, Spender, Surface};

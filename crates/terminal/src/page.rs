@@ -1,6 +1,6 @@
 //! A page of text rows, for the screen and for plain lines alike.
 
-use crate::style::{Line, Style, Tone, paragraphs};
+use crate::style::{Style, StyledLine, Tone, paragraphs};
 use crate::text::{columns, pad};
 
 /// A page of rows.
@@ -87,8 +87,9 @@ impl Page {
     }
 
     /// Renders the page.
-    pub fn lines(&self, width: usize) -> Vec<Line> {
-        let mut lines = vec![Line::new(self.title.as_str(), Style { bold: true, ..Style::CYAN }).fit(width)];
+    pub fn lines(&self, width: usize) -> Vec<StyledLine> {
+        let mut lines =
+            vec![StyledLine::new(self.title.as_str(), Style { bold: true, ..Style::CYAN }).fit(width)];
         let names = self.rows.iter().filter_map(Row::name).map(columns).max().unwrap_or(0);
         let names = names.min(width / 3).max(4);
         for row in &self.rows {
@@ -106,13 +107,13 @@ impl Row {
         }
     }
 
-    fn push_to(&self, lines: &mut Vec<Line>, width: usize, names: usize) {
+    fn push_to(&self, lines: &mut Vec<StyledLine>, width: usize, names: usize) {
         let inner = width.saturating_sub(2).max(8);
-        let indented = |line: Line| line.behind("  ", Style::PLAIN);
+        let indented = |line: StyledLine| line.prefixed("  ", Style::PLAIN);
         match self {
             Self::Heading(text) => {
-                lines.push(Line::default());
-                lines.push(Line::new(text.as_str(), Style::BOLD).fit(width));
+                lines.push(StyledLine::default());
+                lines.push(StyledLine::new(text.as_str(), Style::BOLD).fit(width));
             }
             Self::Text(text) => lines.extend(paragraphs(text, Style::PLAIN, inner).into_iter().map(indented)),
             Self::Aside(text) => {
@@ -120,21 +121,21 @@ impl Row {
             }
             Self::Fact { name, value } => {
                 let line =
-                    Line::new(pad(name, names) + "  ", Style::FAINT).with(value.as_str(), Style::PLAIN);
+                    StyledLine::new(pad(name, names) + "  ", Style::FAINT).with(value.as_str(), Style::PLAIN);
                 lines.extend(line.wrap(inner, names + 2).into_iter().map(indented));
             }
             Self::Bar { name, share, value, tone } => {
                 let room = inner.saturating_sub(names + 4 + columns(value)).min(BAR);
                 let filled = filled(*share, room);
                 let rest = "·".repeat(room.saturating_sub(columns(&filled)));
-                let line = Line::plain(pad(name, names) + "  ")
+                let line = StyledLine::plain(pad(name, names) + "  ")
                     .with(filled, Style { tone: *tone, ..Style::PLAIN })
                     .with(rest, Style::FAINT)
                     .with(format!("  {value}"), Style::PLAIN);
                 lines.push(indented(line.fit(inner)));
             }
             Self::Item(text) => {
-                let line = Line::new("• ", Style::CYAN).with(text.as_str(), Style::PLAIN);
+                let line = StyledLine::new("• ", Style::CYAN).with(text.as_str(), Style::PLAIN);
                 lines.extend(line.wrap(inner, 2).into_iter().map(indented));
             }
             Self::Diff(text) => lines.extend(crate::diff::lines(text, inner).into_iter().map(indented)),
@@ -169,7 +170,7 @@ mod tests {
                 assert!(line.columns() <= width, "{width}: {}", line.text());
             }
         }
-        let text: Vec<String> = page.lines(60).iter().map(Line::text).collect();
+        let text: Vec<String> = page.lines(60).iter().map(StyledLine::text).collect();
         assert_eq!(text[3], "  a name  a value that is rather long and wraps");
         assert_eq!(text[4], "  bar     ████████████············  12,000 tokens");
     }

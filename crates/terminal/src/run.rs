@@ -5,13 +5,14 @@ use std::io;
 use longhaul_workspace::{check_descriptors, check_threads};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
-use crate::command::{Command, Message, Notice};
-use crate::driver::{Driver, Place};
-use crate::plain;
+use crate::demo::{DemoScript, Player};
+use crate::driver::{Driver, WorkingFolder};
+use crate::line_loop;
+use crate::notice::Notice;
+use crate::protocol::{DriverCommand, DriverMessage};
 use crate::screen::restore_on_panic;
-use crate::screen_loop::Loop;
-use crate::script::{Player, Script};
-use crate::services::{Ended, Opened, Options, Services, Surface, Voice};
+use crate::screen_loop::ScreenLoop;
+use crate::services::{ExitReason, NoticeSender, OpenedSession, Options, Services, Surface};
 
 /// Runs the interactive agent until the user leaves. `start` opens the session on the agent's thread, while the user
 /// can already type.
@@ -19,9 +20,9 @@ use crate::services::{Ended, Opened, Options, Services, Surface, Voice};
 /// # Errors
 /// Fails if the terminal cannot be used.
 pub fn run<S: Services>(
-    start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice> + Send,
+    start: impl FnOnce(&NoticeSender) -> Result<(S, OpenedSession), Notice> + Send,
     options: &Options,
-) -> io::Result<Ended> {
+) -> io::Result<ExitReason> {
     run_with(start, options, None)
 }
 
@@ -31,26 +32,26 @@ pub fn run<S: Services>(
 /// # Errors
 /// Fails if the terminal cannot be used.
 pub fn play<S: Services>(
-    start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice> + Send,
+    start: impl FnOnce(&NoticeSender) -> Result<(S, OpenedSession), Notice> + Send,
     options: &Options,
-    script: Script,
-) -> io::Result<Ended> {
+    script: DemoScript,
+) -> io::Result<ExitReason> {
     run_with(start, options, Some(Player::new(script)))
 }
 
 fn run_with<S: Services>(
-    start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice> + Send,
+    start: impl FnOnce(&NoticeSender) -> Result<(S, OpenedSession), Notice> + Send,
     options: &Options,
     player: Option<Player>,
-) -> io::Result<Ended> {
+) -> io::Result<ExitReason> {
     let (commands, orders) = mpsc::unbounded_channel();
     let (reports, messages) = mpsc::unbounded_channel();
-    let place = Place { folder: options.folder.clone(), name: options.folder_name.clone() };
+    let folder = WorkingFolder { path: options.folder.clone(), name: options.folder_name.clone() };
     if options.surface == Surface::Screen {
         restore_on_panic();
     }
     std::thread::scope(|scope| {
-        let drive = move || drive(start, orders, reports, place);
+        let drive = move || drive(start, orders, reports, folder);
         let driver = std::thread::Builder::new().spawn_scoped(scope, drive)?;
         let shown = runtime().and_then(|runtime| {
             let shown = runtime.block_on(show(options, player, commands, messages));
@@ -68,29 +69,29 @@ fn run_with<S: Services>(
 async fn show(
     options: &Options,
     player: Option<Player>,
-    commands: UnboundedSender<Command>,
-    messages: UnboundedReceiver<Message>,
-) -> io::Result<Ended> {
+    commands: UnboundedSender<DriverCommand>,
+    messages: UnboundedReceiver<DriverMessage>,
+) -> io::Result<ExitReason> {
     match options.surface {
-        Surface::Screen => Loop::enter(options, player, commands)?.run(messages).await,
-        Surface::Lines | Surface::Spoken => plain::run(options, commands, messages).await,
+        Surface::Screen => ScreenLoop::enter(options, player, commands)?.run(messages).await,
+        Surface::Lines | Surface::Spoken => line_loop::run(options, commands, messages).await,
     }
 }
 
 fn drive<S: Services>(
-    start: impl FnOnce(&Voice) -> Result<(S, Opened), Notice>,
-    orders: UnboundedReceiver<Command>,
-    reports: UnboundedSender<Message>,
-    place: Place,
+    start: impl FnOnce(&NoticeSender) -> Result<(S, OpenedSession), Notice>,
+    orders: UnboundedReceiver<DriverCommand>,
+    reports: UnboundedSender<DriverMessage>,
+    folder: WorkingFolder,
 ) -> io::Result<()> {
     let runtime = runtime()?;
-    match start(&Voice(reports.clone())) {
+    match start(&NoticeSender(reports.clone())) {
         Ok((services, opened)) => {
-            runtime.block_on(Driver::new(services, opened, orders, reports, place).run());
+            runtime.block_on(Driver::new(services, opened, orders, reports, folder).run());
         }
         Err(notice) => {
             // A closed channel means that the screen is gone.
-            reports.send(Message::Failed(notice)).ok();
+            reports.send(DriverMessage::Failed(notice)).ok();
         }
     }
     // A pending name lookup must not delay the exit.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::terminal;
 
-use crate::style::Line;
+use crate::style::StyledLine;
 use crate::view::Frame;
 
 const BEGIN: &str = "\x1b[?2026h\x1b[?25l";
@@ -25,7 +25,7 @@ const RESET: &str = "\x1b[?2004l\x1b[?2026l\x1b[?25h\x1b[0m";
 
 /// An inline screen: printed lines, and a block of rows below them that is redrawn.
 #[derive(Debug)]
-pub(crate) struct Screen<W> {
+pub(crate) struct InlineScreen<W> {
     out: W,
     is_coloured: bool,
     /// The rows of the block as written, with their widths in columns.
@@ -34,13 +34,13 @@ pub(crate) struct Screen<W> {
     row: usize,
 }
 
-impl<W: Write> Screen<W> {
+impl<W: Write> InlineScreen<W> {
     pub(crate) fn new(out: W, is_coloured: bool) -> Self {
         Self { out, is_coloured, rows: Vec::new(), row: 0 }
     }
 
     /// Prints lines and draws the block below them.
-    pub(crate) fn draw(&mut self, printed: &[Line], frame: &Frame) -> io::Result<()> {
+    pub(crate) fn draw(&mut self, printed: &[StyledLine], frame: &Frame) -> io::Result<()> {
         let rows: Vec<(String, usize)> =
             frame.lines.iter().map(|line| (line.render(self.is_coloured), line.columns())).collect();
         let mut text = String::from(BEGIN);
@@ -211,12 +211,12 @@ mod tests {
     use super::*;
 
     fn frame(rows: &[&str], cursor: Option<(usize, usize)>) -> Frame {
-        Frame { lines: rows.iter().map(|row| Line::plain(*row)).collect(), cursor }
+        Frame { lines: rows.iter().map(|row| StyledLine::plain(*row)).collect(), cursor }
     }
 
     /// The screen of a terminal with this width and ten rows after everything was drawn.
-    fn seen(width: u16, act: impl FnOnce(&mut Screen<Vec<u8>>)) -> (Vec<String>, (u16, u16)) {
-        let mut screen = Screen::new(Vec::new(), false);
+    fn seen(width: u16, act: impl FnOnce(&mut InlineScreen<Vec<u8>>)) -> (Vec<String>, (u16, u16)) {
+        let mut screen = InlineScreen::new(Vec::new(), false);
         act(&mut screen);
         let mut terminal = vt100::Parser::new(10, width, 100);
         terminal.process(&screen.out);
@@ -232,8 +232,12 @@ mod tests {
     fn the_block_stays_below_what_is_printed() {
         let (rows, cursor) = seen(20, |screen| {
             screen.draw(&[], &frame(&["> ", "status"], Some((0, 2)))).expect("drawn");
-            screen.draw(&[Line::plain("one")], &frame(&["> a", "status"], Some((0, 3)))).expect("drawn");
-            screen.draw(&[Line::plain("two")], &frame(&["> ab", "status"], Some((0, 4)))).expect("drawn");
+            screen
+                .draw(&[StyledLine::plain("one")], &frame(&["> a", "status"], Some((0, 3))))
+                .expect("drawn");
+            screen
+                .draw(&[StyledLine::plain("two")], &frame(&["> ab", "status"], Some((0, 4))))
+                .expect("drawn");
         });
         assert_eq!(rows, ["one", "two", "> ab", "status"]);
         assert_eq!(cursor, (2, 4));
@@ -253,7 +257,7 @@ mod tests {
 
     #[test]
     fn only_what_differs_is_written() {
-        let mut screen = Screen::new(Vec::new(), false);
+        let mut screen = InlineScreen::new(Vec::new(), false);
         screen.draw(&[], &frame(&["long line of text", "b"], Some((1, 0)))).expect("drawn");
         screen.out.clear();
         screen.draw(&[], &frame(&["long line of text", "c"], Some((1, 0)))).expect("drawn");
@@ -265,7 +269,7 @@ mod tests {
     fn what_is_printed_scrolls() {
         let (rows, _) = seen(20, |screen| {
             for number in 0..30 {
-                let printed = [Line::plain(format!("line {number}"))];
+                let printed = [StyledLine::plain(format!("line {number}"))];
                 screen.draw(&printed, &frame(&["> ", "status"], Some((0, 2)))).expect("drawn");
             }
         });
@@ -276,7 +280,7 @@ mod tests {
     #[test]
     fn the_block_goes_without_a_trace() {
         let (rows, cursor) = seen(20, |screen| {
-            screen.draw(&[Line::plain("one")], &frame(&["> ", "status"], Some((0, 2)))).expect("drawn");
+            screen.draw(&[StyledLine::plain("one")], &frame(&["> ", "status"], Some((0, 2)))).expect("drawn");
             screen.clear_block().expect("cleared");
         });
         assert_eq!((rows, cursor), (vec!["one".to_string()], (1, 0)));

@@ -11,15 +11,16 @@ use futures_core::Stream;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinHandle;
 
-use crate::command::{Command, Message, Notice};
-use crate::history::{History, HistoryFile};
-use crate::screen::{RawMode, Screen, unless_panicking};
-use crate::script::{Move, Player};
-use crate::services::{Ended, Options};
+use crate::demo::{Player, PlayerMove};
+use crate::history::{HistoryFile, InputHistory};
+use crate::notice::Notice;
+use crate::protocol::{DriverCommand, DriverMessage};
+use crate::screen::{InlineScreen, RawMode, unless_panicking};
+use crate::services::{ExitReason, Options};
 use crate::signals::Signals;
-use crate::state::{Size, State};
-use crate::style::Line;
-use crate::update::{Arrival, Effect, Input, update};
+use crate::state::{TerminalSize, UiState};
+use crate::style::StyledLine;
+use crate::update::{Arrival, UiEffect, UiInput, update};
 use crate::{editor_program, files, view};
 
 /// The shortest time between two frames.
@@ -30,44 +31,44 @@ const TICK: Duration = Duration::from_millis(100);
 const BATCH: usize = 4_096;
 
 /// The event loop of the screen.
-pub(crate) struct Loop<'a> {
+pub(crate) struct ScreenLoop<'a> {
     options: &'a Options,
-    state: State,
-    screen: Screen<io::Stdout>,
+    state: UiState,
+    screen: InlineScreen<io::Stdout>,
     raw: Option<RawMode>,
     keys: Option<EventStream>,
     /// The demo player, which presses keys in the user's place.
     player: Option<Player>,
-    commands: UnboundedSender<Command>,
+    commands: UnboundedSender<DriverCommand>,
     history: Option<HistoryFile>,
     /// Lines waiting to be printed.
-    printed: Vec<Line>,
+    printed: Vec<StyledLine>,
     started: Instant,
     drawn: Instant,
     is_dirty: bool,
     listing: Option<JoinHandle<Vec<String>>>,
-    is_over: Option<Ended>,
+    exit: Option<ExitReason>,
 }
 
-impl<'a> Loop<'a> {
+impl<'a> ScreenLoop<'a> {
     pub(crate) fn enter(
         options: &'a Options,
         player: Option<Player>,
-        commands: UnboundedSender<Command>,
+        commands: UnboundedSender<DriverCommand>,
     ) -> io::Result<Self> {
         let raw = RawMode::enter()?;
         let history = options.history.clone().map(HistoryFile::at);
-        let mut state = State::start(options, History::load(history.as_ref()));
+        let mut state = UiState::start(options, InputHistory::load(history.as_ref()));
         state.size = size()?;
         if player.is_some() {
             // A script types nothing by accident.
-            state.quiet = Duration::ZERO;
+            state.quiet_period = Duration::ZERO;
         }
         let now = Instant::now();
         let mut entered = Self {
             options,
             state,
-            screen: Screen::new(io::stdout(), options.is_coloured),
+            screen: InlineScreen::new(io::stdout(), options.is_coloured),
             raw: Some(raw),
             keys: Some(EventStream::new()),
             player,
@@ -78,18 +79,21 @@ impl<'a> Loop<'a> {
             drawn: now,
             is_dirty: true,
             listing: None,
-            is_over: None,
+            exit: None,
         };
         for notice in &options.greeting {
-            entered.take(Input::Failed(notice.clone()))?;
+            entered.handle(UiInput::Failed(notice.clone()))?;
         }
         entered.draw()?;
         Ok(entered)
     }
 
-    pub(crate) async fn run(mut self, mut messages: UnboundedReceiver<Message>) -> io::Result<Ended> {
+    pub(crate) async fn run(
+        mut self,
+        mut messages: UnboundedReceiver<DriverMessage>,
+    ) -> io::Result<ExitReason> {
         let mut signals = Signals::with_interrupts()?;
-        while self.is_over.is_none() {
+        while self.exit.is_none() {
             let wait = self.wait();
             let now = self.started.elapsed();
             let next_move = self.player.as_mut().and_then(|player| player.wait(&self.state, now));
@@ -99,28 +103,28 @@ impl<'a> Loop<'a> {
                     Some(event) => {
                         let mut events = vec![event?];
                         events.extend(ready(&mut self.keys).await?);
-                        self.take_events(events)?;
+                        self.handle_events(events)?;
                     }
                     // The terminal is gone.
-                    None => self.send(Command::Leave),
+                    None => self.send(DriverCommand::Leave),
                 },
                 signal = signals.next() => {
-                    self.send(Command::Leave);
+                    self.send(DriverCommand::Leave);
                     self.close()?;
-                    return Ok(Ended::Signal(signal));
+                    return Ok(ExitReason::Signal(signal));
                 }
                 message = messages.recv() => {
                     let Some(message) = message else { break };
-                    self.take(Input::Message(message))?;
+                    self.handle(UiInput::Message(message))?;
                     for _ in 0..BATCH {
                         let Ok(message) = messages.try_recv() else { break };
-                        self.take(Input::Message(message))?;
+                        self.handle(UiInput::Message(message))?;
                     }
                     self.is_dirty = true;
                 }
                 files = listed(&mut self.listing) => {
                     self.listing = None;
-                    self.take(Input::Files(files))?;
+                    self.handle(UiInput::Files(files))?;
                     self.is_dirty = true;
                 }
                 () = tokio::time::sleep(next_move.unwrap_or(TICK)), if next_move.is_some() => self.make_move()?,
@@ -128,7 +132,7 @@ impl<'a> Loop<'a> {
             }
         }
         self.close()?;
-        Ok(self.is_over.unwrap_or(Ended::Left))
+        Ok(self.exit.unwrap_or(ExitReason::Left))
     }
 
     /// The time until the next frame; none if nothing changes.
@@ -142,7 +146,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Handles events that arrived together. Several keys at once were typed ahead or pasted: no one types that fast.
-    fn take_events(&mut self, events: Vec<TerminalEvent>) -> io::Result<()> {
+    fn handle_events(&mut self, events: Vec<TerminalEvent>) -> io::Result<()> {
         let is_press = |event: &&TerminalEvent| matches!(event, TerminalEvent::Key(key) if key.kind != KeyEventKind::Release);
         let arrival = match events.iter().filter(is_press).count() {
             0 | 1 => Arrival::Alone,
@@ -151,15 +155,15 @@ impl<'a> Loop<'a> {
         for event in events {
             match event {
                 TerminalEvent::Key(key) if self.player.is_some() => self.interrupt(key)?,
-                TerminalEvent::Key(key) => self.take(Input::Key(key, arrival))?,
+                TerminalEvent::Key(key) => self.handle(UiInput::Key(key, arrival))?,
                 TerminalEvent::Paste(_) if self.player.is_some() => {}
-                TerminalEvent::Paste(text) => self.take(Input::Paste(text))?,
+                TerminalEvent::Paste(text) => self.handle(UiInput::Paste(text))?,
                 TerminalEvent::Resize(width, height) => {
-                    let size = Size { width: width.into(), height: height.into() };
+                    let size = TerminalSize { width: width.into(), height: height.into() };
                     if size.width != self.state.size.width {
                         self.screen.resize(size.width)?;
                     }
-                    self.take(Input::Resize(size))?;
+                    self.handle(UiInput::Resize(size))?;
                 }
                 _ => {}
             }
@@ -176,7 +180,7 @@ impl<'a> Loop<'a> {
             KeyCode::Esc => self.leave(),
             KeyCode::Char('c' | 'd') if is_control => self.leave(),
             _ => {
-                self.player.iter().for_each(Player::hasten);
+                self.player.iter().for_each(Player::speed_up);
                 Ok(())
             }
         }
@@ -186,9 +190,9 @@ impl<'a> Loop<'a> {
     fn make_move(&mut self) -> io::Result<()> {
         let now = self.started.elapsed();
         match self.player.as_mut().map(|player| player.make_move(now)) {
-            Some(Move::Press(key)) => self.take(Input::Key(key, Arrival::Alone))?,
-            Some(Move::Leave) => self.leave()?,
-            Some(Move::GoOn) | None => {}
+            Some(PlayerMove::Press(key)) => self.handle(UiInput::Key(key, Arrival::Alone))?,
+            Some(PlayerMove::Leave) => self.leave()?,
+            Some(PlayerMove::GoOn) | None => {}
         }
         self.draw()
     }
@@ -196,57 +200,57 @@ impl<'a> Loop<'a> {
     /// Ends the demo.
     fn leave(&mut self) -> io::Result<()> {
         self.player = None;
-        self.take(Input::Leave)
+        self.handle(UiInput::Leave)
     }
 
-    fn take(&mut self, input: Input) -> io::Result<()> {
+    fn handle(&mut self, input: UiInput) -> io::Result<()> {
         self.state.now = self.started.elapsed();
         for effect in update(&mut self.state, input) {
-            self.carry_out(effect)?;
+            self.run_effect(effect)?;
         }
         Ok(())
     }
 
-    fn carry_out(&mut self, effect: Effect) -> io::Result<()> {
+    fn run_effect(&mut self, effect: UiEffect) -> io::Result<()> {
         match effect {
-            Effect::Print(lines) => self.printed.extend(lines),
-            Effect::Send(command) => self.send(command),
-            Effect::Remember(text) => {
+            UiEffect::Print(lines) => self.printed.extend(lines),
+            UiEffect::Send(command) => self.send(command),
+            UiEffect::Remember(text) => {
                 if let Some(Err(error)) = self.history.as_ref().map(|file| file.append(&text)) {
                     self.history = None;
                     let text = format!("What you type is not kept for later sessions: {error}");
-                    self.take(Input::Failed(Notice::warning(text)))?;
+                    self.handle(UiInput::Failed(Notice::warning(text)))?;
                 }
             }
-            Effect::FindFiles => {
+            UiEffect::FindFiles => {
                 let folder = self.options.folder.clone();
                 self.listing = Some(tokio::task::spawn_blocking(move || files::list(&folder)));
             }
-            Effect::Edit(text) => self.edit(&text)?,
-            Effect::EditFiles(files, then) => {
-                self.step_back()?;
+            UiEffect::Edit(text) => self.edit(&text)?,
+            UiEffect::EditFiles(files, then) => {
+                self.release_terminal()?;
                 let edited = editor_program::edit_files(&self.options.editor, &files);
-                self.step_forward()?;
-                self.take(edited.map_or_else(Input::Failed, |()| Input::EditedFiles(then)))?;
+                self.reclaim_terminal()?;
+                self.handle(edited.map_or_else(UiInput::Failed, |()| UiInput::EditedFiles(then)))?;
             }
-            Effect::Copy(text) => self.screen.copy(&text)?,
-            Effect::ClearScreen => self.screen.clear_all()?,
-            Effect::Suspend => self.suspend()?,
-            Effect::Ring => self.screen.ring()?,
-            Effect::Leave(ended) => self.is_over = Some(ended),
+            UiEffect::Copy(text) => self.screen.copy(&text)?,
+            UiEffect::ClearScreen => self.screen.clear_all()?,
+            UiEffect::Suspend => self.suspend()?,
+            UiEffect::Ring => self.screen.ring()?,
+            UiEffect::Leave(ended) => self.exit = Some(ended),
         }
         Ok(())
     }
 
-    fn send(&mut self, command: Command) {
+    fn send(&mut self, command: DriverCommand) {
         // A closed channel means that the driver is gone.
         if self.commands.send(command).is_err() {
-            self.is_over = Some(Ended::Left);
+            self.exit = Some(ExitReason::Left);
         }
     }
 
     fn draw(&mut self) -> io::Result<()> {
-        self.take(Input::Frame)?;
+        self.handle(UiInput::Frame)?;
         let frame = view::frame(&self.state);
         let printed = std::mem::take(&mut self.printed);
         unless_panicking(|| self.screen.draw(&printed, &frame))?;
@@ -257,30 +261,30 @@ impl<'a> Loop<'a> {
 
     /// Opens a text in the user's editor.
     fn edit(&mut self, text: &str) -> io::Result<()> {
-        self.step_back()?;
+        self.release_terminal()?;
         let edited = editor_program::edit(&self.options.editor, text);
-        self.step_forward()?;
+        self.reclaim_terminal()?;
         match edited {
-            Ok(text) => self.take(Input::Edited(text)),
-            Err(notice) => self.take(Input::Failed(notice)),
+            Ok(text) => self.handle(UiInput::Edited(text)),
+            Err(notice) => self.handle(UiInput::Failed(notice)),
         }
     }
 
     /// Suspends the program until the shell resumes it.
     fn suspend(&mut self) -> io::Result<()> {
-        self.step_back()?;
+        self.release_terminal()?;
         crate::signals::suspend();
-        self.step_forward()
+        self.reclaim_terminal()
     }
 
-    fn step_back(&mut self) -> io::Result<()> {
+    fn release_terminal(&mut self) -> io::Result<()> {
         self.screen.clear_block()?;
         self.keys = None;
         self.raw = None;
         Ok(())
     }
 
-    fn step_forward(&mut self) -> io::Result<()> {
+    fn reclaim_terminal(&mut self) -> io::Result<()> {
         self.raw = Some(RawMode::enter()?);
         self.keys = Some(EventStream::new());
         self.state.size = size()?;
@@ -303,9 +307,9 @@ impl<'a> Loop<'a> {
     }
 }
 
-fn size() -> io::Result<Size> {
+fn size() -> io::Result<TerminalSize> {
     let (width, height) = crossterm::terminal::size()?;
-    Ok(Size { width: usize::from(width).max(20), height: usize::from(height).max(6) })
+    Ok(TerminalSize { width: usize::from(width).max(20), height: usize::from(height).max(6) })
 }
 
 /// The next terminal event.

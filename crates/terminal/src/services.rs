@@ -8,9 +8,10 @@ use longhaul_conversation::Usage;
 use longhaul_tools::BoxFuture;
 use tokio::sync::mpsc::UnboundedSender;
 
-use crate::command::{Message, Notice, SessionChoice};
+use crate::inbox::{InboxItem, InboxKind, ReviewDecision, SkillChoice};
+use crate::notice::Notice;
 use crate::page::Page;
-use crate::review::{Inbox, InboxItem, Review, SkillChoice};
+use crate::protocol::{DriverMessage, SessionChoice};
 
 /// The purpose of a model call, for its cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,7 +54,7 @@ pub trait Services: Send + Sync {
     ///
     /// # Errors
     /// The reason for the failure; the current session continues.
-    fn open(&mut self, session: &str) -> Result<Opened, Notice>;
+    fn open(&mut self, session: &str) -> Result<OpenedSession, Notice>;
 
     /// Exports the conversation to a file; returns a message that names it.
     ///
@@ -108,7 +109,7 @@ pub trait Services: Send + Sync {
     ///
     /// # Errors
     /// The reason why they cannot be listed.
-    fn inbox(&self, _inbox: Inbox) -> Result<Vec<InboxItem>, Notice> {
+    fn inbox(&self, _inbox: InboxKind) -> Result<Vec<InboxItem>, Notice> {
         Ok(Vec::new())
     }
 
@@ -116,7 +117,12 @@ pub trait Services: Send + Sync {
     ///
     /// # Errors
     /// The reason for the failure; the item stays in the inbox.
-    fn review(&mut self, _agent: &mut Agent, _inbox: Inbox, _review: &Review) -> Result<Notice, Notice> {
+    fn review(
+        &mut self,
+        _agent: &mut Agent,
+        _inbox: InboxKind,
+        _review: &ReviewDecision,
+    ) -> Result<Notice, Notice> {
         Err(Notice::error("Nothing waits here."))
     }
 
@@ -126,19 +132,19 @@ pub trait Services: Send + Sync {
 
 /// Sends notices to the user from any thread.
 #[derive(Clone, Debug)]
-pub struct Voice(pub(crate) UnboundedSender<Message>);
+pub struct NoticeSender(pub(crate) UnboundedSender<DriverMessage>);
 
-impl Voice {
+impl NoticeSender {
     /// Sends a notice.
-    pub fn say(&self, notice: Notice) {
+    pub fn send(&self, notice: Notice) {
         // A closed channel means that the screen is gone.
-        self.0.send(Message::Notice(notice)).ok();
+        self.0.send(DriverMessage::Notice(notice)).ok();
     }
 }
 
 /// An agent on an open session.
 #[derive(Debug)]
-pub struct Opened {
+pub struct OpenedSession {
     /// The agent.
     pub agent: Agent,
     /// Notices about opening it.
@@ -178,7 +184,7 @@ pub enum Surface {
 
 /// The reason for the exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub enum ExitReason {
     /// The user left.
     Left,
     /// The session failed; the user has been told why.

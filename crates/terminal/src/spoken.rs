@@ -3,8 +3,8 @@
 use longhaul_conversation::grouped;
 use longhaul_policy::ApprovalMode;
 
-use crate::command::{Meter, Standing};
-use crate::style::Line;
+use crate::status_line::{ContextMeter, StatusLine};
+use crate::style::StyledLine;
 use crate::view::percent;
 
 /// The words for the symbols at the start of a line.
@@ -30,7 +30,7 @@ const MARKS: &[(&str, &str)] = &[
 ];
 
 /// A line in words; none if it only draws something.
-pub(crate) fn words(line: &Line) -> Option<String> {
+pub(crate) fn words(line: &StyledLine) -> Option<String> {
     let text = line.text();
     let mut rest = text.trim();
     let is_drawn = |character: char| "─│┌└━═█░┃ ".contains(character);
@@ -46,26 +46,26 @@ pub(crate) fn words(line: &Line) -> Option<String> {
 }
 
 /// The status line as a sentence.
-pub(crate) fn standing(standing: &Standing) -> String {
-    let mut facts = vec![standing.model.clone(), standing.folder.clone()];
-    facts.extend(standing.branch.as_ref().map(|branch| format!("branch {branch}")));
-    facts.extend(match standing.mode {
+pub(crate) fn status(status: &StatusLine) -> String {
+    let mut facts = vec![status.model.clone(), status.folder.clone()];
+    facts.extend(status.branch.as_ref().map(|branch| format!("branch {branch}")));
+    facts.extend(match status.mode {
         ApprovalMode::Default => None,
         ApprovalMode::AutoEdit => Some("edits are free".to_string()),
         ApprovalMode::Yolo => Some("everything is free".to_string()),
         ApprovalMode::Plan => Some("only reading".to_string()),
     });
-    if !standing.is_trusted {
+    if !status.is_trusted {
         facts.push("folder not trusted".to_string());
     }
-    facts.push(meter(&standing.meter));
-    facts.extend(standing.cost.map(|cost| format!("{cost:.4} dollars so far")));
+    facts.push(meter(&status.meter));
+    facts.extend(status.cost.map(|cost| format!("{cost:.4} dollars so far")));
     facts.retain(|fact| !fact.is_empty());
     facts.join(", ")
 }
 
 /// The context usage in words.
-fn meter(meter: &Meter) -> String {
+fn meter(meter: &ContextMeter) -> String {
     if meter.room.0 == 0 {
         return String::new();
     }
@@ -88,7 +88,7 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expected: Option<&str>) {
-        assert_eq!(words(&Line::plain(line)).as_deref(), expected, "{line}");
+        assert_eq!(words(&StyledLine::plain(line)).as_deref(), expected, "{line}");
     }
 
     #[test]
@@ -107,34 +107,34 @@ mod tests {
 
     #[test]
     fn the_meter_is_a_sentence() {
-        let meter = Meter {
+        let meter = ContextMeter {
             used: TokenCount(160_000),
             room: TokenCount(1_000_000),
             threshold: Some(TokenCount(500_000)),
             is_counted: true,
             parts: Vec::new(),
         };
-        let counted = Standing {
+        let counted = StatusLine {
             model: "some-model".into(),
             folder: "~/app".into(),
             branch: Some("main".into()),
             is_trusted: true,
             cost: Some(0.02),
             meter,
-            ..Standing::default()
+            ..StatusLine::default()
         };
         assert_eq!(
-            standing(&counted),
+            status(&counted),
             "some-model, ~/app, branch main, context 16 % of 1,000,000 tokens, compaction due at 50 %, 0.0200 \
              dollars so far"
         );
-        let guessed = Meter { is_counted: false, threshold: None, ..counted.meter };
+        let guessed = ContextMeter { is_counted: false, threshold: None, ..counted.meter };
         let (mode, is_trusted) = (ApprovalMode::Plan, false);
-        let guessed = Standing { meter: guessed, mode, is_trusted, cost: None, branch: None, ..counted };
+        let guessed = StatusLine { meter: guessed, mode, is_trusted, cost: None, branch: None, ..counted };
         assert_eq!(
-            standing(&guessed),
+            status(&guessed),
             "some-model, ~/app, only reading, folder not trusted, context about 16 % of 1,000,000 tokens"
         );
-        assert_eq!(standing(&Standing { is_trusted: true, ..Standing::default() }), "");
+        assert_eq!(status(&StatusLine { is_trusted: true, ..StatusLine::default() }), "");
     }
 }

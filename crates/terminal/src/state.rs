@@ -9,23 +9,24 @@ use longhaul_conversation::{CallId, MessageId, TokenCount};
 use longhaul_policy::Reach;
 use longhaul_tools::Preview;
 
-use crate::command::{AskId, Standing};
 use crate::editor::Editor;
-use crate::guard::{Guard, QUIET};
-use crate::history::History;
-use crate::markdown::Streaming;
-use crate::review::{Inbox, InboxItem, SkillChoice};
+use crate::guard::{Guard, QUIET_PERIOD};
+use crate::history::InputHistory;
+use crate::inbox::{InboxItem, InboxKind, SkillChoice};
+use crate::markdown::StreamingMarkdown;
+use crate::protocol::PromptId;
 use crate::services::{Options, Surface};
 use crate::slash::{SkillCommand, commands_of};
-use crate::style::Line;
+use crate::status_line::StatusLine;
+use crate::style::StyledLine;
 
 /// The time in which a second Ctrl-C leaves.
-pub(crate) const LEAVING: Duration = Duration::from_secs(2);
+pub(crate) const EXIT_WINDOW: Duration = Duration::from_secs(2);
 
 /// The state of the screen.
 #[derive(Debug, Default)]
-pub(crate) struct State {
-    pub(crate) size: Size,
+pub(crate) struct UiState {
+    pub(crate) size: TerminalSize,
     /// The output surface.
     pub(crate) surface: Surface,
     /// The time since the start of the program.
@@ -33,50 +34,50 @@ pub(crate) struct State {
     /// The working folder.
     pub(crate) folder: PathBuf,
     pub(crate) editor: Editor,
-    pub(crate) history: History,
-    pub(crate) files: Files,
+    pub(crate) history: InputHistory,
+    pub(crate) files: FileList,
     /// The available skills.
     pub(crate) skills: Vec<SkillChoice>,
     pub(crate) completion: Option<Completion>,
     /// The open dialogs, the current one first.
     pub(crate) dialogs: VecDeque<Dialog>,
-    pub(crate) work: Option<Work>,
+    pub(crate) activity: Option<Activity>,
     /// The number of commands sent and not done.
     pub(crate) pending: usize,
     /// Messages typed ahead.
     pub(crate) queue: VecDeque<String>,
-    pub(crate) answer: Answer,
+    pub(crate) answer: StreamedAnswer,
     pub(crate) thoughts: Thoughts,
     pub(crate) tools: Vec<RunningTool>,
-    pub(crate) compaction: Option<Compacting>,
+    pub(crate) compaction: Option<RunningCompaction>,
     /// True while a compaction requested by the user runs; its outcome arrives as a message of its own.
-    pub(crate) wants_compaction: bool,
-    pub(crate) standing: Standing,
+    pub(crate) is_compaction_requested: bool,
+    pub(crate) status: StatusLine,
     /// Texts shown only in part, the newest last.
-    pub(crate) folded: Vec<Folded>,
+    pub(crate) folded: Vec<FoldedText>,
     /// The number of those unfolded since the newest arrived.
     pub(crate) unfolded: usize,
     /// The last answer in Markdown.
     pub(crate) last_answer: String,
     /// The time of a Ctrl-C with nothing to cancel; a second one soon after it leaves.
-    pub(crate) leaving: Option<Duration>,
+    pub(crate) exit_pressed: Option<Duration>,
     /// The quiet period before a key may answer a prompt that grants something.
-    pub(crate) quiet: Duration,
+    pub(crate) quiet_period: Duration,
     pub(crate) shows_thoughts: bool,
     /// Calls whose change was already shown for approval.
     pub(crate) previewed: HashSet<CallId>,
     /// True if the last printed line is blank.
-    pub(crate) is_apart: bool,
+    pub(crate) is_after_blank: bool,
 }
 
 /// The size of the terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Size {
+pub(crate) struct TerminalSize {
     pub(crate) width: usize,
     pub(crate) height: usize,
 }
 
-impl Default for Size {
+impl Default for TerminalSize {
     fn default() -> Self {
         Self { width: 80, height: 24 }
     }
@@ -84,7 +85,7 @@ impl Default for Size {
 
 /// The files offered for completion after an `@`.
 #[derive(Clone, Debug, Default)]
-pub(crate) enum Files {
+pub(crate) enum FileList {
     #[default]
     Unknown,
     Looking,
@@ -102,9 +103,9 @@ pub(crate) struct Completion {
 
 /// The current activity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Work {
+pub(crate) struct Activity {
     /// A description, such as `waiting for the model`.
-    pub(crate) what: String,
+    pub(crate) description: String,
     /// The time it started.
     pub(crate) since: Duration,
     pub(crate) is_cancelled: bool,
@@ -112,8 +113,8 @@ pub(crate) struct Work {
 
 /// The answer that is arriving.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answer {
-    pub(crate) streaming: Streaming,
+pub(crate) struct StreamedAnswer {
+    pub(crate) streaming: StreamingMarkdown,
     /// The whole text so far.
     pub(crate) text: String,
     /// True once a part of it was printed.
@@ -140,7 +141,7 @@ pub(crate) struct RunningTool {
 
 /// A running compaction.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Compacting {
+pub(crate) struct RunningCompaction {
     pub(crate) since: Duration,
     pub(crate) stage: String,
     pub(crate) before: TokenCount,
@@ -148,7 +149,7 @@ pub(crate) struct Compacting {
 
 /// A text of which only the beginning was shown.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Folded {
+pub(crate) struct FoldedText {
     pub(crate) title: String,
     pub(crate) text: String,
     pub(crate) is_diff: bool,
@@ -157,11 +158,11 @@ pub(crate) struct Folded {
 /// A dialog in place of the input.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Dialog {
-    Approval(Box<Approving>),
-    Question(Box<Answering>),
+    Approval(Box<ApprovalDialog>),
+    Question(Box<QuestionDialog>),
     Picker(Picker),
-    Search(Search),
-    Review(Reviewing),
+    Search(HistorySearch),
+    Review(ReviewDialog),
 }
 
 /// The receiver of the next key.
@@ -170,7 +171,7 @@ pub(crate) enum Focus {
     /// The message being typed.
     Draft,
     /// The dialog, once the quiet period is over.
-    Soon,
+    Pending,
     /// The dialog.
     Dialog,
 }
@@ -200,8 +201,8 @@ impl Dialog {
 
 /// The review of an inbox.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Reviewing {
-    pub(crate) inbox: Inbox,
+pub(crate) struct ReviewDialog {
+    pub(crate) inbox: InboxKind,
     pub(crate) items: Vec<InboxItem>,
     pub(crate) selected: usize,
     pub(crate) guard: Guard,
@@ -213,8 +214,8 @@ pub(crate) struct Reviewing {
 
 /// The approval of a tool call.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Approving {
-    pub(crate) id: AskId,
+pub(crate) struct ApprovalDialog {
+    pub(crate) id: PromptId,
     pub(crate) request: ApprovalRequest,
     pub(crate) guard: Guard,
     /// The choice that Enter takes, once the user has moved to one: Enter alone approves nothing.
@@ -241,7 +242,7 @@ pub(crate) enum ApprovalStage {
 
 /// A choice in an approval dialog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Choice {
+pub(crate) enum ApprovalChoice {
     Once,
     Always,
     Edit,
@@ -252,7 +253,7 @@ pub(crate) enum Choice {
     Back,
 }
 
-impl Choice {
+impl ApprovalChoice {
     /// The key for this choice. Capitals start a sentence and are not answers.
     pub(crate) fn key(self) -> char {
         match self {
@@ -268,19 +269,24 @@ impl Choice {
     }
 }
 
-impl Approving {
+impl ApprovalDialog {
     /// The choices of the current stage, in display order.
-    pub(crate) fn choices(&self) -> Vec<Choice> {
+    pub(crate) fn choices(&self) -> Vec<ApprovalChoice> {
         let offer = self.request.always.as_ref();
         match self.stage {
             ApprovalStage::Choosing => {
-                let always = offer.map(|_| Choice::Always);
-                let all = [Some(Choice::Once), always, Some(Choice::Edit), Some(Choice::Deny)];
+                let always = offer.map(|_| ApprovalChoice::Always);
+                let all = [
+                    Some(ApprovalChoice::Once),
+                    always,
+                    Some(ApprovalChoice::Edit),
+                    Some(ApprovalChoice::Deny),
+                ];
                 all.into_iter().flatten().collect()
             }
             ApprovalStage::Always => {
                 let reaches = offer.into_iter().flat_map(|offer| &offer.reaches);
-                reaches.map(|reach| Choice::Reach(*reach)).chain([Choice::Back]).collect()
+                reaches.map(|reach| ApprovalChoice::Reach(*reach)).chain([ApprovalChoice::Back]).collect()
             }
             ApprovalStage::Reason | ApprovalStage::Editing => Vec::new(),
         }
@@ -289,8 +295,8 @@ impl Approving {
 
 /// A question from the model.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Answering {
-    pub(crate) id: AskId,
+pub(crate) struct QuestionDialog {
+    pub(crate) id: PromptId,
     pub(crate) question: Question,
     pub(crate) guard: Guard,
     /// The option that Enter takes if nothing is typed, once the user has moved to one.
@@ -302,32 +308,32 @@ pub(crate) struct Answering {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Picker {
     pub(crate) title: String,
-    pub(crate) items: Vec<PickItem>,
+    pub(crate) items: Vec<PickerItem>,
     pub(crate) query: Editor,
     pub(crate) selected: usize,
 }
 
 /// A list item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct PickItem {
+pub(crate) struct PickerItem {
     pub(crate) title: String,
     pub(crate) detail: String,
-    pub(crate) pick: Pick,
+    pub(crate) pick: PickerValue,
 }
 
 /// The value of a list item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Pick {
+pub(crate) enum PickerValue {
     Session(String),
     Turn(MessageId, String),
 }
 
 impl Picker {
     /// The items that contain every word of the query.
-    pub(crate) fn matching(&self) -> Vec<&PickItem> {
+    pub(crate) fn matching(&self) -> Vec<&PickerItem> {
         let query = self.query.text().to_lowercase();
         let words: Vec<&str> = query.split_whitespace().collect();
-        let has = |item: &&PickItem| {
+        let has = |item: &&PickerItem| {
             let text = format!("{} {}", item.title, item.detail).to_lowercase();
             words.iter().all(|word| text.contains(word))
         };
@@ -337,18 +343,25 @@ impl Picker {
 
 /// A search in the history.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Search {
+pub(crate) struct HistorySearch {
     pub(crate) query: Editor,
     pub(crate) found: Option<(usize, String)>,
 }
 
-impl State {
+impl UiState {
     /// The initial state, while the session is being opened.
-    pub(crate) fn start(options: &Options, history: History) -> Self {
+    pub(crate) fn start(options: &Options, history: InputHistory) -> Self {
         let (folder, surface) = (options.folder.clone(), options.surface);
-        let mut state =
-            Self { history, folder, surface, quiet: QUIET, is_apart: true, pending: 1, ..Self::default() };
-        state.doing("getting ready");
+        let mut state = Self {
+            history,
+            folder,
+            surface,
+            quiet_period: QUIET_PERIOD,
+            is_after_blank: true,
+            pending: 1,
+            ..Self::default()
+        };
+        state.set_activity("getting ready");
         state
     }
 
@@ -364,9 +377,9 @@ impl State {
             Some(None) => return Focus::Dialog,
             Some(Some(guard)) => guard,
         };
-        match (self.editor.is_empty() || guard.is_turned_to(), guard.is_armed(self.now, self.quiet)) {
+        match (self.editor.is_empty() || guard.is_focused(), guard.is_armed(self.now, self.quiet_period)) {
             (false, _) => Focus::Draft,
-            (true, false) => Focus::Soon,
+            (true, false) => Focus::Pending,
             (true, true) => Focus::Dialog,
         }
     }
@@ -387,21 +400,21 @@ impl State {
 
     /// True if the screen changes by itself and must be redrawn regularly.
     pub(crate) fn is_moving(&self) -> bool {
-        self.is_busy() || self.leaving.is_some() || self.focus() == Focus::Soon
+        self.is_busy() || self.exit_pressed.is_some() || self.focus() == Focus::Pending
     }
 
     /// Sets the current activity.
-    pub(crate) fn doing(&mut self, what: impl Into<String>) {
-        let what = what.into();
+    pub(crate) fn set_activity(&mut self, description: impl Into<String>) {
+        let description = description.into();
         let now = self.now;
-        match &mut self.work {
-            Some(work) if work.what == what || work.is_cancelled => {}
-            work => *work = Some(Work { what, since: now, is_cancelled: false }),
+        match &mut self.activity {
+            Some(activity) if activity.description == description || activity.is_cancelled => {}
+            activity => *activity = Some(Activity { description, since: now, is_cancelled: false }),
         }
     }
 
     /// Shows the path of a change relative to the working folder.
-    pub(crate) fn named(&self, preview: Preview) -> Preview {
+    pub(crate) fn with_relative_path(&self, preview: Preview) -> Preview {
         match preview {
             Preview::Change { path, diff } => {
                 let path = path.strip_prefix(&self.folder).map(PathBuf::from).unwrap_or(path);
@@ -412,12 +425,12 @@ impl State {
     }
 
     /// Separates a block of lines from the one before by a blank line.
-    pub(crate) fn block(&mut self, mut lines: Vec<Line>) -> Vec<Line> {
+    pub(crate) fn block(&mut self, mut lines: Vec<StyledLine>) -> Vec<StyledLine> {
         if lines.is_empty() {
             return lines;
         }
-        if !std::mem::replace(&mut self.is_apart, false) {
-            lines.insert(0, Line::default());
+        if !std::mem::replace(&mut self.is_after_blank, false) {
+            lines.insert(0, StyledLine::default());
         }
         lines
     }

@@ -1,6 +1,6 @@
 //! Styled text: lines of spans, independent of any terminal.
 
-use crate::text::{columns, wide};
+use crate::text::{char_width, columns};
 
 /// A colour from the terminal's palette, so that it suits any background.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,12 +91,12 @@ pub struct Span {
 
 /// A line of text.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Line {
+pub struct StyledLine {
     /// The spans.
     pub spans: Vec<Span>,
 }
 
-impl Line {
+impl StyledLine {
     /// A line in one style.
     pub fn new(text: impl Into<String>, style: Style) -> Self {
         Self::default().with(text, style)
@@ -158,7 +158,7 @@ impl Line {
 
     /// Puts a prefix before the line.
     #[must_use]
-    pub fn behind(self, text: &str, style: Style) -> Self {
+    pub fn prefixed(self, text: &str, style: Style) -> Self {
         let mut line = Self::new(text, style);
         line.spans.extend(self.spans);
         line
@@ -175,12 +175,12 @@ impl Line {
         for span in self.spans {
             let mut kept = String::new();
             for character in span.text.chars() {
-                if used + wide(character) + 1 > width {
+                if used + char_width(character) + 1 > width {
                     kept.push('…');
                     cut.spans.push(Span { text: kept, style: span.style });
                     return cut;
                 }
-                used += wide(character);
+                used += char_width(character);
                 kept.push(character);
             }
             cut.spans.push(Span { text: kept, style: span.style });
@@ -201,7 +201,7 @@ impl Line {
         let mut start = 0;
         while start < characters.len() {
             let lead = if lines.is_empty() { 0 } else { indent };
-            let end = break_at(&characters, start, width - lead);
+            let end = line_end(&characters, start, width - lead);
             let mut line = Self::default();
             line.push(&" ".repeat(lead), Style::PLAIN);
             for (character, style) in &characters[start..end] {
@@ -223,12 +223,12 @@ impl Line {
 
 /// The end of a line that starts at `start` and takes at most `width` columns: between words, unless that leaves a
 /// large gap that a part of a long name, such as a path, could fill.
-fn break_at(characters: &[(char, Style)], start: usize, width: usize) -> usize {
+fn line_end(characters: &[(char, Style)], start: usize, width: usize) -> usize {
     let mut used = 0;
     // The last space with its column, and the last break inside the word after it.
     let (mut between_words, mut inside) = (None, None);
     for (place, (character, _)) in characters.iter().enumerate().skip(start) {
-        if used + wide(*character) > width {
+        if used + char_width(*character) > width {
             let broken = match (*character, between_words, inside) {
                 (' ', ..) => place,
                 (_, Some((_, column)), Some(inside)) if (width - column) * 3 > width => inside,
@@ -240,24 +240,24 @@ fn break_at(characters: &[(char, Style)], start: usize, width: usize) -> usize {
         }
         match character {
             ' ' if place > start => (between_words, inside) = (Some((place, used)), None),
-            '/' | '-' | '_' | ',' | ';' if is_inside(characters, start, place) => inside = Some(place + 1),
+            '/' | '-' | '_' | ',' | ';' if may_break(characters, start, place) => inside = Some(place + 1),
             _ => {}
         }
-        used += wide(*character);
+        used += char_width(*character);
     }
     characters.len()
 }
 
 /// True if a name may be broken after this index: not after its first character, and not inside a number.
-fn is_inside(characters: &[(char, Style)], start: usize, place: usize) -> bool {
+fn may_break(characters: &[(char, Style)], start: usize, place: usize) -> bool {
     let before = place.checked_sub(1).filter(|before| *before >= start).map(|before| characters[before].0);
     let behind = characters.get(place + 1).map(|(character, _)| *character);
     before.is_some_and(|before| before != ' ') && !behind.is_some_and(|behind| behind.is_ascii_digit())
 }
 
 /// Wraps a text of several lines in one style.
-pub fn paragraphs(text: &str, style: Style, width: usize) -> Vec<Line> {
-    text.lines().flat_map(|line| Line::new(line, style).wrap(width, 0)).collect()
+pub fn paragraphs(text: &str, style: Style, width: usize) -> Vec<StyledLine> {
+    text.lines().flat_map(|line| StyledLine::new(line, style).wrap(width, 0)).collect()
 }
 
 #[cfg(test)]
@@ -267,7 +267,7 @@ mod tests {
     #[track_caller]
     fn check_wrap(text: &str, width: usize, indent: usize, expected: &[&str]) {
         let lines: Vec<String> =
-            Line::plain(text).wrap(width, indent).iter().map(|line| line.text()).collect();
+            StyledLine::plain(text).wrap(width, indent).iter().map(|line| line.text()).collect();
         assert_eq!(lines, expected);
         assert!(lines.iter().all(|line| columns(line) <= width.max(2)), "{lines:?}");
     }
@@ -288,15 +288,15 @@ mod tests {
 
     #[test]
     fn styles_survive_breaks() {
-        let line = Line::plain("one ").with("two three", Style::BOLD);
+        let line = StyledLine::plain("one ").with("two three", Style::BOLD);
         let lines = line.wrap(7, 0);
         assert_eq!(lines[0].spans.len(), 2);
-        assert_eq!(lines[1], Line::new("three", Style::BOLD));
+        assert_eq!(lines[1], StyledLine::new("three", Style::BOLD));
     }
 
     #[test]
     fn lines_are_cut() {
-        let line = Line::plain("one ").with("two", Style::RED);
+        let line = StyledLine::plain("one ").with("two", Style::RED);
         assert_eq!(line.clone().fit(7).text(), "one two");
         assert_eq!(line.clone().fit(6).text(), "one t…");
         assert_eq!(line.fit(3).text(), "on…");
@@ -304,14 +304,14 @@ mod tests {
 
     #[test]
     fn colours_are_left_out_where_nobody_wants_them() {
-        let line = Line::plain("a ").with("b", Style { bold: true, ..Style::RED });
+        let line = StyledLine::plain("a ").with("b", Style { bold: true, ..Style::RED });
         assert_eq!(line.render(false), "a b");
         assert_eq!(line.render(true), "a \x1b[0;1;31mb\x1b[0m");
     }
 
     #[test]
     fn nothing_in_a_line_acts_on_the_terminal() {
-        let line = Line::plain("a\x1b[2Jb\r\nc\td\u{202e}");
+        let line = StyledLine::plain("a\x1b[2Jb\r\nc\td\u{202e}");
         assert_eq!(line.text(), "a␛[2Jb␍ c    d<U+202E>");
     }
 }

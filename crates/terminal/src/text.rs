@@ -6,17 +6,17 @@ use unicode_width::UnicodeWidthChar;
 
 /// Makes control characters, escape sequences and bidirectional marks visible.
 pub fn visible(text: &str) -> String {
-    text.chars().flat_map(shown).collect()
+    text.chars().flat_map(visible_chars).collect()
 }
 
 /// Like [`visible`], for text of several lines: newlines, tabs and joiners stay.
 pub fn visible_text(text: &str) -> String {
     let stays = |character| matches!(character, '\n' | '\t' | '\u{200c}' | '\u{200d}');
-    if !text.chars().any(|character| acts(character) && !stays(character)) {
+    if !text.chars().any(|character| acts_on_terminal(character) && !stays(character)) {
         return text.to_string();
     }
     text.chars()
-        .flat_map(|character| if stays(character) { vec![character] } else { shown(character) })
+        .flat_map(|character| if stays(character) { vec![character] } else { visible_chars(character) })
         .collect()
 }
 
@@ -25,7 +25,8 @@ pub fn escape_json(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len());
     let mut rest = json;
     // Newlines between tokens are layout; inside strings they are already escaped.
-    while let Some((place, character)) = rest.char_indices().find(|(_, c)| acts(*c) && *c != '\n') {
+    while let Some((place, character)) = rest.char_indices().find(|(_, c)| acts_on_terminal(*c) && *c != '\n')
+    {
         escaped.push_str(&rest[..place]);
         for unit in character.encode_utf16(&mut [0; 2]) {
             escaped.push_str(&format!("\\u{unit:04x}"));
@@ -53,7 +54,7 @@ impl<W: Write> Write for EscapeJson<W> {
 }
 
 /// True for characters that act on a terminal: move, recolour, reorder or hide.
-fn acts(character: char) -> bool {
+fn acts_on_terminal(character: char) -> bool {
     character.is_control()
         || matches!(character,
             '\u{061c}'
@@ -67,13 +68,13 @@ fn acts(character: char) -> bool {
 }
 
 /// The visible form of a character: itself, a control picture, or its code point.
-fn shown(character: char) -> Vec<char> {
+fn visible_chars(character: char) -> Vec<char> {
     match character {
         '\t' => vec![' '],
         // The control pictures are in the order of the control characters.
         '\0'..='\x1f' => char::from_u32(0x2400 + character as u32).into_iter().collect(),
         '\x7f' => vec!['␡'],
-        _ if acts(character) => format!("<U+{:04X}>", character as u32).chars().collect(),
+        _ if acts_on_terminal(character) => format!("<U+{:04X}>", character as u32).chars().collect(),
         _ => vec![character],
     }
 }
@@ -87,7 +88,7 @@ pub fn fit(text: &str, width: usize) -> String {
     let mut cut = String::new();
     let mut used = 0;
     for character in text.chars() {
-        let wide = wide(character);
+        let wide = char_width(character);
         if used + wide + 1 > width {
             break;
         }
@@ -119,7 +120,7 @@ fn pieces(word: &str, width: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut used = 0;
     for character in word.chars() {
-        let wide = wide(character);
+        let wide = char_width(character);
         if used > 0 && used + wide > width {
             pieces.push(String::new());
             used = 0;
@@ -144,11 +145,11 @@ pub fn pad_left(text: &str, width: usize) -> String {
 
 /// The width of a text in columns. Uncertain characters count as wide: a line that is too short does no harm.
 pub fn columns(text: &str) -> usize {
-    text.chars().map(wide).sum()
+    text.chars().map(char_width).sum()
 }
 
 /// The width of a character in columns.
-pub(crate) fn wide(character: char) -> usize {
+pub(crate) fn char_width(character: char) -> usize {
     match character {
         ' '..='~' => 1,
         // The emoji selector: some terminals then show the character before it wide.

@@ -5,7 +5,9 @@ use std::io::Read;
 
 use longhaul_agent::{Agent, Host};
 use longhaul_conversation::Usage;
-use longhaul_terminal::{Notice, Opened, Options, Page, Services, SessionChoice, Spender, Surface, Voice};
+use longhaul_terminal::{
+    Notice, NoticeSender, OpenedSession, Options, Page, Services, SessionChoice, Spender, Surface,
+};
 use longhaul_tools::BoxFuture;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 
@@ -20,7 +22,7 @@ impl Services for Nobody {
     fn switch_model(&mut self, _: &mut Agent, _: &str) -> Result<Vec<Notice>, Notice> { match *self {} }
     fn cost(&self, _: Spender<'_>, _: &Usage) -> Option<f64> { match *self {} }
     fn sessions(&self) -> Result<Vec<SessionChoice>, Notice> { match *self {} }
-    fn open(&mut self, _: &str) -> Result<Opened, Notice> { match *self {} }
+    fn open(&mut self, _: &str) -> Result<OpenedSession, Notice> { match *self {} }
     fn export(&self, _: &Agent, _: Option<&str>) -> Result<String, Notice> { match *self {} }
     fn add_memory(&mut self, _: &str) -> Result<String, Notice> { match *self {} }
     fn trust(&self) -> Page { match *self {} }
@@ -40,7 +42,7 @@ fn panics() {
         editor: "vi".into(),
         greeting: Vec::new(),
     };
-    let start = |_: &Voice| -> Result<(Nobody, Opened), Notice> { panic!("as it was to") };
+    let start = |_: &NoticeSender| -> Result<(Nobody, OpenedSession), Notice> { panic!("as it was to") };
     longhaul_terminal::run(start, &options).expect("a terminal");
 }
 

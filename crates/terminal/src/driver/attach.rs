@@ -6,8 +6,8 @@ use longhaul_tools::{Answer, Call, Outcome, Preview, Tool};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Driver, Message};
-use crate::command::Notice;
+use super::{Driver, DriverMessage};
+use crate::notice::Notice;
 use crate::services::Services;
 
 const READ: &str = "read_file";
@@ -16,12 +16,14 @@ const RUN: &str = "run_shell_command";
 impl<S: Services> Driver<S> {
     /// The content of the files that a text names after an `@`.
     pub(super) async fn attachments(&self, text: &str) -> Vec<Part> {
-        let names: Vec<String> =
-            named_files(text).into_iter().filter(|name| self.place.folder.join(name).is_file()).collect();
+        let names: Vec<String> = named_files(text)
+            .into_iter()
+            .filter(|name| self.working_folder.path.join(name).is_file())
+            .collect();
         let host = self.services.host();
         let Some(tool) = find(host.tools, READ) else {
             if !names.is_empty() {
-                self.say(Notice::info("Nothing is attached: there is no tool here that reads files."));
+                self.notify(Notice::info("Nothing is attached: there is no tool here that reads files."));
             }
             return Vec::new();
         };
@@ -36,10 +38,10 @@ impl<S: Services> Driver<S> {
                     let text = format!("<attached_file path=\"{name}\">\n{text}\n</attached_file>");
                     parts.push(Part::text(Origin::Hook, text));
                     parts.extend(answer.media);
-                    self.say(Notice::info(format!("{name} is attached.")));
+                    self.notify(Notice::info(format!("{name} is attached.")));
                 }
                 Outcome::Failed(reason) | Outcome::Cancelled(reason) => {
-                    self.say(Notice::warning(format!("{name} is not attached: {reason}")));
+                    self.notify(Notice::warning(format!("{name} is not attached: {reason}")));
                 }
             }
         }
@@ -47,7 +49,7 @@ impl<S: Services> Driver<S> {
     }
 
     /// Runs a shell command that the user typed; the model gets its output with the next message.
-    pub(super) async fn run_command(&mut self, line: String) -> Result<(), Notice> {
+    pub(super) async fn run_user_command(&mut self, line: String) -> Result<(), Notice> {
         let host = self.services.host();
         let Some(tool) = find(host.tools, RUN) else {
             return Err(Notice::error("There is no tool here that runs commands."));
@@ -56,19 +58,20 @@ impl<S: Services> Driver<S> {
         let call = ToolCall::new((host.new_id)().as_str(), RUN).with_args(args.clone());
         let preview = tool.preview(&args).unwrap_or_else(|_| Preview::Other(line.clone()));
         let id = call.id.clone();
-        self.tell(Message::Happened(Event::ToolBegan { call: call.clone(), preview }));
+        self.send(DriverMessage::Event(Event::ToolBegan { call: call.clone(), preview }));
         let messages = self.messages.clone();
         let progress = move |text: &str| {
             let event = Event::ToolProgress { call: id.clone(), text: text.to_string() };
-            messages.send(Message::Happened(event)).ok();
+            messages.send(DriverMessage::Event(event)).ok();
         };
         let cancel = CancellationToken::new();
-        let answer = self.ears.until_done(run(tool, &args, &progress, &cancel), &cancel, &self.desk).await;
+        let answer =
+            self.commands.until_done(run(tool, &args, &progress, &cancel), &cancel, &self.prompt).await;
         let (output, _) = self.agent.shorten(&call, answer.outcome.text(), answer.left_out, &host);
         let note =
             format!("<user_command>\nThe user ran this themselves: {line}\n\n{output}\n</user_command>");
         self.notes.push(Part::text(Origin::Hook, note));
-        self.tell(Message::Ran { command: line, output });
+        self.send(DriverMessage::CommandOutput { command: line, output });
         Ok(())
     }
 }

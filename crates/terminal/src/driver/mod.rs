@@ -1,11 +1,11 @@
 //! The driver owns the agent: it executes commands one after the other and reports everything that happens.
 
-mod asking;
+mod approval_prompt;
 mod attach;
-mod ears;
+mod command_queue;
 mod pages;
 mod skills;
-mod standing;
+mod status_line;
 #[cfg(test)]
 mod tests;
 
@@ -14,7 +14,7 @@ use std::sync::Mutex;
 
 use longhaul_agent::{Agent, AgentError, Event, Host, Spending, TurnEnd};
 use longhaul_compaction::compact_offline;
-use longhaul_conversation::{Message as Said, MessageId, Origin, Part, Role};
+use longhaul_conversation::{Message, MessageId, Origin, Part, Role};
 use longhaul_engine::{EngineError, Stamp};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_policy::ApprovalMode;
@@ -22,35 +22,36 @@ use longhaul_session::{LogError, Recording};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 
-use self::asking::Desk;
-use self::ears::Ears;
-use crate::command::{Command, Message, Notice, Said as Words, Topic, TurnChoice};
-use crate::services::{Opened, Services, Spender};
+use self::approval_prompt::ApprovalPrompt;
+use self::command_queue::CommandQueue;
+use crate::notice::Notice;
+use crate::protocol::{DriverCommand, DriverMessage, PastMessage, Topic, TurnChoice};
+use crate::services::{OpenedSession, Services, Spender};
 use crate::text::sentence;
 
 /// The prompt that drafts a memory file.
 const INIT: &str = include_str!("../prompts/init.md");
 /// The number of earlier messages shown when a session is resumed.
-const LAST_WORDS: usize = 4;
+const LAST_MESSAGES: usize = 4;
 
 /// The owner of the agent.
 pub(crate) struct Driver<S> {
     services: S,
     agent: Agent,
-    ears: Ears,
-    messages: UnboundedSender<Message>,
-    desk: Desk,
+    commands: CommandQueue,
+    messages: UnboundedSender<DriverMessage>,
+    prompt: ApprovalPrompt,
     /// The cost so far, in dollars; none while prices are unknown.
     spent: Mutex<Option<f64>>,
     /// Parts to send with the next message.
     notes: Vec<Part>,
-    place: Place,
+    working_folder: WorkingFolder,
 }
 
 /// The working folder with its display name.
 #[derive(Clone, Debug)]
-pub(crate) struct Place {
-    pub(crate) folder: PathBuf,
+pub(crate) struct WorkingFolder {
+    pub(crate) path: PathBuf,
     pub(crate) name: String,
 }
 
@@ -58,25 +59,25 @@ impl<S: Services> Driver<S> {
     /// Takes over the first session.
     pub(crate) fn new(
         services: S,
-        opened: Opened,
-        commands: UnboundedReceiver<Command>,
-        messages: UnboundedSender<Message>,
-        place: Place,
+        opened: OpenedSession,
+        commands: UnboundedReceiver<DriverCommand>,
+        messages: UnboundedSender<DriverMessage>,
+        working_folder: WorkingFolder,
     ) -> Self {
-        let Opened { agent, notices } = opened;
-        let desk = Desk::new(messages.clone());
+        let OpenedSession { agent, notices } = opened;
+        let prompt = ApprovalPrompt::new(messages.clone());
         let driver = Self {
             services,
             agent,
-            ears: Ears::new(commands),
+            commands: CommandQueue::new(commands),
             messages,
-            desk,
+            prompt,
             spent: Mutex::default(),
             notes: Vec::new(),
-            place,
+            working_folder,
         };
-        notices.into_iter().for_each(|notice| driver.tell(Message::Notice(notice)));
-        driver.introduce(None);
+        notices.into_iter().for_each(|notice| driver.send(DriverMessage::Notice(notice)));
+        driver.show_last_messages(None);
         driver
     }
 
@@ -87,44 +88,44 @@ impl<S: Services> Driver<S> {
             false => SessionSource::Startup,
         };
         self.begin_session(source).await;
-        self.tell_skills();
-        self.stand();
-        self.tell(Message::Done);
-        self.carry_out_all().await;
+        self.send_skills();
+        self.send_status();
+        self.send(DriverMessage::Done);
+        self.execute_all().await;
         // A user who leaves with unrecorded entries is told once, and may stay.
         if let Err(notice) = self.record_pending()
-            && self.ears.stay()
+            && self.commands.keep_running()
         {
-            self.say(self.unrecorded(notice).with_hint(
+            self.notify(self.unrecorded(notice).with_hint(
                 "Free some space and type /retry, or save the conversation elsewhere with /export FILE. Quit again to leave \
                  without it.",
             ));
-            self.tell(Message::Done);
-            self.carry_out_all().await;
+            self.send(DriverMessage::Done);
+            self.execute_all().await;
         }
         let cancel = CancellationToken::new();
         self.agent.end_session(EndReason::PromptInputExit, &self.services.host(), &cancel).await;
         let synced = self.agent.conversation_mut().sync();
         self.services.end(&self.agent).await;
-        self.tell(match synced {
-            Ok(()) => Message::Left,
-            Err(error) => Message::Failed(self.unrecorded(failure(&error))),
+        self.send(match synced {
+            Ok(()) => DriverMessage::Left,
+            Err(error) => DriverMessage::Failed(self.unrecorded(failure(&error))),
         });
     }
 
-    async fn carry_out_all(&mut self) {
-        while let Some(command) = self.ears.next().await {
-            if let Err(notice) = self.carry_out(command).await {
-                self.tell(Message::Notice(notice));
+    async fn execute_all(&mut self) {
+        while let Some(command) = self.commands.next().await {
+            if let Err(notice) = self.execute(command).await {
+                self.send(DriverMessage::Notice(notice));
             }
-            self.stand();
-            self.tell(Message::Done);
+            self.send_status();
+            self.send(DriverMessage::Done);
         }
     }
 
     fn record_pending(&mut self) -> Result<(), Notice> {
-        let hear = listener(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &hear, ..self.services.host() };
+        let events = event_handler(&self.messages, &self.services, &self.spent);
+        let host = Host { events: &events, ..self.services.host() };
         let recorded = self.agent.record_pending(&host);
         recorded.map_err(|AgentError::Session(error)| not_recorded(&error))
     }
@@ -140,47 +141,47 @@ impl<S: Services> Driver<S> {
         }
     }
 
-    async fn carry_out(&mut self, command: Command) -> Result<(), Notice> {
+    async fn execute(&mut self, command: DriverCommand) -> Result<(), Notice> {
         match command {
-            Command::Submit(text) => self.submit(text).await,
-            Command::Init => {
+            DriverCommand::Submit(text) => self.submit(text).await,
+            DriverCommand::Init => {
                 // The user has not typed this prompt, so no rule may be learned from it.
                 self.notes.push(Part::text(Origin::Hook, INIT.trim()));
                 self.submit("/init".to_string()).await
             }
-            Command::Retry => self.retry().await,
-            Command::Run(line) => self.run_command(line).await,
-            Command::Compact { focus } => self.compact(focus).await,
-            Command::PreviewCompaction => self.preview(),
-            Command::UndoCompaction => self.undo(),
-            Command::Show(topic) => self.show(topic),
-            Command::Pin(text) => self.pin(&text),
-            Command::Unpin(id) => self.unpin(&id),
-            Command::ReloadMemory => self.reload_memory(),
-            Command::AddMemory(fact) => self.add_memory(&fact),
-            Command::ShowSkill(name) => self.show_skill(&name),
-            Command::EnableSkill(name) => self.switch_skill(&name, true),
-            Command::DisableSkill(name) => self.switch_skill(&name, false),
-            Command::ReloadSkills => self.reload_skills(),
-            Command::UseSkill { skill, words } => self.use_skill(&skill, words).await,
-            Command::OpenInbox(inbox) => self.open_inbox(inbox),
-            Command::ShowWaiting(inbox, name) => self.show_waiting(inbox, &name),
-            Command::EditWaiting(inbox, name) => self.edit_waiting(inbox, name),
-            Command::Review(inbox, review) => self.review(inbox, &review),
-            Command::ListSessions => self.list_sessions(),
-            Command::Resume(session) => self.resume(&session).await,
-            Command::ListTurns => self.list_turns(),
-            Command::RewindTo(message) => self.rewind_to(&message),
-            Command::Clear => self.clear().await,
-            Command::SwitchModel(name) => self.switch_model(&name),
-            Command::SetMode(mode) => self.set_mode(mode),
-            Command::Revoke(given) => self.revoke(&given),
-            Command::Export(file) => {
+            DriverCommand::Retry => self.retry().await,
+            DriverCommand::Run(line) => self.run_user_command(line).await,
+            DriverCommand::Compact { focus } => self.compact(focus).await,
+            DriverCommand::PreviewCompaction => self.preview(),
+            DriverCommand::UndoCompaction => self.undo(),
+            DriverCommand::Show(topic) => self.show(topic),
+            DriverCommand::Pin(text) => self.pin(&text),
+            DriverCommand::Unpin(id) => self.unpin(&id),
+            DriverCommand::ReloadMemory => self.reload_memory(),
+            DriverCommand::AddMemory(fact) => self.add_memory(&fact),
+            DriverCommand::ShowSkill(name) => self.show_skill(&name),
+            DriverCommand::EnableSkill(name) => self.switch_skill(&name, true),
+            DriverCommand::DisableSkill(name) => self.switch_skill(&name, false),
+            DriverCommand::ReloadSkills => self.reload_skills(),
+            DriverCommand::UseSkill { skill, words } => self.use_skill(&skill, words).await,
+            DriverCommand::OpenInbox(inbox) => self.open_inbox(inbox),
+            DriverCommand::ShowWaiting(inbox, name) => self.show_waiting(inbox, &name),
+            DriverCommand::EditWaiting(inbox, name) => self.edit_waiting(inbox, name),
+            DriverCommand::Review(inbox, review) => self.review(inbox, &review),
+            DriverCommand::ListSessions => self.list_sessions(),
+            DriverCommand::Resume(session) => self.resume(&session).await,
+            DriverCommand::ListTurns => self.list_turns(),
+            DriverCommand::RewindTo(message) => self.rewind_to(&message),
+            DriverCommand::Clear => self.clear().await,
+            DriverCommand::SwitchModel(name) => self.switch_model(&name),
+            DriverCommand::SetMode(mode) => self.set_mode(mode),
+            DriverCommand::Revoke(given) => self.revoke(&given),
+            DriverCommand::Export(file) => {
                 let written = self.services.export(&self.agent, file.as_deref())?;
-                self.say(Notice::good(written));
+                self.notify(Notice::good(written));
                 Ok(())
             }
-            Command::Answer(..) | Command::Cancel | Command::Leave => Ok(()),
+            DriverCommand::Answer(..) | DriverCommand::Cancel | DriverCommand::Leave => Ok(()),
         }
     }
 
@@ -199,16 +200,16 @@ impl<S: Services> Driver<S> {
         let turns = self.turns();
         let end = {
             let cancel = CancellationToken::new();
-            let hear = listener(&self.messages, &self.services, &self.spent);
-            let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+            let events = event_handler(&self.messages, &self.services, &self.spent);
+            let host = Host { events: &events, approver: &self.prompt, ..self.services.host() };
             let turn = self.agent.run_turn_with(parts, &host, &cancel);
-            self.ears.until_done(turn, &cancel, &self.desk).await
+            self.commands.until_done(turn, &cancel, &self.prompt).await
         };
         let end = end.map_err(|AgentError::Session(error)| {
             if self.turns() == turns {
                 // The message was not recorded at all: the user sends it again.
                 self.notes = notes;
-                self.tell(Message::Restore(text.clone()));
+                self.send(DriverMessage::Restore(text.clone()));
                 return Notice {
                     hint: Some("Nothing was sent. Free some space, then send it again.".to_string()),
                     ..not_recorded(&error)
@@ -218,10 +219,10 @@ impl<S: Services> Driver<S> {
         })?;
         match end {
             TurnEnd::Overflow(_) => {
-                self.take_back(&text)?;
-                self.tell(Message::Restore(text));
+                self.remove_message(&text)?;
+                self.send(DriverMessage::Restore(text));
             }
-            TurnEnd::Blocked { .. } => self.tell(Message::Restore(text)),
+            TurnEnd::Blocked { .. } => self.send(DriverMessage::Restore(text)),
             _ => {}
         }
         Ok(())
@@ -230,43 +231,43 @@ impl<S: Services> Driver<S> {
     /// The number of messages typed by the user.
     fn turns(&self) -> usize {
         let messages = self.agent.conversation().log().replay().messages();
-        messages.iter().filter(|message| typed(message).is_some()).count()
+        messages.iter().filter(|message| typed_text(message).is_some()).count()
     }
 
     /// Records the entries that could not be recorded, and continues the interrupted turn.
     async fn retry(&mut self) -> Result<(), Notice> {
         let waited = matches!(self.agent.conversation().log().recording(), Recording::Pending(_));
         let cancel = CancellationToken::new();
-        let hear = listener(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+        let events = event_handler(&self.messages, &self.services, &self.spent);
+        let host = Host { events: &events, approver: &self.prompt, ..self.services.host() };
         let turn = self.agent.retry_turn(&host, &cancel);
-        let ended = self.ears.until_done(turn, &cancel, &self.desk).await;
+        let ended = self.commands.until_done(turn, &cancel, &self.prompt).await;
         match ended.map_err(|AgentError::Session(error)| not_recorded(&error))? {
             Some(_) => {}
-            None if waited => self.say(Notice::good("Everything is recorded again.")),
-            None => self.say(Notice::info("There is nothing to retry.")),
+            None if waited => self.notify(Notice::good("Everything is recorded again.")),
+            None => self.notify(Notice::info("There is nothing to retry.")),
         }
         Ok(())
     }
 
     /// Removes a message that did not fit, so that the user can rephrase it.
-    fn take_back(&mut self, text: &str) -> Result<(), Notice> {
+    fn remove_message(&mut self, text: &str) -> Result<(), Notice> {
         let messages = self.agent.conversation().log().replay().messages();
-        let said = messages.iter().rev().find(|message| typed(message).is_some_and(|said| said == text));
+        let said = messages.iter().rev().find(|message| typed_text(message).is_some_and(|said| said == text));
         let Some(id) = said.map(|message| message.id.clone()) else { return Ok(()) };
         self.agent.conversation_mut().rewind_to(&id).map_err(|error| failure(&error))
     }
 
     async fn compact(&mut self, focus: Option<String>) -> Result<(), Notice> {
         let cancel = CancellationToken::new();
-        let hear = listener(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+        let events = event_handler(&self.messages, &self.services, &self.spent);
+        let host = Host { events: &events, approver: &self.prompt, ..self.services.host() };
         let work = self.agent.compact(focus, &host, &cancel);
-        let outcome = self.ears.until_done(work, &cancel, &self.desk).await;
+        let outcome = self.commands.until_done(work, &cancel, &self.prompt).await;
         let outcome = outcome.map_err(|AgentError::Session(error)| not_recorded(&error))?;
-        self.tell(Message::Compacted(Box::new(outcome)));
+        self.send(DriverMessage::Compacted(Box::new(outcome)));
         if self.agent.conversation().state().is_broken(&self.agent.settings().compaction) {
-            self.say(
+            self.notify(
                 Notice::warning("Models are no longer asked for snapshots, as they failed too often.")
                     .with_hint(
                         "Longhaul writes them itself from now on; /clear or a new session starts afresh.",
@@ -280,7 +281,7 @@ impl<S: Services> Driver<S> {
         let conversation = self.agent.conversation();
         let options = self.agent.options(self.agent.room(), longhaul_compaction::Trigger::Forced);
         let outcome = compact_offline(conversation.tracker(), conversation.transcript().messages(), &options);
-        self.tell(Message::Page(pages::preview(&outcome)));
+        self.send(DriverMessage::Page(pages::preview(&outcome)));
         Ok(())
     }
 
@@ -291,7 +292,7 @@ impl<S: Services> Driver<S> {
             Ok(_) => {
                 let count = self.agent.conversation().transcript().messages().len();
                 let count = crate::view::plural(count, "message is", "messages are");
-                self.say(Notice::good(format!(
+                self.notify(Notice::good(format!(
                     "The compaction is undone: {count} in the conversation again."
                 )));
                 Ok(())
@@ -319,7 +320,7 @@ impl<S: Services> Driver<S> {
             Topic::Hooks => pages::hooks(&host),
             Topic::Trust => self.services.trust(),
         };
-        self.tell(Message::Page(page));
+        self.send(DriverMessage::Page(page));
         Ok(())
     }
 
@@ -332,7 +333,7 @@ impl<S: Services> Driver<S> {
         let stamp = self.stamp();
         let pinned = self.agent.conversation_mut().pin(text, stamp).map_err(|error| failure(&error))?;
         if let Some(id) = pinned {
-            self.say(Notice::good(format!("Pinned as {id}: {text}")));
+            self.notify(Notice::good(format!("Pinned as {id}: {text}")));
         }
         Ok(())
     }
@@ -349,7 +350,7 @@ impl<S: Services> Driver<S> {
         };
         let (id, text, stamp) = (pin.id, pin.text.clone(), self.stamp());
         self.agent.conversation_mut().unpin(id, stamp).map_err(|error| failure(&error))?;
-        self.say(Notice::good(format!("No longer pinned: {text}")));
+        self.notify(Notice::good(format!("No longer pinned: {text}")));
         Ok(())
     }
 
@@ -370,13 +371,13 @@ impl<S: Services> Driver<S> {
                 crate::view::plural(files, "file", "files")
             ),
         };
-        self.say(Notice::good(text));
+        self.notify(Notice::good(text));
         Ok(())
     }
 
     fn add_memory(&mut self, fact: &str) -> Result<(), Notice> {
-        let told = self.services.add_memory(fact)?;
-        self.say(Notice::good(told));
+        let message = self.services.add_memory(fact)?;
+        self.notify(Notice::good(message));
         if self.agent.memory().is_some() { self.reload_memory() } else { Ok(()) }
     }
 
@@ -385,21 +386,21 @@ impl<S: Services> Driver<S> {
         if sessions.is_empty() {
             return Err(Notice::info("This folder has no other sessions yet."));
         }
-        self.tell(Message::Sessions(sessions));
+        self.send(DriverMessage::Sessions(sessions));
         Ok(())
     }
 
     async fn resume(&mut self, session: &str) -> Result<(), Notice> {
         // Unrecorded entries would be lost with their session.
         self.record_pending()?;
-        let Opened { agent, notices } = self.services.open(session)?;
+        let OpenedSession { agent, notices } = self.services.open(session)?;
         let cancel = CancellationToken::new();
         self.agent.end_session(EndReason::Other, &self.services.host(), &cancel).await;
         self.agent = agent;
         self.notes.clear();
-        notices.into_iter().for_each(|notice| self.say(notice));
+        notices.into_iter().for_each(|notice| self.notify(notice));
         self.begin_session(SessionSource::Resume).await;
-        self.introduce(Some("Going on with an earlier session"));
+        self.show_last_messages(Some("Going on with an earlier session"));
         Ok(())
     }
 
@@ -409,7 +410,7 @@ impl<S: Services> Driver<S> {
             .iter()
             .rev()
             .filter_map(|message| {
-                let text = typed(message)?;
+                let text = typed_text(message)?;
                 let at = message.at.map(|at| at.to_minute()).unwrap_or_default();
                 Some(TurnChoice { id: message.id.clone(), text, detail: at })
             })
@@ -417,13 +418,13 @@ impl<S: Services> Driver<S> {
         if turns.is_empty() {
             return Err(Notice::info("Nothing was said yet."));
         }
-        self.tell(Message::Turns(turns));
+        self.send(DriverMessage::Turns(turns));
         Ok(())
     }
 
     fn rewind_to(&mut self, message: &MessageId) -> Result<(), Notice> {
         self.agent.conversation_mut().rewind_to(message).map_err(|error| failure(&error))?;
-        self.say(
+        self.notify(
             Notice::good("Back to before that message; what followed is taken back.")
                 .with_hint("Files are as they are: only the conversation went back."),
         );
@@ -438,14 +439,14 @@ impl<S: Services> Driver<S> {
         self.agent.conversation_mut().reset(now).map_err(|error| failure(&error))?;
         self.notes.clear();
         self.begin_session(SessionSource::Clear).await;
-        self.say(Notice::good("The conversation is empty; the log keeps what was said."));
+        self.notify(Notice::good("The conversation is empty; the log keeps what was said."));
         Ok(())
     }
 
     fn switch_model(&mut self, name: &str) -> Result<(), Notice> {
         let notices = self.services.switch_model(&mut self.agent, name)?;
-        notices.into_iter().for_each(|notice| self.say(notice));
-        self.say(Notice::good(format!("Talking to {} from now on.", self.services.model())));
+        notices.into_iter().for_each(|notice| self.notify(notice));
+        self.notify(Notice::good(format!("Talking to {} from now on.", self.services.model())));
         Ok(())
     }
 
@@ -472,73 +473,81 @@ impl<S: Services> Driver<S> {
         })?;
         let reach = revoked.reach().map(|reach| reach.to_string()).unwrap_or_default();
         let text = format!("No longer always allowed {reach}: {}", revoked.describe());
-        self.say(Notice::good(text));
+        self.notify(Notice::good(text));
         Ok(())
     }
 
     async fn begin_session(&mut self, source: SessionSource) {
         let cancel = CancellationToken::new();
-        let hear = listener(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+        let events = event_handler(&self.messages, &self.services, &self.spent);
+        let host = Host { events: &events, approver: &self.prompt, ..self.services.host() };
         if let Err(AgentError::Session(error)) = self.agent.begin_session(source, &host, &cancel).await {
-            tell(&self.messages, Message::Notice(not_recorded(&error)));
+            send(&self.messages, DriverMessage::Notice(not_recorded(&error)));
         }
     }
 
     /// Shows the last messages, if there are any.
-    fn introduce(&self, title: Option<&str>) {
+    fn show_last_messages(&self, title: Option<&str>) {
         if !self.has_history() {
             return;
         }
         let messages = self.agent.conversation().log().replay().messages();
-        let mut last: Vec<Words> = messages.iter().rev().filter_map(words).take(LAST_WORDS).collect();
+        let mut last: Vec<PastMessage> =
+            messages.iter().rev().filter_map(past_message).take(LAST_MESSAGES).collect();
         last.reverse();
-        let count = messages.iter().filter(|message| typed(message).is_some()).count();
+        let count = messages.iter().filter(|message| typed_text(message).is_some()).count();
         let turns = crate::view::plural(count, "turn", "turns");
         let title = format!("{}: {turns}", title.unwrap_or("Going on with this session"));
-        self.tell(Message::Opened { title, last });
+        self.send(DriverMessage::Opened { title, last });
     }
 
     fn has_history(&self) -> bool {
-        self.agent.conversation().log().replay().messages().iter().any(|message| typed(message).is_some())
+        self.agent
+            .conversation()
+            .log()
+            .replay()
+            .messages()
+            .iter()
+            .any(|message| typed_text(message).is_some())
     }
 
     fn spent(&self) -> Option<f64> {
         *self.spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
-    fn stand(&self) {
-        let standing = standing::standing(&self.agent, self.services.model(), self.spent(), &self.place);
-        self.tell(Message::Standing(Box::new(standing)));
+    fn send_status(&self) {
+        let status =
+            status_line::status_line(&self.agent, self.services.model(), self.spent(), &self.working_folder);
+        self.send(DriverMessage::StatusLine(Box::new(status)));
     }
 
-    fn say(&self, notice: Notice) {
-        self.tell(Message::Notice(notice));
+    fn notify(&self, notice: Notice) {
+        self.send(DriverMessage::Notice(notice));
     }
 
-    fn tell(&self, message: Message) {
-        tell(&self.messages, message);
+    fn send(&self, message: DriverMessage) {
+        send(&self.messages, message);
     }
 }
 
 /// Sends a message; a closed channel means that the screen is gone.
-fn tell(messages: &UnboundedSender<Message>, message: Message) {
+fn send(messages: &UnboundedSender<DriverMessage>, message: DriverMessage) {
     messages.send(message).ok();
 }
 
 /// An event handler that forwards events and adds up their cost.
-fn listener<'a, S: Services>(
-    messages: &'a UnboundedSender<Message>,
+fn event_handler<'a, S: Services>(
+    messages: &'a UnboundedSender<DriverMessage>,
     services: &'a S,
     spent: &'a Mutex<Option<f64>>,
 ) -> impl Fn(Event) + Send + Sync + 'a {
     move |event| {
         let cost = cost_of(&event, Spender::Conversation, services);
-        tell(messages, Message::Happened(event));
+        send(messages, DriverMessage::Event(event));
         if let Some(cost) = cost {
             let mut spent = spent.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             *spent = Some(spent.unwrap_or_default() + cost);
-            tell(messages, Message::Cost(*spent));
+            send(messages, DriverMessage::Cost(*spent));
         }
     }
 }
@@ -563,20 +572,20 @@ fn cost_of<S: Services>(event: &Event, caller: Spender<'_>, services: &S) -> Opt
 }
 
 /// The text that the user typed in a message; none if it is not the user's.
-fn typed(message: &Said) -> Option<String> {
+fn typed_text(message: &Message) -> Option<String> {
     let own = message.parts.iter().filter(|part| part.origin == Origin::User);
     let text = own.filter_map(Part::as_text).collect::<Vec<_>>().join("\n");
     (message.role == Role::User && !text.trim().is_empty()).then_some(text)
 }
 
 /// A message as shown when a session is resumed.
-fn words(message: &Said) -> Option<Words> {
-    if let Some(text) = typed(message) {
-        return Some(Words { is_users: true, text });
+fn past_message(message: &Message) -> Option<PastMessage> {
+    if let Some(text) = typed_text(message) {
+        return Some(PastMessage { is_users: true, text });
     }
     let text = message.parts.iter().filter(|part| part.origin == Origin::Model).filter_map(Part::as_text);
     let text = text.collect::<Vec<_>>().join("\n");
-    (message.role == Role::Model && !text.trim().is_empty()).then_some(Words { is_users: false, text })
+    (message.role == Role::Model && !text.trim().is_empty()).then_some(PastMessage { is_users: false, text })
 }
 
 /// The notice for a turn that ended because it could not be recorded.

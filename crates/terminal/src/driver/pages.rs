@@ -7,21 +7,21 @@ use longhaul_compaction::{LedgerCounts, Outcome, Rung, Trigger, compact_offline}
 use longhaul_conversation::{TokenCount, grouped};
 use longhaul_directives::Retirement;
 
-use super::standing;
-use crate::command::{Meter, Segment};
+use super::status_line;
 use crate::page::{Page, Row};
+use crate::status_line::{ContextMeter, Segment};
 use crate::style::Tone;
-use crate::view::{money, percent, plural, span};
+use crate::view::{duration, money, percent, plural};
 
 /// The number of entries in each list of the largest items.
-const MOST: usize = 6;
+const MAX_LISTED: usize = 6;
 /// The columns of a message preview.
 const PREVIEW: usize = 48;
 
 /// The usage of the context window, and the effect of a compaction.
 pub(super) fn context(agent: &Agent) -> Page {
-    let meter = standing::meter(agent);
-    let breakdown = standing::breakdown(agent);
+    let meter = status_line::meter(agent);
+    let breakdown = status_line::breakdown(agent);
     let tracker = agent.conversation().tracker();
     let mut page = Page::new(format!(
         "Context: {} of {} tokens ({}{})",
@@ -31,11 +31,11 @@ pub(super) fn context(agent: &Agent) -> Page {
         if meter.is_counted { "" } else { ", estimated" }
     ));
     by_kind(&mut page, &meter);
-    page.fact("compaction", when_due(&meter));
+    page.fact("compaction", compaction_due(&meter));
     let heaviest = |tokens: TokenCount| tokens.share_of(meter.used);
     if !breakdown.tools.is_empty() {
         page.heading("By tool");
-        for tool in breakdown.tools.iter().take(MOST) {
+        for tool in breakdown.tools.iter().take(MAX_LISTED) {
             let tokens = tool.tokens();
             let calls = plural(tool.calls, "call", "calls");
             page.bar(
@@ -48,20 +48,20 @@ pub(super) fn context(agent: &Agent) -> Page {
     }
     if !breakdown.files.is_empty() {
         page.heading("By file");
-        for file in breakdown.files.iter().take(MOST) {
+        for file in breakdown.files.iter().take(MAX_LISTED) {
             page.bar(file.path.as_str(), heaviest(file.tokens), grouped(file.tokens.0), Tone::Blue);
         }
     }
     if !breakdown.heaviest.is_empty() {
         page.heading("Heaviest messages");
-        for message in breakdown.heaviest.iter().take(MOST) {
+        for message in breakdown.heaviest.iter().take(MAX_LISTED) {
             let mark = message.ordinal.map(|ordinal| format!("m{}", ordinal.0)).unwrap_or_default();
             let text = crate::text::fit(&one_line(&message.preview), PREVIEW);
             page.fact(mark, format!("{} · {} · {text}", grouped(message.tokens.0), message.kind.name()));
         }
     }
     page.heading("A compaction now");
-    would_do(&mut page, agent);
+    compaction_preview(&mut page, agent);
     page.heading("What always stays");
     page.fact("pins", plural(tracker.pins().active().count(), "rule", "rules"));
     let ledger = LedgerCounts::of(tracker);
@@ -77,14 +77,14 @@ pub(super) fn context(agent: &Agent) -> Page {
         ),
     );
     let open: Vec<&str> = tracker.asks().open_asks().map(|ask| ask.text.as_str()).collect();
-    for ask in open.iter().rev().take(MOST) {
+    for ask in open.iter().rev().take(MAX_LISTED) {
         page.fact("open ask", one_line(ask));
     }
     instructions(&mut page, agent);
     page
 }
 
-fn by_kind(page: &mut Page, meter: &Meter) {
+fn by_kind(page: &mut Page, meter: &ContextMeter) {
     for (segment, tokens) in meter.parts.iter().filter(|(_, tokens)| tokens.0 > 0) {
         let tone = match segment {
             Segment::System => Tone::Plain,
@@ -97,7 +97,7 @@ fn by_kind(page: &mut Page, meter: &Meter) {
     }
 }
 
-fn when_due(meter: &Meter) -> String {
+fn compaction_due(meter: &ContextMeter) -> String {
     match meter.threshold {
         None => "never by itself; /compress compacts".to_string(),
         Some(threshold) if meter.used >= threshold => {
@@ -111,7 +111,7 @@ fn when_due(meter: &Meter) -> String {
     }
 }
 
-fn would_do(page: &mut Page, agent: &Agent) {
+fn compaction_preview(page: &mut Page, agent: &Agent) {
     let conversation = agent.conversation();
     let options = agent.options(agent.room(), Trigger::Forced);
     let outcome = compact_offline(conversation.tracker(), conversation.transcript().messages(), &options);
@@ -259,7 +259,8 @@ pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
         page.heading("Tools");
         let longest = statistics.tools.values().map(|tool| tool.took).max().unwrap_or(Duration::ZERO);
         for (name, tool) in &statistics.tools {
-            let mut text = format!("{} · {}", plural(tool.calls as usize, "call", "calls"), span(tool.took));
+            let mut text =
+                format!("{} · {}", plural(tool.calls as usize, "call", "calls"), duration(tool.took));
             if tool.failures > 0 {
                 text.push_str(&format!(" · {} failed", tool.failures));
             }

@@ -6,9 +6,10 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::attach::{find, run};
-use super::{Driver, Message};
-use crate::command::{Command, Notice};
-use crate::review::{Inbox, InboxItem, Review};
+use super::{Driver, DriverMessage};
+use crate::inbox::{InboxItem, InboxKind, ReviewDecision};
+use crate::notice::Notice;
+use crate::protocol::DriverCommand;
 use crate::services::Services;
 
 /// The tool that activates a skill.
@@ -16,26 +17,26 @@ const ACTIVATE: &str = "activate_skill";
 
 impl<S: Services> Driver<S> {
     /// Sends the available skills, for completion.
-    pub(super) fn tell_skills(&self) {
-        self.tell(Message::Skills(self.services.skills()));
+    pub(super) fn send_skills(&self) {
+        self.send(DriverMessage::Skills(self.services.skills()));
     }
 
     pub(super) fn show_skill(&self, name: &str) -> Result<(), Notice> {
-        self.tell(Message::Page(self.services.skill(name)?));
+        self.send(DriverMessage::Page(self.services.skill(name)?));
         Ok(())
     }
 
     pub(super) fn switch_skill(&mut self, name: &str, on: bool) -> Result<(), Notice> {
-        let told = self.services.switch_skill(&mut self.agent, name, on)?;
-        self.say(Notice::good(told));
-        self.tell_skills();
+        let message = self.services.switch_skill(&mut self.agent, name, on)?;
+        self.notify(Notice::good(message));
+        self.send_skills();
         Ok(())
     }
 
     pub(super) fn reload_skills(&mut self) -> Result<(), Notice> {
-        let told = self.services.reload_skills(&mut self.agent)?;
-        self.say(Notice::good(told));
-        self.tell_skills();
+        let message = self.services.reload_skills(&mut self.agent)?;
+        self.notify(Notice::good(message));
+        self.send_skills();
         Ok(())
     }
 
@@ -51,7 +52,7 @@ impl<S: Services> Driver<S> {
         };
         match activation {
             Outcome::Succeeded(text) => {
-                self.say(Notice::info(format!("The skill {skill} is active.")));
+                self.notify(Notice::info(format!("The skill {skill} is active.")));
                 let words = if words.is_empty() { format!("Use the skill {skill}.") } else { words };
                 self.submit_with(words, vec![Part::text(Origin::Hook, text)]).await
             }
@@ -61,12 +62,12 @@ impl<S: Services> Driver<S> {
         }
     }
 
-    pub(super) fn open_inbox(&self, inbox: Inbox) -> Result<(), Notice> {
-        self.tell(Message::Inbox(inbox, self.services.inbox(inbox)?));
+    pub(super) fn open_inbox(&self, inbox: InboxKind) -> Result<(), Notice> {
+        self.send(DriverMessage::Inbox(inbox, self.services.inbox(inbox)?));
         Ok(())
     }
 
-    fn waiting(&self, inbox: Inbox, name: &str) -> Result<InboxItem, Notice> {
+    fn waiting(&self, inbox: InboxKind, name: &str) -> Result<InboxItem, Notice> {
         let items = self.services.inbox(inbox)?;
         let found = items.into_iter().find(|item| item.name == name);
         found.ok_or_else(|| {
@@ -75,32 +76,32 @@ impl<S: Services> Driver<S> {
         })
     }
 
-    pub(super) fn show_waiting(&self, inbox: Inbox, name: &str) -> Result<(), Notice> {
-        self.tell(Message::Page(self.waiting(inbox, name)?.page));
+    pub(super) fn show_waiting(&self, inbox: InboxKind, name: &str) -> Result<(), Notice> {
+        self.send(DriverMessage::Page(self.waiting(inbox, name)?.page));
         Ok(())
     }
 
-    pub(super) fn edit_waiting(&self, inbox: Inbox, name: String) -> Result<(), Notice> {
+    pub(super) fn edit_waiting(&self, inbox: InboxKind, name: String) -> Result<(), Notice> {
         let files = self.waiting(inbox, &name)?.files;
-        let then = Command::Review(inbox, Review::AcceptEdited { name });
-        self.tell(Message::Edit { files, then });
+        let then = DriverCommand::Review(inbox, ReviewDecision::AcceptEdited { name });
+        self.send(DriverMessage::Edit { files, then });
         Ok(())
     }
 
     /// Carries out a decision about an inbox item. The new list is sent even if that failed.
-    pub(super) fn review(&mut self, inbox: Inbox, review: &Review) -> Result<(), Notice> {
+    pub(super) fn review(&mut self, inbox: InboxKind, review: &ReviewDecision) -> Result<(), Notice> {
         let settled = self.services.review(&mut self.agent, inbox, review);
         match inbox {
-            Inbox::Skills => self.tell_skills(),
-            Inbox::Memory => {
+            InboxKind::Skills => self.send_skills(),
+            InboxKind::Memory => {
                 let now = (self.services.host().now)();
                 self.agent.memory_mut().into_iter().for_each(|memory| memory.reload(now));
             }
         }
         if let Ok(items) = self.services.inbox(inbox) {
-            self.tell(Message::InboxChanged(inbox, items));
+            self.send(DriverMessage::InboxChanged(inbox, items));
         }
-        self.say(settled?);
+        self.notify(settled?);
         Ok(())
     }
 }

@@ -15,11 +15,13 @@ use longhaul_tools::{Answer, BoxFuture, Call, Preview, Tool};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::{Driver, Place};
-use crate::command::{Command, Level, Message, Notice, Reply, SessionChoice, Standing, Topic};
+use super::{Driver, WorkingFolder};
+use crate::inbox::{InboxItem, InboxKind, ReviewDecision, SkillChoice};
+use crate::notice::{Level, Notice};
 use crate::page::Page;
-use crate::review::{Inbox, InboxItem, Review, SkillChoice};
-use crate::services::{Opened, Services, Spender};
+use crate::protocol::{DriverCommand, DriverMessage, SessionChoice, Topic, UserReply};
+use crate::services::{OpenedSession, Services, Spender};
+use crate::status_line::StatusLine;
 
 /// A tool that changes something and therefore needs approval.
 struct Paint;
@@ -70,7 +72,7 @@ impl Tool for Activate {
     }
 }
 
-struct Trial {
+struct TestServices {
     waiting: Vec<&'static str>,
     model: Arc<ScriptedModel>,
     files: Folder,
@@ -88,7 +90,7 @@ fn new_id() -> String {
     format!("id-{}", NUMBERS.fetch_add(1, Ordering::Relaxed))
 }
 
-impl Trial {
+impl TestServices {
     fn agent(&self) -> Agent {
         let new = NewSession {
             id: new_id(),
@@ -117,7 +119,7 @@ impl Trial {
     }
 }
 
-impl Services for Trial {
+impl Services for TestServices {
     fn host(&self) -> Host<'_> {
         Host { tools: &self.tools, ..Host::new(self.model.as_ref(), &self.files, &now, &new_id) }
     }
@@ -142,8 +144,8 @@ impl Services for Trial {
         Ok(Vec::new())
     }
 
-    fn open(&mut self, _: &str) -> Result<Opened, Notice> {
-        Ok(Opened { agent: self.agent(), notices: vec![Notice::info("opened")] })
+    fn open(&mut self, _: &str) -> Result<OpenedSession, Notice> {
+        Ok(OpenedSession { agent: self.agent(), notices: vec![Notice::info("opened")] })
     }
 
     fn export(&self, _: &Agent, to: Option<&str>) -> Result<String, Notice> {
@@ -167,7 +169,7 @@ impl Services for Trial {
         Ok(format!("{name} is {}", if on { "on" } else { "off" }))
     }
 
-    fn inbox(&self, _: Inbox) -> Result<Vec<InboxItem>, Notice> {
+    fn inbox(&self, _: InboxKind) -> Result<Vec<InboxItem>, Notice> {
         let item = |name: &&str| InboxItem {
             name: name.to_string(),
             kind: String::new(),
@@ -180,8 +182,8 @@ impl Services for Trial {
         Ok(self.waiting.iter().map(item).collect())
     }
 
-    fn review(&mut self, _: &mut Agent, _: Inbox, review: &Review) -> Result<Notice, Notice> {
-        let Review::Dismiss { name } = review else { return Err(Notice::error("not that")) };
+    fn review(&mut self, _: &mut Agent, _: InboxKind, review: &ReviewDecision) -> Result<Notice, Notice> {
+        let ReviewDecision::Dismiss { name } = review else { return Err(Notice::error("not that")) };
         self.waiting.retain(|known| known != name);
         Ok(Notice::good("gone"))
     }
@@ -193,24 +195,25 @@ impl Services for Trial {
 
 /// The other end of the driver's channels.
 struct Commander {
-    commands: UnboundedSender<Command>,
-    messages: UnboundedReceiver<Message>,
+    commands: UnboundedSender<DriverCommand>,
+    messages: UnboundedReceiver<DriverMessage>,
 }
 
 impl Commander {
     /// Sends a command and collects the messages until it is done; `answer` may reply meanwhile.
     async fn order(
         &mut self,
-        command: Command,
-        answer: impl Fn(&Message) -> Option<Command>,
-    ) -> Vec<Message> {
+        command: DriverCommand,
+        answer: impl Fn(&DriverMessage) -> Option<DriverCommand>,
+    ) -> Vec<DriverMessage> {
         self.commands.send(command).expect("somebody is there");
         let mut heard = Vec::new();
         while let Some(message) = self.messages.recv().await {
             if let Some(command) = answer(&message) {
                 self.commands.send(command).expect("somebody is there");
             }
-            let is_done = matches!(message, Message::Done | Message::Left | Message::Failed(_));
+            let is_done =
+                matches!(message, DriverMessage::Done | DriverMessage::Left | DriverMessage::Failed(_));
             heard.push(message);
             if is_done {
                 break;
@@ -219,7 +222,7 @@ impl Commander {
         heard
     }
 
-    async fn quietly(&mut self, command: Command) -> Vec<Message> {
+    async fn quietly(&mut self, command: DriverCommand) -> Vec<DriverMessage> {
         self.order(command, |_| None).await
     }
 }
@@ -242,7 +245,7 @@ fn command_in(
 ) {
     let model = Arc::new(ScriptedModel::new(replies));
     let files = Folder::new(chats.path().join("files"));
-    let trial = Trial {
+    let trial = TestServices {
         model: Arc::clone(&model),
         files,
         tools: vec![Box::new(Paint), Box::new(Activate)],
@@ -253,54 +256,57 @@ fn command_in(
     let agent = trial.agent();
     let (commands, receiver) = unbounded_channel();
     let (sender, messages) = unbounded_channel();
-    let place = Place { folder: "/".into(), name: "app".into() };
-    let opened = Opened { agent, notices: Vec::new() };
+    let place = WorkingFolder { path: "/".into(), name: "app".into() };
+    let opened = OpenedSession { agent, notices: Vec::new() };
     let driver = Driver::new(trial, opened, receiver, sender, place);
     let mut commander = Commander { commands, messages };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     runtime.block_on(async {
         let work = async {
-            while !matches!(commander.messages.recv().await, Some(Message::Done)) {}
+            while !matches!(commander.messages.recv().await, Some(DriverMessage::Done)) {}
             orders(&mut commander, &model).await;
             // The user may have left already.
-            if commander.commands.send(Command::Leave).is_ok() {
-                while commander.messages.recv().await.is_some_and(|message| !matches!(message, Message::Left))
-                {
-                }
+            if commander.commands.send(DriverCommand::Leave).is_ok() {
+                while commander
+                    .messages
+                    .recv()
+                    .await
+                    .is_some_and(|message| !matches!(message, DriverMessage::Left))
+                {}
             }
         };
         tokio::join!(driver.run(), work);
     });
 }
 
-fn standing(heard: &[Message]) -> &Standing {
+fn status(heard: &[DriverMessage]) -> &StatusLine {
     let mut found = heard.iter().rev().filter_map(|message| match message {
-        Message::Standing(standing) => Some(standing.as_ref()),
+        DriverMessage::StatusLine(status) => Some(status.as_ref()),
         _ => None,
     });
     found.next().expect("how things stand")
 }
 
-fn notices(heard: &[Message]) -> Vec<(Level, &str)> {
+fn notices(heard: &[DriverMessage]) -> Vec<(Level, &str)> {
     let notices = heard.iter().filter_map(|message| match message {
-        Message::Notice(notice) => Some((notice.level, notice.text.as_str())),
+        DriverMessage::Notice(notice) => Some((notice.level, notice.text.as_str())),
         _ => None,
     });
     notices.collect()
 }
 
-fn page(heard: &[Message]) -> String {
+fn page(heard: &[DriverMessage]) -> String {
     let page = heard.iter().find_map(|message| match message {
-        Message::Page(page) => Some(page),
+        DriverMessage::Page(page) => Some(page),
         _ => None,
     });
     let lines = page.expect("a page").lines(100);
     lines.iter().map(|line| line.text() + "\n").collect()
 }
 
-fn end(heard: &[Message]) -> Option<&TurnEnd> {
+fn end(heard: &[DriverMessage]) -> Option<&TurnEnd> {
     heard.iter().find_map(|message| match message {
-        Message::Happened(longhaul_agent::Event::Ended(end)) => Some(end),
+        DriverMessage::Event(longhaul_agent::Event::Ended(end)) => Some(end),
         _ => None,
     })
 }
@@ -313,14 +319,14 @@ fn a_turn_is_told_and_counted() {
         ResponseEvent::Usage(usage),
         ResponseEvent::Finished(longhaul_conversation::FinishReason::Stop),
     ]);
-    command(32_000, [reply], async |desk, _| {
-        let heard = desk.quietly(Command::Submit("Never push to main. Hello.".into())).await;
+    command(32_000, [reply], async |commander, _| {
+        let heard = commander.quietly(DriverCommand::Submit("Never push to main. Hello.".into())).await;
         assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
-        let standing = standing(&heard);
-        assert_eq!((standing.pins, standing.cost), (1, Some(0.5)));
-        assert!(standing.meter.is_counted && standing.meter.used >= TokenCount(500));
-        let parts: u64 = standing.meter.parts.iter().map(|(_, tokens)| tokens.0).sum();
-        assert!(parts.abs_diff(standing.meter.used.0) <= 5, "{:?}", standing.meter);
+        let status = status(&heard);
+        assert_eq!((status.pins, status.cost), (1, Some(0.5)));
+        assert!(status.meter.is_counted && status.meter.used >= TokenCount(500));
+        let parts: u64 = status.meter.parts.iter().map(|(_, tokens)| tokens.0).sum();
+        assert!(parts.abs_diff(status.meter.used.0) <= 5, "{:?}", status.meter);
     });
 }
 
@@ -333,12 +339,12 @@ fn calls_wait_for_the_users_word() {
         ])
     };
     let replies = [call(), ScriptedReply::text("Done."), call()];
-    command(32_000, replies, async |desk, model| {
-        let heard = desk
-            .order(Command::Submit("Paint.".into()), |message| match message {
-                Message::Asked(id, _) => {
+    command(32_000, replies, async |commander, model| {
+        let heard = commander
+            .order(DriverCommand::Submit("Paint.".into()), |message| match message {
+                DriverMessage::ApprovalRequested(id, _) => {
                     let edited = Approval::Edited(json!({"colour": "blue"}));
-                    Some(Command::Answer(*id, Reply::Approval(edited)))
+                    Some(DriverCommand::Answer(*id, UserReply::Approval(edited)))
                 }
                 _ => None,
             })
@@ -348,9 +354,9 @@ fn calls_wait_for_the_users_word() {
             model.requests().last().map(|request| format!("{:?}", request.messages)).unwrap_or_default();
         assert!(last.contains("blue"), "{last}");
         // A cancelled request is not repeated.
-        let heard = desk
-            .order(Command::Submit("Again.".into()), |message| {
-                matches!(message, Message::Asked(..)).then_some(Command::Cancel)
+        let heard = commander
+            .order(DriverCommand::Submit("Again.".into()), |message| {
+                matches!(message, DriverMessage::ApprovalRequested(..)).then_some(DriverCommand::Cancel)
             })
             .await;
         assert_eq!(end(&heard), Some(&TurnEnd::Cancelled));
@@ -359,13 +365,13 @@ fn calls_wait_for_the_users_word() {
 
 #[test]
 fn what_does_not_fit_is_given_back() {
-    command(6_000, [ScriptedReply::text("Short.")], async |desk, model| {
+    command(6_000, [ScriptedReply::text("Short.")], async |commander, model| {
         let long = "far too many words ".repeat(4_000);
-        let heard = desk.quietly(Command::Submit(long.clone())).await;
+        let heard = commander.quietly(DriverCommand::Submit(long.clone())).await;
         assert!(matches!(end(&heard), Some(TurnEnd::Overflow(_))), "{:?}", end(&heard));
-        assert!(heard.iter().any(|message| matches!(message, Message::Restore(text) if *text == long)));
-        assert!(standing(&heard).meter.used < TokenCount(6_000));
-        let heard = desk.quietly(Command::Submit("Then shorter.".into())).await;
+        assert!(heard.iter().any(|message| matches!(message, DriverMessage::Restore(text) if *text == long)));
+        assert!(status(&heard).meter.used < TokenCount(6_000));
+        let heard = commander.quietly(DriverCommand::Submit("Then shorter.".into())).await;
         assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
         assert!(!format!("{:?}", model.requests()).contains("far too many"));
     });
@@ -378,25 +384,26 @@ fn compactions_are_previewed_done_and_undone() {
             (0..300).map(|n| format!("The {topic} has step {n} in src/{topic}_{n}.rs. ")).collect::<String>(),
         )
     };
-    command(200_000, [long("parser"), long("lexer")], async |desk, _| {
-        desk.quietly(Command::Submit("Always run the tests. Look at the parser.".into())).await;
-        let before = standing(&desk.quietly(Command::Submit("And the lexer?".into())).await).meter.used;
-        let preview = page(&desk.quietly(Command::PreviewCompaction).await);
+    command(200_000, [long("parser"), long("lexer")], async |commander, _| {
+        commander.quietly(DriverCommand::Submit("Always run the tests. Look at the parser.".into())).await;
+        let before =
+            status(&commander.quietly(DriverCommand::Submit("And the lexer?".into())).await).meter.used;
+        let preview = page(&commander.quietly(DriverCommand::PreviewCompaction).await);
         assert!(preview.contains("Always run the tests."), "{preview}");
-        let heard = desk.quietly(Command::Compact { focus: None }).await;
-        assert!(heard.iter().any(|message| matches!(message, Message::Compacted(_))), "{heard:?}");
-        assert!(standing(&heard).meter.used < before);
-        let heard = desk.quietly(Command::UndoCompaction).await;
+        let heard = commander.quietly(DriverCommand::Compact { focus: None }).await;
+        assert!(heard.iter().any(|message| matches!(message, DriverMessage::Compacted(_))), "{heard:?}");
+        assert!(status(&heard).meter.used < before);
+        let heard = commander.quietly(DriverCommand::UndoCompaction).await;
         assert_eq!(notices(&heard)[0].0, Level::Good);
-        assert_eq!(standing(&heard).meter.used, before);
-        assert_eq!(notices(&desk.quietly(Command::UndoCompaction).await)[0].0, Level::Info);
+        assert_eq!(status(&heard).meter.used, before);
+        assert_eq!(notices(&commander.quietly(DriverCommand::UndoCompaction).await)[0].0, Level::Info);
     });
 }
 
 #[test]
 fn every_page_can_be_shown() {
-    command(32_000, [ScriptedReply::text("Yes.")], async |desk, _| {
-        desk.quietly(Command::Submit("Never push to main.".into())).await;
+    command(32_000, [ScriptedReply::text("Yes.")], async |commander, _| {
+        commander.quietly(DriverCommand::Submit("Never push to main.".into())).await;
         for (topic, word) in [
             (Topic::Context, "A compaction now"),
             (Topic::Pins, "Never push to main."),
@@ -410,7 +417,7 @@ fn every_page_can_be_shown() {
             (Topic::Hooks, "There are no hooks."),
             (Topic::Trust, "trusted"),
         ] {
-            let shown = page(&desk.quietly(Command::Show(topic)).await);
+            let shown = page(&commander.quietly(DriverCommand::Show(topic)).await);
             assert!(shown.contains(word), "{topic:?}: {shown}");
         }
     });
@@ -418,38 +425,38 @@ fn every_page_can_be_shown() {
 
 #[test]
 fn pins_turns_and_sessions_are_looked_after() {
-    command(32_000, [ScriptedReply::text("One."), ScriptedReply::text("Two.")], async |desk, _| {
-        desk.quietly(Command::Submit("first".into())).await;
-        desk.quietly(Command::Submit("second".into())).await;
-        let heard = desk.quietly(Command::Pin("Use tabs.".into())).await;
-        assert_eq!(standing(&heard).pins, 1);
-        let heard = desk.quietly(Command::Unpin("nothing".into())).await;
+    command(32_000, [ScriptedReply::text("One."), ScriptedReply::text("Two.")], async |commander, _| {
+        commander.quietly(DriverCommand::Submit("first".into())).await;
+        commander.quietly(DriverCommand::Submit("second".into())).await;
+        let heard = commander.quietly(DriverCommand::Pin("Use tabs.".into())).await;
+        assert_eq!(status(&heard).pins, 1);
+        let heard = commander.quietly(DriverCommand::Unpin("nothing".into())).await;
         assert_eq!(notices(&heard)[0].0, Level::Error);
-        let heard = desk.quietly(Command::ListTurns).await;
+        let heard = commander.quietly(DriverCommand::ListTurns).await;
         let turns = heard.iter().find_map(|message| match message {
-            Message::Turns(turns) => Some(turns),
+            DriverMessage::Turns(turns) => Some(turns),
             _ => None,
         });
         let turns = turns.expect("turns");
         assert_eq!(turns.iter().map(|turn| turn.text.as_str()).collect::<Vec<_>>(), ["second", "first"]);
-        let before = desk.quietly(Command::RewindTo(turns[0].id.clone())).await;
+        let before = commander.quietly(DriverCommand::RewindTo(turns[0].id.clone())).await;
         assert_eq!(notices(&before)[0].0, Level::Good);
-        let heard = desk.quietly(Command::SwitchModel("odd".into())).await;
+        let heard = commander.quietly(DriverCommand::SwitchModel("odd".into())).await;
         assert_eq!(notices(&heard), [(Level::Error, "nobody knows odd")]);
-        let heard = desk.quietly(Command::Resume("other".into())).await;
+        let heard = commander.quietly(DriverCommand::Resume("other".into())).await;
         assert_eq!(notices(&heard), [(Level::Info, "opened")]);
-        let heard = desk.quietly(Command::Clear).await;
+        let heard = commander.quietly(DriverCommand::Clear).await;
         assert_eq!(notices(&heard)[0].0, Level::Good);
-        let heard = desk.quietly(Command::Run("ls".into())).await;
+        let heard = commander.quietly(DriverCommand::Run("ls".into())).await;
         assert_eq!(notices(&heard), [(Level::Error, "There is no tool here that runs commands.")]);
     });
 }
 
 #[test]
 fn drafting_a_memory_file_makes_no_rules() {
-    command(32_000, [ScriptedReply::text("Done.")], async |desk, model| {
-        let heard = desk.quietly(Command::Init).await;
-        assert_eq!(standing(&heard).pins, 0);
+    command(32_000, [ScriptedReply::text("Done.")], async |commander, model| {
+        let heard = commander.quietly(DriverCommand::Init).await;
+        assert_eq!(status(&heard).pins, 0);
         let request = format!("{:?}", model.requests().last().expect("it was asked").messages);
         assert!(request.contains("write a file named GEMINI.md"), "{request}");
     });
@@ -457,51 +464,60 @@ fn drafting_a_memory_file_makes_no_rules() {
 
 #[test]
 fn a_skill_is_used_without_asking() {
-    command(32_000, [ScriptedReply::text("High."), ScriptedReply::text("Low.")], async |desk, model| {
-        let used = |skill: &str, words: &str| Command::UseSkill { skill: skill.into(), words: words.into() };
-        let heard = desk.quietly(used("tides", "of today")).await;
+    command(32_000, [ScriptedReply::text("High."), ScriptedReply::text("Low.")], async |commander, model| {
+        let used =
+            |skill: &str, words: &str| DriverCommand::UseSkill { skill: skill.into(), words: words.into() };
+        let heard = commander.quietly(used("tides", "of today")).await;
         assert_eq!(notices(&heard), [(Level::Info, "The skill tides is active.")]);
         assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
         let said = |model: &ScriptedModel| {
             model.requests().last().map(|request| format!("{:?}", request.messages)).unwrap_or_default()
         };
         assert!(said(model).contains("of today") && said(model).contains("Open the table."));
-        desk.quietly(used("tides", "")).await;
+        commander.quietly(used("tides", "")).await;
         assert!(said(model).contains("Use the skill tides."));
-        let heard = desk.quietly(used("waves", "")).await;
+        let heard = commander.quietly(used("waves", "")).await;
         assert_eq!(notices(&heard), [(Level::Error, "There is no such skill.")]);
-        let heard = desk.quietly(Command::DisableSkill("tides".into())).await;
+        let heard = commander.quietly(DriverCommand::DisableSkill("tides".into())).await;
         assert_eq!(notices(&heard), [(Level::Good, "tides is off")]);
-        assert!(heard.iter().any(|message| matches!(message, Message::Skills(skills) if skills.len() == 1)));
+        assert!(
+            heard.iter().any(|message| matches!(message, DriverMessage::Skills(skills) if skills.len() == 1))
+        );
     });
 }
 
 #[test]
 fn what_waits_is_shown_edited_and_settled() {
-    let waiting = |heard: &[Message]| -> Vec<String> {
+    let waiting = |heard: &[DriverMessage]| -> Vec<String> {
         let items = heard.iter().find_map(|message| match message {
-            Message::Inbox(_, items) | Message::InboxChanged(_, items) => Some(items),
+            DriverMessage::Inbox(_, items) | DriverMessage::InboxChanged(_, items) => Some(items),
             _ => None,
         });
         items.expect("what waits").iter().map(|item| item.name.clone()).collect()
     };
-    command(32_000, [], async |desk, _| {
-        let inbox = Inbox::Skills;
-        assert_eq!(waiting(&desk.quietly(Command::OpenInbox(inbox)).await), ["release", "tides"]);
-        let heard = desk.quietly(Command::ShowWaiting(inbox, "tides".into())).await;
+    command(32_000, [], async |commander, _| {
+        let inbox = InboxKind::Skills;
+        assert_eq!(waiting(&commander.quietly(DriverCommand::OpenInbox(inbox)).await), ["release", "tides"]);
+        let heard = commander.quietly(DriverCommand::ShowWaiting(inbox, "tides".into())).await;
         assert!(page(&heard).contains("all of tides"));
-        let heard = desk.quietly(Command::EditWaiting(inbox, "tides".into())).await;
-        let accept = Command::Review(inbox, Review::AcceptEdited { name: "tides".into() });
-        assert!(heard.iter().any(|message| matches!(message, Message::Edit { then, .. } if *then == accept)));
-        let heard = desk.quietly(Command::EditWaiting(inbox, "nobody".into())).await;
+        let heard = commander.quietly(DriverCommand::EditWaiting(inbox, "tides".into())).await;
+        let accept = DriverCommand::Review(inbox, ReviewDecision::AcceptEdited { name: "tides".into() });
+        assert!(
+            heard
+                .iter()
+                .any(|message| matches!(message, DriverMessage::Edit { then, .. } if *then == accept))
+        );
+        let heard = commander.quietly(DriverCommand::EditWaiting(inbox, "nobody".into())).await;
         assert_eq!(notices(&heard), [(Level::Error, "Nothing waits under the name nobody.")]);
         // The list is sent in any case.
-        let heard = desk.quietly(accept).await;
+        let heard = commander.quietly(accept).await;
         assert_eq!(
             (notices(&heard), waiting(&heard)),
             (vec![(Level::Error, "not that")], vec!["release".into(), "tides".into()])
         );
-        let heard = desk.quietly(Command::Review(inbox, Review::Dismiss { name: "release".into() })).await;
+        let heard = commander
+            .quietly(DriverCommand::Review(inbox, ReviewDecision::Dismiss { name: "release".into() }))
+            .await;
         assert_eq!(
             (notices(&heard), waiting(&heard)),
             (vec![(Level::Good, "gone")], vec!["tides".to_string()])
@@ -510,9 +526,9 @@ fn what_waits_is_shown_edited_and_settled() {
 }
 
 /// The session folder, which can be removed so that nothing can be recorded.
-struct Disk(std::path::PathBuf);
+struct RemovableFolder(std::path::PathBuf);
 
-impl Disk {
+impl RemovableFolder {
     fn fill(&self) {
         std::fs::rename(&self.0, self.0.with_extension("away")).expect("moved");
         std::fs::write(&self.0, "in the way").expect("written");
@@ -524,9 +540,9 @@ impl Disk {
     }
 }
 
-fn check_not_recorded(heard: &[Message], hint: &str) {
+fn check_not_recorded(heard: &[DriverMessage], hint: &str) {
     let notice = heard.iter().find_map(|message| match message {
-        Message::Notice(notice) if notice.level == Level::Error => Some(notice),
+        DriverMessage::Notice(notice) if notice.level == Level::Error => Some(notice),
         _ => None,
     });
     let notice = notice.expect("an error");
@@ -540,39 +556,41 @@ fn painting() -> ScriptedReply {
     ScriptedReply::parts([Part::call(call)])
 }
 
-async fn paint_on_full_disk(commander: &mut Commander, disk: &Disk) -> Vec<Message> {
-    let answer = |message: &Message| match message {
-        Message::Asked(id, _) => {
+async fn paint_on_full_disk(commander: &mut Commander, disk: &RemovableFolder) -> Vec<DriverMessage> {
+    let answer = |message: &DriverMessage| match message {
+        DriverMessage::ApprovalRequested(id, _) => {
             disk.fill();
-            Some(Command::Answer(*id, Reply::Approval(Approval::Once)))
+            Some(DriverCommand::Answer(*id, UserReply::Approval(Approval::Once)))
         }
         _ => None,
     };
-    commander.order(Command::Submit("First.".into()), answer).await
+    commander.order(DriverCommand::Submit("First.".into()), answer).await
 }
 
 #[test]
 fn a_turn_that_could_not_be_recorded_is_retried() {
     let chats = tempfile::tempdir().expect("a folder");
-    let disk = Disk(chats.path().to_path_buf());
+    let disk = RemovableFolder(chats.path().to_path_buf());
     let replies = [painting(), ScriptedReply::text("It is red."), ScriptedReply::text("Yes.")];
     command_in(chats, 100_000, replies, async |commander, model| {
         // The result cannot be recorded; a further message goes back to the input.
         check_not_recorded(&paint_on_full_disk(commander, &disk).await, "/retry");
-        let heard = commander.quietly(Command::Submit("Second.".into())).await;
+        let heard = commander.quietly(DriverCommand::Submit("Second.".into())).await;
         check_not_recorded(&heard, "send it again");
-        assert!(heard.iter().any(|message| matches!(message, Message::Restore(text) if text == "Second.")));
-        check_not_recorded(&commander.quietly(Command::Retry).await, "/retry");
-        check_not_recorded(&commander.quietly(Command::Resume("other".into())).await, "/retry");
+        assert!(
+            heard.iter().any(|message| matches!(message, DriverMessage::Restore(text) if text == "Second."))
+        );
+        check_not_recorded(&commander.quietly(DriverCommand::Retry).await, "/retry");
+        check_not_recorded(&commander.quietly(DriverCommand::Resume("other".into())).await, "/retry");
         // A user who leaves now is asked to stay, once.
-        check_not_recorded(&commander.quietly(Command::Leave).await, "Quit again");
+        check_not_recorded(&commander.quietly(DriverCommand::Leave).await, "Quit again");
         assert_eq!(model.requests().len(), 1);
         disk.free();
-        let heard = commander.quietly(Command::Retry).await;
+        let heard = commander.quietly(DriverCommand::Retry).await;
         assert!(matches!(end(&heard), Some(TurnEnd::Finished(_))), "{heard:?}");
-        let heard = commander.quietly(Command::Retry).await;
+        let heard = commander.quietly(DriverCommand::Retry).await;
         assert_eq!(notices(&heard), [(Level::Info, "There is nothing to retry.")]);
-        commander.quietly(Command::Submit("Second.".into())).await;
+        commander.quietly(DriverCommand::Submit("Second.".into())).await;
         let requests = model.requests();
         let results = requests[1].messages.iter().flat_map(|message| message.results());
         assert_eq!(results.map(|result| result.readable()).collect::<Vec<_>>(), ["it is \"red\""]);
@@ -588,12 +606,12 @@ fn a_turn_that_could_not_be_recorded_is_retried() {
 #[test]
 fn who_leaves_something_unrecorded_behind_is_told() {
     let chats = tempfile::tempdir().expect("a folder");
-    let disk = Disk(chats.path().to_path_buf());
+    let disk = RemovableFolder(chats.path().to_path_buf());
     command_in(chats, 100_000, [painting()], async |commander, _| {
         paint_on_full_disk(commander, &disk).await;
-        commander.quietly(Command::Leave).await;
-        let heard = commander.quietly(Command::Leave).await;
-        let Some(Message::Failed(notice)) = heard.last() else { panic!("{heard:?}") };
+        commander.quietly(DriverCommand::Leave).await;
+        let heard = commander.quietly(DriverCommand::Leave).await;
+        let Some(DriverMessage::Failed(notice)) = heard.last() else { panic!("{heard:?}") };
         assert!(notice.text.contains("of this session could not be recorded: could not"), "{notice:?}");
         disk.free();
     });

@@ -1,19 +1,19 @@
 //! Syntax highlighting: keywords, strings, comments, numbers and keys. Works line by line, with the token left open by
 //! the line before as its only state.
 
-use super::languages::{Language, Quote, find};
-use crate::style::{Line, Style, Tone};
+use super::languages::{Language, StringDelimiters, find};
+use crate::style::{Style, StyledLine, Tone};
 
 /// The token that is open at the end of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Open {
+pub(super) enum OpenToken {
     /// None.
     #[default]
     Nothing,
     /// A block comment.
     Comment,
     /// A string.
-    Text(&'static Quote),
+    Text(&'static StringDelimiters),
 }
 
 const KEYWORD: Style = Style::MAGENTA;
@@ -25,27 +25,27 @@ const COMMENT: Style = Style { italic: true, ..Style::FAINT };
 const UNKNOWN: Style = Style { tone: Tone::Cyan, ..Style::PLAIN };
 
 /// Highlights a line of code; `open` carries over from one line to the next.
-pub(super) fn code_line(fence: &str, code: &str, open: &mut Open) -> Line {
+pub(super) fn code_line(fence: &str, code: &str, open: &mut OpenToken) -> StyledLine {
     match find(fence) {
-        Some(language) => Scanner { language, code, at: 0, line: Line::default() }.scan(open),
-        None => Line::new(code, UNKNOWN),
+        Some(language) => Highlighter { language, code, at: 0, line: StyledLine::default() }.scan(open),
+        None => StyledLine::new(code, UNKNOWN),
     }
 }
 
-struct Scanner<'a> {
+struct Highlighter<'a> {
     language: &'static Language,
     code: &'a str,
     /// The number of bytes highlighted so far.
     at: usize,
-    line: Line,
+    line: StyledLine,
 }
 
-impl<'a> Scanner<'a> {
-    fn scan(mut self, open: &mut Open) -> Line {
+impl<'a> Highlighter<'a> {
+    fn scan(mut self, open: &mut OpenToken) -> StyledLine {
         match *open {
-            Open::Nothing => {}
-            Open::Comment => *open = self.comment(0),
-            Open::Text(quote) => *open = self.text(quote, 0),
+            OpenToken::Nothing => {}
+            OpenToken::Comment => *open = self.comment(0),
+            OpenToken::Text(quote) => *open = self.text(quote, 0),
         }
         while let Some(next) = self.rest().chars().next() {
             *open = self.piece(next);
@@ -54,11 +54,11 @@ impl<'a> Scanner<'a> {
     }
 
     /// Highlights the next token and returns the token it leaves open.
-    fn piece(&mut self, next: char) -> Open {
+    fn piece(&mut self, next: char) -> OpenToken {
         let language = self.language;
         if self.begins_line_comment() {
             self.take(self.rest().len(), COMMENT);
-            return Open::Nothing;
+            return OpenToken::Nothing;
         }
         if let Some((open, _)) = language.block_comment
             && self.rest().starts_with(open)
@@ -81,7 +81,7 @@ impl<'a> Scanner<'a> {
             _ => Style::PLAIN,
         };
         self.take(length, style);
-        Open::Nothing
+        OpenToken::Nothing
     }
 
     fn begins_line_comment(&self) -> bool {
@@ -90,7 +90,7 @@ impl<'a> Scanner<'a> {
         mark.is_some_and(|mark| *mark != "#" || self.before().is_none_or(char::is_whitespace))
     }
 
-    fn begins(&self, quote: &Quote) -> bool {
+    fn begins(&self, quote: &StringDelimiters) -> bool {
         let Some(inside) = self.rest().strip_prefix(quote.open) else { return false };
         if quote.open.starts_with('r') && self.before().is_some_and(|c| c.is_alphanumeric() || c == '_') {
             return false;
@@ -107,15 +107,15 @@ impl<'a> Scanner<'a> {
     }
 
     /// Highlights a block comment whose first `begun` bytes are its opening.
-    fn comment(&mut self, begun: usize) -> Open {
+    fn comment(&mut self, begun: usize) -> OpenToken {
         let close = self.language.block_comment.map_or("", |(_, close)| close);
         let end = self.rest()[begun..].find(close);
         self.take(end.map_or(self.rest().len(), |end| begun + end + close.len()), COMMENT);
-        if end.is_some() { Open::Nothing } else { Open::Comment }
+        if end.is_some() { OpenToken::Nothing } else { OpenToken::Comment }
     }
 
     /// Highlights a string whose first `begun` bytes are its opening.
-    fn text(&mut self, quote: &'static Quote, begun: usize) -> Open {
+    fn text(&mut self, quote: &'static StringDelimiters, begun: usize) -> OpenToken {
         let inside = &self.rest()[begun..];
         let mut end = None;
         let mut characters = inside.char_indices();
@@ -130,7 +130,7 @@ impl<'a> Scanner<'a> {
         let length = end.unwrap_or(self.rest().len());
         let style = if self.is_key(length) { KEY } else { TEXT };
         self.take(length, style);
-        if end.is_none() && quote.is_long { Open::Text(quote) } else { Open::Nothing }
+        if end.is_none() && quote.is_long { OpenToken::Text(quote) } else { OpenToken::Nothing }
     }
 
     /// True if the next `length` bytes are a key.
@@ -166,7 +166,7 @@ mod tests {
     /// Compares the highlighted tokens, each prefixed with the letter of its kind.
     #[track_caller]
     fn check(fence: &str, code: &str, expected: &[&str]) {
-        let mut open = Open::default();
+        let mut open = OpenToken::default();
         let mut found = Vec::new();
         for line in code.lines() {
             let coloured = code_line(fence, line, &mut open);
@@ -232,7 +232,7 @@ mod tests {
         check("json", "\"日本\\", &["t:\"日本\\"]);
         check("rust", "", &[]);
         for fence in ["rust", "python", "js", "go", "c", "java", "sh", "json", "toml", "yaml"] {
-            let mut open = Open::default();
+            let mut open = OpenToken::default();
             for line in ["'", "\"\\", "/*", "\u{1b}[2J", "é'é\"é`", "```", "r#", "#", "\\"] {
                 let coloured = code_line(fence, line, &mut open);
                 assert!(!coloured.text().contains('\u{1b}'), "{fence} {line:?}");

@@ -12,14 +12,14 @@ pub(super) struct Language {
     /// The opening and the end of block comments.
     pub(super) block_comment: Option<(&'static str, &'static str)>,
     /// String delimiters; longer ones come before their prefixes.
-    pub(super) quotes: &'static [Quote],
+    pub(super) quotes: &'static [StringDelimiters],
     /// The mark after keys, in configuration languages.
     pub(super) key_mark: Option<char>,
 }
 
 /// The delimiters of a string literal.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Quote {
+pub(super) struct StringDelimiters {
     pub(super) open: &'static str,
     pub(super) close: &'static str,
     /// True if a backslash escapes the next character.
@@ -30,7 +30,7 @@ pub(super) struct Quote {
     pub(super) is_character: bool,
 }
 
-impl Quote {
+impl StringDelimiters {
     const fn new(open: &'static str, close: &'static str) -> Self {
         Self { open, close, escapes: true, is_long: false, is_character: false }
     }
@@ -44,9 +44,9 @@ impl Quote {
     }
 }
 
-const DOUBLE: Quote = Quote::new("\"", "\"");
-const SINGLE: Quote = Quote::new("'", "'");
-const CHARACTER: Quote = Quote { is_character: true, ..SINGLE };
+const DOUBLE: StringDelimiters = StringDelimiters::new("\"", "\"");
+const SINGLE: StringDelimiters = StringDelimiters::new("'", "'");
+const CHARACTER: StringDelimiters = StringDelimiters { is_character: true, ..SINGLE };
 const C_COMMENT: Option<(&str, &str)> = Some(("/*", "*/"));
 
 /// The language that a code fence names, if it is known.
@@ -68,9 +68,9 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["//"],
         block_comment: C_COMMENT,
         quotes: &[
-            Quote::new("r##\"", "\"##").raw().long(),
-            Quote::new("r#\"", "\"#").raw().long(),
-            Quote::new("r\"", "\"").raw().long(),
+            StringDelimiters::new("r##\"", "\"##").raw().long(),
+            StringDelimiters::new("r#\"", "\"#").raw().long(),
+            StringDelimiters::new("r\"", "\"").raw().long(),
             DOUBLE.long(),
             CHARACTER,
         ],
@@ -86,7 +86,12 @@ const LANGUAGES: &[Language] = &[
         ],
         line_comments: &["#"],
         block_comment: None,
-        quotes: &[Quote::new("\"\"\"", "\"\"\"").long(), Quote::new("'''", "'''").long(), DOUBLE, SINGLE],
+        quotes: &[
+            StringDelimiters::new("\"\"\"", "\"\"\"").long(),
+            StringDelimiters::new("'''", "'''").long(),
+            DOUBLE,
+            SINGLE,
+        ],
         key_mark: None,
     },
     Language {
@@ -146,7 +151,7 @@ const LANGUAGES: &[Language] = &[
         ],
         line_comments: &["//"],
         block_comment: C_COMMENT,
-        quotes: &[DOUBLE, SINGLE, Quote::new("`", "`").long()],
+        quotes: &[DOUBLE, SINGLE, StringDelimiters::new("`", "`").long()],
         key_mark: None,
     },
     Language {
@@ -183,7 +188,7 @@ const LANGUAGES: &[Language] = &[
         ],
         line_comments: &["//"],
         block_comment: C_COMMENT,
-        quotes: &[DOUBLE, SINGLE, Quote::new("`", "`").raw().long()],
+        quotes: &[DOUBLE, SINGLE, StringDelimiters::new("`", "`").raw().long()],
         key_mark: None,
     },
     Language {
@@ -314,7 +319,7 @@ const LANGUAGES: &[Language] = &[
         ],
         line_comments: &["//"],
         block_comment: C_COMMENT,
-        quotes: &[Quote::new("\"\"\"", "\"\"\"").long(), DOUBLE, SINGLE],
+        quotes: &[StringDelimiters::new("\"\"\"", "\"\"\"").long(), DOUBLE, SINGLE],
         key_mark: None,
     },
     Language {
@@ -342,8 +347,8 @@ const LANGUAGES: &[Language] = &[
         line_comments: &["#"],
         block_comment: None,
         quotes: &[
-            Quote::new("\"\"\"", "\"\"\"").long(),
-            Quote::new("'''", "'''").raw().long(),
+            StringDelimiters::new("\"\"\"", "\"\"\"").long(),
+            StringDelimiters::new("'''", "'''").raw().long(),
             DOUBLE,
             SINGLE.raw(),
         ],

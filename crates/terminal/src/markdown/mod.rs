@@ -7,9 +7,9 @@ mod table;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use self::highlight::Open;
+use self::highlight::OpenToken;
 use self::render::render_from;
-use crate::style::Line;
+use crate::style::StyledLine;
 
 pub(crate) use render::render;
 
@@ -20,7 +20,7 @@ fn options() -> Options {
 
 /// A Markdown text that is still arriving.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Streaming {
+pub(crate) struct StreamingMarkdown {
     /// The text that is not printed yet.
     open: String,
     /// True once a block was printed, which separates the next one with a blank line.
@@ -28,7 +28,7 @@ pub(crate) struct Streaming {
     /// True if the open end continues a block whose first lines were printed.
     is_continued: bool,
     /// The token left open by the printed lines of code.
-    code: Open,
+    code: OpenToken,
 }
 
 /// The last block of a text, of which some lines can be printed before it ends.
@@ -36,22 +36,22 @@ struct LastBlock {
     /// Its start.
     start: usize,
     /// The start of its printable part: the content of a code block or the last item of a list.
-    inner: Option<Inner>,
+    inner: Option<OpenBlock>,
 }
 
-enum Inner {
+enum OpenBlock {
     Code { from: usize },
     Item { from: usize },
 }
 
-impl Streaming {
+impl StreamingMarkdown {
     /// Appends a piece of text.
     pub(crate) fn push(&mut self, text: &str) {
         self.open.push_str(text);
     }
 
     /// Takes the lines that no further text can change.
-    pub(crate) fn finished_lines(&mut self, width: usize) -> Vec<Line> {
+    pub(crate) fn finished_lines(&mut self, width: usize) -> Vec<StyledLine> {
         let Some(last) = last_block(settled(&self.open)) else { return Vec::new() };
         let mut lines = Vec::new();
         if last.start > 0 {
@@ -60,8 +60,8 @@ impl Streaming {
             self.is_continued = false;
         }
         match last.inner {
-            Some(Inner::Code { from }) => self.show_code_lines(from - last.start, width, &mut lines),
-            Some(Inner::Item { from }) if from > last.start => {
+            Some(OpenBlock::Code { from }) => self.show_code_lines(from - last.start, width, &mut lines),
+            Some(OpenBlock::Item { from }) if from > last.start => {
                 let items: String = self.open.drain(..from - last.start).collect();
                 self.show(&items, width, &mut lines);
                 self.is_continued = true;
@@ -72,7 +72,7 @@ impl Streaming {
     }
 
     /// Takes the complete lines of an open code block; the rest continues as if the block had just begun.
-    fn show_code_lines(&mut self, content: usize, width: usize, lines: &mut Vec<Line>) {
+    fn show_code_lines(&mut self, content: usize, width: usize, lines: &mut Vec<StyledLine>) {
         let Some(end) = self.open.get(content..).and_then(|rest| rest.rfind('\n')) else { return };
         if end == 0 {
             return;
@@ -86,14 +86,14 @@ impl Streaming {
     }
 
     /// Renders the open end.
-    pub(crate) fn open_lines(&self, width: usize) -> Vec<Line> {
+    pub(crate) fn open_lines(&self, width: usize) -> Vec<StyledLine> {
         let mut lines = Vec::new();
         self.clone().show(&self.open, width, &mut lines);
         lines
     }
 
     /// Renders the rest at the end of the text.
-    pub(crate) fn finish(&mut self, width: usize) -> Vec<Line> {
+    pub(crate) fn finish(&mut self, width: usize) -> Vec<StyledLine> {
         let mut lines = Vec::new();
         let rest = std::mem::take(&mut self.open);
         self.show(&rest, width, &mut lines);
@@ -101,16 +101,16 @@ impl Streaming {
         lines
     }
 
-    fn show(&mut self, text: &str, width: usize, lines: &mut Vec<Line>) {
+    fn show(&mut self, text: &str, width: usize, lines: &mut Vec<StyledLine>) {
         if !self.is_continued {
-            self.code = Open::default();
+            self.code = OpenToken::default();
         }
         let rendered = render_from(text, width, &mut self.code);
         if rendered.is_empty() {
             return;
         }
         if self.has_begun && !self.is_continued {
-            lines.push(Line::default());
+            lines.push(StyledLine::default());
         }
         lines.extend(rendered);
         self.has_begun = true;
@@ -137,7 +137,7 @@ fn last_block(text: &str) -> Option<LastBlock> {
                     let inner = match tag {
                         Tag::CodeBlock(CodeBlockKind::Fenced(_)) => {
                             let fence = text[range.clone()].find('\n');
-                            fence.map(|end| Inner::Code { from: range.start + end + 1 })
+                            fence.map(|end| OpenBlock::Code { from: range.start + end + 1 })
                         }
                         _ => None,
                     };
@@ -146,7 +146,7 @@ fn last_block(text: &str) -> Option<LastBlock> {
                     && tag == Tag::Item
                     && let Some(last) = &mut last
                 {
-                    last.inner = Some(Inner::Item { from: line_start(text, range.start) });
+                    last.inner = Some(OpenBlock::Item { from: line_start(text, range.start) });
                 }
                 depth += 1;
             }
@@ -154,7 +154,7 @@ fn last_block(text: &str) -> Option<LastBlock> {
                 depth -= 1;
                 // A code block ends with its closing fence.
                 if end == TagEnd::CodeBlock
-                    && let Some(LastBlock { start, inner: Some(Inner::Code { .. }) }) = last
+                    && let Some(LastBlock { start, inner: Some(OpenBlock::Code { .. }) }) = last
                     && is_closed(&text[start..range.end])
                 {
                     let before = range.end - usize::from(text[..range.end].ends_with('\n'));
@@ -187,13 +187,13 @@ mod tests {
     /// Checks that every way to split a text in three gives the same lines.
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        let mut streaming = Streaming::default();
+        let mut streaming = StreamingMarkdown::default();
         streaming.push(text);
         let styled = streaming.finish(60);
-        assert_eq!(styled.iter().map(Line::text).collect::<Vec<_>>(), expected);
+        assert_eq!(styled.iter().map(StyledLine::text).collect::<Vec<_>>(), expected);
         let places: Vec<usize> = (0..=text.len()).filter(|place| text.is_char_boundary(*place)).collect();
         for step in [1, 3, 7] {
-            let mut streaming = Streaming::default();
+            let mut streaming = StreamingMarkdown::default();
             let mut lines = Vec::new();
             for piece in places.chunks(step) {
                 let end = piece[piece.len() - 1];
@@ -245,11 +245,11 @@ mod tests {
 
     #[test]
     fn finished_lines_come_before_the_end() {
-        let mut streaming = Streaming::default();
+        let mut streaming = StreamingMarkdown::default();
         streaming.push("One.\n\nTw");
-        assert_eq!(streaming.finished_lines(60), [Line::plain("One.")]);
-        assert_eq!(streaming.open_lines(60).last().map(Line::text).as_deref(), Some("Tw"));
-        let mut code = Streaming::default();
+        assert_eq!(streaming.finished_lines(60), [StyledLine::plain("One.")]);
+        assert_eq!(streaming.open_lines(60).last().map(StyledLine::text).as_deref(), Some("Tw"));
+        let mut code = StreamingMarkdown::default();
         code.push("```\na\nb\nc");
         assert_eq!(code.finished_lines(60).len(), 2);
         assert_eq!(code.open_lines(60).len(), 1);

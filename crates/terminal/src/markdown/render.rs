@@ -2,20 +2,20 @@
 
 use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
-use super::highlight::{self, Open};
+use super::highlight::{self, OpenToken};
 use super::options;
-use super::table::Table;
+use super::table::MarkdownTable;
 use crate::diff;
-use crate::style::{Line, Style};
+use crate::style::{Style, StyledLine};
 
 /// Renders a text, with blank lines between blocks.
-pub(crate) fn render(text: &str, width: usize) -> Vec<Line> {
-    render_from(text, width, &mut Open::default())
+pub(crate) fn render(text: &str, width: usize) -> Vec<StyledLine> {
+    render_from(text, width, &mut OpenToken::default())
 }
 
 /// Like [`render`], for a text that may begin inside a code block; `open` carries the open token in and out.
-pub(super) fn render_from(text: &str, width: usize, open: &mut Open) -> Vec<Line> {
-    let mut writer = Writer { width: width.max(10), open: *open, ..Writer::default() };
+pub(super) fn render_from(text: &str, width: usize, open: &mut OpenToken) -> Vec<StyledLine> {
+    let mut writer = MarkdownWriter { width: width.max(10), open: *open, ..MarkdownWriter::default() };
     for event in Parser::new_ext(text, options()) {
         writer.take(event);
     }
@@ -25,11 +25,11 @@ pub(super) fn render_from(text: &str, width: usize, open: &mut Open) -> Vec<Line
 }
 
 #[derive(Debug, Default)]
-struct Writer {
+struct MarkdownWriter {
     width: usize,
-    lines: Vec<Line>,
+    lines: Vec<StyledLine>,
     /// The paragraph, heading or item being written.
-    line: Line,
+    line: StyledLine,
     style: Style,
     styles: Vec<Style>,
     /// The margins of the enclosing blocks.
@@ -38,11 +38,11 @@ struct Writer {
     lists: Vec<Option<u64>>,
     code: Option<Code>,
     /// The open token at the start of the next code block, and at the end of the last one.
-    open: Open,
-    table: Option<Table>,
+    open: OpenToken,
+    table: Option<MarkdownTable>,
     link: Option<String>,
     /// True if a blank line separates the next block from the one before.
-    is_apart: bool,
+    needs_gap: bool,
 }
 
 #[derive(Debug)]
@@ -58,7 +58,7 @@ struct Code {
     text: String,
 }
 
-impl Writer {
+impl MarkdownWriter {
     fn take(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.start(tag),
@@ -70,8 +70,8 @@ impl Writer {
             Event::Rule => {
                 self.gap();
                 let rule = "─".repeat(self.room().min(40));
-                self.emit(Line::new(rule, Style::FAINT));
-                self.is_apart = true;
+                self.emit(StyledLine::new(rule, Style::FAINT));
+                self.needs_gap = true;
             }
             Event::TaskListMarker(is_done) => {
                 self.push(if is_done { "☑ " } else { "☐ " }, self.style);
@@ -102,7 +102,7 @@ impl Writer {
                     CodeBlockKind::Indented => String::new(),
                 };
                 if !self.lines.is_empty() {
-                    self.open = Open::default();
+                    self.open = OpenToken::default();
                 }
                 self.code = Some(Code { language, text: String::new() });
             }
@@ -124,7 +124,7 @@ impl Writer {
                 };
                 let rest = (" ".repeat(mark.chars().count()), Style::PLAIN);
                 self.margins.push(Margin { first: Some((mark, Style::CYAN)), rest });
-                self.is_apart = false;
+                self.needs_gap = false;
             }
             Tag::Emphasis => self.enter(Style { italic: true, ..self.style }),
             Tag::Strong => self.enter(Style { bold: true, ..self.style }),
@@ -133,10 +133,10 @@ impl Writer {
             Tag::Image { dest_url, .. } => self.link = Some(dest_url.to_string()),
             Tag::Table(alignments) => {
                 self.gap();
-                self.table = Some(Table::new(&alignments));
+                self.table = Some(MarkdownTable::new(&alignments));
             }
-            Tag::TableHead | Tag::TableRow => self.table.iter_mut().for_each(Table::begin_row),
-            Tag::TableCell => self.line = Line::default(),
+            Tag::TableHead | Tag::TableRow => self.table.iter_mut().for_each(MarkdownTable::begin_row),
+            Tag::TableCell => self.line = StyledLine::default(),
             Tag::HtmlBlock => self.gap(),
             _ => {}
         }
@@ -152,21 +152,21 @@ impl Writer {
             TagEnd::BlockQuote(_) => {
                 self.flush();
                 self.margins.pop();
-                self.is_apart = true;
+                self.needs_gap = true;
             }
             TagEnd::CodeBlock => self.end_code(),
             TagEnd::List(_) => {
                 self.lists.pop();
-                self.is_apart = self.lists.is_empty();
+                self.needs_gap = self.lists.is_empty();
             }
             TagEnd::Item => {
                 self.flush();
                 // An empty item still shows its bullet.
                 if self.margins.last().is_some_and(|margin| margin.first.is_some()) {
-                    self.emit(Line::default());
+                    self.emit(StyledLine::default());
                 }
                 self.margins.pop();
-                self.is_apart = false;
+                self.needs_gap = false;
             }
             TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough => self.leave(),
             TagEnd::Link | TagEnd::Image => self.end_link(),
@@ -178,7 +178,7 @@ impl Writer {
                 if let Some(table) = self.table.take() {
                     table.lines(self.room()).into_iter().for_each(|line| self.emit(line));
                 }
-                self.is_apart = true;
+                self.needs_gap = true;
             }
             _ => {}
         }
@@ -214,7 +214,7 @@ impl Writer {
 
     fn end_block(&mut self) {
         self.flush();
-        self.is_apart = true;
+        self.needs_gap = true;
     }
 
     fn end_code(&mut self) {
@@ -228,17 +228,17 @@ impl Writer {
             };
             for piece in pieces(&line, room) {
                 let is_empty = piece.spans.is_empty();
-                self.emit(if is_empty { piece } else { piece.behind("  ", Style::PLAIN) });
+                self.emit(if is_empty { piece } else { piece.prefixed("  ", Style::PLAIN) });
             }
         }
-        self.is_apart = true;
+        self.needs_gap = true;
     }
 
     /// Separates the next block with a blank line if needed.
     fn gap(&mut self) {
         self.flush();
-        if std::mem::take(&mut self.is_apart) && !self.lines.is_empty() {
-            self.emit(Line::default());
+        if std::mem::take(&mut self.needs_gap) && !self.lines.is_empty() {
+            self.emit(StyledLine::default());
         }
     }
 
@@ -257,8 +257,8 @@ impl Writer {
     }
 
     /// Emits a line with the margins of the enclosing blocks.
-    fn emit(&mut self, line: Line) {
-        let mut whole = Line::default();
+    fn emit(&mut self, line: StyledLine) {
+        let mut whole = StyledLine::default();
         for margin in &mut self.margins {
             let (text, style) = margin.first.take().unwrap_or_else(|| margin.rest.clone());
             whole.push(&text, style);
@@ -274,14 +274,14 @@ impl Writer {
 }
 
 /// Splits a line of code into pieces of `width` columns, without regard to words.
-fn pieces(line: &Line, width: usize) -> Vec<Line> {
-    let mut pieces = vec![Line::default()];
+fn pieces(line: &StyledLine, width: usize) -> Vec<StyledLine> {
+    let mut pieces = vec![StyledLine::default()];
     let mut used = 0;
     for span in &line.spans {
         for character in span.text.chars() {
-            let wide = crate::text::wide(character);
+            let wide = crate::text::char_width(character);
             if used + wide > width && used > 0 {
-                pieces.push(Line::default());
+                pieces.push(StyledLine::default());
                 used = 0;
             }
             used += wide;
@@ -301,7 +301,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, width: usize, expected: &[&str]) {
-        let lines: Vec<String> = render(text, width).iter().map(Line::text).collect();
+        let lines: Vec<String> = render(text, width).iter().map(StyledLine::text).collect();
         assert_eq!(lines, expected);
         assert!(lines.iter().all(|line| crate::text::columns(line) <= width.max(10)), "{lines:?}");
     }

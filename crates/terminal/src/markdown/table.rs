@@ -2,19 +2,19 @@
 
 use pulldown_cmark::Alignment;
 
-use crate::style::{Line, Style};
+use crate::style::{Style, StyledLine};
 
 /// The columns between two cells.
 const GAP: usize = 2;
 
 /// A table being read.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     alignments: Vec<Alignment>,
-    rows: Vec<Vec<Line>>,
+    rows: Vec<Vec<StyledLine>>,
 }
 
-impl Table {
+impl MarkdownTable {
     pub(super) fn new(alignments: &[Alignment]) -> Self {
         Self { alignments: alignments.to_vec(), rows: Vec::new() }
     }
@@ -23,14 +23,14 @@ impl Table {
         self.rows.push(Vec::new());
     }
 
-    pub(super) fn cell(&mut self, cell: Line) {
+    pub(super) fn cell(&mut self, cell: StyledLine) {
         if let Some(row) = self.rows.last_mut() {
             row.push(cell);
         }
     }
 
     /// Renders the table, with a rule below the header.
-    pub(super) fn lines(&self, width: usize) -> Vec<Line> {
+    pub(super) fn lines(&self, width: usize) -> Vec<StyledLine> {
         let widths = self.widths(width);
         let mut lines = Vec::new();
         for (number, row) in self.rows.iter().enumerate() {
@@ -38,7 +38,7 @@ impl Table {
             lines.extend(self.row(row, &widths, is_head).into_iter().map(|line| line.fit(width)));
             if is_head {
                 let rule = widths.iter().map(|width| "─".repeat(*width)).collect::<Vec<_>>();
-                lines.push(Line::new(rule.join(&" ".repeat(GAP)), Style::FAINT).fit(width));
+                lines.push(StyledLine::new(rule.join(&" ".repeat(GAP)), Style::FAINT).fit(width));
             }
         }
         lines
@@ -50,7 +50,7 @@ impl Table {
         let mut widths: Vec<usize> = (0..count)
             .map(|column| {
                 let cells = self.rows.iter().filter_map(|row| row.get(column));
-                cells.map(Line::columns).max().unwrap_or(0).max(1)
+                cells.map(StyledLine::columns).max().unwrap_or(0).max(1)
             })
             .collect();
         let room = width.saturating_sub(GAP * count.saturating_sub(1)).max(count);
@@ -64,8 +64,8 @@ impl Table {
         widths
     }
 
-    fn row(&self, row: &[Line], widths: &[usize], is_head: bool) -> Vec<Line> {
-        let cells: Vec<Vec<Line>> = widths
+    fn row(&self, row: &[StyledLine], widths: &[usize], is_head: bool) -> Vec<StyledLine> {
+        let cells: Vec<Vec<StyledLine>> = widths
             .iter()
             .enumerate()
             .map(|(column, width)| row.get(column).map(|cell| cell.wrap(*width, 0)).unwrap_or_default())
@@ -73,7 +73,7 @@ impl Table {
         let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
         (0..height)
             .map(|place| {
-                let mut line = Line::default();
+                let mut line = StyledLine::default();
                 for (column, width) in widths.iter().enumerate() {
                     let cell = cells[column].get(place).cloned().unwrap_or_default().fit(*width);
                     let missing = width.saturating_sub(cell.columns());

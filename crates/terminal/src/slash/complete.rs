@@ -1,7 +1,7 @@
 //! Completion of slash commands.
 
-use super::{ALL, Slash, Sub, find};
-use crate::review::SkillChoice;
+use super::{ALL, SlashCommand, Subcommand, find};
+use crate::inbox::SkillChoice;
 use crate::slash::commands_of;
 
 /// The completions of a typed command or its subcommands, each with a description.
@@ -9,7 +9,7 @@ pub(crate) fn complete(typed: &str, skills: &[SkillChoice]) -> Vec<(String, Stri
     let Some(typed) = typed.strip_prefix('/') else { return Vec::new() };
     match typed.split_once(' ') {
         None => {
-            let fits = |slash: &&Slash| {
+            let fits = |slash: &&SlashCommand| {
                 slash.name.starts_with(typed) || slash.aliases.iter().any(|alias| alias.starts_with(typed))
             };
             let own =
@@ -19,7 +19,7 @@ pub(crate) fn complete(typed: &str, skills: &[SkillChoice]) -> Vec<(String, Stri
         }
         Some((name, rest)) => {
             let Some(slash) = find(name) else { return Vec::new() };
-            let fits = |sub: &&Sub| {
+            let fits = |sub: &&Subcommand| {
                 sub.words.starts_with(rest) && sub.words != rest && depth(sub.words) == depth(rest)
             };
             let subs = slash.subs.iter().filter(fits);
@@ -36,7 +36,7 @@ fn depth(words: &str) -> usize {
     words.split(' ').count()
 }
 
-fn described(sub: &Sub) -> String {
+fn described(sub: &Subcommand) -> String {
     match sub.needs {
         "" => sub.does.to_string(),
         needs => format!("{needs}: {}", sub.does),
@@ -44,7 +44,7 @@ fn described(sub: &Sub) -> String {
 }
 
 /// The skill names that complete `rest`.
-fn names(slash: &Slash, name: &str, rest: &str, skills: &[SkillChoice]) -> Vec<(String, String)> {
+fn names(slash: &SlashCommand, name: &str, rest: &str, skills: &[SkillChoice]) -> Vec<(String, String)> {
     let Some((word, begun)) = rest.split_once(' ').filter(|_| slash.name == "skills") else {
         return Vec::new();
     };

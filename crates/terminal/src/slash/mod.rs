@@ -5,12 +5,12 @@ mod parse;
 mod skills;
 
 pub(crate) use complete::{complete, needs_more};
-pub(crate) use parse::{Meant, parse};
+pub(crate) use parse::{SlashAction, parse};
 pub(crate) use skills::{SkillCommand, commands_of};
 
 /// A slash command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Slash {
+pub(crate) struct SlashCommand {
     /// The name.
     pub(crate) name: &'static str,
     /// The aliases.
@@ -20,12 +20,12 @@ pub(crate) struct Slash {
     /// The description.
     pub(crate) does: &'static str,
     /// The subcommands.
-    pub(crate) subs: &'static [Sub],
+    pub(crate) subs: &'static [Subcommand],
 }
 
 /// A subcommand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sub {
+pub(crate) struct Subcommand {
     /// The words, such as `inbox show`.
     pub(crate) words: &'static str,
     /// The required argument, if any.
@@ -34,16 +34,16 @@ pub(crate) struct Sub {
     pub(crate) does: &'static str,
 }
 
-const fn slash(name: &'static str, takes: &'static str, does: &'static str) -> Slash {
-    Slash { name, aliases: &[], takes, does, subs: &[] }
+const fn slash(name: &'static str, takes: &'static str, does: &'static str) -> SlashCommand {
+    SlashCommand { name, aliases: &[], takes, does, subs: &[] }
 }
 
-const fn sub(words: &'static str, needs: &'static str, does: &'static str) -> Sub {
-    Sub { words, needs, does }
+const fn sub(words: &'static str, needs: &'static str, does: &'static str) -> Subcommand {
+    Subcommand { words, needs, does }
 }
 
 /// The subcommands of `/memory`.
-const MEMORY: &[Sub] = &[
+const MEMORY: &[Subcommand] = &[
     sub("show", "", "what the files say"),
     sub("list", "", "which files are in use"),
     sub("reload", "", "reads them again; also refresh"),
@@ -56,7 +56,7 @@ const MEMORY: &[Sub] = &[
     sub("inbox undo", "", "takes back what was accepted last"),
 ];
 
-const SKILLS: &[Sub] = &[
+const SKILLS: &[Subcommand] = &[
     sub("list", "", "those that count here"),
     sub("list all", "", "also those that do not, and why"),
     sub("show", "NAME", "one, as the model reads it"),
@@ -72,9 +72,9 @@ const SKILLS: &[Sub] = &[
 ];
 
 /// All slash commands, in display order.
-pub(crate) const ALL: &[Slash] = &[
+pub(crate) const ALL: &[SlashCommand] = &[
     slash("help", "", "lists commands and keys"),
-    Slash {
+    SlashCommand {
         aliases: &["compact", "summarize"],
         subs: &[
             sub("undo", "", "takes the last one back"),
@@ -84,7 +84,7 @@ pub(crate) const ALL: &[Slash] = &[
     },
     slash("retry", "", "continues a turn that stopped, and records what could not be recorded"),
     slash("context", "", "shows what fills the window, and what a compaction would do"),
-    Slash {
+    SlashCommand {
         subs: &[
             sub("list", "", "every rule, also those taken back"),
             sub("add", "TEXT", "pins a rule"),
@@ -92,7 +92,7 @@ pub(crate) const ALL: &[Slash] = &[
         ],
         ..slash("pins", "[add TEXT | remove ID]", "lists the rules that always stay, adds and removes them")
     },
-    Slash {
+    SlashCommand {
         subs: MEMORY,
         ..slash(
             "memory",
@@ -100,7 +100,7 @@ pub(crate) const ALL: &[Slash] = &[
             "shows what memory files say, or changes it",
         )
     },
-    Slash {
+    SlashCommand {
         subs: SKILLS,
         ..slash(
             "skills",
@@ -112,7 +112,7 @@ pub(crate) const ALL: &[Slash] = &[
     slash("rewind", "", "goes back to an earlier message and takes back what followed"),
     slash("clear", "", "starts over with an empty conversation; the log keeps everything"),
     slash("model", "[name]", "shows the model, or talks to another one"),
-    Slash {
+    SlashCommand {
         subs: &[
             sub("default", "", "reading is free, changing and running are asked for"),
             sub("auto-edit", "", "edits of files are free, too"),
@@ -123,7 +123,7 @@ pub(crate) const ALL: &[Slash] = &[
     },
     slash("stats", "", "shows tokens, cost, time and tools so far"),
     slash("tools", "", "lists what the model may call"),
-    Slash {
+    SlashCommand {
         subs: &[
             sub("list", "", "what you always allowed, and every rule"),
             sub("revoke", "NUMBER", "takes back something you always allowed; also its words"),
@@ -137,17 +137,17 @@ pub(crate) const ALL: &[Slash] = &[
     slash("copy", "", "copies the last answer to the clipboard"),
     slash("editor", "", "opens what you type in your editor"),
     slash("thoughts", "", "shows or hides what the model thinks"),
-    Slash { aliases: &["exit"], ..slash("quit", "", "ends the program") },
+    SlashCommand { aliases: &["exit"], ..slash("quit", "", "ends the program") },
 ];
 
-impl Slash {
+impl SlashCommand {
     fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
     }
 }
 
 /// Finds a command by name or alias.
-pub(crate) fn find(name: &str) -> Option<&'static Slash> {
+pub(crate) fn find(name: &str) -> Option<&'static SlashCommand> {
     ALL.iter().find(|slash| slash.is_called(name))
 }
 

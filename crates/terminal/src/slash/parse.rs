@@ -2,15 +2,15 @@
 
 use longhaul_policy::ApprovalMode;
 
-use super::{SkillCommand, Slash, find, names, nearest};
-use crate::command::{Command, Topic};
-use crate::review::{Inbox, Review, Whose};
+use super::{SkillCommand, SlashCommand, find, names, nearest};
+use crate::inbox::{AcceptScope, InboxKind, ReviewDecision};
+use crate::protocol::{DriverCommand, Topic};
 
 /// The action of a slash command.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Meant {
+pub(crate) enum SlashAction {
     /// A command for the driver.
-    Command(Command),
+    Command(DriverCommand),
     /// Shows commands and keys.
     Help,
     /// Copies the last answer to the clipboard.
@@ -26,7 +26,7 @@ pub(crate) enum Meant {
 }
 
 /// Parses a line that starts with a slash.
-pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> Meant {
+pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> SlashAction {
     let line = line.trim();
     let typed = line.strip_prefix('/').unwrap_or(line);
     let (name, rest) = typed.split_once(char::is_whitespace).unwrap_or((typed, ""));
@@ -35,7 +35,12 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> Meant {
         let used = skills.iter().find(|skill| skill.name == name.to_lowercase());
         return used.map_or_else(
             || unknown(name, skills),
-            |used| Meant::Command(Command::UseSkill { skill: used.skill.clone(), words: rest.to_string() }),
+            |used| {
+                SlashAction::Command(DriverCommand::UseSkill {
+                    skill: used.skill.clone(),
+                    words: rest.to_string(),
+                })
+            },
         );
     };
     let (word, behind) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
@@ -43,93 +48,97 @@ pub(crate) fn parse(line: &str, skills: &[SkillCommand]) -> Meant {
     let given = |text: &str| (!text.is_empty()).then(|| text.to_string());
     let usage = || usage(slash, rest);
     let command = match (slash.name, word, behind) {
-        ("help", ..) => return Meant::Help,
-        ("copy", ..) => return Meant::Copy,
-        ("editor", ..) => return Meant::Editor,
-        ("thoughts", ..) => return Meant::Thoughts,
-        ("quit", ..) => return Meant::Quit,
-        ("retry", "", "") => Command::Retry,
+        ("help", ..) => return SlashAction::Help,
+        ("copy", ..) => return SlashAction::Copy,
+        ("editor", ..) => return SlashAction::Editor,
+        ("thoughts", ..) => return SlashAction::Thoughts,
+        ("quit", ..) => return SlashAction::Quit,
+        ("retry", "", "") => DriverCommand::Retry,
         ("retry", ..) => return usage(),
-        ("compress", "undo", "") => Command::UndoCompaction,
-        ("compress", "preview", "") => Command::PreviewCompaction,
-        ("compress", ..) => Command::Compact { focus: given(rest) },
-        ("context", ..) => Command::Show(Topic::Context),
-        ("pins", "" | "list", "") => Command::Show(Topic::Pins),
-        ("pins", "add", text) if !text.is_empty() => Command::Pin(text.to_string()),
-        ("pins", "remove", id) if !id.is_empty() => Command::Unpin(id.to_string()),
-        ("memory", "" | "show", "") => Command::Show(Topic::Memory),
-        ("memory", "list", "") => Command::Show(Topic::MemoryFiles),
-        ("memory", "reload" | "refresh", "") => Command::ReloadMemory,
-        ("memory", "add", text) if !text.is_empty() => Command::AddMemory(text.to_string()),
-        ("skills", "" | "list", "") => Command::Show(Topic::Skills),
-        ("skills", "list", "all") => Command::Show(Topic::AllSkills),
-        ("skills", "show", name) if !name.is_empty() => Command::ShowSkill(name.to_string()),
-        ("skills", "enable", name) if !name.is_empty() => Command::EnableSkill(name.to_string()),
-        ("skills", "disable", name) if !name.is_empty() => Command::DisableSkill(name.to_string()),
-        ("skills", "reload" | "refresh", "") => Command::ReloadSkills,
+        ("compress", "undo", "") => DriverCommand::UndoCompaction,
+        ("compress", "preview", "") => DriverCommand::PreviewCompaction,
+        ("compress", ..) => DriverCommand::Compact { focus: given(rest) },
+        ("context", ..) => DriverCommand::Show(Topic::Context),
+        ("pins", "" | "list", "") => DriverCommand::Show(Topic::Pins),
+        ("pins", "add", text) if !text.is_empty() => DriverCommand::Pin(text.to_string()),
+        ("pins", "remove", id) if !id.is_empty() => DriverCommand::Unpin(id.to_string()),
+        ("memory", "" | "show", "") => DriverCommand::Show(Topic::Memory),
+        ("memory", "list", "") => DriverCommand::Show(Topic::MemoryFiles),
+        ("memory", "reload" | "refresh", "") => DriverCommand::ReloadMemory,
+        ("memory", "add", text) if !text.is_empty() => DriverCommand::AddMemory(text.to_string()),
+        ("skills", "" | "list", "") => DriverCommand::Show(Topic::Skills),
+        ("skills", "list", "all") => DriverCommand::Show(Topic::AllSkills),
+        ("skills", "show", name) if !name.is_empty() => DriverCommand::ShowSkill(name.to_string()),
+        ("skills", "enable", name) if !name.is_empty() => DriverCommand::EnableSkill(name.to_string()),
+        ("skills", "disable", name) if !name.is_empty() => DriverCommand::DisableSkill(name.to_string()),
+        ("skills", "reload" | "refresh", "") => DriverCommand::ReloadSkills,
         ("skills" | "memory", "inbox", behind) => {
-            let inbox = if slash.name == "skills" { Inbox::Skills } else { Inbox::Memory };
+            let inbox = if slash.name == "skills" { InboxKind::Skills } else { InboxKind::Memory };
             match in_inbox(inbox, behind) {
                 Some(command) => command,
                 None => return usage(),
             }
         }
         ("pins" | "memory" | "skills", ..) => return usage(),
-        ("resume", "", _) => Command::ListSessions,
-        ("resume", ..) => Command::Resume(rest.to_string()),
-        ("rewind", ..) => Command::ListTurns,
-        ("clear", ..) => Command::Clear,
-        ("model", "", _) => Command::Show(Topic::Model),
-        ("model", ..) => Command::SwitchModel(rest.to_string()),
-        ("mode", "", _) => Command::Show(Topic::Policy),
+        ("resume", "", _) => DriverCommand::ListSessions,
+        ("resume", ..) => DriverCommand::Resume(rest.to_string()),
+        ("rewind", ..) => DriverCommand::ListTurns,
+        ("clear", ..) => DriverCommand::Clear,
+        ("model", "", _) => DriverCommand::Show(Topic::Model),
+        ("model", ..) => DriverCommand::SwitchModel(rest.to_string()),
+        ("mode", "", _) => DriverCommand::Show(Topic::Policy),
         ("mode", word, _) => match ApprovalMode::parse(word) {
-            Some(mode) => Command::SetMode(mode),
+            Some(mode) => DriverCommand::SetMode(mode),
             None => return usage(),
         },
-        ("stats", ..) => Command::Show(Topic::Statistics),
-        ("tools", ..) => Command::Show(Topic::Tools),
-        ("policy", "" | "list", "") => Command::Show(Topic::Policy),
-        ("policy", "revoke", given) if !given.is_empty() => Command::Revoke(given.to_string()),
+        ("stats", ..) => DriverCommand::Show(Topic::Statistics),
+        ("tools", ..) => DriverCommand::Show(Topic::Tools),
+        ("policy", "" | "list", "") => DriverCommand::Show(Topic::Policy),
+        ("policy", "revoke", given) if !given.is_empty() => DriverCommand::Revoke(given.to_string()),
         ("policy", ..) => return usage(),
-        ("hooks", ..) => Command::Show(Topic::Hooks),
-        ("trust", ..) => Command::Show(Topic::Trust),
-        ("init", ..) => Command::Init,
-        ("export", ..) => Command::Export(given(rest)),
+        ("hooks", ..) => DriverCommand::Show(Topic::Hooks),
+        ("trust", ..) => DriverCommand::Show(Topic::Trust),
+        ("init", ..) => DriverCommand::Init,
+        ("export", ..) => DriverCommand::Export(given(rest)),
         _ => return unknown(name, skills),
     };
-    Meant::Command(command)
+    SlashAction::Command(command)
 }
 
 /// Parses the words after `inbox`.
-fn in_inbox(inbox: Inbox, words: &str) -> Option<Command> {
+fn in_inbox(inbox: InboxKind, words: &str) -> Option<DriverCommand> {
     let (word, name) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let name = name.trim();
     let review = match (word, name) {
-        ("" | "list", "") => return Some(Command::OpenInbox(inbox)),
-        ("show", name) if !name.is_empty() => return Some(Command::ShowWaiting(inbox, name.to_string())),
-        ("edit", name) if !name.is_empty() => return Some(Command::EditWaiting(inbox, name.to_string())),
-        ("accept", name) if !name.is_empty() => {
-            let (name, whose) = match name.rsplit_once(' ') {
-                Some((name, "project" | "workspace")) => (name, Whose::Projects),
-                Some((name, "user")) => (name, Whose::Users),
-                _ => (name, Whose::Users),
-            };
-            Review::Accept { name: name.trim().to_string(), whose }
+        ("" | "list", "") => return Some(DriverCommand::OpenInbox(inbox)),
+        ("show", name) if !name.is_empty() => {
+            return Some(DriverCommand::ShowWaiting(inbox, name.to_string()));
         }
-        ("dismiss", name) if !name.is_empty() => Review::Dismiss { name: name.to_string() },
-        ("undo", "") => Review::Undo,
+        ("edit", name) if !name.is_empty() => {
+            return Some(DriverCommand::EditWaiting(inbox, name.to_string()));
+        }
+        ("accept", name) if !name.is_empty() => {
+            let (name, scope) = match name.rsplit_once(' ') {
+                Some((name, "project" | "workspace")) => (name, AcceptScope::Project),
+                Some((name, "user")) => (name, AcceptScope::User),
+                _ => (name, AcceptScope::User),
+            };
+            ReviewDecision::Accept { name: name.trim().to_string(), scope }
+        }
+        ("dismiss", name) if !name.is_empty() => ReviewDecision::Dismiss { name: name.to_string() },
+        ("undo", "") => ReviewDecision::Undo,
         _ => return None,
     };
-    Some(Command::Review(inbox, review))
+    Some(DriverCommand::Review(inbox, review))
 }
 
 /// An explanation of a command's arguments, with a suggestion.
-fn usage(slash: &Slash, rest: &str) -> Meant {
+fn usage(slash: &SlashCommand, rest: &str) -> SlashAction {
     let begins =
         |words: &str| rest == words || rest.strip_prefix(words).is_some_and(|behind| behind.starts_with(' '));
     let known = slash.subs.iter().filter(|sub| begins(sub.words)).max_by_key(|sub| sub.words.len());
     if let Some(sub) = known.filter(|sub| !sub.needs.is_empty()) {
-        return Meant::Unknown(format!(
+        return SlashAction::Unknown(format!(
             "/{} {} takes {}: it {}.",
             slash.name, sub.words, sub.needs, sub.does
         ));
@@ -138,12 +147,15 @@ fn usage(slash: &Slash, rest: &str) -> Meant {
     let typed = rest.split_whitespace().take(depth).collect::<Vec<_>>().join(" ");
     let near = nearest(slash.subs.iter().map(|sub| sub.words), &typed).filter(|near| *near != typed);
     let near = near.map(|near| format!("; did you mean /{} {near}?", slash.name)).unwrap_or_default();
-    Meant::Unknown(format!("/{} takes {}{near}", slash.name, slash.takes))
+    SlashAction::Unknown(format!("/{} takes {}{near}", slash.name, slash.takes))
 }
 
-fn unknown(name: &str, skills: &[SkillCommand]) -> Meant {
+fn unknown(name: &str, skills: &[SkillCommand]) -> SlashAction {
     let near = nearest(names(skills), name).map(|near| format!("; did you mean /{near}?"));
-    Meant::Unknown(format!("There is no command /{name}{} /help lists them all.", near.unwrap_or(".".into())))
+    SlashAction::Unknown(format!(
+        "There is no command /{name}{} /help lists them all.",
+        near.unwrap_or(".".into())
+    ))
 }
 
 #[cfg(test)]
@@ -155,61 +167,62 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(line: &str, expected: Command) {
-        assert_eq!(parse(line, &tides()), Meant::Command(expected), "{line}");
+    fn check(line: &str, expected: DriverCommand) {
+        assert_eq!(parse(line, &tides()), SlashAction::Command(expected), "{line}");
     }
 
     #[test]
     fn lines_mean_commands() {
-        check("/compress", Command::Compact { focus: None });
-        check("/summarize", Command::Compact { focus: None });
-        check("/compact undo", Command::UndoCompaction);
-        check("/retry", Command::Retry);
-        check("/compress preview", Command::PreviewCompaction);
-        check("/compress undo the parser", Command::Compact { focus: Some("undo the parser".into()) });
-        check("/pins add Never push.", Command::Pin("Never push.".into()));
-        check("/memory", Command::Show(Topic::Memory));
-        check("/memory refresh", Command::ReloadMemory);
-        check("/mode yolo", Command::SetMode(ApprovalMode::Yolo));
-        check("/policy", Command::Show(Topic::Policy));
-        check("/policy list", Command::Show(Topic::Policy));
-        check("/policy revoke 2", Command::Revoke("2".into()));
-        check("/policy revoke cargo test", Command::Revoke("cargo test".into()));
-        check("/export  notes.md ", Command::Export(Some("notes.md".into())));
-        assert_eq!(parse("/exit", &[]), Meant::Quit);
+        check("/compress", DriverCommand::Compact { focus: None });
+        check("/summarize", DriverCommand::Compact { focus: None });
+        check("/compact undo", DriverCommand::UndoCompaction);
+        check("/retry", DriverCommand::Retry);
+        check("/compress preview", DriverCommand::PreviewCompaction);
+        check("/compress undo the parser", DriverCommand::Compact { focus: Some("undo the parser".into()) });
+        check("/pins add Never push.", DriverCommand::Pin("Never push.".into()));
+        check("/memory", DriverCommand::Show(Topic::Memory));
+        check("/memory refresh", DriverCommand::ReloadMemory);
+        check("/mode yolo", DriverCommand::SetMode(ApprovalMode::Yolo));
+        check("/policy", DriverCommand::Show(Topic::Policy));
+        check("/policy list", DriverCommand::Show(Topic::Policy));
+        check("/policy revoke 2", DriverCommand::Revoke("2".into()));
+        check("/policy revoke cargo test", DriverCommand::Revoke("cargo test".into()));
+        check("/export  notes.md ", DriverCommand::Export(Some("notes.md".into())));
+        assert_eq!(parse("/exit", &[]), SlashAction::Quit);
     }
 
     #[test]
     fn skills_are_listed_switched_and_used() {
-        check("/skills", Command::Show(Topic::Skills));
-        check("/skills list all", Command::Show(Topic::AllSkills));
-        check("/skills show Tide tables", Command::ShowSkill("Tide tables".into()));
-        check("/skills disable x", Command::DisableSkill("x".into()));
-        check("/skills refresh", Command::ReloadSkills);
-        let used = |words: &str| Command::UseSkill { skill: "Tide tables".into(), words: words.into() };
+        check("/skills", DriverCommand::Show(Topic::Skills));
+        check("/skills list all", DriverCommand::Show(Topic::AllSkills));
+        check("/skills show Tide tables", DriverCommand::ShowSkill("Tide tables".into()));
+        check("/skills disable x", DriverCommand::DisableSkill("x".into()));
+        check("/skills refresh", DriverCommand::ReloadSkills);
+        let used = |words: &str| DriverCommand::UseSkill { skill: "Tide tables".into(), words: words.into() };
         check("/tide-tables", used(""));
         check("/Tide-Tables  of today ", used("of today"));
     }
 
     #[test]
     fn inboxes_are_opened_and_settled() {
-        check("/skills inbox", Command::OpenInbox(Inbox::Skills));
-        check("/memory inbox list", Command::OpenInbox(Inbox::Memory));
-        check("/skills inbox show a b", Command::ShowWaiting(Inbox::Skills, "a b".into()));
-        check("/memory inbox edit private", Command::EditWaiting(Inbox::Memory, "private".into()));
-        let accept =
-            |name: &str, whose| Command::Review(Inbox::Skills, Review::Accept { name: name.into(), whose });
-        check("/skills inbox accept a b", accept("a b", Whose::Users));
-        check("/skills inbox accept a b project", accept("a b", Whose::Projects));
-        check("/skills inbox accept project", accept("project", Whose::Users));
-        check("/memory inbox undo", Command::Review(Inbox::Memory, Review::Undo));
-        let gone = Review::Dismiss { name: "global".into() };
-        check("/memory inbox dismiss global", Command::Review(Inbox::Memory, gone));
+        check("/skills inbox", DriverCommand::OpenInbox(InboxKind::Skills));
+        check("/memory inbox list", DriverCommand::OpenInbox(InboxKind::Memory));
+        check("/skills inbox show a b", DriverCommand::ShowWaiting(InboxKind::Skills, "a b".into()));
+        check("/memory inbox edit private", DriverCommand::EditWaiting(InboxKind::Memory, "private".into()));
+        let accept = |name: &str, scope| {
+            DriverCommand::Review(InboxKind::Skills, ReviewDecision::Accept { name: name.into(), scope })
+        };
+        check("/skills inbox accept a b", accept("a b", AcceptScope::User));
+        check("/skills inbox accept a b project", accept("a b", AcceptScope::Project));
+        check("/skills inbox accept project", accept("project", AcceptScope::User));
+        check("/memory inbox undo", DriverCommand::Review(InboxKind::Memory, ReviewDecision::Undo));
+        let gone = ReviewDecision::Dismiss { name: "global".into() };
+        check("/memory inbox dismiss global", DriverCommand::Review(InboxKind::Memory, gone));
     }
 
     #[track_caller]
     fn check_unknown(line: &str, word: &str) {
-        let Meant::Unknown(text) = parse(line, &tides()) else { panic!("{line} is known") };
+        let SlashAction::Unknown(text) = parse(line, &tides()) else { panic!("{line} is known") };
         assert!(text.contains(word), "{text}");
     }
 
@@ -233,7 +246,7 @@ mod tests {
     fn every_command_means_something() {
         for slash in super::super::ALL {
             for name in std::iter::once(&slash.name).chain(slash.aliases) {
-                assert!(!matches!(parse(&format!("/{name}"), &[]), Meant::Unknown(_)), "{name}");
+                assert!(!matches!(parse(&format!("/{name}"), &[]), SlashAction::Unknown(_)), "{name}");
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Skills as slash commands, renamed if the name is taken.
 
 use super::find;
-use crate::review::SkillChoice;
+use crate::inbox::SkillChoice;
 
 /// A skill as a slash command.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,15 +5,17 @@ use longhaul_agent::Approval;
 use serde_json::Value;
 
 use super::prompt::type_into;
-use super::{Effect, cancel, guard, print, review, submit};
-use crate::command::{AskId, Command, Reply};
+use super::{UiEffect, cancel, guard, print, review, submit};
 use crate::editor::Editor;
-use crate::state::{Answering, ApprovalStage, Approving, Choice, Dialog, Pick, Picker, State};
+use crate::protocol::{DriverCommand, PromptId, UserReply};
+use crate::state::{
+    ApprovalChoice, ApprovalDialog, ApprovalStage, Dialog, Picker, PickerValue, QuestionDialog, UiState,
+};
 use crate::view;
 
-impl Approving {
+impl ApprovalDialog {
     /// Returns to the first stage, which has to be drawn again; yields the letter that left it.
-    pub(super) fn go_back(&mut self) -> Option<char> {
+    pub(super) fn return_to_choices(&mut self) -> Option<char> {
         self.stage = ApprovalStage::Choosing;
         self.selected = None;
         self.fault = None;
@@ -23,7 +25,7 @@ impl Approving {
     }
 
     /// Enters a stage, which has to be drawn before its keys count.
-    fn go_on(&mut self, stage: ApprovalStage, key: KeyEvent) {
+    fn enter_stage(&mut self, stage: ApprovalStage, key: KeyEvent) {
         self.stage = stage;
         self.selected = None;
         self.opened_by = match key.code {
@@ -43,7 +45,7 @@ impl Approving {
 
     /// The arguments as edited.
     fn edited(&self) -> Result<Value, String> {
-        let typed = self.field.whole();
+        let typed = self.field.expanded();
         let mut args = self.request.call.args.clone();
         match args.get_mut("command").filter(|command| command.is_string()) {
             Some(_) if typed.trim().is_empty() => Err("there is no command".to_string()),
@@ -70,7 +72,7 @@ pub(super) fn field(dialog: &mut Dialog) -> Option<&mut Editor> {
     }
 }
 
-pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+pub(super) fn press(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
     match state.dialogs.front() {
         Some(Dialog::Approval(_)) => press_approval(state, key),
         Some(Dialog::Question(_)) => press_question(state, key),
@@ -82,19 +84,19 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
 }
 
 /// Closes the current dialog without an answer.
-pub(super) fn close(state: &mut State) -> Vec<Effect> {
+pub(super) fn close(state: &mut UiState) -> Vec<UiEffect> {
     match state.dialogs.pop_front() {
-        Some(Dialog::Question(answering)) => vec![answer(answering.id, Reply::Answer(None))],
-        Some(Dialog::Approval(approving)) => vec![answer(approving.id, Reply::Approval(Approval::Stop))],
+        Some(Dialog::Question(answering)) => vec![answer(answering.id, UserReply::Answer(None))],
+        Some(Dialog::Approval(approving)) => vec![answer(approving.id, UserReply::Approval(Approval::Stop))],
         Some(Dialog::Picker(_) | Dialog::Search(_) | Dialog::Review(_)) | None => Vec::new(),
     }
 }
 
-fn answer(id: AskId, reply: Reply) -> Effect {
-    Effect::Send(Command::Answer(id, reply))
+fn answer(id: PromptId, reply: UserReply) -> UiEffect {
+    UiEffect::Send(DriverCommand::Answer(id, reply))
 }
 
-fn press_approval(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+fn press_approval(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
     let Some(Dialog::Approval(approving)) = state.dialogs.front_mut() else { return Vec::new() };
     let choices = approving.choices();
     if choices.is_empty() {
@@ -110,7 +112,7 @@ fn press_approval(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             approving.selected = Some(approving.selected.map_or(0, |at| (at + 1) % count));
             return Vec::new();
         }
-        KeyCode::Esc if approving.stage == ApprovalStage::Always => Some(Choice::Back),
+        KeyCode::Esc if approving.stage == ApprovalStage::Always => Some(ApprovalChoice::Back),
         KeyCode::Esc => return cancel(state),
         KeyCode::Enter if approving.selected.is_none() => {
             // This Enter was meant for something else.
@@ -131,37 +133,37 @@ fn press_approval(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     };
     let Some(chosen) = chosen else { return Vec::new() };
     match chosen {
-        Choice::Once => conclude(state, Approval::Once),
-        Choice::Reach(reach) => conclude(state, Approval::Always(reach)),
-        Choice::Always => {
-            approving.go_on(ApprovalStage::Always, key);
+        ApprovalChoice::Once => decide(state, Approval::Once),
+        ApprovalChoice::Reach(reach) => decide(state, Approval::Always(reach)),
+        ApprovalChoice::Always => {
+            approving.enter_stage(ApprovalStage::Always, key);
             Vec::new()
         }
-        Choice::Back => {
-            approving.go_back();
+        ApprovalChoice::Back => {
+            approving.return_to_choices();
             Vec::new()
         }
-        Choice::Edit => {
+        ApprovalChoice::Edit => {
             let text = approving.editable();
-            approving.go_on(ApprovalStage::Editing, key);
+            approving.enter_stage(ApprovalStage::Editing, key);
             approving.field.set(&text);
             Vec::new()
         }
-        Choice::Deny => {
-            approving.go_on(ApprovalStage::Reason, key);
+        ApprovalChoice::Deny => {
+            approving.enter_stage(ApprovalStage::Reason, key);
             Vec::new()
         }
     }
 }
 
 /// Handles a key in the reason or edit field.
-fn press_field(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+fn press_field(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
     let Some(Dialog::Approval(approving)) = state.dialogs.front_mut() else { return Vec::new() };
     let makes_line = key.modifiers.contains(KeyModifiers::ALT)
         || (key.code == KeyCode::Char('j') && key.modifiers.contains(KeyModifiers::CONTROL));
     match key.code {
         KeyCode::Esc => {
-            approving.go_back();
+            approving.return_to_choices();
             Vec::new()
         }
         KeyCode::Enter | KeyCode::Char('j') if makes_line => {
@@ -171,17 +173,17 @@ fn press_field(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Enter if approving.stage == ApprovalStage::Reason => {
             let reason = approving.field.take();
             let reason = (!reason.trim().is_empty()).then(|| reason.trim().to_string());
-            conclude(state, Approval::Denied { reason })
+            decide(state, Approval::Denied { reason })
         }
         KeyCode::Enter => match approving.edited() {
-            Ok(args) => conclude(state, Approval::Edited(args)),
+            Ok(args) => decide(state, Approval::Edited(args)),
             Err(fault) => {
                 approving.fault = Some(fault);
                 Vec::new()
             }
         },
         KeyCode::Up | KeyCode::Down => {
-            approving.field.go_row(key.code == KeyCode::Down, state.size.width.saturating_sub(4));
+            approving.field.move_row(key.code == KeyCode::Down, state.size.width.saturating_sub(4));
             Vec::new()
         }
         _ => {
@@ -191,16 +193,16 @@ fn press_field(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
-fn conclude(state: &mut State, approval: Approval) -> Vec<Effect> {
+fn decide(state: &mut UiState, approval: Approval) -> Vec<UiEffect> {
     let Some(Dialog::Approval(approving)) = state.dialogs.pop_front() else { return Vec::new() };
-    let lines = view::decided(&approving, &approval, state.width());
-    state.is_apart = true;
-    vec![print(state, lines), answer(approving.id, Reply::Approval(approval))]
+    let lines = view::decision(&approving, &approval, state.width());
+    state.is_after_blank = true;
+    vec![print(state, lines), answer(approving.id, UserReply::Approval(approval))]
 }
 
-fn press_question(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+fn press_question(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
     let Some(Dialog::Question(answering)) = state.dialogs.front_mut() else { return Vec::new() };
-    let Answering { question, selected, field, .. } = answering.as_mut();
+    let QuestionDialog { question, selected, field, .. } = answering.as_mut();
     // The index after the last option stands for a typed answer.
     let count = question.options.len();
     let at = selected.unwrap_or(count);
@@ -209,7 +211,7 @@ fn press_question(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Down => *selected = Some((at + 1) % (count + 1)).filter(|at| *at < count),
         KeyCode::Esc => return close(state),
         KeyCode::Enter => {
-            let typed = field.whole();
+            let typed = field.expanded();
             let text = match selected.and_then(|at| question.options.get(at)) {
                 Some(option) if typed.trim().is_empty() => option.clone(),
                 _ => typed.trim().to_string(),
@@ -220,8 +222,8 @@ fn press_question(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             }
             let id = answering.id;
             state.dialogs.pop_front();
-            let lines = view::typed(&text, state.width());
-            return vec![print(state, lines), answer(id, Reply::Answer(Some(text)))];
+            let lines = view::user_message(&text, state.width());
+            return vec![print(state, lines), answer(id, UserReply::Answer(Some(text)))];
         }
         _ => {
             if type_into(field, key) && !field.is_empty() {
@@ -232,7 +234,7 @@ fn press_question(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     Vec::new()
 }
 
-fn press_picker(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+fn press_picker(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
     let Some(Dialog::Picker(picker)) = state.dialogs.front_mut() else { return Vec::new() };
     let count = picker.matching().len();
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -248,7 +250,7 @@ fn press_picker(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         KeyCode::PageDown => picker.selected = (picker.selected + 10).min(count.saturating_sub(1)),
         KeyCode::Enter => {
             let picked = picker.matching().get(picker.selected).map(|item| item.pick.clone());
-            return picked.map_or_else(Vec::new, |pick| take(state, pick));
+            return picked.map_or_else(Vec::new, |pick| choose(state, pick));
         }
         _ => {
             if type_into(&mut picker.query, key) {
@@ -259,19 +261,19 @@ fn press_picker(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     Vec::new()
 }
 
-fn take(state: &mut State, pick: Pick) -> Vec<Effect> {
+fn choose(state: &mut UiState, pick: PickerValue) -> Vec<UiEffect> {
     state.dialogs.pop_front();
     match pick {
-        Pick::Session(id) => vec![submit::send(state, Command::Resume(id))],
-        Pick::Turn(id, text) => {
+        PickerValue::Session(id) => vec![submit::send(state, DriverCommand::Resume(id))],
+        PickerValue::Turn(id, text) => {
             // The message goes back into the input, to be rephrased.
             state.editor.set(&text);
-            vec![submit::send(state, Command::RewindTo(id))]
+            vec![submit::send(state, DriverCommand::RewindTo(id))]
         }
     }
 }
 
-fn press_search(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+fn press_search(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
     let Some(Dialog::Search(search)) = state.dialogs.front_mut() else { return Vec::new() };
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     let mut before = state.history.len();
@@ -306,7 +308,7 @@ fn press_search(state: &mut State, key: KeyEvent) -> Vec<Effect> {
 
 impl Picker {
     /// A list with its first item selected.
-    pub(super) fn new(title: &str, items: Vec<crate::state::PickItem>) -> Self {
+    pub(super) fn new(title: &str, items: Vec<crate::state::PickerItem>) -> Self {
         Self { title: title.to_string(), items, query: Editor::default(), selected: 0 }
     }
 }

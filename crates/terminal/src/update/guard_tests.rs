@@ -6,52 +6,52 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use longhaul_agent::{Approval, Question};
 use proptest::prelude::*;
 
-use super::tests::{Desk, always, request};
-use super::{Arrival, Input};
-use crate::command::{AskId, Command, Message, Reply};
-use crate::guard::QUIET;
-use crate::review::{Inbox, InboxItem};
+use super::tests::{Harness, always, request};
+use super::{Arrival, UiInput};
+use crate::guard::QUIET_PERIOD;
+use crate::inbox::{InboxItem, InboxKind};
+use crate::protocol::{DriverCommand, DriverMessage, PromptId, UserReply};
 
 /// A sentence that would allow everything for good if its letters were answers.
 const SENTENCE: &str = "and please also add a test for that, and a changelog entry as always";
 
 /// A harness with a running turn and an empty queue.
-fn working() -> Desk {
-    let mut desk = Desk::new();
-    desk.enter("hi").sent.clear();
-    desk
+fn working() -> Harness {
+    let mut harness = Harness::new();
+    harness.enter("hi").sent.clear();
+    harness
 }
 
 /// The same with an approval request that has not been drawn yet.
-fn asked() -> Desk {
-    let mut desk = working();
-    desk.hear(Message::Asked(AskId(1), request(always())));
-    desk
+fn asked() -> Harness {
+    let mut harness = working();
+    harness.receive(DriverMessage::ApprovalRequested(PromptId(1), request(always())));
+    harness
 }
 
-fn after(desk: &mut Desk, milliseconds: u64) -> &mut Desk {
-    desk.state.now += Duration::from_millis(milliseconds);
-    desk.take(Input::Frame);
-    desk
+fn after(harness: &mut Harness, milliseconds: u64) -> &mut Harness {
+    harness.state.now += Duration::from_millis(milliseconds);
+    harness.handle(UiInput::Frame);
+    harness
 }
 
 /// Types at normal speed, with a frame after each key.
-fn type_slowly<'d>(desk: &'d mut Desk, text: &str) -> &'d mut Desk {
+fn type_slowly<'d>(harness: &'d mut Harness, text: &str) -> &'d mut Harness {
     for letter in text.chars() {
-        after(desk.press(KeyCode::Char(letter)), 120);
+        after(harness.press(KeyCode::Char(letter)), 120);
     }
-    desk
+    harness
 }
 
-fn once(id: u64) -> Command {
-    Command::Answer(AskId(id), Reply::Approval(Approval::Once))
+fn once(id: u64) -> DriverCommand {
+    DriverCommand::Answer(PromptId(id), UserReply::Approval(Approval::Once))
 }
 
 #[track_caller]
-fn check_draft(desk: &mut Desk, expected: &str) {
-    desk.check_sent(&[]);
-    assert_eq!(desk.state.editor.text(), expected);
-    assert_eq!(desk.state.dialogs.len(), 1, "it is still asked");
+fn check_draft(harness: &mut Harness, expected: &str) {
+    harness.check_sent(&[]);
+    assert_eq!(harness.state.editor.text(), expected);
+    assert_eq!(harness.state.dialogs.len(), 1, "it is still asked");
 }
 
 #[test]
@@ -59,11 +59,12 @@ fn a_sentence_goes_on_where_it_was_begun() {
     // The question may come up anywhere in it, after a pause of any length.
     for at in [1, 4, 11, SENTENCE.len()] {
         for pause in [0, 900, 5_000] {
-            let mut desk = working();
-            type_slowly(&mut desk, &SENTENCE[..at]).hear(Message::Asked(AskId(1), request(always())));
-            type_slowly(after(&mut desk, pause), &SENTENCE[at..]);
-            check_draft(&mut desk, SENTENCE);
-            desk.check_block_has("Tab answers this");
+            let mut harness = working();
+            type_slowly(&mut harness, &SENTENCE[..at])
+                .receive(DriverMessage::ApprovalRequested(PromptId(1), request(always())));
+            type_slowly(after(&mut harness, pause), &SENTENCE[at..]);
+            check_draft(&mut harness, SENTENCE);
+            harness.check_block_has("Tab answers this");
         }
     }
 }
@@ -74,144 +75,147 @@ fn a_sentence_begun_beside_the_question_is_a_message() {
     // it.
     for pause in [0, 300, 999, 1_000, 4_000] {
         for sentence in [SENTENCE, "even better would be a table", "I see, go on", "Yes and no"] {
-            let mut desk = asked();
+            let mut harness = asked();
             if pause > 0 {
-                after(after(&mut desk, 0), pause);
+                after(after(&mut harness, 0), pause);
             }
-            type_slowly(&mut desk, sentence);
-            check_draft(&mut desk, sentence);
-            desk.check_block_has("Allow run_shell_command?");
+            type_slowly(&mut harness, sentence);
+            check_draft(&mut harness, sentence);
+            harness.check_block_has("Allow run_shell_command?");
         }
     }
 }
 
 #[test]
 fn enter_alone_allows_nothing() {
-    let mut desk = asked();
+    let mut harness = asked();
     for pause in [0, 0, 300, 1_500, 5_000] {
-        after(desk.press(KeyCode::Enter), pause).check_sent(&[]);
+        after(harness.press(KeyCode::Enter), pause).check_sent(&[]);
     }
-    check_draft(&mut desk, "");
+    check_draft(&mut harness, "");
     // An arrow pressed before the question could be read does not count either.
-    let mut desk = asked();
-    after(&mut desk, 0).press(KeyCode::Down);
-    after(&mut desk, 2_000).press(KeyCode::Enter);
-    check_draft(&mut desk, "");
+    let mut harness = asked();
+    after(&mut harness, 0).press(KeyCode::Down);
+    after(&mut harness, 2_000).press(KeyCode::Enter);
+    check_draft(&mut harness, "");
 }
 
 #[test]
 fn every_key_in_the_quiet_moment_starts_it_again() {
-    let mut desk = asked();
-    after(&mut desk, 0);
+    let mut harness = asked();
+    after(&mut harness, 0);
     for _ in 0..5 {
-        after(&mut desk, 900).press(KeyCode::Enter);
+        after(&mut harness, 900).press(KeyCode::Enter);
     }
-    after(&mut desk, 900).press(KeyCode::Char('y'));
-    check_draft(&mut desk, "y");
-    after(desk.press(KeyCode::Backspace), 1_000).press(KeyCode::Char('y')).check_sent(&[once(1)]);
+    after(&mut harness, 900).press(KeyCode::Char('y'));
+    check_draft(&mut harness, "y");
+    after(harness.press(KeyCode::Backspace), 1_000).press(KeyCode::Char('y')).check_sent(&[once(1)]);
 }
 
 #[test]
 fn who_wants_to_answer_beside_a_draft_turns_to_the_question() {
-    let mut desk = working();
-    desk.type_text("and add").hear(Message::Asked(AskId(1), request(always()))).look();
-    desk.press(KeyCode::Tab).check_block_has("one moment");
+    let mut harness = working();
+    harness
+        .type_text("and add")
+        .receive(DriverMessage::ApprovalRequested(PromptId(1), request(always())))
+        .look();
+    harness.press(KeyCode::Tab).check_block_has("one moment");
     // Continued typing shows that it was not meant.
-    desk.type_text(" y").press(KeyCode::Tab).press(KeyCode::Enter);
-    check_draft(&mut desk, "and add y");
-    desk.look().check_block_has("Tab goes back to your message");
-    desk.press(KeyCode::Tab).look().type_text("es");
-    check_draft(&mut desk, "and add yes");
-    desk.press(KeyCode::Tab).look().press(KeyCode::Char('y')).check_sent(&[once(1)]);
-    assert_eq!(desk.state.editor.text(), "and add yes");
+    harness.type_text(" y").press(KeyCode::Tab).press(KeyCode::Enter);
+    check_draft(&mut harness, "and add y");
+    harness.look().check_block_has("Tab goes back to your message");
+    harness.press(KeyCode::Tab).look().type_text("es");
+    check_draft(&mut harness, "and add yes");
+    harness.press(KeyCode::Tab).look().press(KeyCode::Char('y')).check_sent(&[once(1)]);
+    assert_eq!(harness.state.editor.text(), "and add yes");
 }
 
 #[test]
 fn a_message_is_queued_while_something_is_asked() {
-    let mut desk = asked();
-    type_slowly(after(&mut desk, 0), "yes, and a test").press(KeyCode::Enter).check_sent(&[]);
-    desk.check_block_has("next: yes, and a test");
-    desk.press(KeyCode::Char('y'));
-    check_draft(&mut desk, "y");
-    after(desk.press(KeyCode::Backspace), 1_000).press(KeyCode::Char('y')).check_sent(&[once(1)]);
-    assert_eq!(desk.state.queue, ["yes, and a test"]);
+    let mut harness = asked();
+    type_slowly(after(&mut harness, 0), "yes, and a test").press(KeyCode::Enter).check_sent(&[]);
+    harness.check_block_has("next: yes, and a test");
+    harness.press(KeyCode::Char('y'));
+    check_draft(&mut harness, "y");
+    after(harness.press(KeyCode::Backspace), 1_000).press(KeyCode::Char('y')).check_sent(&[once(1)]);
+    assert_eq!(harness.state.queue, ["yes, and a test"]);
 }
 
 #[test]
 fn a_paste_never_answers() {
     for pause in [0, 500, 5_000] {
-        let mut desk = asked();
-        after(&mut desk, pause).take(Input::Paste("y".into()));
-        check_draft(&mut desk, "y");
-        after(desk.press(KeyCode::Backspace), 2_000).press(KeyCode::Char('a'));
-        after(&mut desk, pause).take(Input::Paste("e".into()));
-        check_draft(&mut desk, "ae");
+        let mut harness = asked();
+        after(&mut harness, pause).handle(UiInput::Paste("y".into()));
+        check_draft(&mut harness, "y");
+        after(harness.press(KeyCode::Backspace), 2_000).press(KeyCode::Char('a'));
+        after(&mut harness, pause).handle(UiInput::Paste("e".into()));
+        check_draft(&mut harness, "ae");
     }
     // The text to edit is a draft.
-    let mut desk = asked();
-    desk.look().press(KeyCode::Char('e')).look().take(Input::Paste(" --all".into()));
-    check_draft(&mut desk, "");
-    desk.check_block_has("cargo test --all");
+    let mut harness = asked();
+    harness.look().press(KeyCode::Char('e')).look().handle(UiInput::Paste(" --all".into()));
+    check_draft(&mut harness, "");
+    harness.check_block_has("cargo test --all");
 }
 
 /// Keys that arrive together.
-fn burst(desk: &mut Desk, text: &str) {
+fn burst(harness: &mut Harness, text: &str) {
     for letter in text.chars() {
         let code = if letter == '\n' { KeyCode::Enter } else { KeyCode::Char(letter) };
-        desk.take(Input::Key(KeyEvent::new(code, KeyModifiers::NONE), Arrival::InBurst));
+        harness.handle(UiInput::Key(KeyEvent::new(code, KeyModifiers::NONE), Arrival::InBurst));
     }
 }
 
 #[test]
 fn keys_that_arrive_together_are_no_answer() {
-    let mut desk = asked();
-    burst(desk.look(), "yes please");
-    check_draft(&mut desk, "yes please");
-    let mut desk = asked();
-    burst(desk.look().press(KeyCode::Down), "\n");
-    check_draft(&mut desk, "");
+    let mut harness = asked();
+    burst(harness.look(), "yes please");
+    check_draft(&mut harness, "yes please");
+    let mut harness = asked();
+    burst(harness.look().press(KeyCode::Down), "\n");
+    check_draft(&mut harness, "");
     // In a field they are text and do not submit it.
-    let mut desk = asked();
-    burst(desk.look().press(KeyCode::Char('e')).look(), " -q\n");
-    check_draft(&mut desk, "");
-    desk.check_block_has("cargo test -q");
+    let mut harness = asked();
+    burst(harness.look().press(KeyCode::Char('e')).look(), " -q\n");
+    check_draft(&mut harness, "");
+    harness.check_block_has("cargo test -q");
 }
 
 #[test]
 fn each_question_has_its_own_moment() {
-    let mut desk = asked();
-    desk.hear(Message::Asked(AskId(2), request(None))).look();
-    desk.press(KeyCode::Char('y')).check_sent(&[once(1)]);
-    after(&mut desk, 0).press(KeyCode::Char('y'));
-    check_draft(&mut desk, "y");
-    after(desk.press(KeyCode::Backspace), 1_000).press(KeyCode::Char('y')).check_sent(&[once(2)]);
+    let mut harness = asked();
+    harness.receive(DriverMessage::ApprovalRequested(PromptId(2), request(None))).look();
+    harness.press(KeyCode::Char('y')).check_sent(&[once(1)]);
+    after(&mut harness, 0).press(KeyCode::Char('y'));
+    check_draft(&mut harness, "y");
+    after(harness.press(KeyCode::Backspace), 1_000).press(KeyCode::Char('y')).check_sent(&[once(2)]);
 }
 
 #[test]
 fn a_second_step_has_its_own_moment() {
     for letters in ["as", "ap", "ae", "e\n"] {
-        let mut desk = asked();
-        desk.look();
+        let mut harness = asked();
+        harness.look();
         for letter in letters.chars() {
             let code = if letter == '\n' { KeyCode::Enter } else { KeyCode::Char(letter) };
-            after(&mut desk, 0).press(code);
+            after(&mut harness, 0).press(code);
         }
-        desk.check_sent(&[]);
-        assert_eq!(desk.state.dialogs.len(), 1, "{letters}");
+        harness.check_sent(&[]);
+        assert_eq!(harness.state.dialogs.len(), 1, "{letters}");
     }
 }
 
 #[test]
 fn what_is_typed_ahead_does_not_answer_the_model_either() {
     let question = || Question { text: "Push to main?".into(), options: vec!["Yes".into(), "No".into()] };
-    let mut desk = working();
-    desk.type_text("and then").hear(Message::Questioned(AskId(1), question()));
-    type_slowly(after(&mut desk, 0), " stop").press(KeyCode::Enter).check_sent(&[]);
-    assert_eq!(desk.state.queue, ["and then stop"]);
-    desk.press(KeyCode::Enter).check_sent(&[]);
-    after(&mut desk, 1_000).press(KeyCode::Enter).check_sent(&[]);
-    after(&mut desk, 1_000).press(KeyCode::Down).press(KeyCode::Down).press(KeyCode::Enter);
-    desk.check_sent(&[Command::Answer(AskId(1), Reply::Answer(Some("No".into())))]);
+    let mut harness = working();
+    harness.type_text("and then").receive(DriverMessage::QuestionAsked(PromptId(1), question()));
+    type_slowly(after(&mut harness, 0), " stop").press(KeyCode::Enter).check_sent(&[]);
+    assert_eq!(harness.state.queue, ["and then stop"]);
+    harness.press(KeyCode::Enter).check_sent(&[]);
+    after(&mut harness, 1_000).press(KeyCode::Enter).check_sent(&[]);
+    after(&mut harness, 1_000).press(KeyCode::Down).press(KeyCode::Down).press(KeyCode::Enter);
+    harness.check_sent(&[DriverCommand::Answer(PromptId(1), UserReply::Answer(Some("No".into())))]);
 }
 
 #[test]
@@ -226,29 +230,31 @@ fn what_is_typed_ahead_accepts_nothing_that_waits() {
         has_scope: true,
     };
     for (typed, sentence) in [("", SENTENCE), ("a", "nd please"), ("x", "apu")] {
-        let mut desk = Desk::new();
-        desk.type_text(typed).hear(Message::Inbox(Inbox::Skills, vec![item.clone()]));
-        type_slowly(after(&mut desk, 0), sentence);
-        check_draft(&mut desk, &format!("{typed}{sentence}"));
+        let mut harness = Harness::new();
+        harness.type_text(typed).receive(DriverMessage::Inbox(InboxKind::Skills, vec![item.clone()]));
+        type_slowly(after(&mut harness, 0), sentence);
+        check_draft(&mut harness, &format!("{typed}{sentence}"));
     }
     // Moving in the list changes nothing.
-    let mut desk = Desk::new();
-    desk.hear(Message::Inbox(Inbox::Skills, vec![item.clone(), item]));
-    after(&mut desk, 0).press(KeyCode::Down);
-    check_draft(&mut desk, "");
-    desk.look().press(KeyCode::Char('a'));
-    assert_eq!(desk.sent.len(), 1);
+    let mut harness = Harness::new();
+    harness.receive(DriverMessage::Inbox(InboxKind::Skills, vec![item.clone(), item]));
+    after(&mut harness, 0).press(KeyCode::Down);
+    check_draft(&mut harness, "");
+    harness.look().press(KeyCode::Char('a'));
+    assert_eq!(harness.sent.len(), 1);
 }
 
 #[test]
 fn escape_stops_the_turn_at_any_time() {
     for pause in [None, Some(0), Some(5_000)] {
         for draft in ["", "and add"] {
-            let mut desk = working();
-            desk.type_text(draft).hear(Message::Asked(AskId(1), request(always())));
-            pause.into_iter().for_each(|pause| _ = after(&mut desk, pause));
-            desk.press(KeyCode::Esc).check_sent(&[Command::Cancel]);
-            assert_eq!((desk.state.dialogs.len(), desk.state.editor.text()), (0, draft));
+            let mut harness = working();
+            harness
+                .type_text(draft)
+                .receive(DriverMessage::ApprovalRequested(PromptId(1), request(always())));
+            pause.into_iter().for_each(|pause| _ = after(&mut harness, pause));
+            harness.press(KeyCode::Esc).check_sent(&[DriverCommand::Cancel]);
+            assert_eq!((harness.state.dialogs.len(), harness.state.editor.text()), (0, draft));
         }
     }
 }
@@ -285,43 +291,43 @@ proptest! {
         before in prop::collection::vec(deed(), 0..8),
         behind in prop::collection::vec(deed(), 1..24),
     ) {
-        let mut desk = working();
+        let mut harness = working();
         let mut typed = String::new();
         // The time of the last key, or of the question's first frame; none until then.
         let mut last: Option<Duration> = None;
         let count = before.len();
         for (place, (pause, deed)) in before.into_iter().chain(behind).enumerate() {
             if place == count {
-                desk.hear(Message::Asked(AskId(1), request(always())));
+                harness.receive(DriverMessage::ApprovalRequested(PromptId(1), request(always())));
             }
             let is_asked = place >= count;
-            desk.state.now += Duration::from_millis(pause);
-            let now = desk.state.now;
+            harness.state.now += Duration::from_millis(pause);
+            let now = harness.state.now;
             let may_answer = is_asked
-                && desk.state.editor.is_empty()
-                && last.is_some_and(|last| now.saturating_sub(last) >= QUIET);
+                && harness.state.editor.is_empty()
+                && last.is_some_and(|last| now.saturating_sub(last) >= QUIET_PERIOD);
             match deed {
                 // From here on the answer is intended.
                 Deed::Letter(letter) if may_answer && "yaen1234".contains(letter) => break,
                 Deed::Letter(letter) => {
-                    desk.press(KeyCode::Char(letter));
+                    harness.press(KeyCode::Char(letter));
                     typed.push(letter);
                 }
                 Deed::Paste(text) => {
-                    desk.take(Input::Paste(text.clone()));
+                    harness.handle(UiInput::Paste(text.clone()));
                     typed.push_str(&text);
                 }
-                Deed::Enter => _ = desk.press(KeyCode::Enter),
+                Deed::Enter => _ = harness.press(KeyCode::Enter),
                 Deed::Draw => {
-                    desk.take(Input::Frame);
+                    harness.handle(UiInput::Frame);
                     last = last.or(is_asked.then_some(now));
                     continue;
                 }
             }
             last = last.map(|_| now);
-            desk.check_sent(&[]);
-            prop_assert_eq!(desk.state.dialogs.len(), usize::from(is_asked));
-            let kept: String = desk.state.queue.iter().cloned().chain([desk.state.editor.whole()]).collect();
+            harness.check_sent(&[]);
+            prop_assert_eq!(harness.state.dialogs.len(), usize::from(is_asked));
+            let kept: String = harness.state.queue.iter().cloned().chain([harness.state.editor.expanded()]).collect();
             prop_assert_eq!(kept, typed.clone());
         }
     }

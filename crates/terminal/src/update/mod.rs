@@ -3,7 +3,7 @@
 
 mod dialog;
 mod guard;
-mod hear;
+mod messages;
 mod prompt;
 mod review;
 mod submit;
@@ -17,30 +17,31 @@ mod tests;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use crate::command::{Command, Message, Notice};
-use crate::services::Ended;
-use crate::state::{Dialog, Files, LEAVING, Size, State};
-use crate::style::Line;
+use crate::notice::Notice;
+use crate::protocol::{DriverCommand, DriverMessage};
+use crate::services::ExitReason;
+use crate::state::{Dialog, EXIT_WINDOW, FileList, TerminalSize, UiState};
+use crate::style::StyledLine;
 use crate::view;
 
 /// An input to the screen.
 #[derive(Debug)]
 #[allow(clippy::large_enum_variant, reason = "each lives for one call")]
-pub(crate) enum Input {
+pub(crate) enum UiInput {
     /// A key was pressed.
     Key(KeyEvent, Arrival),
     /// Text was pasted.
     Paste(String),
     /// The terminal was resized.
-    Resize(Size),
+    Resize(TerminalSize),
     /// A message from the driver.
-    Message(Message),
+    Message(DriverMessage),
     /// The files of the folder, once listed.
     Files(Vec<String>),
     /// The text as edited in the user's editor.
     Edited(String),
     /// The files were edited; the command follows.
-    EditedFiles(Command),
+    EditedFiles(DriverCommand),
     /// A notice about something that failed.
     Failed(Notice),
     /// A frame is about to be drawn.
@@ -60,11 +61,11 @@ pub(crate) enum Arrival {
 
 /// An effect to carry out.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Effect {
+pub(crate) enum UiEffect {
     /// Prints lines permanently.
-    Print(Vec<Line>),
+    Print(Vec<StyledLine>),
     /// Sends a command to the driver.
-    Send(Command),
+    Send(DriverCommand),
     /// Appends a line to the history file.
     Remember(String),
     /// Lists the files of the folder.
@@ -72,7 +73,7 @@ pub(crate) enum Effect {
     /// Opens a text in the user's editor.
     Edit(String),
     /// Opens files in the user's editor, then sends the command.
-    EditFiles(Vec<std::path::PathBuf>, Command),
+    EditFiles(Vec<std::path::PathBuf>, DriverCommand),
     /// Copies a text to the clipboard.
     Copy(String),
     /// Clears the screen.
@@ -82,53 +83,53 @@ pub(crate) enum Effect {
     /// Rings the bell.
     Ring,
     /// Ends the program.
-    Leave(Ended),
+    Leave(ExitReason),
 }
 
 /// Handles an input: changes the state and returns the effects to carry out.
-pub(crate) fn update(state: &mut State, input: Input) -> Vec<Effect> {
+pub(crate) fn update(state: &mut UiState, input: UiInput) -> Vec<UiEffect> {
     match input {
-        Input::Key(key, _) if key.kind == KeyEventKind::Release => Vec::new(),
-        Input::Key(key, arrival) => press(state, key, arrival),
-        Input::Paste(text) if state.guard().is_some() => guard::paste(state, &text),
-        Input::Paste(text) => {
+        UiInput::Key(key, _) if key.kind == KeyEventKind::Release => Vec::new(),
+        UiInput::Key(key, arrival) => press(state, key, arrival),
+        UiInput::Paste(text) if state.guard().is_some() => guard::paste(state, &text),
+        UiInput::Paste(text) => {
             match state.dialogs.front_mut().and_then(dialog::field) {
                 Some(field) => field.insert(&text),
                 None => state.editor.paste(&text),
             }
             prompt::complete(state)
         }
-        Input::Resize(size) => {
+        UiInput::Resize(size) => {
             state.size = size;
             Vec::new()
         }
-        Input::Message(message) => hear::hear(state, message),
-        Input::Files(files) => {
-            state.files = Files::Known(files);
+        UiInput::Message(message) => messages::handle_message(state, message),
+        UiInput::Files(files) => {
+            state.files = FileList::Known(files);
             prompt::complete(state)
         }
-        Input::Edited(text) => {
+        UiInput::Edited(text) => {
             state.editor.set(text.trim_end());
             Vec::new()
         }
-        Input::EditedFiles(then) => vec![submit::send(state, then)],
-        Input::Failed(notice) => vec![print(state, view::notice(&notice, state.width()))],
-        Input::Frame => frame(state),
-        Input::Leave => leave(state),
+        UiInput::EditedFiles(then) => vec![submit::send(state, then)],
+        UiInput::Failed(notice) => vec![print(state, view::notice(&notice, state.width()))],
+        UiInput::Frame => frame(state),
+        UiInput::Leave => leave(state),
     }
 }
 
-fn press(state: &mut State, key: KeyEvent, arrival: Arrival) -> Vec<Effect> {
+fn press(state: &mut UiState, key: KeyEvent, arrival: Arrival) -> Vec<UiEffect> {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
         KeyCode::Char('c') if is_control => return stop(state),
-        KeyCode::Char('l') if is_control => return vec![Effect::ClearScreen],
-        KeyCode::Char('z') if is_control => return vec![Effect::Suspend],
+        KeyCode::Char('l') if is_control => return vec![UiEffect::ClearScreen],
+        KeyCode::Char('z') if is_control => return vec![UiEffect::Suspend],
         KeyCode::Char('o') if is_control => return unfold(state),
         KeyCode::Char('t') if is_control => return submit::toggle_thoughts(state),
         _ => {}
     }
-    state.leaving = None;
+    state.exit_pressed = None;
     match state.dialogs.front() {
         Some(_) => guard::press(state, key, arrival),
         None => prompt::press(state, key),
@@ -136,7 +137,7 @@ fn press(state: &mut State, key: KeyEvent, arrival: Arrival) -> Vec<Effect> {
 }
 
 /// Handles Ctrl-C: stops the current work; pressed twice when idle, leaves.
-fn stop(state: &mut State) -> Vec<Effect> {
+fn stop(state: &mut UiState) -> Vec<UiEffect> {
     if let Some(dialog) = state.dialogs.front()
         && !matches!(dialog, Dialog::Approval(_))
     {
@@ -147,21 +148,21 @@ fn stop(state: &mut State) -> Vec<Effect> {
     }
     if !state.editor.is_empty() {
         state.completion = None;
-        state.editor.cut(crate::editor::Move::End);
-        state.editor.cut(crate::editor::Move::Start);
+        state.editor.cut(crate::editor::CursorMove::End);
+        state.editor.cut(crate::editor::CursorMove::Start);
         return Vec::new();
     }
-    match state.leaving.replace(state.now) {
-        Some(first) if state.now.saturating_sub(first) < LEAVING => leave(state),
+    match state.exit_pressed.replace(state.now) {
+        Some(first) if state.now.saturating_sub(first) < EXIT_WINDOW => leave(state),
         _ => Vec::new(),
     }
 }
 
 /// Cancels the current work and every dialog that belongs to it.
-fn cancel(state: &mut State) -> Vec<Effect> {
+fn cancel(state: &mut UiState) -> Vec<UiEffect> {
     let now = state.now;
-    if let Some(work) = &mut state.work {
-        *work = crate::state::Work { what: "stopping".into(), since: now, is_cancelled: true };
+    if let Some(work) = &mut state.activity {
+        *work = crate::state::Activity { description: "stopping".into(), since: now, is_cancelled: true };
     }
     state.dialogs.retain(|dialog| !matches!(dialog, Dialog::Approval(_) | Dialog::Question(_)));
     // Stopping one message does not send the next: the queue goes back into the input.
@@ -169,18 +170,18 @@ fn cancel(state: &mut State) -> Vec<Effect> {
         let typed: Vec<String> = state.queue.drain(..).collect();
         state.editor.set(&typed.join("\n"));
     }
-    vec![Effect::Send(Command::Cancel)]
+    vec![UiEffect::Send(DriverCommand::Cancel)]
 }
 
-pub(super) fn leave(state: &mut State) -> Vec<Effect> {
+pub(super) fn leave(state: &mut UiState) -> Vec<UiEffect> {
     state.queue.clear();
     state.dialogs.clear();
-    state.doing("ending the session");
-    vec![Effect::Send(Command::Leave)]
+    state.set_activity("ending the session");
+    vec![UiEffect::Send(DriverCommand::Leave)]
 }
 
 /// Prints a folded text in full, the newest first.
-fn unfold(state: &mut State) -> Vec<Effect> {
+fn unfold(state: &mut UiState) -> Vec<UiEffect> {
     let Some(place) = state.folded.len().checked_sub(state.unfolded + 1) else {
         return vec![print(state, view::notice(&Notice::info("Nothing more is folded."), state.width()))];
     };
@@ -190,27 +191,27 @@ fn unfold(state: &mut State) -> Vec<Effect> {
 }
 
 /// Prints the finished lines of the answer before a frame.
-fn frame(state: &mut State) -> Vec<Effect> {
-    if state.leaving.is_some_and(|first| state.now.saturating_sub(first) >= LEAVING) {
-        state.leaving = None;
+fn frame(state: &mut UiState) -> Vec<UiEffect> {
+    if state.exit_pressed.is_some_and(|first| state.now.saturating_sub(first) >= EXIT_WINDOW) {
+        state.exit_pressed = None;
     }
     let (width, now) = (state.width(), state.now);
     if let Some(guard) = state.dialogs.front_mut().and_then(Dialog::guard_mut) {
-        guard.see(now);
+        guard.mark_drawn(now);
     }
     let lines = state.answer.streaming.finished_lines(width);
     if lines.is_empty() { Vec::new() } else { vec![print_more(state, lines)] }
 }
 
 /// Prints a block of lines.
-fn print(state: &mut State, lines: Vec<Line>) -> Effect {
-    Effect::Print(state.block(lines))
+fn print(state: &mut UiState, lines: Vec<StyledLine>) -> UiEffect {
+    UiEffect::Print(state.block(lines))
 }
 
 /// Prints lines of a block that may have started before.
-fn print_more(state: &mut State, lines: Vec<Line>) -> Effect {
+fn print_more(state: &mut UiState, lines: Vec<StyledLine>) -> UiEffect {
     match std::mem::replace(&mut state.answer.has_begun, true) {
         false => print(state, lines),
-        true => Effect::Print(lines),
+        true => UiEffect::Print(lines),
     }
 }

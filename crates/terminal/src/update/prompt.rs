@@ -2,16 +2,16 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{Effect, cancel, leave, submit};
-use crate::editor::Move;
+use super::{UiEffect, cancel, leave, submit};
+use crate::editor::CursorMove;
 use crate::files::matching;
 use crate::slash;
-use crate::state::{Completion, Dialog, Files, Search, State};
+use crate::state::{Completion, Dialog, FileList, HistorySearch, UiState};
 
 /// The most completions offered.
-const MOST_OFFERED: usize = 200;
+const MAX_OFFERED: usize = 200;
 
-pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+pub(super) fn press(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     let is_alt = key.modifiers.contains(KeyModifiers::ALT);
     if state.completion.is_some() && !is_control && !is_alt {
@@ -42,10 +42,10 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Char('d') if is_control && state.editor.is_empty() => return leave(state),
         KeyCode::Char('r') if is_control => {
             state.completion = None;
-            state.dialogs.push_front(Dialog::Search(Search::default()));
+            state.dialogs.push_front(Dialog::Search(HistorySearch::default()));
             return Vec::new();
         }
-        KeyCode::Char('g' | 'x') if is_control => return vec![Effect::Edit(state.editor.whole())],
+        KeyCode::Char('g' | 'x') if is_control => return vec![UiEffect::Edit(state.editor.expanded())],
         _ => {
             type_into(&mut state.editor, key);
         }
@@ -58,28 +58,28 @@ pub(super) fn type_into(editor: &mut crate::editor::Editor, key: KeyEvent) -> bo
     let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
     let is_alt = key.modifiers.contains(KeyModifiers::ALT);
     match key.code {
-        KeyCode::Char('a') if is_control => editor.go(Move::LineStart),
-        KeyCode::Char('e') if is_control => editor.go(Move::LineEnd),
-        KeyCode::Char('b') if is_control => editor.go(Move::Left),
-        KeyCode::Char('f') if is_control => editor.go(Move::Right),
-        KeyCode::Char('k') if is_control => editor.cut(Move::LineEnd),
-        KeyCode::Char('u') if is_control => editor.cut(Move::LineStart),
-        KeyCode::Char('w') if is_control => editor.cut(Move::WordLeft),
-        KeyCode::Char('y') if is_control => editor.put_back(),
+        KeyCode::Char('a') if is_control => editor.move_to(CursorMove::LineStart),
+        KeyCode::Char('e') if is_control => editor.move_to(CursorMove::LineEnd),
+        KeyCode::Char('b') if is_control => editor.move_to(CursorMove::Left),
+        KeyCode::Char('f') if is_control => editor.move_to(CursorMove::Right),
+        KeyCode::Char('k') if is_control => editor.cut(CursorMove::LineEnd),
+        KeyCode::Char('u') if is_control => editor.cut(CursorMove::LineStart),
+        KeyCode::Char('w') if is_control => editor.cut(CursorMove::WordLeft),
+        KeyCode::Char('y') if is_control => editor.yank(),
         KeyCode::Char('d') if is_control => editor.delete(),
         KeyCode::Char('h') if is_control => editor.backspace(),
-        KeyCode::Char('b') if is_alt => editor.go(Move::WordLeft),
-        KeyCode::Char('f') if is_alt => editor.go(Move::WordRight),
-        KeyCode::Char('d') if is_alt => editor.cut(Move::WordRight),
-        KeyCode::Backspace if is_alt || is_control => editor.cut(Move::WordLeft),
-        KeyCode::Left if is_alt || is_control => editor.go(Move::WordLeft),
-        KeyCode::Right if is_alt || is_control => editor.go(Move::WordRight),
-        KeyCode::Home if is_control => editor.go(Move::Start),
-        KeyCode::End if is_control => editor.go(Move::End),
-        KeyCode::Left => editor.go(Move::Left),
-        KeyCode::Right => editor.go(Move::Right),
-        KeyCode::Home => editor.go(Move::LineStart),
-        KeyCode::End => editor.go(Move::LineEnd),
+        KeyCode::Char('b') if is_alt => editor.move_to(CursorMove::WordLeft),
+        KeyCode::Char('f') if is_alt => editor.move_to(CursorMove::WordRight),
+        KeyCode::Char('d') if is_alt => editor.cut(CursorMove::WordRight),
+        KeyCode::Backspace if is_alt || is_control => editor.cut(CursorMove::WordLeft),
+        KeyCode::Left if is_alt || is_control => editor.move_to(CursorMove::WordLeft),
+        KeyCode::Right if is_alt || is_control => editor.move_to(CursorMove::WordRight),
+        KeyCode::Home if is_control => editor.move_to(CursorMove::Start),
+        KeyCode::End if is_control => editor.move_to(CursorMove::End),
+        KeyCode::Left => editor.move_to(CursorMove::Left),
+        KeyCode::Right => editor.move_to(CursorMove::Right),
+        KeyCode::Home => editor.move_to(CursorMove::LineStart),
+        KeyCode::End => editor.move_to(CursorMove::LineEnd),
         KeyCode::Backspace => editor.backspace(),
         KeyCode::Delete => editor.delete(),
         KeyCode::Char(character) if !is_control && !is_alt => {
@@ -90,7 +90,7 @@ pub(super) fn type_into(editor: &mut crate::editor::Editor, key: KeyEvent) -> bo
     true
 }
 
-fn enter(state: &mut State) -> Vec<Effect> {
+fn enter(state: &mut UiState) -> Vec<UiEffect> {
     let text = state.editor.text();
     // A backslash at the end continues the message on a new line, as in a shell.
     if state.editor.cursor() == text.len() && text.ends_with('\\') {
@@ -106,19 +106,19 @@ fn enter(state: &mut State) -> Vec<Effect> {
     submit::submit(state, &typed)
 }
 
-fn escape(state: &mut State) -> Vec<Effect> {
+fn escape(state: &mut UiState) -> Vec<UiEffect> {
     if state.is_busy() {
         return cancel(state);
     }
     // Ctrl-Y restores the cleared text.
-    state.editor.go(Move::End);
-    state.editor.cut(Move::Start);
+    state.editor.move_to(CursorMove::End);
+    state.editor.cut(CursorMove::Start);
     Vec::new()
 }
 
-fn up(state: &mut State) -> Vec<Effect> {
+fn up(state: &mut UiState) -> Vec<UiEffect> {
     let width = crate::view::input_width(state);
-    if state.editor.go_row(false, width) {
+    if state.editor.move_row(false, width) {
         return Vec::new();
     }
     // The newest queued message can still be edited.
@@ -128,7 +128,7 @@ fn up(state: &mut State) -> Vec<Effect> {
         state.editor.set(&typed);
         return Vec::new();
     }
-    let typed = state.editor.whole();
+    let typed = state.editor.expanded();
     if let Some(older) = state.history.older(&typed) {
         let older = older.to_string();
         state.editor.set(&older);
@@ -136,9 +136,9 @@ fn up(state: &mut State) -> Vec<Effect> {
     Vec::new()
 }
 
-fn down(state: &mut State) -> Vec<Effect> {
+fn down(state: &mut UiState) -> Vec<UiEffect> {
     let width = crate::view::input_width(state);
-    if !state.editor.go_row(true, width)
+    if !state.editor.move_row(true, width)
         && let Some(newer) = state.history.newer()
     {
         state.editor.set(&newer);
@@ -147,7 +147,7 @@ fn down(state: &mut State) -> Vec<Effect> {
 }
 
 /// Updates the completions.
-pub(super) fn complete(state: &mut State) -> Vec<Effect> {
+pub(super) fn complete(state: &mut UiState) -> Vec<UiEffect> {
     state.completion = None;
     let (text, cursor) = (state.editor.text(), state.editor.cursor());
     if text.starts_with('/') && cursor == text.len() && !text.contains('\n') {
@@ -159,13 +159,13 @@ pub(super) fn complete(state: &mut State) -> Vec<Effect> {
     }
     let Some(range) = named_file(text, cursor) else { return Vec::new() };
     match &state.files {
-        Files::Unknown => {
-            state.files = Files::Looking;
-            vec![Effect::FindFiles]
+        FileList::Unknown => {
+            state.files = FileList::Looking;
+            vec![UiEffect::FindFiles]
         }
-        Files::Looking => Vec::new(),
-        Files::Known(files) => {
-            let found = matching(files, &text[range.start + 1..range.end], MOST_OFFERED);
+        FileList::Looking => Vec::new(),
+        FileList::Known(files) => {
+            let found = matching(files, &text[range.start + 1..range.end], MAX_OFFERED);
             let items: Vec<(String, String)> =
                 found.into_iter().map(|name| (format!("@{}", quoted(name)), String::new())).collect();
             if !items.is_empty() {
@@ -190,7 +190,7 @@ fn named_file(text: &str, cursor: usize) -> Option<std::ops::Range<usize>> {
     before[start..].starts_with('@').then_some(start..cursor)
 }
 
-fn select(state: &mut State, down: bool) -> Vec<Effect> {
+fn select(state: &mut UiState, down: bool) -> Vec<UiEffect> {
     if let Some(completion) = &mut state.completion {
         let count = completion.items.len();
         completion.selected = (completion.selected + if down { 1 } else { count - 1 }) % count;
@@ -199,7 +199,7 @@ fn select(state: &mut State, down: bool) -> Vec<Effect> {
 }
 
 /// Inserts the selected completion.
-fn accept(state: &mut State) -> Vec<Effect> {
+fn accept(state: &mut UiState) -> Vec<UiEffect> {
     let Some(Completion { range, items, selected }) = state.completion.take() else { return Vec::new() };
     let chosen = &items[selected].0;
     // A space makes room for an argument.
@@ -215,7 +215,7 @@ fn takes_more(chosen: &str) -> bool {
 }
 
 /// Inserts the selected completion, and submits it unless an argument is missing.
-fn accept_and_submit(state: &mut State) -> Vec<Effect> {
+fn accept_and_submit(state: &mut UiState) -> Vec<UiEffect> {
     let Some(completion) = &state.completion else { return Vec::new() };
     let chosen = completion.items[completion.selected].0.clone();
     let is_typed = state.editor.text().strip_prefix('/').and_then(slash::find).is_some();

@@ -2,16 +2,17 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::{Effect, dialog, guard, print, submit};
-use crate::command::{Command, Notice};
+use super::{UiEffect, dialog, guard, print, submit};
 use crate::guard::Guard;
-use crate::review::{Inbox, InboxItem, Review, Whose};
+use crate::inbox::{AcceptScope, InboxItem, InboxKind, ReviewDecision};
+use crate::notice::Notice;
+use crate::protocol::DriverCommand;
 use crate::services::Surface;
-use crate::state::{Dialog, Reviewing, State};
+use crate::state::{Dialog, ReviewDialog, UiState};
 use crate::view;
 
 /// Shows the items: in a dialog, or as lines.
-pub(super) fn open(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) -> Vec<Effect> {
+pub(super) fn open(state: &mut UiState, inbox: InboxKind, items: Vec<InboxItem>) -> Vec<UiEffect> {
     if items.is_empty() {
         let hint = format!("{} undo takes back what was accepted last.", inbox.command());
         let notice = Notice::info("Nothing waits.").with_hint(hint);
@@ -22,13 +23,14 @@ pub(super) fn open(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) -> Ve
         return vec![print(state, page.lines(state.width()))];
     }
     let guard = Guard::default();
-    let reviewing = Reviewing { inbox, items, selected: 0, guard, is_dismissing: false, is_settling: false };
+    let reviewing =
+        ReviewDialog { inbox, items, selected: 0, guard, is_dismissing: false, is_settling: false };
     state.dialogs.push_back(Dialog::Review(reviewing));
     Vec::new()
 }
 
 /// Updates an open review dialog.
-pub(super) fn refresh(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) {
+pub(super) fn refresh(state: &mut UiState, inbox: InboxKind, items: Vec<InboxItem>) {
     for dialog in &mut state.dialogs {
         if let Dialog::Review(reviewing) = dialog
             && reviewing.inbox == inbox
@@ -42,7 +44,7 @@ pub(super) fn refresh(state: &mut State, inbox: Inbox, items: Vec<InboxItem>) {
 }
 
 /// Ends the decision in progress.
-pub(super) fn settled(state: &mut State) {
+pub(super) fn settled(state: &mut UiState) {
     for dialog in &mut state.dialogs {
         if let Dialog::Review(reviewing) = dialog {
             reviewing.is_settling = false;
@@ -51,14 +53,14 @@ pub(super) fn settled(state: &mut State) {
 }
 
 /// Sends a decision; no other is sent until it is done.
-fn settle(state: &mut State, command: Command) -> Vec<Effect> {
+fn settle(state: &mut UiState, command: DriverCommand) -> Vec<UiEffect> {
     if let Some(Dialog::Review(reviewing)) = state.dialogs.front_mut() {
         reviewing.is_settling = true;
     }
     vec![submit::send(state, command)]
 }
 
-pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
+pub(super) fn press(state: &mut UiState, key: KeyEvent) -> Vec<UiEffect> {
     let width = state.width();
     let Some(Dialog::Review(reviewing)) = state.dialogs.front_mut() else { return Vec::new() };
     let inbox = reviewing.inbox;
@@ -67,8 +69,8 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         // Any other key cancels the dismissal.
         return match (key.code, reviewing.chosen()) {
             (KeyCode::Char('d' | 'y' | 'D' | 'Y'), Some(item)) => {
-                let review = Review::Dismiss { name: item.name.clone() };
-                settle(state, Command::Review(inbox, review))
+                let review = ReviewDecision::Dismiss { name: item.name.clone() };
+                settle(state, DriverCommand::Review(inbox, review))
             }
             _ => Vec::new(),
         };
@@ -81,7 +83,7 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
         KeyCode::Char('n') if is_control => reviewing.go(1),
         // The selected item may be gone once the decision in progress is done.
         _ if reviewing.is_settling => {}
-        KeyCode::Char('u') => return settle(state, Command::Review(inbox, Review::Undo)),
+        KeyCode::Char('u') => return settle(state, DriverCommand::Review(inbox, ReviewDecision::Undo)),
         KeyCode::Char(letter) if !is_control => {
             if !"aped".contains(letter) {
                 return guard::type_draft(state, key);
@@ -89,11 +91,13 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
             let Some(item) = reviewing.chosen() else { return Vec::new() };
             let name = item.name.clone();
             let command = match letter {
-                'a' => Command::Review(inbox, Review::Accept { name, whose: Whose::Users }),
-                'p' if item.has_scope => {
-                    Command::Review(inbox, Review::Accept { name, whose: Whose::Projects })
+                'a' => {
+                    DriverCommand::Review(inbox, ReviewDecision::Accept { name, scope: AcceptScope::User })
                 }
-                'e' => Command::EditWaiting(inbox, name),
+                'p' if item.has_scope => {
+                    DriverCommand::Review(inbox, ReviewDecision::Accept { name, scope: AcceptScope::Project })
+                }
+                'e' => DriverCommand::EditWaiting(inbox, name),
                 'd' => {
                     reviewing.is_dismissing = true;
                     return Vec::new();
@@ -111,7 +115,7 @@ pub(super) fn press(state: &mut State, key: KeyEvent) -> Vec<Effect> {
     Vec::new()
 }
 
-impl Reviewing {
+impl ReviewDialog {
     /// The selected item.
     pub(crate) fn chosen(&self) -> Option<&InboxItem> {
         self.items.get(self.selected)

@@ -2,13 +2,14 @@
 
 use crossterm::event::KeyCode;
 
-use super::tests::Desk;
-use super::{Effect, Input};
-use crate::command::{Command, Message, Notice, Topic};
+use super::tests::Harness;
+use super::{UiEffect, UiInput};
+use crate::inbox::{AcceptScope, InboxItem, InboxKind, ReviewDecision, SkillChoice};
+use crate::notice::Notice;
 use crate::page::{Page, Row};
-use crate::review::{Inbox, InboxItem, Review, SkillChoice, Whose};
+use crate::protocol::{DriverCommand, DriverMessage, Topic};
 use crate::services::Surface;
-use crate::state::Size;
+use crate::state::TerminalSize;
 
 fn item(name: &str, has_scope: bool) -> InboxItem {
     let mut page = Page::new(format!("{name}, all of it"));
@@ -26,28 +27,28 @@ fn item(name: &str, has_scope: bool) -> InboxItem {
 }
 
 /// A harness with two skills under review.
-fn desk() -> Desk {
-    let mut desk = Desk::new();
-    desk.enter("/skills inbox").check_sent(&[Command::OpenInbox(Inbox::Skills)]);
+fn harness() -> Harness {
+    let mut harness = Harness::new();
+    harness.enter("/skills inbox").check_sent(&[DriverCommand::OpenInbox(InboxKind::Skills)]);
     let items = vec![item("release", true), item("tides.patch", false)];
-    desk.hear(Message::Inbox(Inbox::Skills, items)).hear(Message::Done).look();
-    desk.printed.clear();
-    desk
+    harness.receive(DriverMessage::Inbox(InboxKind::Skills, items)).receive(DriverMessage::Done).look();
+    harness.printed.clear();
+    harness
 }
 
-fn accept(name: &str, whose: Whose) -> Command {
-    Command::Review(Inbox::Skills, Review::Accept { name: name.into(), whose })
+fn accept(name: &str, scope: AcceptScope) -> DriverCommand {
+    DriverCommand::Review(InboxKind::Skills, ReviewDecision::Accept { name: name.into(), scope })
 }
 
 /// The rows of the dialog.
-fn dialog(desk: &Desk) -> Vec<String> {
-    let rows = desk.block().into_iter().skip_while(|row| !row.starts_with('─')).skip(1);
+fn dialog(harness: &Harness) -> Vec<String> {
+    let rows = harness.block().into_iter().skip_while(|row| !row.starts_with('─')).skip(1);
     rows.take_while(|row| !row.starts_with('─')).map(|row| row.trim_end().to_string()).collect()
 }
 
 #[test]
 fn what_waits_is_listed_with_what_can_be_done() {
-    let mut desk = desk();
+    let mut harness = harness();
     let expected = [
         "2 skills and changes wait",
         "▸ release  new skill, 2026-01-02 03:04",
@@ -58,98 +59,110 @@ fn what_waits_is_listed_with_what_can_be_done() {
         "  e edits first · d dismisses · u undoes the last",
         "  Esc leaves",
     ];
-    assert_eq!(dialog(&desk), expected);
-    desk.press(KeyCode::Down);
+    assert_eq!(dialog(&harness), expected);
+    harness.press(KeyCode::Down);
     let expected =
         ["  Enter shows it · a applies it · e edits first", "  d dismisses · u undoes the last · Esc leaves"];
-    assert_eq!(dialog(&desk)[5..], expected);
-    desk.press(KeyCode::Char('d'));
-    assert_eq!(dialog(&desk)[5..], ["Dismiss tides.patch for good? d does it, any other key does", "not."]);
-    desk.press(KeyCode::Esc).press(KeyCode::Esc);
-    assert!(desk.state.dialogs.is_empty());
+    assert_eq!(dialog(&harness)[5..], expected);
+    harness.press(KeyCode::Char('d'));
+    assert_eq!(
+        dialog(&harness)[5..],
+        ["Dismiss tides.patch for good? d does it, any other key does", "not."]
+    );
+    harness.press(KeyCode::Esc).press(KeyCode::Esc);
+    assert!(harness.state.dialogs.is_empty());
 }
 
 #[test]
 fn a_problem_is_shown_instead() {
-    let mut desk = Desk::new();
+    let mut harness = Harness::new();
     let broken = InboxItem { problem: Some("it does not fit".into()), ..item("tides", false) };
-    desk.hear(Message::Inbox(Inbox::Memory, vec![broken]));
+    harness.receive(DriverMessage::Inbox(InboxKind::Memory, vec![broken]));
     assert_eq!(
-        dialog(&desk)[..3],
+        dialog(&harness)[..3],
         ["1 change to memory waits", "▸ tides  new skill, 2026-01-02 03:04", "    it does not fit"]
     );
 }
 
 #[test]
 fn enter_shows_everything_above() {
-    let mut desk = desk();
-    desk.press(KeyCode::Enter).check_printed(&[
+    let mut harness = harness();
+    harness.press(KeyCode::Enter).check_printed(&[
         "",
         "release, all of it",
         "  -old",
         "  +new",
         "  session s1, m2",
     ]);
-    assert_eq!(desk.state.dialogs.len(), 1, "the list stays");
+    assert_eq!(harness.state.dialogs.len(), 1, "the list stays");
 }
 
 #[track_caller]
-fn check(keys: &str, expected: &[Command]) {
-    let mut desk = desk();
-    desk.type_text(keys).check_sent(expected);
+fn check(keys: &str, expected: &[DriverCommand]) {
+    let mut harness = harness();
+    harness.type_text(keys).check_sent(expected);
 }
 
 #[test]
 fn keys_settle_what_is_chosen() {
-    check("a", &[accept("release", Whose::Users)]);
-    check("p", &[accept("release", Whose::Projects)]);
-    check("ja", &[accept("tides.patch", Whose::Users)]);
-    check("jjjka", &[accept("release", Whose::Users)]);
+    check("a", &[accept("release", AcceptScope::User)]);
+    check("p", &[accept("release", AcceptScope::Project)]);
+    check("ja", &[accept("tides.patch", AcceptScope::User)]);
+    check("jjjka", &[accept("release", AcceptScope::User)]);
     // A change already belongs to a skill, and so to a scope.
     check("jp", &[]);
-    check("e", &[Command::EditWaiting(Inbox::Skills, "release".into())]);
-    check("dd", &[Command::Review(Inbox::Skills, Review::Dismiss { name: "release".into() })]);
-    check("dy", &[Command::Review(Inbox::Skills, Review::Dismiss { name: "release".into() })]);
+    check("e", &[DriverCommand::EditWaiting(InboxKind::Skills, "release".into())]);
+    check(
+        "dd",
+        &[DriverCommand::Review(InboxKind::Skills, ReviewDecision::Dismiss { name: "release".into() })],
+    );
+    check(
+        "dy",
+        &[DriverCommand::Review(InboxKind::Skills, ReviewDecision::Dismiss { name: "release".into() })],
+    );
     check("dx", &[]);
-    check("dna", &[accept("release", Whose::Users)]);
-    check("u", &[Command::Review(Inbox::Skills, Review::Undo)]);
+    check("dna", &[accept("release", AcceptScope::User)]);
+    check("u", &[DriverCommand::Review(InboxKind::Skills, ReviewDecision::Undo)]);
     // One decision at a time.
-    check("aadd", &[accept("release", Whose::Users)]);
+    check("aadd", &[accept("release", AcceptScope::User)]);
     check("xyz", &[]);
 }
 
 #[test]
 fn the_list_is_what_is_there_now() {
-    let mut desk = desk();
-    desk.press(KeyCode::Down).type_text("a");
-    desk.hear(Message::InboxChanged(Inbox::Skills, vec![item("release", true)]));
-    desk.hear(Message::Notice(Notice::good("it counts now"))).hear(Message::Done);
-    assert_eq!(dialog(&desk)[..2], ["1 skill or change waits", "▸ release  new skill, 2026-01-02 03:04"]);
-    desk.type_text("a").hear(Message::InboxChanged(Inbox::Skills, Vec::new())).hear(Message::Done);
-    assert_eq!(dialog(&desk), ["Nothing more waits", "  u undoes the last · Esc leaves"]);
-    desk.sent.clear();
-    desk.type_text("aped").press(KeyCode::Enter).check_sent(&[]);
-    desk.type_text("u").check_sent(&[Command::Review(Inbox::Skills, Review::Undo)]);
+    let mut harness = harness();
+    harness.press(KeyCode::Down).type_text("a");
+    harness.receive(DriverMessage::InboxChanged(InboxKind::Skills, vec![item("release", true)]));
+    harness.receive(DriverMessage::Notice(Notice::good("it counts now"))).receive(DriverMessage::Done);
+    assert_eq!(dialog(&harness)[..2], ["1 skill or change waits", "▸ release  new skill, 2026-01-02 03:04"]);
+    harness
+        .type_text("a")
+        .receive(DriverMessage::InboxChanged(InboxKind::Skills, Vec::new()))
+        .receive(DriverMessage::Done);
+    assert_eq!(dialog(&harness), ["Nothing more waits", "  u undoes the last · Esc leaves"]);
+    harness.sent.clear();
+    harness.type_text("aped").press(KeyCode::Enter).check_sent(&[]);
+    harness.type_text("u").check_sent(&[DriverCommand::Review(InboxKind::Skills, ReviewDecision::Undo)]);
     // Another inbox has its own list.
-    desk.hear(Message::InboxChanged(Inbox::Memory, vec![item("private", false)]));
-    assert_eq!(dialog(&desk)[0], "Nothing more waits");
+    harness.receive(DriverMessage::InboxChanged(InboxKind::Memory, vec![item("private", false)]));
+    assert_eq!(dialog(&harness)[0], "Nothing more waits");
 }
 
 #[test]
 fn an_empty_inbox_is_told() {
-    let mut desk = Desk::new();
-    desk.hear(Message::Inbox(Inbox::Memory, Vec::new()));
-    desk.check_printed(&["· Nothing waits.", "  /memory inbox undo takes back what was accepted last."]);
-    assert!(desk.state.dialogs.is_empty());
+    let mut harness = Harness::new();
+    harness.receive(DriverMessage::Inbox(InboxKind::Memory, Vec::new()));
+    harness.check_printed(&["· Nothing waits.", "  /memory inbox undo takes back what was accepted last."]);
+    assert!(harness.state.dialogs.is_empty());
 }
 
 #[test]
 fn without_a_screen_the_list_is_printed() {
-    let mut desk = Desk::new();
-    desk.state.surface = Surface::Lines;
-    desk.hear(Message::Inbox(Inbox::Skills, vec![item("release", true)]));
-    assert!(desk.state.dialogs.is_empty());
-    desk.check_printed(&[
+    let mut harness = Harness::new();
+    harness.state.surface = Surface::Lines;
+    harness.receive(DriverMessage::Inbox(InboxKind::Skills, vec![item("release", true)]));
+    assert!(harness.state.dialogs.is_empty());
+    harness.check_printed(&[
         "1 skill or change waits",
         "",
         "release (new skill, 2026-01-02 03:04)",
@@ -168,50 +181,52 @@ fn without_a_screen_the_list_is_printed() {
 
 #[test]
 fn what_is_edited_is_accepted_then() {
-    let mut desk = desk();
-    let then = Command::Review(Inbox::Skills, Review::AcceptEdited { name: "release".into() });
+    let mut harness = harness();
+    let then =
+        DriverCommand::Review(InboxKind::Skills, ReviewDecision::AcceptEdited { name: "release".into() });
     let files = vec!["/inbox/release".into()];
-    desk.others.clear();
-    desk.hear(Message::Edit { files, then: then.clone() }).hear(Message::Done);
-    assert_eq!(desk.others, [Effect::EditFiles(vec!["/inbox/release".into()], then.clone())]);
-    desk.take(Input::EditedFiles(then.clone()));
-    desk.check_sent(&[then]);
+    harness.others.clear();
+    harness.receive(DriverMessage::Edit { files, then: then.clone() }).receive(DriverMessage::Done);
+    assert_eq!(harness.others, [UiEffect::EditFiles(vec!["/inbox/release".into()], then.clone())]);
+    harness.handle(UiInput::EditedFiles(then.clone()));
+    harness.check_sent(&[then]);
 }
 
 #[test]
 fn skills_are_commands_with_what_they_are_for() {
-    let mut desk = Desk::new();
+    let mut harness = Harness::new();
     let skill = |name: &str, is_enabled| SkillChoice {
         name: name.into(),
         description: "Reads tide tables.".into(),
         is_enabled,
         is_builtin: false,
     };
-    desk.hear(Message::Skills(vec![skill("Tide tables", true), skill("tidy", false)]));
-    desk.type_text("/tid").check_block_has("▸ /tide-tables  Reads tide tables.");
-    desk.press(KeyCode::Tab);
-    assert_eq!(desk.state.editor.text(), "/tide-tables ");
-    let used = |words: &str| Command::UseSkill { skill: "Tide tables".into(), words: words.into() };
-    desk.enter("of today").check_sent(&[used("of today")]).check_printed(&["❯ /tide-tables of today"]);
-    desk.hear(Message::Done).enter("/tide-tables").check_sent(&[used("")]);
-    desk.hear(Message::Done).enter("/skills").check_sent(&[Command::Show(Topic::Skills)]);
-    desk.hear(Message::Done)
+    harness.receive(DriverMessage::Skills(vec![skill("Tide tables", true), skill("tidy", false)]));
+    harness.type_text("/tid").check_block_has("▸ /tide-tables  Reads tide tables.");
+    harness.press(KeyCode::Tab);
+    assert_eq!(harness.state.editor.text(), "/tide-tables ");
+    let used = |words: &str| DriverCommand::UseSkill { skill: "Tide tables".into(), words: words.into() };
+    harness.enter("of today").check_sent(&[used("of today")]).check_printed(&["❯ /tide-tables of today"]);
+    harness.receive(DriverMessage::Done).enter("/tide-tables").check_sent(&[used("")]);
+    harness.receive(DriverMessage::Done).enter("/skills").check_sent(&[DriverCommand::Show(Topic::Skills)]);
+    harness
+        .receive(DriverMessage::Done)
         .type_text("/skills en")
         .press(KeyCode::Tab)
         .check_block_has("/skills enable tidy");
-    desk.press(KeyCode::Enter).check_sent(&[Command::EnableSkill("tidy".into())]);
-    desk.printed.clear();
-    desk.hear(Message::Done).enter("/help");
-    assert!(desk.printed.iter().any(|line| line.contains("/tide-tables")), "{:?}", desk.printed);
+    harness.press(KeyCode::Enter).check_sent(&[DriverCommand::EnableSkill("tidy".into())]);
+    harness.printed.clear();
+    harness.receive(DriverMessage::Done).enter("/help");
+    assert!(harness.printed.iter().any(|line| line.contains("/tide-tables")), "{:?}", harness.printed);
 }
 
 #[test]
 fn the_list_fits_every_size() {
-    let mut desk = desk();
+    let mut harness = harness();
     for width in [40, 57, 80, 132, 200] {
         for height in [6, 10, 24, 60] {
-            desk.take(Input::Resize(Size { width, height }));
-            let frame = crate::view::frame(&desk.state);
+            harness.handle(UiInput::Resize(TerminalSize { width, height }));
+            let frame = crate::view::frame(&harness.state);
             assert!(frame.lines.len() < height, "{width}x{height}");
             assert!(frame.lines.iter().all(|line| line.columns() < width), "{width}x{height}");
         }

@@ -12,47 +12,53 @@ use longhaul_policy::{AllowedCalls, AlwaysAllow, ApprovalMode, Reach};
 use longhaul_tools::{Preview, Shown};
 use serde_json::json;
 
-use super::{Arrival, Effect, Input, update};
-use crate::command::{AskId, Command, Message, Notice, Reply, SessionChoice, Standing, Topic, TurnChoice};
-use crate::guard::QUIET;
-use crate::services::Ended;
-use crate::state::{Size, State};
-use crate::style::Line;
+use super::{Arrival, UiEffect, UiInput, update};
+use crate::guard::QUIET_PERIOD;
+use crate::notice::Notice;
+use crate::protocol::{DriverCommand, DriverMessage, PromptId, SessionChoice, Topic, TurnChoice, UserReply};
+use crate::services::ExitReason;
+use crate::state::{TerminalSize, UiState};
+use crate::status_line::StatusLine;
+use crate::style::StyledLine;
 use crate::view;
 
 /// A screen state with a simulated keyboard.
-pub(super) struct Desk {
-    pub(super) state: State,
+pub(super) struct Harness {
+    pub(super) state: UiState,
     pub(super) printed: Vec<String>,
-    pub(super) sent: Vec<Command>,
-    pub(super) others: Vec<Effect>,
+    pub(super) sent: Vec<DriverCommand>,
+    pub(super) others: Vec<UiEffect>,
 }
 
-impl Desk {
+impl Harness {
     pub(super) fn new() -> Self {
-        let size = Size { width: 61, height: 24 };
-        let mut state = State { size, quiet: QUIET, is_apart: true, ..State::default() };
-        state.standing = Standing { model: "some-model".into(), is_trusted: true, ..Standing::default() };
+        let size = TerminalSize { width: 61, height: 24 };
+        let mut state =
+            UiState { size, quiet_period: QUIET_PERIOD, is_after_blank: true, ..UiState::default() };
+        state.status = StatusLine { model: "some-model".into(), is_trusted: true, ..StatusLine::default() };
         Self { state, printed: Vec::new(), sent: Vec::new(), others: Vec::new() }
     }
 
-    pub(super) fn take(&mut self, input: Input) {
+    pub(super) fn handle(&mut self, input: UiInput) {
         for effect in update(&mut self.state, input) {
             match effect {
-                Effect::Print(lines) => self.printed.extend(lines.iter().map(Line::text)),
-                Effect::Send(command) => self.sent.push(command),
+                UiEffect::Print(lines) => self.printed.extend(lines.iter().map(StyledLine::text)),
+                UiEffect::Send(command) => self.sent.push(command),
                 other => self.others.push(other),
             }
         }
     }
 
     pub(super) fn press(&mut self, code: KeyCode) -> &mut Self {
-        self.take(Input::Key(KeyEvent::new(code, KeyModifiers::NONE), Arrival::Alone));
+        self.handle(UiInput::Key(KeyEvent::new(code, KeyModifiers::NONE), Arrival::Alone));
         self
     }
 
     pub(super) fn control(&mut self, letter: char) -> &mut Self {
-        self.take(Input::Key(KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL), Arrival::Alone));
+        self.handle(UiInput::Key(
+            KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL),
+            Arrival::Alone,
+        ));
         self
     }
 
@@ -67,18 +73,18 @@ impl Desk {
         self.type_text(text).press(KeyCode::Enter)
     }
 
-    pub(super) fn hear(&mut self, message: Message) -> &mut Self {
-        self.take(Input::Message(message));
+    pub(super) fn receive(&mut self, message: DriverMessage) -> &mut Self {
+        self.handle(UiInput::Message(message));
         self
     }
 
-    fn happens(&mut self, event: Event) -> &mut Self {
-        self.hear(Message::Happened(event))
+    fn receive_event(&mut self, event: Event) -> &mut Self {
+        self.receive(DriverMessage::Event(event))
     }
 
     pub(super) fn wait(&mut self, seconds: u64) -> &mut Self {
         self.state.now += Duration::from_secs(seconds);
-        self.take(Input::Frame);
+        self.handle(UiInput::Frame);
         self
     }
 
@@ -89,7 +95,7 @@ impl Desk {
 
     /// The rows of the block, without the last ones that never change.
     pub(super) fn block(&self) -> Vec<String> {
-        view::frame(&self.state).lines.iter().map(Line::text).collect()
+        view::frame(&self.state).lines.iter().map(StyledLine::text).collect()
     }
 
     #[track_caller]
@@ -99,7 +105,7 @@ impl Desk {
     }
 
     #[track_caller]
-    pub(super) fn check_sent(&mut self, expected: &[Command]) -> &mut Self {
+    pub(super) fn check_sent(&mut self, expected: &[DriverCommand]) -> &mut Self {
         assert_eq!(std::mem::take(&mut self.sent), expected);
         self
     }
@@ -112,137 +118,145 @@ impl Desk {
     }
 }
 
-fn submit(text: &str) -> Command {
-    Command::Submit(text.to_string())
+fn submit(text: &str) -> DriverCommand {
+    DriverCommand::Submit(text.to_string())
 }
 
 #[test]
 fn what_is_typed_is_sent_and_kept() {
-    let mut desk = Desk::new();
-    desk.enter("hello").check_sent(&[submit("hello")]).check_printed(&["❯ hello"]);
-    assert_eq!(desk.others, [Effect::Remember("hello".into())]);
-    assert!(desk.state.is_busy());
-    desk.check_block_has("waiting for some-model");
-    desk.hear(Message::Done);
-    assert!(!desk.state.is_busy());
-    desk.press(KeyCode::Up);
-    assert_eq!(desk.state.editor.text(), "hello");
+    let mut harness = Harness::new();
+    harness.enter("hello").check_sent(&[submit("hello")]).check_printed(&["❯ hello"]);
+    assert_eq!(harness.others, [UiEffect::Remember("hello".into())]);
+    assert!(harness.state.is_busy());
+    harness.check_block_has("waiting for some-model");
+    harness.receive(DriverMessage::Done);
+    assert!(!harness.state.is_busy());
+    harness.press(KeyCode::Up);
+    assert_eq!(harness.state.editor.text(), "hello");
 }
 
 #[test]
 fn nothing_is_not_sent() {
-    let mut desk = Desk::new();
-    desk.press(KeyCode::Enter).enter("   ").check_sent(&[]);
+    let mut harness = Harness::new();
+    harness.press(KeyCode::Enter).enter("   ").check_sent(&[]);
 }
 
 #[test]
 fn lines_are_added_in_several_ways() {
-    let mut desk = Desk::new();
-    desk.type_text("a\\").press(KeyCode::Enter).type_text("b").control('j').type_text("c");
-    desk.take(Input::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT), Arrival::Alone));
-    desk.enter("d").check_sent(&[submit("a\nb\nc\nd")]);
+    let mut harness = Harness::new();
+    harness.type_text("a\\").press(KeyCode::Enter).type_text("b").control('j').type_text("c");
+    harness.handle(UiInput::Key(KeyEvent::new(KeyCode::Enter, KeyModifiers::ALT), Arrival::Alone));
+    harness.enter("d").check_sent(&[submit("a\nb\nc\nd")]);
 }
 
 #[test]
 fn an_answer_is_shown_while_it_arrives() {
-    let mut desk = Desk::new();
-    desk.enter("hi").happens(Event::StepBegan { step: 1 }).happens(Event::TextDelta("One.\n\nTw".into()));
-    desk.printed.clear();
-    desk.wait(0).check_printed(&["", "One."]).check_block_has("Tw");
-    desk.happens(Event::TextDelta("o.".into())).wait(0).check_printed(&[]);
-    desk.happens(Event::Ended(TurnEnd::Finished(FinishReason::Stop))).check_printed(&["", "Two."]);
-    desk.hear(Message::Done);
-    assert_eq!(desk.state.last_answer, "One.\n\nTwo.");
+    let mut harness = Harness::new();
+    harness
+        .enter("hi")
+        .receive_event(Event::StepBegan { step: 1 })
+        .receive_event(Event::TextDelta("One.\n\nTw".into()));
+    harness.printed.clear();
+    harness.wait(0).check_printed(&["", "One."]).check_block_has("Tw");
+    harness.receive_event(Event::TextDelta("o.".into())).wait(0).check_printed(&[]);
+    harness.receive_event(Event::Ended(TurnEnd::Finished(FinishReason::Stop))).check_printed(&["", "Two."]);
+    harness.receive(DriverMessage::Done);
+    assert_eq!(harness.state.last_answer, "One.\n\nTwo.");
 }
 
 #[test]
 fn what_is_typed_ahead_waits_its_turn() {
-    let mut desk = Desk::new();
-    desk.enter("first").enter("second").enter("/stats").check_sent(&[submit("first")]);
-    desk.check_block_has("next: second").check_block_has("next: /stats");
-    desk.hear(Message::Done).check_sent(&[submit("second")]);
-    desk.hear(Message::Done).check_sent(&[Command::Show(Topic::Statistics)]);
-    desk.hear(Message::Done).check_sent(&[]);
+    let mut harness = Harness::new();
+    harness.enter("first").enter("second").enter("/stats").check_sent(&[submit("first")]);
+    harness.check_block_has("next: second").check_block_has("next: /stats");
+    harness.receive(DriverMessage::Done).check_sent(&[submit("second")]);
+    harness.receive(DriverMessage::Done).check_sent(&[DriverCommand::Show(Topic::Statistics)]);
+    harness.receive(DriverMessage::Done).check_sent(&[]);
 }
 
 #[test]
 fn what_was_typed_ahead_can_be_changed() {
-    let mut desk = Desk::new();
-    desk.enter("first").enter("second").press(KeyCode::Up);
-    assert_eq!(desk.state.editor.text(), "second");
-    assert!(desk.state.queue.is_empty());
-    let mut desk = Desk::new();
-    desk.enter("first").enter("second").press(KeyCode::Esc);
-    assert_eq!((desk.state.editor.text(), desk.state.queue.len()), ("second", 0));
+    let mut harness = Harness::new();
+    harness.enter("first").enter("second").press(KeyCode::Up);
+    assert_eq!(harness.state.editor.text(), "second");
+    assert!(harness.state.queue.is_empty());
+    let mut harness = Harness::new();
+    harness.enter("first").enter("second").press(KeyCode::Esc);
+    assert_eq!((harness.state.editor.text(), harness.state.queue.len()), ("second", 0));
 }
 
 #[test]
 fn escape_stops_the_current_thing() {
-    let mut desk = Desk::new();
-    desk.enter("hi").press(KeyCode::Esc).check_sent(&[submit("hi"), Command::Cancel]);
-    desk.check_block_has("stopping");
-    desk.printed.clear();
-    desk.happens(Event::Ended(TurnEnd::Cancelled))
+    let mut harness = Harness::new();
+    harness.enter("hi").press(KeyCode::Esc).check_sent(&[submit("hi"), DriverCommand::Cancel]);
+    harness.check_block_has("stopping");
+    harness.printed.clear();
+    harness
+        .receive_event(Event::Ended(TurnEnd::Cancelled))
         .check_printed(&["", "! Stopped. What had arrived is kept."]);
-    desk.hear(Message::Done).type_text("words").press(KeyCode::Esc).check_sent(&[]);
-    assert!(desk.state.editor.is_empty());
-    desk.control('y');
-    assert_eq!(desk.state.editor.text(), "words");
+    harness.receive(DriverMessage::Done).type_text("words").press(KeyCode::Esc).check_sent(&[]);
+    assert!(harness.state.editor.is_empty());
+    harness.control('y');
+    assert_eq!(harness.state.editor.text(), "words");
 }
 
 #[test]
 fn ctrl_c_leaves_when_it_is_pressed_twice() {
-    let mut desk = Desk::new();
-    desk.type_text("words").control('c').check_sent(&[]);
-    assert!(desk.state.editor.is_empty());
-    desk.control('c').check_sent(&[]).check_block_has("Press Ctrl-C again");
-    desk.wait(3).control('c').check_sent(&[]);
-    desk.control('c').check_sent(&[Command::Leave]);
-    desk.hear(Message::Left);
-    assert_eq!(desk.others.last(), Some(&Effect::Leave(Ended::Left)));
+    let mut harness = Harness::new();
+    harness.type_text("words").control('c').check_sent(&[]);
+    assert!(harness.state.editor.is_empty());
+    harness.control('c').check_sent(&[]).check_block_has("Press Ctrl-C again");
+    harness.wait(3).control('c').check_sent(&[]);
+    harness.control('c').check_sent(&[DriverCommand::Leave]);
+    harness.receive(DriverMessage::Left);
+    assert_eq!(harness.others.last(), Some(&UiEffect::Leave(ExitReason::Left)));
 }
 
 #[test]
 fn commands_are_completed_and_carried_out() {
-    let mut desk = Desk::new();
-    desk.type_text("/com").check_block_has("▸ /compress");
-    desk.press(KeyCode::Enter).check_sent(&[Command::Compact { focus: None }]);
-    desk.hear(Message::Done).type_text("/comp").press(KeyCode::Tab);
-    assert_eq!(desk.state.editor.text(), "/compress ");
-    desk.type_text("un").press(KeyCode::Enter).check_sent(&[Command::UndoCompaction]);
-    desk.hear(Message::Done).type_text("/me").press(KeyCode::Down).press(KeyCode::Esc);
-    assert!(desk.state.completion.is_none());
+    let mut harness = Harness::new();
+    harness.type_text("/com").check_block_has("▸ /compress");
+    harness.press(KeyCode::Enter).check_sent(&[DriverCommand::Compact { focus: None }]);
+    harness.receive(DriverMessage::Done).type_text("/comp").press(KeyCode::Tab);
+    assert_eq!(harness.state.editor.text(), "/compress ");
+    harness.type_text("un").press(KeyCode::Enter).check_sent(&[DriverCommand::UndoCompaction]);
+    harness.receive(DriverMessage::Done).type_text("/me").press(KeyCode::Down).press(KeyCode::Esc);
+    assert!(harness.state.completion.is_none());
 }
 
 #[test]
 fn an_unknown_command_is_told_with_the_nearest() {
-    let mut desk = Desk::new();
-    desk.enter("/compesr").check_sent(&[]);
-    assert!(desk.printed.iter().any(|line| line.contains("did you mean /compress?")), "{:?}", desk.printed);
+    let mut harness = Harness::new();
+    harness.enter("/compesr").check_sent(&[]);
+    assert!(
+        harness.printed.iter().any(|line| line.contains("did you mean /compress?")),
+        "{:?}",
+        harness.printed
+    );
 }
 
 #[test]
 fn a_path_is_no_command() {
-    let mut desk = Desk::new();
-    desk.enter("/etc/hosts is odd").check_sent(&[submit("/etc/hosts is odd")]);
+    let mut harness = Harness::new();
+    harness.enter("/etc/hosts is odd").check_sent(&[submit("/etc/hosts is odd")]);
 }
 
 #[test]
 fn a_second_compaction_is_refused_in_words() {
-    let mut desk = Desk::new();
+    let mut harness = Harness::new();
     let started = Compaction::Started {
         trigger: longhaul_compaction::Trigger::Forced,
         before: TokenCount(60_000),
         messages: 9,
     };
-    desk.enter("/compress").happens(Event::Compaction(started)).enter("/compress");
-    desk.check_sent(&[Command::Compact { focus: None }]).check_block_has("making room");
-    assert!(desk.printed.iter().any(|line| line.contains("running already")), "{:?}", desk.printed);
+    harness.enter("/compress").receive_event(Event::Compaction(started)).enter("/compress");
+    harness.check_sent(&[DriverCommand::Compact { focus: None }]).check_block_has("making room");
+    assert!(harness.printed.iter().any(|line| line.contains("running already")), "{:?}", harness.printed);
 }
 
 #[test]
 fn a_compaction_of_its_own_leaves_a_card() {
-    let mut desk = Desk::new();
+    let mut harness = Harness::new();
     let started = Compaction::Started {
         trigger: longhaul_compaction::Trigger::Automatic,
         before: TokenCount(60_000),
@@ -257,16 +271,19 @@ fn a_compaction_of_its_own_leaves_a_card() {
         spend: Spend::default(),
         report: Box::new(crate::view::report()),
     };
-    desk.enter("hi").happens(Event::Compaction(started)).check_block_has("looking at the conversation");
-    desk.printed.clear();
-    desk.happens(Event::Compaction(applied)).check_printed(&[
+    harness
+        .enter("hi")
+        .receive_event(Event::Compaction(started))
+        .check_block_has("looking at the conversation");
+    harness.printed.clear();
+    harness.receive_event(Event::Compaction(applied)).check_printed(&[
         "",
         "◆ Compacted: 60,000 → 12,000 tokens, 80 % less",
         "  40 ms",
         "  /compress undo takes it back · /context shows what is",
         "  there now",
     ]);
-    assert!(desk.state.compaction.is_none());
+    assert!(harness.state.compaction.is_none());
 }
 
 pub(super) fn request(always: Option<AlwaysOffer>) -> ApprovalRequest {
@@ -286,67 +303,70 @@ pub(super) fn always() -> Option<AlwaysOffer> {
 }
 
 #[track_caller]
-fn check_approval(answer: impl FnOnce(&mut Desk), expected: Approval) {
-    let mut desk = Desk::new();
-    desk.enter("hi").hear(Message::Asked(AskId(7), request(always())));
-    assert!(desk.printed.contains(&"  cargo test".to_string()), "{:?}", desk.printed);
-    desk.look().check_block_has("  y  yes, once").check_block_has("always: commands like `cargo test …`");
-    desk.sent.clear();
-    answer(&mut desk);
-    desk.check_sent(&[Command::Answer(AskId(7), Reply::Approval(expected))]);
-    assert!(desk.state.dialogs.is_empty());
+fn check_approval(answer: impl FnOnce(&mut Harness), expected: Approval) {
+    let mut harness = Harness::new();
+    harness.enter("hi").receive(DriverMessage::ApprovalRequested(PromptId(7), request(always())));
+    assert!(harness.printed.contains(&"  cargo test".to_string()), "{:?}", harness.printed);
+    harness.look().check_block_has("  y  yes, once").check_block_has("always: commands like `cargo test …`");
+    harness.sent.clear();
+    answer(&mut harness);
+    harness.check_sent(&[DriverCommand::Answer(PromptId(7), UserReply::Approval(expected))]);
+    assert!(harness.state.dialogs.is_empty());
 }
 
 #[test]
 fn calls_are_answered() {
     use KeyCode::{Char, Down, Enter, Esc, Up};
-    check_approval(|desk| _ = desk.press(Char('y')), Approval::Once);
-    check_approval(|desk| _ = desk.press(Char('1')), Approval::Once);
-    check_approval(|desk| _ = desk.press(Down).press(Enter), Approval::Once);
+    check_approval(|harness| _ = harness.press(Char('y')), Approval::Once);
+    check_approval(|harness| _ = harness.press(Char('1')), Approval::Once);
+    check_approval(|harness| _ = harness.press(Down).press(Enter), Approval::Once);
     check_approval(
-        |desk| _ = desk.press(Char('n')).enter("not now"),
+        |harness| _ = harness.press(Char('n')).enter("not now"),
         Approval::Denied { reason: Some("not now".into()) },
     );
-    check_approval(|desk| _ = desk.press(Up).press(Enter).press(Enter), Approval::Denied { reason: None });
     check_approval(
-        |desk| _ = desk.press(Char('e')).look().enter(" --all"),
+        |harness| _ = harness.press(Up).press(Enter).press(Enter),
+        Approval::Denied { reason: None },
+    );
+    check_approval(
+        |harness| _ = harness.press(Char('e')).look().enter(" --all"),
         Approval::Edited(json!({"command": "cargo test --all"})),
     );
     // Moving the cursor in the command shows that it was seen.
     check_approval(
-        |desk| _ = desk.press(Char('e')).look().control('u').enter("ls"),
+        |harness| _ = harness.press(Char('e')).look().control('u').enter("ls"),
         Approval::Edited(json!({"command": "ls"})),
     );
     // Going back is not an answer.
-    check_approval(|desk| _ = desk.press(Char('n')).press(Esc).look().press(Char('y')), Approval::Once);
+    check_approval(|harness| _ = harness.press(Char('n')).press(Esc).look().press(Char('y')), Approval::Once);
 }
 
 #[test]
 fn always_is_a_second_step() {
     use KeyCode::{Char, Down, Enter, Esc};
-    let step = |desk: &mut Desk| {
-        desk.press(Char('a')).check_sent(&[]).look();
-        desk.check_block_has("Always allow commands like `cargo test …`?");
-        desk.check_block_has("  s  in this session").check_block_has("  p  in this project");
-        desk.check_block_has("  e  everywhere, in every project").check_block_has("  b  back");
+    let step = |harness: &mut Harness| {
+        harness.press(Char('a')).check_sent(&[]).look();
+        harness.check_block_has("Always allow commands like `cargo test …`?");
+        harness.check_block_has("  s  in this session").check_block_has("  p  in this project");
+        harness.check_block_has("  e  everywhere, in every project").check_block_has("  b  back");
     };
     for (letter, reach) in [('s', Reach::Session), ('p', Reach::Project), ('e', Reach::Everywhere)] {
-        let answer = |desk: &mut Desk| {
-            step(desk);
-            desk.press(Enter).check_sent(&[]).look().press(Char(letter));
-            assert!(desk.printed.last().is_some_and(|line| line.contains("…`")), "{:?}", desk.printed);
+        let answer = |harness: &mut Harness| {
+            step(harness);
+            harness.press(Enter).check_sent(&[]).look().press(Char(letter));
+            assert!(harness.printed.last().is_some_and(|line| line.contains("…`")), "{:?}", harness.printed);
         };
         check_approval(answer, Approval::Always(reach));
     }
-    let arrows = |desk: &mut Desk| {
-        desk.press(Down).press(Down).press(Enter).look();
-        desk.press(Enter).check_sent(&[]).look().press(Down).press(Down).press(Enter);
+    let arrows = |harness: &mut Harness| {
+        harness.press(Down).press(Down).press(Enter).look();
+        harness.press(Enter).check_sent(&[]).look().press(Down).press(Down).press(Enter);
     };
     check_approval(arrows, Approval::Always(Reach::Project));
     for back in [Char('b'), Esc] {
-        let answer = |desk: &mut Desk| {
-            step(desk);
-            desk.press(back).check_block_has("Allow run_shell_command?").look().press(Char('y'));
+        let answer = |harness: &mut Harness| {
+            step(harness);
+            harness.press(back).check_block_has("Allow run_shell_command?").look().press(Char('y'));
         };
         check_approval(answer, Approval::Once);
     }
@@ -356,55 +376,58 @@ fn always_is_a_second_step() {
 fn only_reaches_that_count_are_offered() {
     let mut asked = request(always());
     asked.always.as_mut().expect("an offer").reaches = vec![Reach::Session];
-    let mut desk = Desk::new();
-    desk.enter("hi").hear(Message::Asked(AskId(1), asked)).look();
-    desk.sent.clear();
-    desk.press(KeyCode::Char('a')).look().check_block_has("  s  in this session");
-    assert!(!desk.block().iter().any(|row| row.contains("everywhere")));
-    desk.press(KeyCode::Char('e')).check_sent(&[]);
+    let mut harness = Harness::new();
+    harness.enter("hi").receive(DriverMessage::ApprovalRequested(PromptId(1), asked)).look();
+    harness.sent.clear();
+    harness.press(KeyCode::Char('a')).look().check_block_has("  s  in this session");
+    assert!(!harness.block().iter().any(|row| row.contains("everywhere")));
+    harness.press(KeyCode::Char('e')).check_sent(&[]);
 }
 
 #[test]
 fn always_is_offered_only_where_there_is_a_rule() {
-    let mut desk = Desk::new();
-    desk.enter("hi").hear(Message::Asked(AskId(1), request(None))).look();
-    desk.sent.clear();
-    desk.press(KeyCode::Char('a')).check_sent(&[]);
-    assert!(!desk.block().iter().any(|row| row.contains("always")));
+    let mut harness = Harness::new();
+    harness.enter("hi").receive(DriverMessage::ApprovalRequested(PromptId(1), request(None))).look();
+    harness.sent.clear();
+    harness.press(KeyCode::Char('a')).check_sent(&[]);
+    assert!(!harness.block().iter().any(|row| row.contains("always")));
 }
 
 #[test]
 fn escape_in_an_approval_stops_the_turn() {
-    let mut desk = Desk::new();
-    desk.enter("hi").hear(Message::Asked(AskId(1), request(None)));
-    desk.sent.clear();
-    desk.press(KeyCode::Esc).check_sent(&[Command::Cancel]);
-    assert!(desk.state.dialogs.is_empty());
+    let mut harness = Harness::new();
+    harness.enter("hi").receive(DriverMessage::ApprovalRequested(PromptId(1), request(None)));
+    harness.sent.clear();
+    harness.press(KeyCode::Esc).check_sent(&[DriverCommand::Cancel]);
+    assert!(harness.state.dialogs.is_empty());
 }
 
 #[test]
 fn arguments_that_are_no_json_are_refused() {
-    let mut desk = Desk::new();
+    let mut harness = Harness::new();
     let mut asked = request(None);
     asked.call.args = json!({"path": "a"});
-    desk.enter("hi").hear(Message::Asked(AskId(1), asked)).look();
-    desk.sent.clear();
-    desk.press(KeyCode::Char('e')).look().enter("x").check_sent(&[]).check_block_has("this is no JSON");
+    harness.enter("hi").receive(DriverMessage::ApprovalRequested(PromptId(1), asked)).look();
+    harness.sent.clear();
+    harness.press(KeyCode::Char('e')).look().enter("x").check_sent(&[]).check_block_has("this is no JSON");
 }
 
 #[test]
 fn questions_are_answered() {
     let question = Question { text: "Which one?".into(), options: vec!["red".into(), "blue".into()] };
-    let mut desk = Desk::new();
-    desk.hear(Message::Questioned(AskId(2), question.clone())).look().check_block_has("  red");
+    let mut harness = Harness::new();
+    harness
+        .receive(DriverMessage::QuestionAsked(PromptId(2), question.clone()))
+        .look()
+        .check_block_has("  red");
     // Enter alone selects nothing.
-    desk.press(KeyCode::Enter).check_sent(&[]).look();
-    desk.press(KeyCode::Down).check_block_has("▸ red").press(KeyCode::Down).press(KeyCode::Enter);
-    desk.check_sent(&[Command::Answer(AskId(2), Reply::Answer(Some("blue".into())))]);
-    desk.hear(Message::Questioned(AskId(3), question.clone())).look().enter("green");
-    desk.check_sent(&[Command::Answer(AskId(3), Reply::Answer(Some("green".into())))]);
-    desk.hear(Message::Questioned(AskId(4), question)).look().press(KeyCode::Esc);
-    desk.check_sent(&[Command::Answer(AskId(4), Reply::Answer(None))]);
+    harness.press(KeyCode::Enter).check_sent(&[]).look();
+    harness.press(KeyCode::Down).check_block_has("▸ red").press(KeyCode::Down).press(KeyCode::Enter);
+    harness.check_sent(&[DriverCommand::Answer(PromptId(2), UserReply::Answer(Some("blue".into())))]);
+    harness.receive(DriverMessage::QuestionAsked(PromptId(3), question.clone())).look().enter("green");
+    harness.check_sent(&[DriverCommand::Answer(PromptId(3), UserReply::Answer(Some("green".into())))]);
+    harness.receive(DriverMessage::QuestionAsked(PromptId(4), question)).look().press(KeyCode::Esc);
+    harness.check_sent(&[DriverCommand::Answer(PromptId(4), UserReply::Answer(None))]);
 }
 
 fn end(text: &str, shown: Shown) -> ToolEnd {
@@ -421,15 +444,15 @@ fn end(text: &str, shown: Shown) -> ToolEnd {
 
 #[test]
 fn tools_are_one_line_with_the_beginning_of_what_they_say() {
-    let mut desk = Desk::new();
-    desk.enter("hi");
+    let mut harness = Harness::new();
+    harness.enter("hi");
     let call = ToolCall::new("c1", "grep_search");
-    desk.happens(Event::ToolBegan { call, preview: Preview::Look("\"x\" in src".into()) });
-    desk.check_block_has("grep_search  \"x\" in src");
-    desk.happens(Event::ToolProgress { call: "c1".into(), text: "one\n\x1b[2Jtwo\n".into() });
-    desk.check_block_has("  │ ␛[2Jtwo");
-    desk.printed.clear();
-    desk.happens(Event::ToolEnded(end("a\nb\nc\nd\ne\nf", Shown::Text))).check_printed(&[
+    harness.receive_event(Event::ToolBegan { call, preview: Preview::Look("\"x\" in src".into()) });
+    harness.check_block_has("grep_search  \"x\" in src");
+    harness.receive_event(Event::ToolProgress { call: "c1".into(), text: "one\n\x1b[2Jtwo\n".into() });
+    harness.check_block_has("  │ ␛[2Jtwo");
+    harness.printed.clear();
+    harness.receive_event(Event::ToolEnded(end("a\nb\nc\nd\ne\nf", Shown::Text))).check_printed(&[
         "",
         "● grep_search  \"x\" in src  30 ms · 6 lines",
         "  │ a",
@@ -438,7 +461,7 @@ fn tools_are_one_line_with_the_beginning_of_what_they_say() {
         "  │ d",
         "  └ 2 lines more (Ctrl-O)",
     ]);
-    desk.control('o').check_printed(&[
+    harness.control('o').check_printed(&[
         "",
         "grep_search \"x\" in src",
         "│ a",
@@ -448,44 +471,52 @@ fn tools_are_one_line_with_the_beginning_of_what_they_say() {
         "│ e",
         "│ f",
     ]);
-    desk.control('o').check_printed(&["", "· Nothing more is folded."]);
+    harness.control('o').check_printed(&["", "· Nothing more is folded."]);
 }
 
 #[test]
 fn a_change_is_shown_once() {
     let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n";
     let shown = Shown::Diff { path: "x".into(), diff: diff.into() };
-    let mut desk = Desk::new();
-    desk.enter("hi").happens(Event::ToolEnded(end("done", shown.clone())));
-    assert!(desk.printed.contains(&"  │ +new".to_string()), "{:?}", desk.printed);
+    let mut harness = Harness::new();
+    harness.enter("hi").receive_event(Event::ToolEnded(end("done", shown.clone())));
+    assert!(harness.printed.contains(&"  │ +new".to_string()), "{:?}", harness.printed);
     let mut asked = request(None);
     asked.preview = Preview::Change { path: "x".into(), diff: diff.into() };
-    desk.hear(Message::Asked(AskId(1), asked)).look().press(KeyCode::Char('y'));
-    desk.printed.clear();
-    desk.happens(Event::ToolEnded(end("done", shown)));
-    desk.check_printed(&["", "● grep_search  30 ms · +1 −1"]);
+    harness.receive(DriverMessage::ApprovalRequested(PromptId(1), asked)).look().press(KeyCode::Char('y'));
+    harness.printed.clear();
+    harness.receive_event(Event::ToolEnded(end("done", shown)));
+    harness.check_printed(&["", "● grep_search  30 ms · +1 −1"]);
 }
 
 #[test]
 fn thoughts_are_shown_or_only_told() {
-    let mut desk = Desk::new();
-    desk.enter("hi").happens(Event::ThoughtDelta("Let me see.".into())).check_block_has("Let me see.");
-    desk.printed.clear();
-    desk.wait(5).happens(Event::TextDelta("Yes.".into())).check_printed(&["", "· thought for 5.0 s"]);
-    desk.control('t').happens(Event::ThoughtDelta("Hm.".into()));
-    desk.printed.clear();
-    desk.happens(Event::StepBegan { step: 2 }).check_printed(&["", "│ Hm.", "", "Yes."]);
+    let mut harness = Harness::new();
+    harness
+        .enter("hi")
+        .receive_event(Event::ThoughtDelta("Let me see.".into()))
+        .check_block_has("Let me see.");
+    harness.printed.clear();
+    harness
+        .wait(5)
+        .receive_event(Event::TextDelta("Yes.".into()))
+        .check_printed(&["", "· thought for 5.0 s"]);
+    harness.control('t').receive_event(Event::ThoughtDelta("Hm.".into()));
+    harness.printed.clear();
+    harness.receive_event(Event::StepBegan { step: 2 }).check_printed(&["", "│ Hm.", "", "Yes."]);
 }
 
 #[test]
 fn what_a_subagent_consumes_is_not_in_the_window() {
     let usage = longhaul_conversation::Usage { input: Some(TokenCount(90_000)), ..Default::default() };
-    let mut desk = Desk::new();
-    desk.enter("hi")
-        .happens(Event::Usage(longhaul_conversation::Usage { input: Some(TokenCount(7_000)), ..usage }));
+    let mut harness = Harness::new();
+    harness.enter("hi").receive_event(Event::Usage(longhaul_conversation::Usage {
+        input: Some(TokenCount(7_000)),
+        ..usage
+    }));
     let (name, event) = ("reviewer".to_string(), Box::new(Event::Usage(usage)));
-    desk.happens(Event::Subagent { name, call: "c1".into(), event });
-    assert_eq!(desk.state.standing.meter.used, TokenCount(7_000));
+    harness.receive_event(Event::Subagent { name, call: "c1".into(), event });
+    assert_eq!(harness.state.status.meter.used, TokenCount(7_000));
 }
 
 #[test]
@@ -496,11 +527,11 @@ fn what_does_not_fit_is_typed_again() {
         window: TokenCount(32_000),
         fixed: Default::default(),
     };
-    let mut desk = Desk::new();
-    desk.enter("too long").happens(Event::Ended(TurnEnd::Overflow(overflow)));
-    desk.hear(Message::Restore("too long".into())).hear(Message::Done);
-    assert_eq!(desk.state.editor.text(), "too long");
-    let said = desk.printed.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
+    let mut harness = Harness::new();
+    harness.enter("too long").receive_event(Event::Ended(TurnEnd::Overflow(overflow)));
+    harness.receive(DriverMessage::Restore("too long".into())).receive(DriverMessage::Done);
+    assert_eq!(harness.state.editor.text(), "too long");
+    let said = harness.printed.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(said.contains("9,000 tokens, and 4,000 of 32,000") && said.contains("/compress"), "{said}");
 }
 
@@ -511,117 +542,126 @@ fn sessions_are_searched_and_chosen() {
         title: title.into(),
         detail: "1 h ago, 4 messages".into(),
     };
-    let mut desk = Desk::new();
-    desk.enter("/resume").check_sent(&[Command::ListSessions]);
-    desk.hear(Message::Sessions(vec![session("s1", "Parser"), session("s2", "Lexer")])).hear(Message::Done);
-    desk.check_block_has("▸ Parser").check_block_has("2 of 2");
-    desk.type_text("lex").check_block_has("▸ Lexer").press(KeyCode::Enter);
-    desk.check_sent(&[Command::Resume("s2".into())]);
-    desk.hear(Message::Done).hear(Message::Sessions(vec![session("s1", "Parser")])).press(KeyCode::Esc);
-    assert!(desk.state.dialogs.is_empty());
+    let mut harness = Harness::new();
+    harness.enter("/resume").check_sent(&[DriverCommand::ListSessions]);
+    harness
+        .receive(DriverMessage::Sessions(vec![session("s1", "Parser"), session("s2", "Lexer")]))
+        .receive(DriverMessage::Done);
+    harness.check_block_has("▸ Parser").check_block_has("2 of 2");
+    harness.type_text("lex").check_block_has("▸ Lexer").press(KeyCode::Enter);
+    harness.check_sent(&[DriverCommand::Resume("s2".into())]);
+    harness
+        .receive(DriverMessage::Done)
+        .receive(DriverMessage::Sessions(vec![session("s1", "Parser")]))
+        .press(KeyCode::Esc);
+    assert!(harness.state.dialogs.is_empty());
 }
 
 #[test]
 fn one_goes_back_and_says_it_in_other_words() {
     let turn = TurnChoice { id: MessageId::from("m9"), text: "do it\nnow".into(), detail: "12:00".into() };
-    let mut desk = Desk::new();
-    desk.enter("/rewind").check_sent(&[Command::ListTurns]);
-    desk.hear(Message::Turns(vec![turn])).hear(Message::Done).check_block_has("▸ do it now");
-    desk.press(KeyCode::Enter).check_sent(&[Command::RewindTo(MessageId::from("m9"))]);
-    assert_eq!(desk.state.editor.text(), "do it\nnow");
+    let mut harness = Harness::new();
+    harness.enter("/rewind").check_sent(&[DriverCommand::ListTurns]);
+    harness
+        .receive(DriverMessage::Turns(vec![turn]))
+        .receive(DriverMessage::Done)
+        .check_block_has("▸ do it now");
+    harness.press(KeyCode::Enter).check_sent(&[DriverCommand::RewindTo(MessageId::from("m9"))]);
+    assert_eq!(harness.state.editor.text(), "do it\nnow");
 }
 
 #[test]
 fn history_is_searched() {
-    let mut desk = Desk::new();
+    let mut harness = Harness::new();
     for text in ["cargo build", "cargo test", "ls"] {
-        desk.state.history.add(text);
+        harness.state.history.add(text);
     }
-    desk.control('r').type_text("cargo").check_block_has("cargo test");
-    desk.control('r').check_block_has("cargo build").press(KeyCode::Enter);
-    assert_eq!(desk.state.editor.text(), "cargo build");
-    desk.control('r').type_text("zzz").check_block_has("nothing").press(KeyCode::Esc);
-    assert_eq!(desk.state.editor.text(), "cargo build");
+    harness.control('r').type_text("cargo").check_block_has("cargo test");
+    harness.control('r').check_block_has("cargo build").press(KeyCode::Enter);
+    assert_eq!(harness.state.editor.text(), "cargo build");
+    harness.control('r').type_text("zzz").check_block_has("nothing").press(KeyCode::Esc);
+    assert_eq!(harness.state.editor.text(), "cargo build");
 }
 
 #[test]
 fn files_are_completed() {
-    let mut desk = Desk::new();
-    desk.type_text("see @mai");
-    assert_eq!(desk.others, [Effect::FindFiles]);
-    desk.take(Input::Files(vec!["src/main.rs".into(), "src/my file.rs".into()]));
-    desk.check_block_has("▸ @src/main.rs").press(KeyCode::Tab);
-    assert_eq!(desk.state.editor.text(), "see @src/main.rs ");
-    desk.type_text("@myf").press(KeyCode::Enter).check_sent(&[]);
-    assert_eq!(desk.state.editor.text(), "see @src/main.rs @src/my\\ file.rs ");
+    let mut harness = Harness::new();
+    harness.type_text("see @mai");
+    assert_eq!(harness.others, [UiEffect::FindFiles]);
+    harness.handle(UiInput::Files(vec!["src/main.rs".into(), "src/my file.rs".into()]));
+    harness.check_block_has("▸ @src/main.rs").press(KeyCode::Tab);
+    assert_eq!(harness.state.editor.text(), "see @src/main.rs ");
+    harness.type_text("@myf").press(KeyCode::Enter).check_sent(&[]);
+    assert_eq!(harness.state.editor.text(), "see @src/main.rs @src/my\\ file.rs ");
     // Files created in the meantime are found.
-    desk.press(KeyCode::Enter).hear(Message::Done).type_text("@n");
-    assert_eq!(desk.others.iter().filter(|effect| **effect == Effect::FindFiles).count(), 2);
+    harness.press(KeyCode::Enter).receive(DriverMessage::Done).type_text("@n");
+    assert_eq!(harness.others.iter().filter(|effect| **effect == UiEffect::FindFiles).count(), 2);
 }
 
 #[test]
 fn long_pastes_are_folded_and_sent_in_whole() {
     let long = "line\n".repeat(30);
-    let mut desk = Desk::new();
-    desk.type_text("look: ");
-    desk.take(Input::Paste(long.clone()));
-    desk.check_block_has("[paste 1: 30 lines]").press(KeyCode::Enter);
-    desk.check_sent(&[submit(&format!("look: {long}"))]);
+    let mut harness = Harness::new();
+    harness.type_text("look: ");
+    harness.handle(UiInput::Paste(long.clone()));
+    harness.check_block_has("[paste 1: 30 lines]").press(KeyCode::Enter);
+    harness.check_sent(&[submit(&format!("look: {long}"))]);
 }
 
 #[test]
 fn own_commands_are_run() {
-    let mut desk = Desk::new();
-    desk.enter("!ls -l").check_sent(&[Command::Run("ls -l".into())]);
-    desk.printed.clear();
-    desk.hear(Message::Ran { command: "ls -l".into(), output: "a\nb".into() });
-    desk.check_printed(&["", "$ ls -l", "  │ a", "  │ b"]);
+    let mut harness = Harness::new();
+    harness.enter("!ls -l").check_sent(&[DriverCommand::Run("ls -l".into())]);
+    harness.printed.clear();
+    harness.receive(DriverMessage::CommandOutput { command: "ls -l".into(), output: "a\nb".into() });
+    harness.check_printed(&["", "$ ls -l", "  │ a", "  │ b"]);
 }
 
 #[test]
 fn modes_are_gone_through() {
-    let mut desk = Desk::new();
-    desk.press(KeyCode::BackTab).check_sent(&[Command::SetMode(ApprovalMode::AutoEdit)]);
-    desk.hear(Message::Done);
-    desk.state.standing.mode = ApprovalMode::AutoEdit;
-    desk.check_block_has("edits are free");
-    desk.state.standing.is_trusted = false;
-    desk.state.standing.mode = ApprovalMode::Default;
-    desk.press(KeyCode::BackTab).check_sent(&[Command::SetMode(ApprovalMode::Plan)]);
+    let mut harness = Harness::new();
+    harness.press(KeyCode::BackTab).check_sent(&[DriverCommand::SetMode(ApprovalMode::AutoEdit)]);
+    harness.receive(DriverMessage::Done);
+    harness.state.status.mode = ApprovalMode::AutoEdit;
+    harness.check_block_has("edits are free");
+    harness.state.status.is_trusted = false;
+    harness.state.status.mode = ApprovalMode::Default;
+    harness.press(KeyCode::BackTab).check_sent(&[DriverCommand::SetMode(ApprovalMode::Plan)]);
 }
 
 #[test]
 fn a_failure_to_begin_is_told() {
-    let mut desk = Desk::new();
-    desk.hear(Message::Failed(Notice::error("no").with_hint("do this")));
-    desk.check_printed(&["✗ no", "  do this"]);
-    assert_eq!(desk.others, [Effect::Leave(Ended::Failed)]);
+    let mut harness = Harness::new();
+    harness.receive(DriverMessage::Failed(Notice::error("no").with_hint("do this")));
+    harness.check_printed(&["✗ no", "  do this"]);
+    assert_eq!(harness.others, [UiEffect::Leave(ExitReason::Failed)]);
 }
 
 #[test]
 fn the_block_fits_every_size() {
-    let mut desk = Desk::new();
-    desk.state.standing = Standing {
+    let mut harness = Harness::new();
+    harness.state.status = StatusLine {
         model: "some-model-with-a-long-name".into(),
         folder: "~/code/日本語/project".into(),
         branch: Some("feature/very-long-branch-name".into()),
         memory_files: 3,
         pins: 2,
         cost: Some(1.25),
-        ..Standing::default()
+        ..StatusLine::default()
     };
-    desk.state.standing.meter.room = TokenCount(200_000);
-    desk.state.standing.meter.used = TokenCount(90_000);
-    desk.enter("hi")
-        .happens(Event::TextDelta("日本語 ".repeat(400)))
+    harness.state.status.meter.room = TokenCount(200_000);
+    harness.state.status.meter.used = TokenCount(90_000);
+    harness
+        .enter("hi")
+        .receive_event(Event::TextDelta("日本語 ".repeat(400)))
         .type_text("日本語😀 typed ahead ".repeat(9).as_str());
-    let check = |desk: &mut Desk| {
+    let check = |harness: &mut Harness| {
         for width in [20, 40, 61, 80, 120, 200] {
             for height in [6, 10, 24, 60] {
-                desk.take(Input::Resize(Size { width, height }));
-                let frame = view::frame(&desk.state);
+                harness.handle(UiInput::Resize(TerminalSize { width, height }));
+                let frame = view::frame(&harness.state);
                 assert!(frame.lines.len() < height, "{width}x{height}: {}", frame.lines.len());
-                let widest = frame.lines.iter().map(Line::columns).max().unwrap_or(0);
+                let widest = frame.lines.iter().map(StyledLine::columns).max().unwrap_or(0);
                 assert!(widest < width, "{width}x{height}: {widest}");
                 if let Some((row, column)) = frame.cursor {
                     assert!(row < frame.lines.len() && column < width, "{width}x{height}: {row} {column}");
@@ -629,7 +669,7 @@ fn the_block_fits_every_size() {
             }
         }
     };
-    check(&mut desk);
-    desk.hear(Message::Asked(AskId(1), request(always())));
-    check(&mut desk);
+    check(&mut harness);
+    harness.receive(DriverMessage::ApprovalRequested(PromptId(1), request(always())));
+    check(&mut harness);
 }

@@ -6,34 +6,36 @@ use longhaul_agent::{Approval, ApprovalRequest, LimitOf, TurnEnd};
 use longhaul_conversation::{FinishReason, grouped};
 use longhaul_tools::Preview;
 
-use super::{plural, span};
-use crate::command::{Level, Notice, Said, Standing};
+use super::{duration, plural};
+use crate::notice::{Level, Notice};
 use crate::page::Page;
+use crate::protocol::PastMessage;
 use crate::slash::SkillCommand;
-use crate::state::Approving;
-use crate::style::{Line, Style, paragraphs};
+use crate::state::ApprovalDialog;
+use crate::status_line::StatusLine;
+use crate::style::{Style, StyledLine, paragraphs};
 use crate::text::sentence;
 use crate::{diff, markdown, slash};
 
 /// The most lines of a user message.
-const MOST_LINES: usize = 40;
+const MAX_LINES: usize = 40;
 /// The most lines of an earlier message when a session is resumed.
-const MOST_SAID: usize = 12;
+const MAX_SAID: usize = 12;
 
 /// A message typed by the user.
-pub(crate) fn typed(text: &str, width: usize) -> Vec<Line> {
+pub(crate) fn user_message(text: &str, width: usize) -> Vec<StyledLine> {
     let mut lines = paragraphs(text.trim_end(), Style::BOLD, width.saturating_sub(2));
-    let more = lines.len().saturating_sub(MOST_LINES);
+    let more = lines.len().saturating_sub(MAX_LINES);
     if more > 0 {
-        lines.truncate(MOST_LINES);
-        lines.push(Line::new(format!("… {}", plural(more, "more line", "more lines")), Style::FAINT));
+        lines.truncate(MAX_LINES);
+        lines.push(StyledLine::new(format!("… {}", plural(more, "more line", "more lines")), Style::FAINT));
     }
     let mark = |number: usize| if number == 0 { "❯ " } else { "  " };
-    lines.into_iter().enumerate().map(|(number, line)| line.behind(mark(number), Style::CYAN)).collect()
+    lines.into_iter().enumerate().map(|(number, line)| line.prefixed(mark(number), Style::CYAN)).collect()
 }
 
 /// A notice.
-pub(crate) fn notice(notice: &Notice, width: usize) -> Vec<Line> {
+pub(crate) fn notice(notice: &Notice, width: usize) -> Vec<StyledLine> {
     let (mark, style) = match notice.level {
         Level::Info => ("· ", Style::FAINT),
         Level::Good => ("✓ ", Style::GREEN),
@@ -43,32 +45,33 @@ pub(crate) fn notice(notice: &Notice, width: usize) -> Vec<Line> {
     let inner = width.saturating_sub(2);
     let mut lines = Vec::new();
     for (number, line) in paragraphs(&notice.text, style, inner).into_iter().enumerate() {
-        lines.push(line.behind(if number == 0 { mark } else { "  " }, style));
+        lines.push(line.prefixed(if number == 0 { mark } else { "  " }, style));
     }
     let hint = notice.hint.iter().flat_map(|hint| paragraphs(hint, Style::FAINT, inner));
-    lines.extend(hint.map(|line| line.behind("  ", Style::PLAIN)));
+    lines.extend(hint.map(|line| line.prefixed("  ", Style::PLAIN)));
     lines
 }
 
 /// The model's thoughts.
-pub(crate) fn thought(text: &str, took: Duration, shows: bool, width: usize) -> Vec<Line> {
+pub(crate) fn thoughts(text: &str, took: Duration, shows: bool, width: usize) -> Vec<StyledLine> {
     if !shows {
-        return vec![Line::new(format!("· thought for {}", span(took)), Style::FAINT).fit(width)];
+        return vec![StyledLine::new(format!("· thought for {}", duration(took)), Style::FAINT).fit(width)];
     }
     let style = Style { italic: true, ..Style::FAINT };
     paragraphs(text.trim(), style, width.saturating_sub(2))
         .into_iter()
-        .map(|line| line.behind("│ ", Style::FAINT))
+        .map(|line| line.prefixed("│ ", Style::FAINT))
         .collect()
 }
 
 /// The exact effect of a call, for approval.
-pub(crate) fn asked(request: &ApprovalRequest, width: usize) -> Vec<Line> {
+pub(crate) fn approval_request(request: &ApprovalRequest, width: usize) -> Vec<StyledLine> {
     let name = request.call.name.as_str();
     let inner = width.saturating_sub(2);
-    let mut lines =
-        vec![Line::new("? ", Style::YELLOW).with(headline(name, &request.preview), Style::BOLD).fit(width)];
-    let indented = |line: Line| line.behind("  ", Style::PLAIN);
+    let mut lines = vec![
+        StyledLine::new("? ", Style::YELLOW).with(headline(name, &request.preview), Style::BOLD).fit(width),
+    ];
+    let indented = |line: StyledLine| line.prefixed("  ", Style::PLAIN);
     match &request.preview {
         Preview::Command { command, directory, is_background } => {
             lines.extend(paragraphs(command, Style::CYAN, inner).into_iter().map(indented));
@@ -99,7 +102,7 @@ fn headline(name: &str, preview: &Preview) -> String {
 }
 
 /// The decision about a call.
-pub(crate) fn decided(approving: &Approving, approval: &Approval, width: usize) -> Vec<Line> {
+pub(crate) fn decision(approving: &ApprovalDialog, approval: &Approval, width: usize) -> Vec<StyledLine> {
     let (mark, text) = match approval {
         Approval::Once => ("✓ ", "allowed once".to_string()),
         Approval::Always(reach) => {
@@ -111,12 +114,12 @@ pub(crate) fn decided(approving: &Approving, approval: &Approval, width: usize) 
         Approval::Denied { reason: None } => ("✗ ", "not allowed".to_string()),
         Approval::Stop => ("✗ ", "stopped".to_string()),
     };
-    let line = Line::new(format!("  {mark}{text}"), Style::FAINT);
+    let line = StyledLine::new(format!("  {mark}{text}"), Style::FAINT);
     line.wrap(width, 4)
 }
 
 /// A notice about the end of a turn, if it needs one.
-pub(crate) fn turn_end(end: &TurnEnd, standing: &Standing) -> Option<Notice> {
+pub(crate) fn turn_end(end: &TurnEnd, status: &StatusLine) -> Option<Notice> {
     Some(match end {
         TurnEnd::Finished(FinishReason::Length) => {
             Notice::warning("The answer was cut off at the model's limit.")
@@ -156,7 +159,7 @@ pub(crate) fn turn_end(end: &TurnEnd, standing: &Standing) -> Option<Notice> {
                 LimitOf::Turn => "this turn",
                 LimitOf::Session => "this session",
             };
-            let model = &standing.model;
+            let model = &status.model;
             Notice::warning(format!("{model} was asked {limit} times in {of}, which is the limit."))
                 .with_hint("Say \"go on\" if it should.")
         }
@@ -164,19 +167,22 @@ pub(crate) fn turn_end(end: &TurnEnd, standing: &Standing) -> Option<Notice> {
 }
 
 /// The last messages of a resumed session.
-pub(crate) fn opened(title: &str, last: &[Said], width: usize) -> Vec<Line> {
-    let mut lines = vec![Line::new(title, Style { bold: true, ..Style::CYAN }).fit(width)];
+pub(crate) fn resumed_session(title: &str, last: &[PastMessage], width: usize) -> Vec<StyledLine> {
+    let mut lines = vec![StyledLine::new(title, Style { bold: true, ..Style::CYAN }).fit(width)];
     for said in last {
         let mut block = match said.is_users {
-            true => typed(&said.text, width),
+            true => user_message(&said.text, width),
             false => markdown::render(&said.text, width),
         };
-        let more = block.len().saturating_sub(MOST_SAID);
+        let more = block.len().saturating_sub(MAX_SAID);
         if more > 0 {
-            block.truncate(MOST_SAID);
-            block.push(Line::new(format!("… {}", plural(more, "more line", "more lines")), Style::FAINT));
+            block.truncate(MAX_SAID);
+            block.push(StyledLine::new(
+                format!("… {}", plural(more, "more line", "more lines")),
+                Style::FAINT,
+            ));
         }
-        lines.push(Line::default());
+        lines.push(StyledLine::default());
         lines.extend(block);
     }
     lines
@@ -198,7 +204,7 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 /// The help: commands and keys.
-pub(crate) fn help(skills: &[SkillCommand], width: usize) -> Vec<Line> {
+pub(crate) fn help(skills: &[SkillCommand], width: usize) -> Vec<StyledLine> {
     let mut page = Page::new("Commands");
     for slash in slash::ALL {
         let takes = if slash.takes.is_empty() { String::new() } else { format!(" {}", slash.takes) };

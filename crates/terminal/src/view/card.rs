@@ -6,9 +6,9 @@ use longhaul_compaction::{AskCounts, LedgerCounts, Report, Rung, Status};
 use longhaul_conversation::{TokenCount, grouped};
 use longhaul_engine::{Event, Outcome, Spend, SummariserKind};
 
-use super::{money, percent, plural, span};
-use crate::state::Compacting;
-use crate::style::{Line, Style, paragraphs};
+use super::{duration, money, percent, plural};
+use crate::state::RunningCompaction;
+use crate::style::{Style, StyledLine, paragraphs};
 
 /// The size below which an inflated summary is no sign of trouble.
 const SMALL_HISTORY: TokenCount = TokenCount(50_000);
@@ -68,7 +68,7 @@ impl CompactionCard {
     }
 
     /// The card of an automatic compaction; none if the event does not end one.
-    pub(crate) fn of_event(event: &Event, running: &Compacting) -> Option<Self> {
+    pub(crate) fn of_event(event: &Event, running: &RunningCompaction) -> Option<Self> {
         let unchanged = |status| Self::new(status, running.before, running.before);
         Some(match event {
             Event::Masked { outputs, before, after, duration } => Self {
@@ -185,14 +185,14 @@ impl CompactionCard {
     }
 
     /// Renders the card.
-    pub(crate) fn lines(&self, width: usize) -> Vec<Line> {
+    pub(crate) fn lines(&self, width: usize) -> Vec<StyledLine> {
         let (mark, style, text) = self.headline();
         let inner = width.saturating_sub(2);
-        let indented = |line: Line| line.behind("  ", Style::PLAIN);
-        let mut lines: Vec<Line> = paragraphs(&text, Style { bold: true, ..style }, inner)
+        let indented = |line: StyledLine| line.prefixed("  ", Style::PLAIN);
+        let mut lines: Vec<StyledLine> = paragraphs(&text, Style { bold: true, ..style }, inner)
             .into_iter()
             .enumerate()
-            .map(|(number, line)| line.behind(if number == 0 { mark } else { "  " }, style))
+            .map(|(number, line)| line.prefixed(if number == 0 { mark } else { "  " }, style))
             .collect();
         let facts = self.facts().join(" · ");
         lines.extend(paragraphs(&facts, Style::PLAIN, inner).into_iter().map(indented));
@@ -232,7 +232,7 @@ impl CompactionCard {
             facts.push(money(self.spend.money));
         }
         if self.status != Status::Noop {
-            facts.extend(self.took.map(span));
+            facts.extend(self.took.map(duration));
         }
         facts
     }
@@ -249,14 +249,14 @@ pub(crate) fn report() -> Report {
 mod tests {
     use super::*;
 
-    fn running() -> Compacting {
-        Compacting { since: Duration::ZERO, stage: String::new(), before: TokenCount(60_000) }
+    fn running() -> RunningCompaction {
+        RunningCompaction { since: Duration::ZERO, stage: String::new(), before: TokenCount(60_000) }
     }
 
     #[track_caller]
     fn check(event: &Event, expected: &[&str]) {
         let card = CompactionCard::of_event(event, &running()).expect("the end of one");
-        let lines: Vec<String> = card.lines(100).iter().map(Line::text).collect();
+        let lines: Vec<String> = card.lines(100).iter().map(StyledLine::text).collect();
         assert_eq!(lines, expected);
         for width in [30, 40, 200] {
             assert!(card.lines(width).iter().all(|line| line.columns() <= width));
@@ -314,10 +314,10 @@ mod tests {
 
     #[test]
     fn a_small_conversation_is_told_from_trouble() {
-        let small = Compacting { before: TokenCount(49_999), ..running() };
-        let large = Compacting { before: TokenCount(50_000), ..running() };
+        let small = RunningCompaction { before: TokenCount(49_999), ..running() };
+        let large = RunningCompaction { before: TokenCount(50_000), ..running() };
         let event = refused(Status::FailedInflated, "why");
-        let told = |running: &Compacting| {
+        let told = |running: &RunningCompaction| {
             let card = CompactionCard::of_event(&event, running);
             card.expect("the end of one").lines(300)[0].text()
         };

@@ -2,16 +2,19 @@
 
 use longhaul_policy::Reach;
 
-use super::field::{Frame, MOST_ROWS, field, with_draft};
+use super::field::{Frame, MAX_ROWS, field, with_draft};
 use super::hints::{SOON, choice_line, hint, hints};
 use crate::services::Surface;
-use crate::state::{Answering, ApprovalStage, Approving, Choice, Dialog, Focus, Picker, Search, State};
-use crate::style::{Line, Style, paragraphs};
+use crate::state::{
+    ApprovalChoice, ApprovalDialog, ApprovalStage, Dialog, Focus, HistorySearch, Picker, QuestionDialog,
+    UiState,
+};
+use crate::style::{Style, StyledLine, paragraphs};
 
 /// The most list items shown.
-const MOST_ITEMS: usize = 8;
+const MAX_ITEMS: usize = 8;
 
-pub(super) fn frame(state: &State, dialog: &Dialog) -> Frame {
+pub(super) fn frame(state: &UiState, dialog: &Dialog) -> Frame {
     let width = state.width();
     match dialog {
         Dialog::Approval(approving) => approval(state, approving),
@@ -22,7 +25,7 @@ pub(super) fn frame(state: &State, dialog: &Dialog) -> Frame {
     }
 }
 
-fn approval(state: &State, approving: &Approving) -> Frame {
+fn approval(state: &UiState, approving: &ApprovalDialog) -> Frame {
     match approving.stage {
         ApprovalStage::Choosing => {
             choosing(state, approving, &format!("Allow {}?", approving.request.call.name), "stops the turn")
@@ -40,38 +43,38 @@ fn approval(state: &State, approving: &Approving) -> Frame {
     }
 }
 
-fn with_title(state: &State, approving: &Approving, title: &str) -> Frame {
+fn with_title(state: &UiState, approving: &ApprovalDialog, title: &str) -> Frame {
     let width = state.width();
-    let mut frame = field(&approving.field, "❯ ", width, MOST_ROWS);
-    let title = Line::new(title, Style::BOLD).wrap(width, 0);
+    let mut frame = field(&approving.field, "❯ ", width, MAX_ROWS);
+    let title = StyledLine::new(title, Style::BOLD).wrap(width, 0);
     frame.cursor = frame.cursor.map(|(row, column)| (row + title.len(), column));
     frame.lines.splice(..0, title);
     if let Some(fault) = &approving.fault {
-        frame.lines.push(Line::new(fault.as_str(), Style::RED).fit(width));
+        frame.lines.push(StyledLine::new(fault.as_str(), Style::RED).fit(width));
     }
-    if state.focus() == Focus::Soon && state.surface == Surface::Screen {
-        frame.lines.push(Line::new(format!("  {SOON}"), Style::FAINT).fit(width));
+    if state.focus() == Focus::Pending && state.surface == Surface::Screen {
+        frame.lines.push(StyledLine::new(format!("  {SOON}"), Style::FAINT).fit(width));
     }
     frame
 }
 
-fn choosing(state: &State, approving: &Approving, title: &str, leaving: &str) -> Frame {
+fn choosing(state: &UiState, approving: &ApprovalDialog, title: &str, leaving: &str) -> Frame {
     let width = state.width();
     let is_waiting = state.surface == Surface::Screen && state.focus() != Focus::Dialog;
-    let mut lines = Line::new(title, Style::BOLD).wrap(width, 2);
+    let mut lines = StyledLine::new(title, Style::BOLD).wrap(width, 2);
     for (number, choice) in approving.choices().into_iter().enumerate() {
         let text = match choice {
-            Choice::Once => "yes, once".to_string(),
-            Choice::Always => {
+            ApprovalChoice::Once => "yes, once".to_string(),
+            ApprovalChoice::Always => {
                 let rule = approving.request.always.as_ref().map(|offer| offer.allow.describe());
                 format!("always: {}", rule.unwrap_or_default())
             }
-            Choice::Edit => "change it first".to_string(),
-            Choice::Deny => "no, and say why".to_string(),
-            Choice::Reach(Reach::Session) => "in this session".to_string(),
-            Choice::Reach(Reach::Project) => "in this project, also later".to_string(),
-            Choice::Reach(Reach::Everywhere) => "everywhere, in every project".to_string(),
-            Choice::Back => "back".to_string(),
+            ApprovalChoice::Edit => "change it first".to_string(),
+            ApprovalChoice::Deny => "no, and say why".to_string(),
+            ApprovalChoice::Reach(Reach::Session) => "in this session".to_string(),
+            ApprovalChoice::Reach(Reach::Project) => "in this project, also later".to_string(),
+            ApprovalChoice::Reach(Reach::Everywhere) => "everywhere, in every project".to_string(),
+            ApprovalChoice::Back => "back".to_string(),
         };
         // A rule is shown in full.
         let mut line = choice_line(&format!("{}  {text}", choice.key()), Some(number) == approving.selected);
@@ -87,7 +90,7 @@ fn choosing(state: &State, approving: &Approving, title: &str, leaving: &str) ->
     with_draft(state, lines)
 }
 
-fn question(state: &State, answering: &Answering) -> Frame {
+fn question(state: &UiState, answering: &QuestionDialog) -> Frame {
     let width = state.width();
     let mut lines = paragraphs(&answering.question.text, Style::BOLD, width);
     for (number, option) in answering.question.options.iter().enumerate() {
@@ -101,7 +104,7 @@ fn question(state: &State, answering: &Answering) -> Frame {
         lines.extend(hint);
         return with_draft(state, lines);
     }
-    let mut frame = field(&answering.field, "❯ ", width, MOST_ROWS);
+    let mut frame = field(&answering.field, "❯ ", width, MAX_ROWS);
     frame.cursor = frame.cursor.map(|(row, column)| (row + lines.len(), column));
     lines.append(&mut frame.lines);
     lines.extend(hint);
@@ -111,29 +114,29 @@ fn question(state: &State, answering: &Answering) -> Frame {
 fn list(picker: &Picker, width: usize) -> Frame {
     let matching = picker.matching();
     let title = format!("{}  {} of {}", picker.title, matching.len(), picker.items.len());
-    let mut lines = vec![Line::new(title, Style::BOLD).fit(width)];
+    let mut lines = vec![StyledLine::new(title, Style::BOLD).fit(width)];
     let mut frame = field(&picker.query, "search: ", width, 1);
     frame.cursor = frame.cursor.map(|(row, column)| (row + 1, column));
     lines.append(&mut frame.lines);
-    let from = (picker.selected + 1).saturating_sub(MOST_ITEMS);
-    for (number, item) in matching.iter().enumerate().skip(from).take(MOST_ITEMS) {
+    let from = (picker.selected + 1).saturating_sub(MAX_ITEMS);
+    for (number, item) in matching.iter().enumerate().skip(from).take(MAX_ITEMS) {
         let detail = format!("  {}", item.detail);
         let room = width.saturating_sub(crate::text::columns(&detail)).max(width / 2);
         let line = choice_line(&item.title, number == picker.selected).fit(room);
         lines.push(line.with(detail, Style::FAINT).fit(width));
     }
-    lines.push(Line::new("  Enter chooses, Esc closes", Style::FAINT).fit(width));
+    lines.push(StyledLine::new("  Enter chooses, Esc closes", Style::FAINT).fit(width));
     Frame { lines, ..frame }
 }
 
-fn search(found: &Search, width: usize) -> Frame {
+fn search(found: &HistorySearch, width: usize) -> Frame {
     let mut frame = field(&found.query, "search: ", width, 1);
     let text = match &found.found {
-        Some((_, text)) => Line::plain(text.split_whitespace().collect::<Vec<_>>().join(" ")),
+        Some((_, text)) => StyledLine::plain(text.split_whitespace().collect::<Vec<_>>().join(" ")),
         None if found.query.is_empty() => {
-            Line::new("what was typed before; Ctrl-R again for older", Style::FAINT)
+            StyledLine::new("what was typed before; Ctrl-R again for older", Style::FAINT)
         }
-        None => Line::new("nothing", Style::FAINT),
+        None => StyledLine::new("nothing", Style::FAINT),
     };
     frame.lines.push(text.fit(width));
     frame

@@ -1,21 +1,21 @@
 //! Hints and choices below a dialog.
 
 use crate::services::Surface;
-use crate::state::{Focus, State};
-use crate::style::{Line, Style};
+use crate::state::{Focus, UiState};
+use crate::style::{Style, StyledLine};
 use crate::text::columns;
 
 /// Shown during the quiet period.
 pub(super) const SOON: &str = "one moment: typing goes to the input";
 
 /// The hint about where keys go, and about Esc.
-pub(super) fn hint(state: &State, answering: &str, leaving: &str) -> Vec<Line> {
+pub(super) fn hint(state: &UiState, answering: &str, leaving: &str) -> Vec<StyledLine> {
     let leaving = format!("Esc {leaving}");
     let parts = match state.focus() {
         // The line mode is answered with lines, see [`crate::plain`].
         _ if state.surface != Surface::Screen => vec![leaving],
         Focus::Draft => vec!["Tab answers this".into(), "Enter queues your message".into(), leaving],
-        Focus::Soon => vec![SOON.into(), leaving],
+        Focus::Pending => vec![SOON.into(), leaving],
         Focus::Dialog if state.editor.is_empty() => vec![answering.into(), leaving],
         Focus::Dialog => vec![answering.into(), "Tab goes back to your message".into(), leaving],
     };
@@ -23,7 +23,7 @@ pub(super) fn hint(state: &State, answering: &str, leaving: &str) -> Vec<Line> {
 }
 
 /// Lays hints out in as few lines as possible, without breaking one.
-pub(super) fn hints<T: AsRef<str>>(parts: &[T], width: usize) -> Vec<Line> {
+pub(super) fn hints<T: AsRef<str>>(parts: &[T], width: usize) -> Vec<StyledLine> {
     let mut lines = vec![String::new()];
     for part in parts.iter().map(AsRef::as_ref) {
         let last = lines.last_mut().expect("there is always a line");
@@ -33,13 +33,13 @@ pub(super) fn hints<T: AsRef<str>>(parts: &[T], width: usize) -> Vec<Line> {
             false => lines.push(format!("  {part}")),
         }
     }
-    lines.into_iter().map(|line| Line::new(line, Style::FAINT).fit(width)).collect()
+    lines.into_iter().map(|line| StyledLine::new(line, Style::FAINT).fit(width)).collect()
 }
 
 /// A line of a list, marked if it is selected.
-pub(super) fn choice_line(text: &str, is_selected: bool) -> Line {
+pub(super) fn choice_line(text: &str, is_selected: bool) -> StyledLine {
     match is_selected {
-        true => Line::new(format!("▸ {text}"), Style::CYAN),
-        false => Line::plain(format!("  {text}")),
+        true => StyledLine::new(format!("▸ {text}"), Style::CYAN),
+        false => StyledLine::plain(format!("  {text}")),
     }
 }

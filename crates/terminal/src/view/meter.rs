@@ -1,13 +1,13 @@
 //! The context meter: usage by segment, and the compaction threshold.
 
 use super::{percent, short_tokens};
-use crate::command::{Meter, Segment};
-use crate::style::{Line, Style};
+use crate::status_line::{ContextMeter, Segment};
+use crate::style::{Style, StyledLine};
 
 /// The meter in at most `width` columns; empty if nothing useful fits.
-pub(super) fn line(meter: &Meter, width: usize) -> Line {
+pub(super) fn line(meter: &ContextMeter, width: usize) -> StyledLine {
     if meter.room.0 == 0 {
-        return Line::default();
+        return StyledLine::default();
     }
     let share = meter.used.share_of(meter.room);
     let style = match meter.threshold {
@@ -20,20 +20,22 @@ pub(super) fn line(meter: &Meter, width: usize) -> Line {
     let guess = if meter.is_counted { "" } else { " estimated" };
     let bar = width.saturating_sub(figures.len() + guess.len() + 1).min(40);
     match bar {
-        8.. => with_bar(meter, bar, Line::new(format!(" {figures}"), style).with(guess, Style::FAINT)),
-        _ if width >= figures.len() + guess.len() => Line::new(figures, style).with(guess, Style::FAINT),
-        _ => Line::new(shortest, style).fit(width),
+        8.. => with_bar(meter, bar, StyledLine::new(format!(" {figures}"), style).with(guess, Style::FAINT)),
+        _ if width >= figures.len() + guess.len() => {
+            StyledLine::new(figures, style).with(guess, Style::FAINT)
+        }
+        _ => StyledLine::new(shortest, style).fit(width),
     }
 }
 
-fn with_bar(meter: &Meter, width: usize, figures: Line) -> Line {
+fn with_bar(meter: &ContextMeter, width: usize, figures: StyledLine) -> StyledLine {
     let mut line = bar(meter, width);
     line.spans.extend(figures.spans);
     line
 }
 
 /// The bar without figures.
-pub(super) fn bar(meter: &Meter, width: usize) -> Line {
+pub(super) fn bar(meter: &ContextMeter, width: usize) -> StyledLine {
     let column = |tokens: u64| {
         let column = (tokens as f64 / meter.room.0.max(1) as f64 * width as f64).round() as usize;
         column.min(width)
@@ -58,7 +60,7 @@ pub(super) fn bar(meter: &Meter, width: usize) -> Line {
         cells[place].0 = '┃';
         cells[place].1 = Style::YELLOW;
     }
-    let mut line = Line::default();
+    let mut line = StyledLine::default();
     for (character, style) in cells {
         line.push(character.encode_utf8(&mut [0; 4]), style);
     }
@@ -81,10 +83,10 @@ mod tests {
     use super::*;
     use longhaul_conversation::TokenCount;
 
-    fn meter(used: u64, is_counted: bool) -> Meter {
+    fn meter(used: u64, is_counted: bool) -> ContextMeter {
         let parts =
             vec![(Segment::System, TokenCount(used / 5)), (Segment::History, TokenCount(used * 4 / 5))];
-        Meter {
+        ContextMeter {
             used: TokenCount(used),
             room: TokenCount(100_000),
             threshold: Some(TokenCount(50_000)),
@@ -94,7 +96,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(meter: &Meter, width: usize, expected: &str) {
+    fn check(meter: &ContextMeter, width: usize, expected: &str) {
         let line = line(meter, width);
         assert_eq!(line.text(), expected);
         assert!(line.columns() <= width);
@@ -107,7 +109,7 @@ mod tests {
         check(&meter(20_000, false), 25, "20 % of 100k estimated");
         check(&meter(20_000, true), 12, "20 % of 100k");
         check(&meter(20_000, true), 5, "20 %");
-        check(&Meter::default(), 40, "");
+        check(&ContextMeter::default(), 40, "");
     }
 
     #[test]

@@ -13,22 +13,24 @@ mod tool;
 
 use std::time::Duration;
 
-pub(crate) use blocks::{asked, decided, help, notice, opened, thought, turn_end, typed};
+pub(crate) use blocks::{
+    approval_request, decision, help, notice, resumed_session, thoughts, turn_end, user_message,
+};
 #[cfg(test)]
 pub(crate) use card::report;
 pub(crate) use card::{CompactionCard, stage};
 pub(crate) use field::Frame;
 pub(crate) use frame::{frame, input_width};
 pub(crate) use review::waiting_page;
-pub(crate) use tool::{ended, ran, unfolded, what};
+pub(crate) use tool::{command_output, describe_call, finished_tool, unfolded};
 
 /// The lines of the current dialog.
-pub(crate) fn dialog_lines(state: &crate::state::State) -> Vec<crate::style::Line> {
+pub(crate) fn dialog_lines(state: &crate::state::UiState) -> Vec<crate::style::StyledLine> {
     state.dialogs.front().map(|dialog| dialog::frame(state, dialog).lines).unwrap_or_default()
 }
 
 /// A duration for people, such as `1 min 5 s`.
-pub(crate) fn span(time: Duration) -> String {
+pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 3600, seconds / 60 % 60, seconds % 60) {
         (0, 0, 0) => format!("{} ms", time.as_millis()),
@@ -74,7 +76,7 @@ mod tests {
 
     #[test]
     fn figures_are_short() {
-        let seconds = |seconds| span(Duration::from_secs_f64(seconds));
+        let seconds = |seconds| duration(Duration::from_secs_f64(seconds));
         assert_eq!(
             [0.12, 3.25, 12.0, 75.0, 7_260.0].map(seconds),
             ["120 ms", "3.2 s", "12 s", "1 min 15 s", "2 h 1 min"]

@@ -3,22 +3,22 @@
 use super::field::{Frame, with_draft};
 use super::hints::{choice_line, hint, hints};
 use super::plural;
+use crate::inbox::{InboxItem, InboxKind};
 use crate::page::Page;
-use crate::review::{Inbox, InboxItem};
-use crate::state::{Focus, Reviewing, State};
-use crate::style::{Line, Style, paragraphs};
+use crate::state::{Focus, ReviewDialog, UiState};
+use crate::style::{Style, StyledLine, paragraphs};
 
 /// The most items shown.
-const MOST_ITEMS: usize = 6;
+const MAX_ITEMS: usize = 6;
 /// The most lines of an item's description.
-const MOST_ABOUT: usize = 3;
+const MAX_ABOUT: usize = 3;
 
-pub(super) fn frame(state: &State, reviewing: &Reviewing) -> Frame {
+pub(super) fn frame(state: &UiState, reviewing: &ReviewDialog) -> Frame {
     let width = state.width();
-    let Reviewing { inbox, items, selected, is_dismissing, .. } = reviewing;
-    let mut lines = vec![Line::new(title(*inbox, items.len()), Style::BOLD).fit(width)];
-    let from = (selected + 1).saturating_sub(MOST_ITEMS);
-    for (number, item) in items.iter().enumerate().skip(from).take(MOST_ITEMS) {
+    let ReviewDialog { inbox, items, selected, is_dismissing, .. } = reviewing;
+    let mut lines = vec![StyledLine::new(title(*inbox, items.len()), Style::BOLD).fit(width)];
+    let from = (selected + 1).saturating_sub(MAX_ITEMS);
+    for (number, item) in items.iter().enumerate().skip(from).take(MAX_ITEMS) {
         let detail = format!("  {}", item.kind);
         let room = width.saturating_sub(crate::text::columns(&detail)).max(width / 2);
         let line = choice_line(&item.name, number == *selected).fit(room);
@@ -31,11 +31,11 @@ pub(super) fn frame(state: &State, reviewing: &Reviewing) -> Frame {
             None => (item.about.as_str(), Style::FAINT),
         };
         let about = paragraphs(text, style, width.saturating_sub(4));
-        let is_cut = about.len() > MOST_ABOUT;
-        let about = about.into_iter().take(MOST_ABOUT).map(|line| line.behind("    ", Style::PLAIN));
+        let is_cut = about.len() > MAX_ABOUT;
+        let about = about.into_iter().take(MAX_ABOUT).map(|line| line.prefixed("    ", Style::PLAIN));
         lines.extend(about);
         if is_cut {
-            lines.push(Line::new("    …", style));
+            lines.push(StyledLine::new("    …", style));
         }
     }
     match (is_dismissing, chosen) {
@@ -51,11 +51,11 @@ pub(super) fn frame(state: &State, reviewing: &Reviewing) -> Frame {
     with_draft(state, lines)
 }
 
-fn title(inbox: Inbox, count: usize) -> String {
+fn title(inbox: InboxKind, count: usize) -> String {
     match (inbox, count) {
         (_, 0) => "Nothing more waits".to_string(),
-        (Inbox::Skills, count) => plural(count, "skill or change waits", "skills and changes wait"),
-        (Inbox::Memory, count) => plural(count, "change to memory waits", "changes to memory wait"),
+        (InboxKind::Skills, count) => plural(count, "skill or change waits", "skills and changes wait"),
+        (InboxKind::Memory, count) => plural(count, "change to memory waits", "changes to memory wait"),
     }
 }
 
@@ -75,7 +75,7 @@ fn keys(chosen: Option<&InboxItem>) -> Vec<&'static str> {
 }
 
 /// The inbox as a page, for the line mode.
-pub(crate) fn waiting_page(inbox: Inbox, items: &[InboxItem]) -> Page {
+pub(crate) fn waiting_page(inbox: InboxKind, items: &[InboxItem]) -> Page {
     let mut page = Page::new(title(inbox, items.len()));
     for item in items {
         page.heading(format!("{} ({})", item.name, item.kind));

@@ -3,21 +3,21 @@
 use longhaul_policy::ApprovalMode;
 
 use super::{meter, money, plural};
-use crate::command::Standing;
-use crate::state::{LEAVING, State};
-use crate::style::{Line, Style};
+use crate::state::{EXIT_WINDOW, UiState};
+use crate::status_line::StatusLine;
+use crate::style::{Style, StyledLine};
 use crate::text::columns;
 
 /// The lines below the input.
-pub(super) fn lines(state: &State) -> Vec<Line> {
+pub(super) fn lines(state: &UiState) -> Vec<StyledLine> {
     let width = state.width();
-    if state.leaving.is_some_and(|first| state.now.saturating_sub(first) < LEAVING) {
-        return vec![Line::new("Press Ctrl-C again to leave.", Style::YELLOW).fit(width)];
+    if state.exit_pressed.is_some_and(|first| state.now.saturating_sub(first) < EXIT_WINDOW) {
+        return vec![StyledLine::new("Press Ctrl-C again to leave.", Style::YELLOW).fit(width)];
     }
-    let standing = &state.standing;
-    let meter = meter::line(&standing.meter, width.min(64));
-    let facts = facts(state, standing);
-    let mut line = Line::default();
+    let status = &state.status;
+    let meter = meter::line(&status.meter, width.min(64));
+    let facts = facts(state, status);
+    let mut line = StyledLine::default();
     let room = width.saturating_sub(meter.columns() + 3);
     let is_one_line = width >= 100;
     let limit = if is_one_line { room } else { width };
@@ -44,37 +44,37 @@ pub(super) fn lines(state: &State) -> Vec<Line> {
 }
 
 /// The facts by importance, each in wordings from long to short; a fact that does not fit is left out.
-fn facts(state: &State, standing: &Standing) -> Vec<(Vec<String>, Style)> {
-    let mut facts = vec![(vec![standing.model.clone()], Style::BOLD)];
-    let mode = match standing.mode {
+fn facts(state: &UiState, status: &StatusLine) -> Vec<(Vec<String>, Style)> {
+    let mut facts = vec![(vec![status.model.clone()], Style::BOLD)];
+    let mode = match status.mode {
         ApprovalMode::Default => None,
         ApprovalMode::AutoEdit => Some(("edits are free", Style::YELLOW)),
         ApprovalMode::Yolo => Some(("everything is free", Style::RED)),
         ApprovalMode::Plan => Some(("only reading", Style::BLUE)),
     };
     facts.extend(mode.map(|(text, style)| (vec![text.to_string()], style)));
-    if !standing.is_trusted {
+    if !status.is_trusted {
         facts.push((vec!["not trusted".to_string()], Style::YELLOW));
     }
-    facts.push((places(standing), Style::BLUE));
+    facts.push((places(status), Style::BLUE));
     if state.tools.len() > 1 {
         facts.push((vec![plural(state.tools.len(), "tool runs", "tools run")], Style::FAINT));
     }
-    if standing.memory_files > 0 {
-        facts.push((vec![plural(standing.memory_files, "memory file", "memory files")], Style::FAINT));
+    if status.memory_files > 0 {
+        facts.push((vec![plural(status.memory_files, "memory file", "memory files")], Style::FAINT));
     }
-    facts.extend(standing.cost.map(|cost| (vec![money(cost)], Style::FAINT)));
-    if standing.pins > 0 {
-        facts.push((vec![plural(standing.pins, "pin", "pins")], Style::FAINT));
+    facts.extend(status.cost.map(|cost| (vec![money(cost)], Style::FAINT)));
+    if status.pins > 0 {
+        facts.push((vec![plural(status.pins, "pin", "pins")], Style::FAINT));
     }
     facts.iter_mut().for_each(|(texts, _)| texts.retain(|text| !text.is_empty()));
     facts
 }
 
 /// The folder and its branch, from long to short.
-fn places(standing: &Standing) -> Vec<String> {
-    let last = standing.folder.rsplit(['/', '\\']).next().unwrap_or_default();
-    let branch = standing.branch.as_ref().map(|branch| format!(" ({branch})")).unwrap_or_default();
-    let folder = standing.folder.as_str();
+fn places(status: &StatusLine) -> Vec<String> {
+    let last = status.folder.rsplit(['/', '\\']).next().unwrap_or_default();
+    let branch = status.branch.as_ref().map(|branch| format!(" ({branch})")).unwrap_or_default();
+    let folder = status.folder.as_str();
     vec![format!("{folder}{branch}"), format!("{last}{branch}"), last.to_string()]
 }

@@ -12,7 +12,7 @@ use std::thread;
 
 use anyhow::Context;
 use longhaul_terminal::text::sentence;
-use longhaul_terminal::{Ended, Notice, Options, Surface, Voice};
+use longhaul_terminal::{ExitReason, Notice, NoticeSender, Options, Surface};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
@@ -42,10 +42,10 @@ pub(crate) fn run(
     let surroundings = environment::of_process();
     let home = Home::resolve(&surroundings)?;
     let mut greeting = Vec::new();
-    let voice: Arc<OnceLock<Voice>> = Arc::default();
+    let voice: Arc<OnceLock<NoticeSender>> = Arc::default();
     let teller = Arc::clone(&voice);
     let tell = Arc::new(move |text: &str| {
-        teller.get().into_iter().for_each(|voice| voice.say(Notice::info(text)));
+        teller.get().into_iter().for_each(|voice| voice.send(Notice::info(text)));
     });
     let warnings = std::cell::RefCell::new(Vec::new());
     let models = Models::load_telling(settings, options.ca_file.as_deref(), tell, |text| {
@@ -78,7 +78,7 @@ pub(crate) fn run(
     let (learner, own_home) = ((chosen.http.clone(), chosen.profile()), home.clone());
     let (providers, own) = (models.providers().clone(), chosen.provider().to_string());
     let is_own_model = |model: &str| providers.provider_of(model) == Some(&own);
-    let start = |speaker: &Voice| {
+    let start = |speaker: &NoticeSender| {
         voice.set(speaker.clone()).ok();
         Desk::begin(options, settings, home, models, (chosen, aids), found).map_err(|error| told(&error))
     };
@@ -87,7 +87,7 @@ pub(crate) fn run(
         let note = || note_previous(resumed.as_deref());
         let learn = || {
             let tell =
-                |text: String| voice.get().into_iter().for_each(|voice| voice.say(Notice::info(&text)));
+                |text: String| voice.get().into_iter().for_each(|voice| voice.send(Notice::info(&text)));
             learn_in_background(settings, &own_home, learner, &is_own_model, &over, tell);
         };
         // Where the system has no thread for them, they are left for the next time.
@@ -101,12 +101,14 @@ pub(crate) fn run(
 }
 
 /// The exit code for how it ended.
-pub(super) fn exit_code(ended: Ended) -> ExitCode {
+pub(super) fn exit_code(ended: ExitReason) -> ExitCode {
     match ended {
-        Ended::Left => ExitCode::SUCCESS,
-        Ended::Failed => ExitCode::FAILURE,
+        ExitReason::Left => ExitCode::SUCCESS,
+        ExitReason::Failed => ExitCode::FAILURE,
         // As shells tell it.
-        Ended::Signal(signal) => ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
+        ExitReason::Signal(signal) => {
+            ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0)))
+        }
     }
 }
 

@@ -8,7 +8,8 @@ use longhaul_conversation::Usage;
 use longhaul_engine::{CalibrationFile, Folder, HostJob};
 use longhaul_memory::{Fact, MemorySettings, Places, Scope, propose_scope};
 use longhaul_terminal::{
-    Inbox, InboxItem, Notice, Opened, Page, Review, Services, SessionChoice, SkillChoice, Spender,
+    InboxItem, InboxKind, Notice, OpenedSession, Page, ReviewDecision, Services, SessionChoice, SkillChoice,
+    Spender,
 };
 use longhaul_tools::BoxFuture;
 use longhaul_workspace::{Home, Trust};
@@ -58,7 +59,7 @@ impl<'s> Desk<'s> {
         models: Models<'s>,
         (chosen, aids): (Chosen, Aids),
         found: Option<Found>,
-    ) -> anyhow::Result<(Self, Opened)> {
+    ) -> anyhow::Result<(Self, OpenedSession)> {
         let (equipment, memory) = Equipment::load(&options.work, settings, &home, Attendance::Attended)?;
         let (system, refused) = system_prompt(&equipment)?;
         let mut notices: Vec<Notice> = refused.iter().map(Notice::warning).collect();
@@ -99,11 +100,11 @@ impl<'s> Desk<'s> {
         };
         let mut opened = desk.agent(opened, memory);
         notices.append(&mut opened.notices);
-        Ok((desk, Opened { notices, ..opened }))
+        Ok((desk, OpenedSession { notices, ..opened }))
     }
 
     /// The agent for a session.
-    fn agent(&mut self, opened: open::Opened, mut memory: SessionMemory) -> Opened {
+    fn agent(&mut self, opened: open::Opened, mut memory: SessionMemory) -> OpenedSession {
         memory.keep_private_in(opened.project.home.memory());
         // What another session follows is its own affair, and stands in its log.
         self.equipment.active_skills.forget();
@@ -127,10 +128,10 @@ impl<'s> Desk<'s> {
         self.files = Folder::new(opened.project.home.root());
         let notes = opened.notes.iter().map(Notice::info);
         let notices = notes.chain(opened.warnings.iter().map(Notice::warning)).collect();
-        Opened { agent: Agent::on(opened.log, settings).with_memory(memory), notices }
+        OpenedSession { agent: Agent::on(opened.log, settings).with_memory(memory), notices }
     }
 
-    fn try_open(&mut self, session: &str) -> anyhow::Result<Opened> {
+    fn try_open(&mut self, session: &str) -> anyhow::Result<OpenedSession> {
         let found = open::find(Path::new(session), false)?;
         // A session goes on with its own model, where that can still be asked.
         if let Some(chosen) = found.model().and_then(|model| self.models.choose(&model).ok()) {
@@ -294,7 +295,7 @@ impl Services for Desk<'_> {
         self.try_sessions().map_err(|error| told(&error))
     }
 
-    fn open(&mut self, session: &str) -> Result<Opened, Notice> {
+    fn open(&mut self, session: &str) -> Result<OpenedSession, Notice> {
         self.try_open(session).map_err(|error| told(&error))
     }
 
@@ -326,13 +327,18 @@ impl Services for Desk<'_> {
         self.try_reload_skills(agent).map_err(|error| told(&error))
     }
 
-    fn inbox(&self, inbox: Inbox) -> Result<Vec<InboxItem>, Notice> {
+    fn inbox(&self, inbox: InboxKind) -> Result<Vec<InboxItem>, Notice> {
         waiting::items(inbox, &self.home).map_err(|error| told(&error))
     }
 
-    fn review(&mut self, agent: &mut Agent, inbox: Inbox, review: &Review) -> Result<Notice, Notice> {
+    fn review(
+        &mut self,
+        agent: &mut Agent,
+        inbox: InboxKind,
+        review: &ReviewDecision,
+    ) -> Result<Notice, Notice> {
         let settled = waiting::settle(inbox, review, &self.home).map_err(|error| told(&error));
-        if inbox == Inbox::Skills {
+        if inbox == InboxKind::Skills {
             // It counts at once, also where something else was ended than was asked for.
             self.try_reload_skills(agent).map_err(|error| told(&error))?;
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use longhaul_skills::{MemoryKind, WaitingPatch};
-use longhaul_terminal::{Inbox, InboxItem, Notice, Page, Review, Row, Whose};
+use longhaul_terminal::{AcceptScope, InboxItem, InboxKind, Notice, Page, ReviewDecision, Row};
 use longhaul_workspace::Home;
 use serde_json::Value;
 
@@ -27,14 +27,14 @@ pub(super) fn current_settings(home: &Home) -> anyhow::Result<Settings> {
 }
 
 /// What waits.
-pub(super) fn items(inbox: Inbox, home: &Home) -> anyhow::Result<Vec<InboxItem>> {
+pub(super) fn items(inbox: InboxKind, home: &Home) -> anyhow::Result<Vec<InboxItem>> {
     let settings = current_settings(home)?;
     match inbox {
-        Inbox::Skills => {
+        InboxKind::Skills => {
             let desk = Desk::find(settings)?;
             desk.waiting()?.iter().map(|waiting| skill_item(&desk, waiting)).collect()
         }
-        Inbox::Memory => {
+        InboxKind::Memory => {
             let Some(memory) = MemoryInbox::find(Surroundings::find(&settings, &[])?)? else {
                 return Ok(Vec::new());
             };
@@ -134,43 +134,43 @@ fn push_rest(page: &mut Page, problem: Option<&str>, evidence: &[Value]) {
 }
 
 /// Settles what waits; tells what became of it.
-pub(super) fn settle(inbox: Inbox, review: &Review, home: &Home) -> anyhow::Result<Notice> {
+pub(super) fn settle(inbox: InboxKind, review: &ReviewDecision, home: &Home) -> anyhow::Result<Notice> {
     let settings = current_settings(home)?;
     match inbox {
-        Inbox::Skills => settle_skill(review, &Desk::find(settings)?),
-        Inbox::Memory => {
+        InboxKind::Skills => settle_skill(review, &Desk::find(settings)?),
+        InboxKind::Memory => {
             let memory = MemoryInbox::find(Surroundings::find(&settings, &[])?)?;
             settle_memory(review, &memory.ok_or_else(|| anyhow!("nothing waits here"))?)
         }
     }
 }
 
-fn settle_skill(review: &Review, desk: &Desk) -> anyhow::Result<Notice> {
+fn settle_skill(review: &ReviewDecision, desk: &Desk) -> anyhow::Result<Notice> {
     let counts = |name: &str, written: &[PathBuf]| {
         let text = format!("{name} counts now: {}", shown(written));
         Notice::good(text).with_hint("/skills inbox undo takes it back.")
     };
     Ok(match review {
-        Review::Accept { name, whose } => {
-            let scope = match whose {
-                Whose::Users => Scope::User,
-                Whose::Projects => Scope::Workspace,
+        ReviewDecision::Accept { name, scope } => {
+            let scope = match scope {
+                AcceptScope::User => Scope::User,
+                AcceptScope::Project => Scope::Workspace,
             };
             counts(name, &desk.accept_waiting(name, scope)?)
         }
-        Review::AcceptEdited { name } => {
+        ReviewDecision::AcceptEdited { name } => {
             desk.recount_waiting(&desk.find_waiting(name)?)?;
             counts(name, &desk.accept_waiting(name, Scope::User)?)
         }
-        Review::Dismiss { name } => {
+        ReviewDecision::Dismiss { name } => {
             desk.dismiss_waiting(name)?;
             Notice::good(format!("{name} is gone, and is not proposed again."))
         }
-        Review::Undo => Notice::good(undone_words(&desk.undo_waiting()?)),
+        ReviewDecision::Undo => Notice::good(undone_words(&desk.undo_waiting()?)),
     })
 }
 
-fn settle_memory(review: &Review, memory: &MemoryInbox) -> anyhow::Result<Notice> {
+fn settle_memory(review: &ReviewDecision, memory: &MemoryInbox) -> anyhow::Result<Notice> {
     let kind_of = |name: &str| {
         let found = MemoryKind::ALL.into_iter().find(|kind| kind.name() == name);
         found.ok_or_else(|| {
@@ -178,15 +178,15 @@ fn settle_memory(review: &Review, memory: &MemoryInbox) -> anyhow::Result<Notice
         })
     };
     let name = match review {
-        Review::Accept { name, .. } | Review::AcceptEdited { name } => name,
-        Review::Dismiss { name } => {
+        ReviewDecision::Accept { name, .. } | ReviewDecision::AcceptEdited { name } => name,
+        ReviewDecision::Dismiss { name } => {
             let gone = plural(memory.dismiss(kind_of(name)?)?, "patch is", "patches are");
             return Ok(Notice::good(format!("{gone} gone; what they say is not proposed again.")));
         }
-        Review::Undo => return Ok(Notice::good(taken_back_words(&memory.undo()?))),
+        ReviewDecision::Undo => return Ok(Notice::good(taken_back_words(&memory.undo()?))),
     };
     let kind = kind_of(name)?;
-    if let Review::AcceptEdited { .. } = review {
+    if let ReviewDecision::AcceptEdited { .. } = review {
         let files: Vec<PathBuf> = memory.waiting(kind)?.into_iter().map(|patch| patch.file).collect();
         memory.recount(&files)?;
     }

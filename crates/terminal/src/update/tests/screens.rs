@@ -11,7 +11,8 @@ use longhaul_engine::SummariserKind;
 use longhaul_tools::{TodoItem, TodoStatus};
 
 use super::*;
-use crate::command::{Meter, Said, Segment};
+use crate::protocol::PastMessage;
+use crate::status_line::{ContextMeter, Segment};
 
 const SEEN: &str = include_str!("screens.txt");
 
@@ -21,9 +22,10 @@ struct Album(String);
 
 impl Album {
     /// Adds the lines printed since the last screen, and the block.
-    fn keep(&mut self, name: &str, desk: &mut Desk) -> &mut Self {
-        let width = desk.state.size.width;
-        let rows: Vec<String> = std::mem::take(&mut desk.printed).into_iter().chain(desk.block()).collect();
+    fn keep(&mut self, name: &str, harness: &mut Harness) -> &mut Self {
+        let width = harness.state.size.width;
+        let rows: Vec<String> =
+            std::mem::take(&mut harness.printed).into_iter().chain(harness.block()).collect();
         let widest = rows.iter().map(|row| crate::text::columns(row)).max().unwrap_or(0);
         assert!(widest < width, "{name}: {widest} columns of {width}");
         writeln!(self.0, "== {name} ({width} columns)").expect("a string grows");
@@ -35,16 +37,16 @@ impl Album {
 }
 
 /// A harness in the middle of a session.
-fn desk(width: usize) -> Desk {
-    let mut desk = Desk::new();
-    desk.state.size = Size { width, height: 30 };
+fn harness(width: usize) -> Harness {
+    let mut harness = Harness::new();
+    harness.state.size = TerminalSize { width, height: 30 };
     let parts = [
         (Segment::System, 9_000),
         (Segment::Memory, 4_000),
         (Segment::History, 8_000),
         (Segment::Tools, 19_000),
     ];
-    desk.state.standing = Standing {
+    harness.state.status = StatusLine {
         model: "some-model".into(),
         folder: "~/code/app".into(),
         branch: Some("main".into()),
@@ -52,16 +54,16 @@ fn desk(width: usize) -> Desk {
         memory_files: 2,
         pins: 1,
         cost: Some(0.0213),
-        meter: Meter {
+        meter: ContextMeter {
             used: TokenCount(40_000),
             room: TokenCount(100_000),
             threshold: Some(TokenCount(50_000)),
             is_counted: true,
             parts: parts.map(|(segment, tokens)| (segment, TokenCount(tokens))).into(),
         },
-        ..Standing::default()
+        ..StatusLine::default()
     };
-    desk
+    harness
 }
 
 fn change() -> ApprovalRequest {
@@ -76,52 +78,57 @@ fn change() -> ApprovalRequest {
 }
 
 fn of_prompt(album: &mut Album, width: usize) {
-    album.keep("the prompt", &mut desk(width));
-    let mut typing = desk(width);
+    album.keep("the prompt", &mut harness(width));
+    let mut typing = harness(width);
     typing.type_text("first line").control('j').type_text("second line with 日本語 and 😀");
     album.keep("several lines", &mut typing);
-    let mut completing = desk(width);
+    let mut completing = harness(width);
     completing.type_text("/com");
     album.keep("commands are completed", &mut completing);
-    let mut naming = desk(width);
+    let mut naming = harness(width);
     naming.type_text("see @s");
-    naming.take(Input::Files(vec!["src/main.rs".into(), "docs/some notes.md".into()]));
+    naming.handle(UiInput::Files(vec!["src/main.rs".into(), "docs/some notes.md".into()]));
     album.keep("files are completed", &mut naming);
-    let mut pasting = desk(width);
-    pasting.take(Input::Paste("line\n".repeat(40)));
+    let mut pasting = harness(width);
+    pasting.handle(UiInput::Paste("line\n".repeat(40)));
     album.keep("a long paste", &mut pasting);
-    let mut searching = desk(width);
+    let mut searching = harness(width);
     searching.state.history.add("cargo test");
     searching.control('r').type_text("car");
     album.keep("history is searched", &mut searching);
-    let mut leaving = desk(width);
+    let mut leaving = harness(width);
     leaving.control('c');
     album.keep("about to leave", &mut leaving);
-    let mut free = desk(width);
-    (free.state.standing.mode, free.state.standing.meter.used) = (ApprovalMode::Yolo, TokenCount(97_000));
+    let mut free = harness(width);
+    (free.state.status.mode, free.state.status.meter.used) = (ApprovalMode::Yolo, TokenCount(97_000));
     album.keep("everything is free, and the window full", &mut free);
-    let mut untrusted = desk(width);
-    (untrusted.state.standing.mode, untrusted.state.standing.is_trusted) = (ApprovalMode::Plan, false);
-    untrusted.state.standing.meter.is_counted = false;
+    let mut untrusted = harness(width);
+    (untrusted.state.status.mode, untrusted.state.status.is_trusted) = (ApprovalMode::Plan, false);
+    untrusted.state.status.meter.is_counted = false;
     album.keep("only reading, without trust, not counted", &mut untrusted);
 }
 
 fn of_turn(album: &mut Album, width: usize) {
-    let mut turn = desk(width);
-    turn.enter("Why does it fail?").happens(Event::ThoughtDelta("The parser may be at fault.".into()));
+    let mut turn = harness(width);
+    turn.enter("Why does it fail?").receive_event(Event::ThoughtDelta("The parser may be at fault.".into()));
     turn.wait(12);
     album.keep("thinking", &mut turn);
-    turn.happens(Event::TextDelta("It **stops** at\n\n```rust\nlet x = 1; // here\n```\n\nand th".into()))
-        .wait(1);
+    turn.receive_event(Event::TextDelta(
+        "It **stops** at\n\n```rust\nlet x = 1; // here\n```\n\nand th".into(),
+    ))
+    .wait(1);
     turn.enter("And then?");
     album.keep("answering, with something typed ahead", &mut turn);
     for (id, command) in [("c1", "cargo test"), ("c3", "cargo clippy --all-targets")] {
         let call = ToolCall::new(id, "run_shell_command");
         let preview =
             Preview::Command { command: command.into(), directory: "/app".into(), is_background: false };
-        turn.happens(Event::ToolBegan { call, preview });
+        turn.receive_event(Event::ToolBegan { call, preview });
     }
-    turn.happens(Event::ToolProgress { call: "c1".into(), text: "running 3 tests\ntest a ... ok\n".into() });
+    turn.receive_event(Event::ToolProgress {
+        call: "c1".into(),
+        text: "running 3 tests\ntest a ... ok\n".into(),
+    });
     turn.wait(70);
     album.keep("tools run", &mut turn);
     let failed = ToolEnd {
@@ -132,7 +139,7 @@ fn of_turn(album: &mut Album, width: usize) {
         saved_as: Some("out/1.txt".into()),
         ..end("", Shown::Text)
     };
-    turn.happens(Event::ToolEnded(failed));
+    turn.receive_event(Event::ToolEnded(failed));
     let todo = |text: &str, status| TodoItem { text: text.into(), status };
     let todos = vec![
         todo("look", TodoStatus::Completed),
@@ -140,7 +147,7 @@ fn of_turn(album: &mut Album, width: usize) {
         todo("test", TodoStatus::Pending),
         todo("rewrite", TodoStatus::Cancelled),
     ];
-    turn.happens(Event::ToolEnded(ToolEnd {
+    turn.receive_event(Event::ToolEnded(ToolEnd {
         call: ToolCall::new("c3", "write_todos"),
         ..end("", Shown::Todos(todos))
     }));
@@ -150,8 +157,8 @@ fn of_turn(album: &mut Album, width: usize) {
 }
 
 fn of_questions(album: &mut Album, width: usize) {
-    let mut asked = desk(width);
-    asked.enter("Do it.").hear(Message::Asked(AskId(1), request(always()))).wait(0);
+    let mut asked = harness(width);
+    asked.enter("Do it.").receive(DriverMessage::ApprovalRequested(PromptId(1), request(always()))).wait(0);
     album.keep("a command is asked about", &mut asked);
     asked.look();
     album.keep("keys answer", &mut asked);
@@ -159,56 +166,67 @@ fn of_questions(album: &mut Album, width: usize) {
     album.keep("how far always reaches", &mut asked);
     asked.press(KeyCode::Esc).look().press(KeyCode::Char('n')).type_text("use make");
     album.keep("why not", &mut asked);
-    let mut drafting = desk(width);
-    drafting.enter("Do it.").type_text("and add a test").hear(Message::Asked(AskId(1), request(always())));
+    let mut drafting = harness(width);
+    drafting
+        .enter("Do it.")
+        .type_text("and add a test")
+        .receive(DriverMessage::ApprovalRequested(PromptId(1), request(always())));
     drafting.look();
     album.keep("a question while a message is typed", &mut drafting);
     drafting.press(KeyCode::Tab).look();
     album.keep("the question before the message", &mut drafting);
-    let mut changed = desk(width);
-    changed.enter("Do it.").hear(Message::Asked(AskId(2), change())).look();
+    let mut changed = harness(width);
+    changed.enter("Do it.").receive(DriverMessage::ApprovalRequested(PromptId(2), change())).look();
     album.keep("a change is asked about", &mut changed);
     changed.press(KeyCode::Char('e')).look().type_text(" {").press(KeyCode::Enter);
     album.keep("arguments that are no JSON", &mut changed);
-    let mut questioned = desk(width);
+    let mut questioned = harness(width);
     let question =
         Question { text: "Which database?".into(), options: vec!["SQLite".into(), "Postgres".into()] };
-    questioned.enter("Go.").hear(Message::Questioned(AskId(3), question)).look().press(KeyCode::Down);
+    questioned
+        .enter("Go.")
+        .receive(DriverMessage::QuestionAsked(PromptId(3), question))
+        .look()
+        .press(KeyCode::Down);
     album.keep("the model asks", &mut questioned);
     let session = |id: &str, title: &str| SessionChoice {
         id: id.into(),
         title: title.into(),
         detail: "3 h ago, 24 messages".into(),
     };
-    let mut resuming = desk(width);
+    let mut resuming = harness(width);
     resuming.enter("/resume");
     let sessions = vec![
         session("1", "Mend the parser"),
         session("2", "日本語 in the lexer"),
         session("3", "Parse dates"),
     ];
-    resuming.hear(Message::Sessions(sessions)).hear(Message::Done).type_text("pars");
+    resuming.receive(DriverMessage::Sessions(sessions)).receive(DriverMessage::Done).type_text("pars");
     album.keep("which session", &mut resuming);
-    let mut rewinding = desk(width);
+    let mut rewinding = harness(width);
     let turn = TurnChoice {
         id: MessageId::from("m9"),
         text: "do it\nnow".into(),
         detail: "2026-03-02 12:00".into(),
     };
-    rewinding.enter("/rewind").hear(Message::Turns(vec![turn])).hear(Message::Done);
+    rewinding.enter("/rewind").receive(DriverMessage::Turns(vec![turn])).receive(DriverMessage::Done);
     album.keep("which message", &mut rewinding);
 }
 
 fn of_compactions(album: &mut Album, width: usize) {
     let started = || {
-        let mut desk = desk(width);
-        desk.state.standing.meter.count(TokenCount(60_000));
+        let mut harness = harness(width);
+        harness.state.status.meter.count(TokenCount(60_000));
         let (trigger, before) = (Trigger::Automatic, TokenCount(60_000));
-        desk.enter("Go on.").happens(Event::Compaction(Compaction::Started { trigger, before, messages: 9 }));
-        desk
+        harness.enter("Go on.").receive_event(Event::Compaction(Compaction::Started {
+            trigger,
+            before,
+            messages: 9,
+        }));
+        harness
     };
     let mut running = started();
-    running.happens(Event::Compaction(Compaction::Summarising { by: SummariserKind::Model })).wait(9);
+    running.receive_event(Event::Compaction(Compaction::Summarising { by: SummariserKind::Model })).wait(9);
     album.keep("a compaction runs", &mut running);
     running.enter("/compress");
     album.keep("a second one is refused", &mut running);
@@ -219,10 +237,10 @@ fn of_compactions(album: &mut Album, width: usize) {
         (report.ledger.files, report.asks.open) = (7, 1);
         let report = Box::new(report);
         let applied = Compaction::Applied { status, before, after, messages: 7, duration, spend, report };
-        album.keep(&format!("compacted: {status}"), started().happens(Event::Compaction(applied)));
+        album.keep(&format!("compacted: {status}"), started().receive_event(Event::Compaction(applied)));
     }
     let masked = Compaction::Masked { outputs: 3, before, after, duration };
-    album.keep("compacted: masked", started().happens(Event::Compaction(masked)));
+    album.keep("compacted: masked", started().receive_event(Event::Compaction(masked)));
     for (status, reason) in [
         (Status::FailedInflated, "the snapshot would take 70,000 tokens"),
         (Status::FailedEmptySummary, "the model said nothing"),
@@ -232,10 +250,10 @@ fn of_compactions(album: &mut Album, width: usize) {
     ] {
         let refused =
             Compaction::Refused { status, reason: reason.into(), duration, spend: Spend::default() };
-        album.keep(&format!("not compacted: {status}"), started().happens(Event::Compaction(refused)));
+        album.keep(&format!("not compacted: {status}"), started().receive_event(Event::Compaction(refused)));
     }
     let cancelled = Compaction::Cancelled { duration, spend: Default::default() };
-    album.keep("not compacted: cancelled", started().happens(Event::Compaction(cancelled)));
+    album.keep("not compacted: cancelled", started().receive_event(Event::Compaction(cancelled)));
 }
 
 fn of_ends(album: &mut Album, width: usize) {
@@ -266,28 +284,28 @@ fn of_ends(album: &mut Album, width: usize) {
         ),
         ("at the limit", TurnEnd::LimitReached { limit: 100, of: LimitOf::Turn }),
     ] {
-        let mut ended = desk(width);
-        ended.enter("Go.").happens(Event::Ended(turn_end)).hear(Message::Done);
+        let mut ended = harness(width);
+        ended.enter("Go.").receive_event(Event::Ended(turn_end)).receive(DriverMessage::Done);
         album.keep(name, &mut ended);
     }
-    let mut opened = desk(width);
+    let mut opened = harness(width);
     let last = vec![
-        Said { is_users: true, text: "Look at it.".into() },
-        Said { is_users: false, text: "It is **fine**.".into() },
+        PastMessage { is_users: true, text: "Look at it.".into() },
+        PastMessage { is_users: false, text: "It is **fine**.".into() },
     ];
-    opened.hear(Message::Opened { title: "Going on with this session: 4 turns".into(), last });
+    opened.receive(DriverMessage::Opened { title: "Going on with this session: 4 turns".into(), last });
     album.keep("a session goes on", &mut opened);
-    let mut noticed = desk(width);
+    let mut noticed = harness(width);
     for notice in [
         Notice::info("an info"),
         Notice::good("good news"),
         Notice::warning("a warning"),
         Notice::error("an error"),
     ] {
-        noticed.hear(Message::Notice(notice.with_hint("what to do about it")));
+        noticed.receive(DriverMessage::Notice(notice.with_hint("what to do about it")));
     }
     album.keep("notices", &mut noticed);
-    album.keep("help", desk(width).enter("/help"));
+    album.keep("help", harness(width).enter("/help"));
 }
 
 #[test]

@@ -8,7 +8,7 @@ mod stage;
 use std::process::ExitCode;
 
 use anyhow::Context;
-use longhaul_terminal::{Ended, Notice, Options, Pace, Script, Surface};
+use longhaul_terminal::{DemoScript, ExitReason, Notice, Options, Pace, Surface};
 
 use self::stage::Stage;
 use crate::commands::interactive::exit_code;
@@ -31,12 +31,12 @@ pub(super) fn run(pace: Pace, screen: &Screen) -> anyhow::Result<ExitCode> {
         editor: String::new(),
         greeting: vec![greeting],
     };
-    let script = Script { acts: scene::acts(), pace: pace.clone() };
+    let script = DemoScript { steps: scene::steps(), pace: pace.clone() };
     let start = |_: &_| {
         Stage::open(folder.path(), &project, pace).map_err(|error| Notice::error(format!("{error:#}")))
     };
     let ended = longhaul_terminal::play(start, &options, script).context("the terminal cannot be used")?;
-    if ended == Ended::Left {
+    if ended == ExitReason::Left {
         output::print(&ending(screen))?;
     }
     Ok(exit_code(ended))

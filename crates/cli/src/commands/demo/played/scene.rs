@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use longhaul_conversation::TokenCount;
-use longhaul_terminal::Act;
+use longhaul_terminal::DemoStep;
 use serde_json::{Value, json};
 
 use super::super::props::{failing_tests, passing_tests, source};
@@ -54,24 +54,24 @@ pub(super) fn set_up(project: &Path) -> io::Result<()> {
 }
 
 /// What somebody does at the keyboard.
-pub(super) fn acts() -> Vec<Act> {
+pub(super) fn steps() -> Vec<DemoStep> {
     vec![
-        Act::Say(
+        DemoStep::Say(
             "Retry failed invoice uploads, at most five times. Always keep amounts as integer cents. \
              Never touch legacy/ without asking me."
                 .into(),
         ),
-        Act::Answer('y'),
-        Act::Answer('a'),
-        Act::Answer('p'),
-        Act::Answer('y'),
-        Act::Look(Duration::from_millis(1_200)),
-        Act::Say("/compress".into()),
-        Act::Look(Duration::from_millis(1_800)),
-        Act::Say("Which rules of mine do you still know?".into()),
-        Act::Look(Duration::from_millis(2_000)),
-        Act::Say("/compress undo".into()),
-        Act::Look(Duration::from_millis(2_500)),
+        DemoStep::Answer('y'),
+        DemoStep::Answer('a'),
+        DemoStep::Answer('p'),
+        DemoStep::Answer('y'),
+        DemoStep::Look(Duration::from_millis(1_200)),
+        DemoStep::Say("/compress".into()),
+        DemoStep::Look(Duration::from_millis(1_800)),
+        DemoStep::Say("Which rules of mine do you still know?".into()),
+        DemoStep::Look(Duration::from_millis(2_000)),
+        DemoStep::Say("/compress undo".into()),
+        DemoStep::Look(Duration::from_millis(2_500)),
     ]
 }
 

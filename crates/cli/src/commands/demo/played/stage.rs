@@ -10,7 +10,7 @@ use longhaul_conversation::{Consumption, TokenCount, ToolDeclaration, Usage};
 use longhaul_engine::{ByModel, Fault, Folder, Spend, Summariser, SummariserKind, Summary, Task};
 use longhaul_policy::SavedFiles;
 use longhaul_session::{Log, NewSession, SessionKind};
-use longhaul_terminal::{Notice, Opened, Pace, Page, Services, SessionChoice, Spender};
+use longhaul_terminal::{Notice, OpenedSession, Pace, Page, Services, SessionChoice, Spender};
 use longhaul_tools::{
     Answer, BoxFuture, Call, GrepSearch, Jobs, ListDirectory, Preview, ReadFile, Replace, Roots,
     RunShellCommand, ShellSettings, Tool,
@@ -38,7 +38,7 @@ pub(super) struct Stage {
 
 impl Stage {
     /// Gets everything ready for a session whose files are kept in `folder`.
-    pub(super) fn open(folder: &Path, project: &Path, pace: Pace) -> anyhow::Result<(Self, Opened)> {
+    pub(super) fn open(folder: &Path, project: &Path, pace: Pace) -> anyhow::Result<(Self, OpenedSession)> {
         let tools = tools(project, &pace)?;
         let names = tools.iter().map(|tool| tool.declaration().name).collect();
         let system = render_prompt(&PromptOptions { tools: names, ..PromptOptions::default() });
@@ -76,7 +76,7 @@ impl Stage {
             tools,
             files: Folder::new(folder),
         };
-        Ok((stage, Opened { agent, notices: Vec::new() }))
+        Ok((stage, OpenedSession { agent, notices: Vec::new() }))
     }
 }
 
@@ -207,7 +207,7 @@ impl Services for Stage {
         Ok(Vec::new())
     }
 
-    fn open(&mut self, _: &str) -> Result<Opened, Notice> {
+    fn open(&mut self, _: &str) -> Result<OpenedSession, Notice> {
         Err(only_shown())
     }
 

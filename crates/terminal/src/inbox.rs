@@ -6,14 +6,14 @@ use crate::page::Page;
 
 /// An inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inbox {
+pub enum InboxKind {
     /// New skills and changes to skills.
     Skills,
     /// Changes to memory.
     Memory,
 }
 
-impl Inbox {
+impl InboxKind {
     /// The command that opens it.
     pub(crate) fn command(self) -> &'static str {
         match self {
@@ -44,22 +44,22 @@ pub struct InboxItem {
 
 /// The scope an inbox item is accepted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Whose {
+pub enum AcceptScope {
     /// The user, in every project.
-    Users,
+    User,
     /// The project.
-    Projects,
+    Project,
 }
 
 /// A decision about an inbox item.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Review {
+pub enum ReviewDecision {
     /// Accepts it.
     Accept {
         /// The item's name.
         name: String,
         /// The scope, for items that have one.
-        whose: Whose,
+        scope: AcceptScope,
     },
     /// Accepts it as edited by the user.
     AcceptEdited {

@@ -5,34 +5,34 @@ use std::collections::VecDeque;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio_util::sync::CancellationToken;
 
-use super::asking::Desk;
-use crate::command::Command;
+use super::approval_prompt::ApprovalPrompt;
+use crate::protocol::DriverCommand;
 
 /// The queue of commands.
 #[derive(Debug)]
-pub(super) struct Ears {
-    commands: UnboundedReceiver<Command>,
+pub(super) struct CommandQueue {
+    commands: UnboundedReceiver<DriverCommand>,
     /// Commands that arrived during other work.
-    later: VecDeque<Command>,
+    later: VecDeque<DriverCommand>,
     is_leaving: bool,
 }
 
-impl Ears {
-    pub(super) fn new(commands: UnboundedReceiver<Command>) -> Self {
+impl CommandQueue {
+    pub(super) fn new(commands: UnboundedReceiver<DriverCommand>) -> Self {
         Self { commands, later: VecDeque::new(), is_leaving: false }
     }
 
     /// The next command; none once the user leaves.
-    pub(super) async fn next(&mut self) -> Option<Command> {
+    pub(super) async fn next(&mut self) -> Option<DriverCommand> {
         while !self.is_leaving {
             let command = match self.later.pop_front() {
                 Some(command) => command,
                 None => self.commands.recv().await?,
             };
             match command {
-                Command::Leave => self.is_leaving = true,
+                DriverCommand::Leave => self.is_leaving = true,
                 // There is nothing left to cancel or to answer.
-                Command::Cancel | Command::Answer(..) => {}
+                DriverCommand::Cancel | DriverCommand::Answer(..) => {}
                 command => return Some(command),
             }
         }
@@ -40,7 +40,7 @@ impl Ears {
     }
 
     /// Withdraws the wish to leave; returns false if the screen is gone.
-    pub(super) fn stay(&mut self) -> bool {
+    pub(super) fn keep_running(&mut self) -> bool {
         self.is_leaving = self.commands.is_closed();
         !self.is_leaving
     }
@@ -50,7 +50,7 @@ impl Ears {
         &mut self,
         work: impl Future<Output = T>,
         cancel: &CancellationToken,
-        desk: &Desk,
+        prompt: &ApprovalPrompt,
     ) -> T {
         let mut work = std::pin::pin!(work);
         let mut is_open = true;
@@ -62,12 +62,12 @@ impl Ears {
                 done = &mut work => return done,
             };
             match command {
-                Some(Command::Answer(id, reply)) => {
-                    desk.answer(id, reply);
+                Some(DriverCommand::Answer(id, reply)) => {
+                    prompt.answer(id, reply);
                     continue;
                 }
-                Some(Command::Cancel) => {}
-                Some(Command::Leave) => self.is_leaving = true,
+                Some(DriverCommand::Cancel) => {}
+                Some(DriverCommand::Leave) => self.is_leaving = true,
                 Some(other) => {
                     self.later.push_back(other);
                     continue;
@@ -75,7 +75,7 @@ impl Ears {
                 None => (is_open, self.is_leaving) = (false, true),
             }
             cancel.cancel();
-            desk.close();
+            prompt.close();
         }
     }
 }

@@ -9,23 +9,23 @@ use longhaul_tools::BoxFuture;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
-use crate::command::{AskId, Message, Reply};
+use crate::protocol::{DriverMessage, PromptId, UserReply};
 
 /// The open approval requests and questions.
 #[derive(Debug)]
-pub(super) struct Desk {
-    messages: UnboundedSender<Message>,
-    open: Mutex<HashMap<AskId, oneshot::Sender<Reply>>>,
+pub(super) struct ApprovalPrompt {
+    messages: UnboundedSender<DriverMessage>,
+    open: Mutex<HashMap<PromptId, oneshot::Sender<UserReply>>>,
     asked: AtomicU64,
 }
 
-impl Desk {
-    pub(super) fn new(messages: UnboundedSender<Message>) -> Self {
+impl ApprovalPrompt {
+    pub(super) fn new(messages: UnboundedSender<DriverMessage>) -> Self {
         Self { messages, open: Mutex::default(), asked: AtomicU64::new(0) }
     }
 
     /// Delivers the user's reply.
-    pub(super) fn answer(&self, id: AskId, reply: Reply) {
+    pub(super) fn answer(&self, id: PromptId, reply: UserReply) {
         if let Some(asker) = self.open().remove(&id) {
             // A caller that has stopped waiting has dropped its receiver.
             asker.send(reply).ok();
@@ -38,34 +38,34 @@ impl Desk {
     }
 
     /// Sends a request to the screen and waits for the reply; none if it was cancelled.
-    async fn ask(&self, message: impl FnOnce(AskId) -> Message) -> Option<Reply> {
-        let id = AskId(self.asked.fetch_add(1, Ordering::Relaxed));
+    async fn ask(&self, message: impl FnOnce(PromptId) -> DriverMessage) -> Option<UserReply> {
+        let id = PromptId(self.asked.fetch_add(1, Ordering::Relaxed));
         let (sender, receiver) = oneshot::channel();
         self.open().insert(id, sender);
         self.messages.send(message(id)).ok()?;
         receiver.await.ok()
     }
 
-    fn open(&self) -> MutexGuard<'_, HashMap<AskId, oneshot::Sender<Reply>>> {
+    fn open(&self) -> MutexGuard<'_, HashMap<PromptId, oneshot::Sender<UserReply>>> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Approver for Desk {
+impl Approver for ApprovalPrompt {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Approval> {
         Box::pin(async {
-            match self.ask(|id| Message::Asked(id, request.clone())).await {
-                Some(Reply::Approval(approval)) => approval,
-                Some(Reply::Answer(_)) | None => Approval::Stop,
+            match self.ask(|id| DriverMessage::ApprovalRequested(id, request.clone())).await {
+                Some(UserReply::Approval(approval)) => approval,
+                Some(UserReply::Answer(_)) | None => Approval::Stop,
             }
         })
     }
 
     fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
         Box::pin(async {
-            match self.ask(|id| Message::Questioned(id, question.clone())).await {
-                Some(Reply::Answer(answer)) => answer,
-                Some(Reply::Approval(_)) | None => None,
+            match self.ask(|id| DriverMessage::QuestionAsked(id, question.clone())).await {
+                Some(UserReply::Answer(answer)) => answer,
+                Some(UserReply::Approval(_)) | None => None,
             }
         })
     }

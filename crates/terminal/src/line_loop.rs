@@ -7,91 +7,92 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use crate::command::{Command, Message, Notice};
-use crate::history::{History, HistoryFile};
-use crate::services::{Ended, Options, Surface};
+use crate::history::{HistoryFile, InputHistory};
+use crate::notice::Notice;
+use crate::protocol::{DriverCommand, DriverMessage};
+use crate::services::{ExitReason, Options, Surface};
 use crate::signals::Signals;
-use crate::state::{ApprovalStage, Choice, Dialog, Focus, Size, State};
-use crate::style::{Line, Style, paragraphs};
-use crate::update::{Arrival, Effect, Input, update};
+use crate::state::{ApprovalChoice, ApprovalStage, Dialog, Focus, TerminalSize, UiState};
+use crate::style::{Style, StyledLine, paragraphs};
+use crate::update::{Arrival, UiEffect, UiInput, update};
 use crate::{editor_program, files, spoken, view};
 
 /// Reads and prints lines until the user leaves or the input ends.
 pub(crate) async fn run(
     options: &Options,
-    commands: UnboundedSender<Command>,
-    mut messages: UnboundedReceiver<Message>,
-) -> io::Result<Ended> {
+    commands: UnboundedSender<DriverCommand>,
+    mut messages: UnboundedReceiver<DriverMessage>,
+) -> io::Result<ExitReason> {
     let history = options.history.clone().map(HistoryFile::at);
-    let mut state = State::start(options, History::load(history.as_ref()));
-    state.size = Size { width: width(options.surface), height: 40 };
+    let mut state = UiState::start(options, InputHistory::load(history.as_ref()));
+    state.size = TerminalSize { width: width(options.surface), height: 40 };
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     let mut signals = Signals::new()?;
     let mut interrupts = Interrupts::new()?;
-    let mut plain = Plain {
+    let mut line_loop = LineLoop {
         options,
         state,
         commands,
         history,
         started: Instant::now(),
-        is_over: None,
-        asked: 0,
-        awaited: String::new(),
-        stood: String::new(),
+        exit: None,
+        printed_dialogs: 0,
+        printed_activity: String::new(),
+        printed_status: String::new(),
         is_prompt_due: false,
     };
     for notice in &options.greeting {
-        plain.take(Input::Failed(notice.clone()))?;
+        line_loop.handle(UiInput::Failed(notice.clone()))?;
     }
-    plain.prompt()?;
+    line_loop.prompt()?;
     let mut is_reading = true;
-    while plain.is_over.is_none() {
-        let wait = plain.wait();
+    while line_loop.exit.is_none() {
+        let wait = line_loop.wait();
         tokio::select! {
             line = lines.next_line(), if is_reading => match line? {
-                Some(line) => plain.line(&line)?,
+                Some(line) => line_loop.handle_line(&line)?,
                 None => is_reading = false,
             },
             message = messages.recv() => {
                 let Some(message) = message else { break };
-                plain.take(Input::Message(message))?;
-                plain.take(Input::Frame)?;
-                if plain.ask()? {
-                    plain.prompt()?;
+                line_loop.handle(UiInput::Message(message))?;
+                line_loop.handle(UiInput::Frame)?;
+                if line_loop.print_dialog()? {
+                    line_loop.prompt()?;
                 }
             }
-            () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => plain.prompt()?,
-            () = interrupts.next() => plain.take(key(KeyCode::Char('c'), KeyModifiers::CONTROL))?,
+            () = tokio::time::sleep(wait.unwrap_or_default()), if wait.is_some() => line_loop.prompt()?,
+            () = interrupts.next() => line_loop.handle(key(KeyCode::Char('c'), KeyModifiers::CONTROL))?,
             signal = signals.next() => {
-                plain.commands.send(Command::Leave).ok();
-                return Ok(Ended::Signal(signal));
+                line_loop.commands.send(DriverCommand::Leave).ok();
+                return Ok(ExitReason::Signal(signal));
             }
         }
         // The input has ended: nothing is answered and nothing else is said.
-        if !is_reading && !plain.state.dialogs.is_empty() {
-            plain.take(key(KeyCode::Esc, KeyModifiers::NONE))?;
-        } else if !is_reading && !plain.state.is_busy() {
-            plain.take(key(KeyCode::Char('d'), KeyModifiers::CONTROL))?;
+        if !is_reading && !line_loop.state.dialogs.is_empty() {
+            line_loop.handle(key(KeyCode::Esc, KeyModifiers::NONE))?;
+        } else if !is_reading && !line_loop.state.is_busy() {
+            line_loop.handle(key(KeyCode::Char('d'), KeyModifiers::CONTROL))?;
         }
     }
-    Ok(plain.is_over.unwrap_or(Ended::Left))
+    Ok(line_loop.exit.unwrap_or(ExitReason::Left))
 }
 
-fn key(code: KeyCode, modifiers: KeyModifiers) -> Input {
-    Input::Key(KeyEvent::new(code, modifiers), Arrival::Alone)
+fn key(code: KeyCode, modifiers: KeyModifiers) -> UiInput {
+    UiInput::Key(KeyEvent::new(code, modifiers), Arrival::Alone)
 }
 
 /// The key of the choice that a line names by letter, number or word.
-fn answer(line: &str, choices: &[Choice]) -> Option<char> {
+fn answer(line: &str, choices: &[ApprovalChoice]) -> Option<char> {
     let line = line.trim().to_lowercase();
-    let is_meant = |(place, choice): &(usize, &Choice)| {
+    let is_meant = |(place, choice): &(usize, &ApprovalChoice)| {
         let word = match choice {
-            Choice::Once => "yes",
-            Choice::Always => "always",
-            Choice::Edit => "edit",
-            Choice::Deny => "no",
-            Choice::Reach(reach) => reach.name(),
-            Choice::Back => "back",
+            ApprovalChoice::Once => "yes",
+            ApprovalChoice::Always => "always",
+            ApprovalChoice::Edit => "edit",
+            ApprovalChoice::Deny => "no",
+            ApprovalChoice::Reach(reach) => reach.name(),
+            ApprovalChoice::Back => "back",
         };
         line == word || line == choice.key().to_string() || line == (place + 1).to_string()
     };
@@ -106,27 +107,27 @@ fn width(surface: Surface) -> usize {
     }
 }
 
-struct Plain<'a> {
+struct LineLoop<'a> {
     options: &'a Options,
-    state: State,
-    commands: UnboundedSender<Command>,
+    state: UiState,
+    commands: UnboundedSender<DriverCommand>,
     history: Option<HistoryFile>,
     started: Instant,
-    is_over: Option<Ended>,
+    exit: Option<ExitReason>,
     /// The number of open dialogs that were printed.
-    asked: usize,
+    printed_dialogs: usize,
     /// The wait notice that was printed last.
-    awaited: String,
+    printed_activity: String,
     /// The status that was printed last.
-    stood: String,
+    printed_status: String,
     /// True while the prompt waits until a line may answer the current dialog.
     is_prompt_due: bool,
 }
 
-impl Plain<'_> {
+impl LineLoop<'_> {
     /// Handles a line: an answer if a dialog is open, else a message. Only a line typed after the prompt answers a
     /// dialog; an earlier one was typed ahead.
-    fn line(&mut self, line: &str) -> io::Result<()> {
+    fn handle_line(&mut self, line: &str) -> io::Result<()> {
         let press = |code| key(code, KeyModifiers::NONE);
         self.state.now = self.started.elapsed();
         let focus = self.state.focus();
@@ -135,38 +136,40 @@ impl Plain<'_> {
             _ => Vec::new(),
         };
         match self.state.dialogs.front_mut() {
-            Some(_) if focus == Focus::Soon && line.trim().is_empty() => self.take(press(KeyCode::Enter))?,
-            Some(_) if focus == Focus::Soon && answer(line, &choices).is_some() => {
-                self.take(press(KeyCode::Enter))?;
-                self.say("That came before the question could be read. Answer once more.")?;
+            Some(_) if focus == Focus::Pending && line.trim().is_empty() => {
+                self.handle(press(KeyCode::Enter))?;
             }
-            Some(_) if focus == Focus::Soon => self.queue(line)?,
+            Some(_) if focus == Focus::Pending && answer(line, &choices).is_some() => {
+                self.handle(press(KeyCode::Enter))?;
+                self.notify("That came before the question could be read. Answer once more.")?;
+            }
+            Some(_) if focus == Focus::Pending => self.queue(line)?,
             // The line replaces the old text, because there is no cursor to edit it with.
             Some(Dialog::Approval(approving)) if approving.stage == ApprovalStage::Editing => {
                 let is_changed = !line.trim().is_empty();
                 approving.field.set(if is_changed { line } else { "" });
-                self.take(press(if is_changed { KeyCode::Enter } else { KeyCode::Esc }))?;
+                self.handle(press(if is_changed { KeyCode::Enter } else { KeyCode::Esc }))?;
             }
             Some(Dialog::Approval(_)) if !choices.is_empty() => match answer(line, &choices) {
-                Some(letter) => self.take(press(KeyCode::Char(letter)))?,
-                None if line.trim().is_empty() => self.take(press(KeyCode::Esc))?,
+                Some(letter) => self.handle(press(KeyCode::Char(letter)))?,
+                None if line.trim().is_empty() => self.handle(press(KeyCode::Esc))?,
                 None => self.queue(line)?,
             },
             Some(Dialog::Picker(_) | Dialog::Question(_)) if line.trim().is_empty() => {
-                self.take(press(KeyCode::Esc))?;
+                self.handle(press(KeyCode::Esc))?;
             }
             _ => self.enter(line)?,
         }
-        self.asked = 0;
-        self.ask()?;
+        self.printed_dialogs = 0;
+        self.print_dialog()?;
         self.prompt()
     }
 
     /// Types a line and submits it.
     fn enter(&mut self, line: &str) -> io::Result<()> {
-        self.take(Input::Paste(line.to_string()))?;
+        self.handle(UiInput::Paste(line.to_string()))?;
         self.state.completion = None;
-        self.take(key(KeyCode::Enter, KeyModifiers::NONE))
+        self.handle(key(KeyCode::Enter, KeyModifiers::NONE))
     }
 
     /// Queues a line that does not answer the current dialog as the next message.
@@ -174,65 +177,66 @@ impl Plain<'_> {
         let before = self.state.queue.len();
         self.enter(line)?;
         if self.state.queue.len() > before {
-            self.say("This is your next message, and no answer.")?;
+            self.notify("This is your next message, and no answer.")?;
         }
         Ok(())
     }
 
-    fn say(&mut self, text: &str) -> io::Result<()> {
-        self.take(Input::Failed(Notice::info(text)))
+    fn notify(&mut self, text: &str) -> io::Result<()> {
+        self.handle(UiInput::Failed(Notice::info(text)))
     }
 
     /// The time until the prompt is due, if it is waiting.
     fn wait(&self) -> Option<Duration> {
-        let armed_at = self.state.guard().filter(|_| self.is_prompt_due)?.armed_at(self.state.quiet)?;
+        let armed_at =
+            self.state.guard().filter(|_| self.is_prompt_due)?.armed_at(self.state.quiet_period)?;
         Some(armed_at.saturating_sub(self.started.elapsed()))
     }
 
-    fn take(&mut self, input: Input) -> io::Result<()> {
+    fn handle(&mut self, input: UiInput) -> io::Result<()> {
         self.state.now = self.started.elapsed();
-        let is_done = matches!(input, Input::Message(Message::Done));
+        let is_done = matches!(input, UiInput::Message(DriverMessage::Done));
         for effect in update(&mut self.state, input) {
-            self.carry_out(effect)?;
+            self.run_effect(effect)?;
         }
-        self.tell_awaited()?;
+        self.print_activity()?;
         if is_done {
-            self.tell_standing()?;
+            self.print_status()?;
             self.prompt()?;
         }
         Ok(())
     }
 
     /// Prints the current activity once, since nothing animates here.
-    fn tell_awaited(&mut self) -> io::Result<()> {
+    fn print_activity(&mut self) -> io::Result<()> {
         let state = &self.state;
-        let awaited = match (&state.compaction, state.tools.last(), &state.work) {
+        let awaited = match (&state.compaction, state.tools.last(), &state.activity) {
             _ if !state.is_busy() || !state.dialogs.is_empty() => String::new(),
             (Some(compacting), ..) => format!("making room: {}", compacting.stage),
-            (None, Some(tool), _) => format!("{} runs: {}", tool.name, view::what(&tool.preview)),
+            (None, Some(tool), _) => format!("{} runs: {}", tool.name, view::describe_call(&tool.preview)),
             // An arriving answer is printed anyway.
-            (None, None, Some(work)) if work.what.starts_with("waiting") => work.what.clone(),
+            (None, None, Some(work)) if work.description.starts_with("waiting") => work.description.clone(),
             _ => return Ok(()),
         };
-        if awaited != self.awaited && !awaited.is_empty() {
-            self.print(&[Line::new(format!("… {awaited}"), Style::FAINT).fit(self.state.width())])?;
+        if awaited != self.printed_activity && !awaited.is_empty() {
+            self.print(&[StyledLine::new(format!("… {awaited}"), Style::FAINT).fit(self.state.width())])?;
         }
-        self.awaited = awaited;
+        self.printed_activity = awaited;
         Ok(())
     }
 
     /// Prints the status if it has changed.
-    fn tell_standing(&mut self) -> io::Result<()> {
-        let standing = spoken::standing(&self.state.standing);
-        if self.state.is_busy() || standing == self.stood {
+    fn print_status(&mut self) -> io::Result<()> {
+        let status = spoken::status(&self.state.status);
+        if self.state.is_busy() || status == self.printed_status {
             return Ok(());
         }
-        self.print(&paragraphs(&format!("[{standing}]"), Style::FAINT, self.state.width()))?;
-        self.stood = standing;
+        self.print(&paragraphs(&format!("[{status}]"), Style::FAINT, self.state.width()))?;
+        self.printed_status = status;
         Ok(())
     }
 
-    fn print(&self, lines: &[Line]) -> io::Result<()> {
+    fn print(&self, lines: &[StyledLine]) -> io::Result<()> {
         let text: String = match self.options.surface {
             Surface::Spoken => lines.iter().filter_map(spoken::words).map(|line| line + "\n").collect(),
             _ => lines.iter().map(|line| line.render(self.options.is_coloured) + "\n").collect(),
@@ -242,50 +246,50 @@ impl Plain<'_> {
         out.flush()
     }
 
-    fn carry_out(&mut self, effect: Effect) -> io::Result<()> {
+    fn run_effect(&mut self, effect: UiEffect) -> io::Result<()> {
         match effect {
-            Effect::Print(lines) => self.print(&lines)?,
-            Effect::Send(command) => {
+            UiEffect::Print(lines) => self.print(&lines)?,
+            UiEffect::Send(command) => {
                 if self.commands.send(command).is_err() {
-                    self.is_over = Some(Ended::Left);
+                    self.exit = Some(ExitReason::Left);
                 }
             }
-            Effect::Remember(text) => {
+            UiEffect::Remember(text) => {
                 if self.history.as_ref().is_some_and(|file| file.append(&text).is_err()) {
                     self.history = None;
                 }
             }
-            Effect::FindFiles => {
+            UiEffect::FindFiles => {
                 let files = files::list(&self.options.folder);
-                self.take(Input::Files(files))?;
+                self.handle(UiInput::Files(files))?;
             }
-            Effect::Edit(text) => match editor_program::edit(&self.options.editor, &text) {
+            UiEffect::Edit(text) => match editor_program::edit(&self.options.editor, &text) {
                 Ok(text) => {
-                    self.take(Input::Edited(text))?;
-                    self.take(key(KeyCode::Enter, KeyModifiers::NONE))?;
+                    self.handle(UiInput::Edited(text))?;
+                    self.handle(key(KeyCode::Enter, KeyModifiers::NONE))?;
                 }
-                Err(notice) => self.take(Input::Failed(notice))?,
+                Err(notice) => self.handle(UiInput::Failed(notice))?,
             },
-            Effect::EditFiles(files, then) => {
+            UiEffect::EditFiles(files, then) => {
                 let edited = editor_program::edit_files(&self.options.editor, &files);
-                self.take(edited.map_or_else(Input::Failed, |()| Input::EditedFiles(then)))?;
+                self.handle(edited.map_or_else(UiInput::Failed, |()| UiInput::EditedFiles(then)))?;
             }
-            Effect::Copy(_) => {
+            UiEffect::Copy(_) => {
                 let notice = Notice::warning("There is no clipboard here.");
-                self.take(Input::Failed(notice))?;
+                self.handle(UiInput::Failed(notice))?;
             }
-            Effect::ClearScreen | Effect::Suspend | Effect::Ring => {}
-            Effect::Leave(ended) => self.is_over = Some(ended),
+            UiEffect::ClearScreen | UiEffect::Suspend | UiEffect::Ring => {}
+            UiEffect::Leave(ended) => self.exit = Some(ended),
         }
         Ok(())
     }
 
     /// Prints the current dialog once; returns true if it did.
-    fn ask(&mut self) -> io::Result<bool> {
+    fn print_dialog(&mut self) -> io::Result<bool> {
         let open = self.state.dialogs.len();
-        let is_new = open > 0 && self.asked != open;
+        let is_new = open > 0 && self.printed_dialogs != open;
         if is_new {
-            self.take(Input::Frame)?;
+            self.handle(UiInput::Frame)?;
             let mut lines = view::dialog_lines(&self.state);
             // There is no Esc key in line mode: an empty line takes its place.
             for span in lines.iter_mut().flat_map(|line| &mut line.spans) {
@@ -293,13 +297,13 @@ impl Plain<'_> {
             }
             self.print(&lines)?;
         }
-        self.asked = open;
+        self.printed_dialogs = open;
         Ok(is_new)
     }
 
     fn prompt(&mut self) -> io::Result<()> {
         self.state.now = self.started.elapsed();
-        self.is_prompt_due = self.state.focus() == Focus::Soon;
+        self.is_prompt_due = self.state.focus() == Focus::Pending;
         if self.is_prompt_due || self.state.is_busy() && self.state.dialogs.is_empty() {
             return Ok(());
         }
@@ -358,7 +362,8 @@ mod tests {
 
     #[track_caller]
     fn check(line: &str, expected: Option<char>) {
-        let choices = [Choice::Once, Choice::Always, Choice::Edit, Choice::Deny];
+        let choices =
+            [ApprovalChoice::Once, ApprovalChoice::Always, ApprovalChoice::Edit, ApprovalChoice::Deny];
         assert_eq!(answer(line, &choices), expected, "{line:?}");
     }
 
@@ -376,7 +381,11 @@ mod tests {
         check("5", None);
         check("", None);
         check("s", None);
-        let reaches = [Choice::Reach(Reach::Session), Choice::Reach(Reach::Everywhere), Choice::Back];
+        let reaches = [
+            ApprovalChoice::Reach(Reach::Session),
+            ApprovalChoice::Reach(Reach::Everywhere),
+            ApprovalChoice::Back,
+        ];
         assert_eq!(answer("everywhere", &reaches), Some('e'));
         assert_eq!(answer("2", &reaches), Some('e'));
         assert_eq!(answer("yes", &reaches), None);

@@ -6,16 +6,21 @@ use longhaul_agent::Agent;
 use longhaul_compaction::{Breakdown, Kind, Survey, Threshold, Trigger};
 use longhaul_conversation::{Change, TokenCount};
 
-use super::Place;
-use crate::command::{Meter, Segment, Standing};
+use super::WorkingFolder;
+use crate::status_line::{ContextMeter, Segment, StatusLine};
 
-pub(super) fn standing(agent: &Agent, model: String, cost: Option<f64>, place: &Place) -> Standing {
+pub(super) fn status_line(
+    agent: &Agent,
+    model: String,
+    cost: Option<f64>,
+    folder: &WorkingFolder,
+) -> StatusLine {
     let tracker = agent.conversation().tracker();
     let situation = agent.settings().permissions.situation;
-    Standing {
+    StatusLine {
         model,
-        folder: place.name.clone(),
-        branch: branch(&place.folder),
+        folder: folder.name.clone(),
+        branch: branch(&folder.path),
         mode: situation.mode,
         is_trusted: situation.is_trusted,
         memory_files: agent.memory().map_or(0, |memory| memory.files().count()),
@@ -27,9 +32,9 @@ pub(super) fn standing(agent: &Agent, model: String, cost: Option<f64>, place: &
 }
 
 /// The usage of the context window.
-pub(super) fn meter(agent: &Agent) -> Meter {
+pub(super) fn meter(agent: &Agent) -> ContextMeter {
     let budget = agent.options(agent.room(), Trigger::Automatic).budget;
-    Meter {
+    ContextMeter {
         used: agent.used(),
         room: agent.room(),
         threshold: match budget.threshold {

@@ -4,34 +4,36 @@ use longhaul_agent::{Event, MemoryNews, SourceState, TurnEnd};
 use longhaul_conversation::{TokenCount, Usage};
 use longhaul_engine::Event as Compaction;
 
-use super::{Effect, print, print_more, prompt, review, submit};
-use crate::command::{Message, Notice, Segment};
+use super::{UiEffect, print, print_more, prompt, review, submit};
 use crate::editor::Editor;
 use crate::guard::Guard;
-use crate::services::Ended;
+use crate::notice::Notice;
+use crate::protocol::DriverMessage;
+use crate::services::ExitReason;
 use crate::state::{
-    Answer, Answering, ApprovalStage, Approving, Compacting, Dialog, Files, Folded, Pick, PickItem, Picker,
-    RunningTool, State, Thoughts,
+    ApprovalDialog, ApprovalStage, Dialog, FileList, FoldedText, Picker, PickerItem, PickerValue,
+    QuestionDialog, RunningCompaction, RunningTool, StreamedAnswer, Thoughts, UiState,
 };
+use crate::status_line::Segment;
 use crate::view::{self, CompactionCard};
 
 /// The most bytes of a running tool's output that are kept.
-const MOST_OUTPUT: usize = 8 << 10;
+const MAX_OUTPUT: usize = 8 << 10;
 /// The most folded texts that are kept.
-const MOST_FOLDED: usize = 50;
+const MAX_FOLDED: usize = 50;
 
-pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
+pub(super) fn handle_message(state: &mut UiState, message: DriverMessage) -> Vec<UiEffect> {
     let width = state.width();
     match message {
-        Message::Happened(event) => happened(state, event),
-        Message::Asked(id, mut request) => {
+        DriverMessage::Event(event) => handle_event(state, event),
+        DriverMessage::ApprovalRequested(id, mut request) => {
             let mut effects = flush(state);
-            request.preview = state.named(request.preview);
-            let lines = view::asked(&request, width);
+            request.preview = state.with_relative_path(request.preview);
+            let lines = view::approval_request(&request, width);
             state.previewed.insert(request.call.id.clone());
             effects.push(print(state, lines));
-            effects.push(Effect::Ring);
-            state.dialogs.push_back(Dialog::Approval(Box::new(Approving {
+            effects.push(UiEffect::Ring);
+            state.dialogs.push_back(Dialog::Approval(Box::new(ApprovalDialog {
                 id,
                 request,
                 guard: Guard::default(),
@@ -43,100 +45,100 @@ pub(super) fn hear(state: &mut State, message: Message) -> Vec<Effect> {
             })));
             effects
         }
-        Message::Questioned(id, question) => {
+        DriverMessage::QuestionAsked(id, question) => {
             let mut effects = flush(state);
-            effects.push(Effect::Ring);
+            effects.push(UiEffect::Ring);
             let (guard, field) = (Guard::default(), Editor::default());
-            let answering = Answering { id, question, guard, selected: None, field };
+            let answering = QuestionDialog { id, question, guard, selected: None, field };
             state.dialogs.push_back(Dialog::Question(Box::new(answering)));
             effects
         }
-        Message::Standing(standing) => {
-            state.standing = *standing;
+        DriverMessage::StatusLine(status) => {
+            state.status = *status;
             Vec::new()
         }
-        Message::Cost(cost) => {
-            state.standing.cost = cost;
+        DriverMessage::Cost(cost) => {
+            state.status.cost = cost;
             Vec::new()
         }
-        Message::Page(page) => vec![print(state, page.lines(width))],
-        Message::Notice(notice) => vec![print(state, view::notice(&notice, width))],
-        Message::Compacted(outcome) => {
+        DriverMessage::Page(page) => vec![print(state, page.lines(width))],
+        DriverMessage::Notice(notice) => vec![print(state, view::notice(&notice, width))],
+        DriverMessage::Compacted(outcome) => {
             state.compaction = None;
             let card = CompactionCard::of(&outcome);
             vec![print(state, card.lines(width))]
         }
-        Message::Ran { command, output } => {
-            let lines = view::ran(&command, &output, width);
-            fold(state, Folded { title: format!("$ {command}"), text: output, is_diff: false });
+        DriverMessage::CommandOutput { command, output } => {
+            let lines = view::command_output(&command, &output, width);
+            fold(state, FoldedText { title: format!("$ {command}"), text: output, is_diff: false });
             vec![print(state, lines)]
         }
-        Message::Sessions(sessions) => {
-            let items = sessions.into_iter().map(|session| PickItem {
+        DriverMessage::Sessions(sessions) => {
+            let items = sessions.into_iter().map(|session| PickerItem {
                 title: session.title,
                 detail: session.detail,
-                pick: Pick::Session(session.id),
+                pick: PickerValue::Session(session.id),
             });
             let picker = Picker::new("Go on with which session?", items.collect());
             state.dialogs.push_back(Dialog::Picker(picker));
             Vec::new()
         }
-        Message::Turns(turns) => {
-            let items = turns.into_iter().map(|turn| PickItem {
+        DriverMessage::Turns(turns) => {
+            let items = turns.into_iter().map(|turn| PickerItem {
                 title: turn.text.split_whitespace().collect::<Vec<_>>().join(" "),
                 detail: turn.detail,
-                pick: Pick::Turn(turn.id, turn.text),
+                pick: PickerValue::Turn(turn.id, turn.text),
             });
             let picker = Picker::new("Go back to before which message?", items.collect());
             state.dialogs.push_back(Dialog::Picker(picker));
             Vec::new()
         }
-        Message::Opened { title, last } => {
+        DriverMessage::Opened { title, last } => {
             state.folded.clear();
             state.unfolded = 0;
             state.last_answer =
                 last.iter().rfind(|said| !said.is_users).map_or_else(String::new, |said| said.text.clone());
-            vec![print(state, view::opened(&title, &last, width))]
+            vec![print(state, view::resumed_session(&title, &last, width))]
         }
-        Message::Restore(text) => {
+        DriverMessage::Restore(text) => {
             if state.editor.is_empty() {
                 state.editor.set(&text);
             }
             Vec::new()
         }
-        Message::Skills(skills) => {
+        DriverMessage::Skills(skills) => {
             state.skills = skills;
             // An open completion is refreshed.
             if state.completion.is_some() { prompt::complete(state) } else { Vec::new() }
         }
-        Message::Inbox(inbox, items) => review::open(state, inbox, items),
-        Message::InboxChanged(inbox, items) => {
+        DriverMessage::Inbox(inbox, items) => review::open(state, inbox, items),
+        DriverMessage::InboxChanged(inbox, items) => {
             review::refresh(state, inbox, items);
             Vec::new()
         }
-        Message::Edit { files, then } => vec![Effect::EditFiles(files, then)],
-        Message::Done => done(state),
-        Message::Left => vec![Effect::Leave(Ended::Left)],
-        Message::Failed(notice) => {
+        DriverMessage::Edit { files, then } => vec![UiEffect::EditFiles(files, then)],
+        DriverMessage::Done => done(state),
+        DriverMessage::Left => vec![UiEffect::Leave(ExitReason::Left)],
+        DriverMessage::Failed(notice) => {
             let lines = view::notice(&notice, width);
-            vec![print(state, lines), Effect::Leave(Ended::Failed)]
+            vec![print(state, lines), UiEffect::Leave(ExitReason::Failed)]
         }
     }
 }
 
 /// Ends a command; the next queued message is sent.
-fn done(state: &mut State) -> Vec<Effect> {
+fn done(state: &mut UiState) -> Vec<UiEffect> {
     let mut effects = flush(state);
     state.pending = state.pending.saturating_sub(1);
     if !state.is_busy() {
-        state.work = None;
+        state.activity = None;
         state.tools.clear();
         state.compaction = None;
-        state.wants_compaction = false;
+        state.is_compaction_requested = false;
         state.previewed.clear();
         // The work may have created or removed files.
-        if matches!(state.files, Files::Known(_)) {
-            state.files = Files::Unknown;
+        if matches!(state.files, FileList::Known(_)) {
+            state.files = FileList::Unknown;
         }
         review::settled(state);
         effects.extend(submit::next_in_queue(state));
@@ -144,17 +146,17 @@ fn done(state: &mut State) -> Vec<Effect> {
     effects
 }
 
-fn happened(state: &mut State, event: Event) -> Vec<Effect> {
+fn handle_event(state: &mut UiState, event: Event) -> Vec<UiEffect> {
     let width = state.width();
     match event {
         Event::StepBegan { .. } => {
             let effects = flush(state);
-            state.doing(format!("waiting for {}", state.standing.model));
+            state.set_activity(format!("waiting for {}", state.status.model));
             effects
         }
         Event::TextDelta(text) => {
             let effects = end_thoughts(state);
-            state.doing("answering");
+            state.set_activity("answering");
             state.answer.streaming.push(&text);
             state.answer.text.push_str(&text);
             effects
@@ -163,14 +165,14 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
             if state.thoughts.text.is_empty() {
                 state.thoughts.since = state.now;
             }
-            state.doing("thinking");
+            state.set_activity("thinking");
             state.thoughts.text.push_str(&text);
             Vec::new()
         }
         Event::ToolBegan { call, preview } => {
             let effects = flush(state);
-            state.doing("running tools");
-            let (since, preview) = (state.now, state.named(preview));
+            state.set_activity("running tools");
+            let (since, preview) = (state.now, state.with_relative_path(preview));
             let tool = RunningTool { id: call.id, name: call.name, preview, since, output: String::new() };
             state.tools.push(tool);
             effects
@@ -178,8 +180,8 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
         Event::ToolProgress { call, text } => {
             if let Some(tool) = state.tools.iter_mut().find(|tool| tool.id == call) {
                 tool.output.push_str(&text);
-                if tool.output.len() > 2 * MOST_OUTPUT {
-                    let mut from = tool.output.len() - MOST_OUTPUT;
+                if tool.output.len() > 2 * MAX_OUTPUT {
+                    let mut from = tool.output.len() - MAX_OUTPUT;
                     while !tool.output.is_char_boundary(from) {
                         from += 1;
                     }
@@ -192,9 +194,9 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
             let mut effects = flush(state);
             let running = state.tools.iter().position(|tool| tool.id == end.call.id);
             let running = running.map(|place| state.tools.remove(place));
-            state.standing.meter.grow(Segment::Tools, &end.text);
+            state.status.meter.grow(Segment::Tools, &end.text);
             let was_shown = state.previewed.contains(&end.call.id);
-            let ended = view::ended(&end, running.as_ref(), was_shown, width);
+            let ended = view::finished_tool(&end, running.as_ref(), was_shown, width);
             if let Some(folded) = ended.folded {
                 fold(state, folded);
             }
@@ -214,7 +216,7 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
             let text = format!("Out of sight after the compaction: {}", lost.join(", "));
             let hint =
                 "Files come in again when a tool touches their folders, skills when they are activated.";
-            say(state, &Notice::info(text).with_hint(hint))
+            notify(state, &Notice::info(text).with_hint(hint))
         }
         Event::Memory { files, why } => {
             let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
@@ -222,64 +224,68 @@ fn happened(state: &mut State, event: Event) -> Vec<Effect> {
                 MemoryNews::CameIn => format!("Memory came in: {}", names.join(", ")),
                 MemoryNews::Changed => format!("Memory was read again: {}", names.join(", ")),
             };
-            say(state, &Notice::info(text))
+            notify(state, &Notice::info(text))
         }
-        Event::AskedAgain => {
-            say(state, &Notice::info("The request was too long for the model; it is asked again with less."))
-        }
+        Event::AskedAgain => notify(
+            state,
+            &Notice::info("The request was too long for the model; it is asked again with less."),
+        ),
         Event::Looping { detail } => {
-            say(state, &Notice::warning(format!("The model goes round in circles: {detail}")))
+            notify(state, &Notice::warning(format!("The model goes round in circles: {detail}")))
         }
         Event::Usage(usage) => {
             count(state, &usage);
             Vec::new()
         }
         Event::Routed { model, .. } => {
-            state.doing(format!("waiting for {model}"));
+            state.set_activity(format!("waiting for {model}"));
             Vec::new()
         }
         Event::Subagent { name, event, .. } => match *event {
             Event::ToolBegan { preview, .. } => {
-                state.doing(format!("{name}: {}", view::what(&preview)));
+                state.set_activity(format!("{name}: {}", view::describe_call(&preview)));
                 Vec::new()
             }
-            Event::Warning(text) => say(state, &Notice::warning(format!("{name}: {text}"))),
+            Event::Warning(text) => notify(state, &Notice::warning(format!("{name}: {text}"))),
             _ => Vec::new(),
         },
-        Event::HookMessage(text) => say(state, &Notice::info(text)),
-        Event::Warning(text) => say(state, &Notice::warning(text)),
+        Event::HookMessage(text) => notify(state, &Notice::info(text)),
+        Event::Warning(text) => notify(state, &Notice::warning(text)),
         Event::Overflow(_) | Event::Spent { .. } => Vec::new(),
         Event::Ended(end) => ended(state, &end),
     }
 }
 
-fn say(state: &mut State, notice: &Notice) -> Vec<Effect> {
+fn notify(state: &mut UiState, notice: &Notice) -> Vec<UiEffect> {
     let lines = view::notice(notice, state.width());
     vec![print(state, lines)]
 }
 
 /// Updates the meter during a turn with the provider's count.
-fn count(state: &mut State, usage: &Usage) {
+fn count(state: &mut UiState, usage: &Usage) {
     let Some(input) = usage.input else { return };
-    state.standing.meter.count(input + usage.output.unwrap_or(TokenCount::ZERO));
+    state.status.meter.count(input + usage.output.unwrap_or(TokenCount::ZERO));
 }
 
-fn ended(state: &mut State, end: &TurnEnd) -> Vec<Effect> {
+fn ended(state: &mut UiState, end: &TurnEnd) -> Vec<UiEffect> {
     let mut effects = flush(state);
-    if let Some(notice) = view::turn_end(end, &state.standing) {
-        effects.extend(say(state, &notice));
+    if let Some(notice) = view::turn_end(end, &state.status) {
+        effects.extend(notify(state, &notice));
     }
     effects
 }
 
-fn compaction(state: &mut State, event: &Compaction) -> Vec<Effect> {
+fn compaction(state: &mut UiState, event: &Compaction) -> Vec<UiEffect> {
     let now = state.now;
     let stage = view::stage(event);
     match event {
         Compaction::Started { before, .. } => {
             let effects = flush(state);
-            state.compaction =
-                Some(Compacting { since: now, stage: "looking at the conversation".into(), before: *before });
+            state.compaction = Some(RunningCompaction {
+                since: now,
+                stage: "looking at the conversation".into(),
+                before: *before,
+            });
             return effects;
         }
         Compaction::Undone { .. } => return Vec::new(),
@@ -292,17 +298,17 @@ fn compaction(state: &mut State, event: &Compaction) -> Vec<Effect> {
     let Some(card) = CompactionCard::of_event(event, compacting) else { return Vec::new() };
     state.compaction = None;
     if let Compaction::Applied { before, after, .. } | Compaction::Masked { before, after, .. } = event {
-        state.standing.meter.shrink(*before, *after);
+        state.status.meter.shrink(*before, *after);
     }
     // A requested compaction shows its complete card next.
-    if state.wants_compaction { Vec::new() } else { vec![print(state, card.lines(state.width()))] }
+    if state.is_compaction_requested { Vec::new() } else { vec![print(state, card.lines(state.width()))] }
 }
 
 /// Prints the rest of an arriving answer or thought.
-fn flush(state: &mut State) -> Vec<Effect> {
+fn flush(state: &mut UiState) -> Vec<UiEffect> {
     let mut effects = end_thoughts(state);
     let width = state.width();
-    let Answer { streaming, text, .. } = &mut state.answer;
+    let StreamedAnswer { streaming, text, .. } = &mut state.answer;
     let lines = streaming.finish(width);
     if !text.trim().is_empty() {
         state.last_answer = std::mem::take(text);
@@ -310,26 +316,26 @@ fn flush(state: &mut State) -> Vec<Effect> {
     if !lines.is_empty() {
         effects.push(print_more(state, lines));
     }
-    state.answer = Answer::default();
+    state.answer = StreamedAnswer::default();
     effects
 }
 
-fn end_thoughts(state: &mut State) -> Vec<Effect> {
+fn end_thoughts(state: &mut UiState) -> Vec<UiEffect> {
     let Thoughts { text, since } = std::mem::take(&mut state.thoughts);
     if text.trim().is_empty() {
         return Vec::new();
     }
     let took = state.now.saturating_sub(since);
-    let lines = view::thought(&text, took, state.shows_thoughts, state.width());
+    let lines = view::thoughts(&text, took, state.shows_thoughts, state.width());
     if !state.shows_thoughts {
-        fold(state, Folded { title: "Thoughts".into(), text, is_diff: false });
+        fold(state, FoldedText { title: "Thoughts".into(), text, is_diff: false });
     }
     vec![print(state, lines)]
 }
 
-fn fold(state: &mut State, folded: Folded) {
+fn fold(state: &mut UiState, folded: FoldedText) {
     state.folded.push(folded);
-    if state.folded.len() > MOST_FOLDED {
+    if state.folded.len() > MAX_FOLDED {
         state.folded.remove(0);
     }
     state.unfolded = 0;

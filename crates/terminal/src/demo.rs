@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use crate::state::{Dialog, Focus, State};
+use crate::state::{Dialog, Focus, UiState};
 
 /// The time for one key.
 const KEY: Duration = Duration::from_millis(22);
@@ -20,16 +20,16 @@ const BEFORE_ANSWERING: Duration = Duration::from_millis(1_800);
 
 /// The steps of a demo; after the last one the player leaves.
 #[derive(Clone, Debug)]
-pub struct Script {
+pub struct DemoScript {
     /// The steps.
-    pub acts: Vec<Act>,
+    pub steps: Vec<DemoStep>,
     /// The playback speed.
     pub pace: Pace,
 }
 
 /// A step of a demo.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Act {
+pub enum DemoStep {
     /// Types and sends a line once the agent is idle.
     Say(String),
     /// Answers the next question with this key.
@@ -59,7 +59,7 @@ impl Pace {
     }
 
     /// Doubles the speed.
-    pub fn hasten(&self) {
+    pub fn speed_up(&self) {
         self.0.store(self.0.load(Ordering::Relaxed) / 2, Ordering::Relaxed);
     }
 }
@@ -67,7 +67,7 @@ impl Pace {
 /// Plays a script.
 #[derive(Debug)]
 pub(crate) struct Player {
-    acts: VecDeque<Act>,
+    steps: VecDeque<DemoStep>,
     pace: Pace,
     /// The number of typed characters of the current line.
     typed: usize,
@@ -77,7 +77,7 @@ pub(crate) struct Player {
 
 /// A move of the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Move {
+pub(crate) enum PlayerMove {
     /// Presses a key.
     Press(KeyEvent),
     /// Continues with the next step.
@@ -87,20 +87,20 @@ pub(crate) enum Move {
 }
 
 impl Player {
-    pub(crate) fn new(script: Script) -> Self {
-        Self { acts: script.acts.into(), pace: script.pace, typed: 0, since: Duration::ZERO }
+    pub(crate) fn new(script: DemoScript) -> Self {
+        Self { steps: script.steps.into(), pace: script.pace, typed: 0, since: Duration::ZERO }
     }
 
     /// Doubles the speed because the viewer pressed a key.
-    pub(crate) fn hasten(&self) {
-        self.pace.hasten();
+    pub(crate) fn speed_up(&self) {
+        self.pace.speed_up();
     }
 
     /// The time until the next move; none while the player has to wait for something else.
-    pub(crate) fn wait(&mut self, state: &State, now: Duration) -> Option<Duration> {
+    pub(crate) fn wait(&mut self, state: &UiState, now: Duration) -> Option<Duration> {
         let is_idle = !state.is_busy() && state.dialogs.is_empty();
-        let (is_ready, delay) = match self.acts.front() {
-            Some(Act::Say(line)) => {
+        let (is_ready, delay) = match self.steps.front() {
+            Some(DemoStep::Say(line)) => {
                 let delay = match self.typed {
                     0 => BEFORE_TYPING,
                     typed if typed == line.chars().count() => BEFORE_SENDING,
@@ -108,12 +108,12 @@ impl Player {
                 };
                 (is_idle, delay)
             }
-            Some(Act::Answer(_)) => {
+            Some(DemoStep::Answer(_)) => {
                 let is_asked =
                     matches!(state.dialogs.front(), Some(Dialog::Approval(_) | Dialog::Question(_)));
                 (is_asked && state.focus() == Focus::Dialog, BEFORE_ANSWERING)
             }
-            Some(Act::Look(time)) => (is_idle, *time),
+            Some(DemoStep::Look(time)) => (is_idle, *time),
             None => (is_idle, Duration::ZERO),
         };
         if !is_ready {
@@ -124,23 +124,23 @@ impl Player {
     }
 
     /// Makes the next move.
-    pub(crate) fn make_move(&mut self, now: Duration) -> Move {
+    pub(crate) fn make_move(&mut self, now: Duration) -> PlayerMove {
         self.since = now;
-        let press = |code| Move::Press(KeyEvent::new(code, KeyModifiers::NONE));
-        let made = match self.acts.front() {
-            None => return Move::Leave,
-            Some(Act::Say(line)) => match line.chars().nth(self.typed) {
+        let press = |code| PlayerMove::Press(KeyEvent::new(code, KeyModifiers::NONE));
+        let made = match self.steps.front() {
+            None => return PlayerMove::Leave,
+            Some(DemoStep::Say(line)) => match line.chars().nth(self.typed) {
                 Some(character) => {
                     self.typed += 1;
                     return press(KeyCode::Char(character));
                 }
                 None => press(KeyCode::Enter),
             },
-            Some(Act::Answer(key)) => press(KeyCode::Char(*key)),
-            Some(Act::Look(_)) => Move::GoOn,
+            Some(DemoStep::Answer(key)) => press(KeyCode::Char(*key)),
+            Some(DemoStep::Look(_)) => PlayerMove::GoOn,
         };
         self.typed = 0;
-        self.acts.pop_front();
+        self.steps.pop_front();
         made
     }
 }
@@ -152,23 +152,23 @@ mod tests {
     use crate::guard::Guard;
     use crate::state::Picker;
 
-    fn player(acts: &[Act], speed: f64) -> Player {
-        Player::new(Script { acts: acts.to_vec(), pace: Pace::times(speed) })
+    fn player(steps: &[DemoStep], speed: f64) -> Player {
+        Player::new(DemoScript { steps: steps.to_vec(), pace: Pace::times(speed) })
     }
 
     /// Plays until something else must happen; returns the keys and the times at which they were pressed.
-    fn played(player: &mut Player, state: &State) -> (String, Vec<u64>) {
+    fn played(player: &mut Player, state: &UiState) -> (String, Vec<u64>) {
         let (mut keys, mut times) = (String::new(), Vec::new());
         let mut now = player.since;
         while let Some(wait) = player.wait(state, now) {
             now += wait;
             match player.make_move(now) {
-                Move::Press(key) => match key.code {
+                PlayerMove::Press(key) => match key.code {
                     KeyCode::Char(character) => keys.push(character),
                     _ => keys.push('⏎'),
                 },
-                Move::GoOn => keys.push('…'),
-                Move::Leave => {
+                PlayerMove::GoOn => keys.push('…'),
+                PlayerMove::Leave => {
                     keys.push('.');
                     break;
                 }
@@ -180,17 +180,18 @@ mod tests {
 
     #[test]
     fn lines_are_typed_and_sent() {
-        let acts = [Act::Say("ab".into()), Act::Look(Duration::from_secs(3)), Act::Say("/é".into())];
-        let (keys, times) = played(&mut player(&acts, 1.0), &State::default());
+        let steps =
+            [DemoStep::Say("ab".into()), DemoStep::Look(Duration::from_secs(3)), DemoStep::Say("/é".into())];
+        let (keys, times) = played(&mut player(&steps, 1.0), &UiState::default());
         assert_eq!(keys, "ab⏎…/é⏎.");
         assert_eq!(times, [700, 722, 1_172, 4_172, 4_872, 4_894, 5_344]);
     }
 
     #[test]
     fn the_pace_is_a_value() {
-        let acts = [Act::Say("ab".into()), Act::Look(Duration::from_secs(3))];
-        assert_eq!(played(&mut player(&acts, 2.0), &State::default()).1, [350, 361, 586, 2_086]);
-        assert_eq!(played(&mut player(&acts, f64::INFINITY), &State::default()).1, [0; 4]);
+        let steps = [DemoStep::Say("ab".into()), DemoStep::Look(Duration::from_secs(3))];
+        assert_eq!(played(&mut player(&steps, 2.0), &UiState::default()).1, [350, 361, 586, 2_086]);
+        assert_eq!(played(&mut player(&steps, f64::INFINITY), &UiState::default()).1, [0; 4]);
         for odd in [0.0, -1.0, f64::NAN] {
             assert!(Pace::times(odd).of(Duration::from_secs(1)) <= Duration::from_secs(1_000), "{odd}");
         }
@@ -198,16 +199,16 @@ mod tests {
 
     #[test]
     fn whoever_is_in_a_hurry_is_heard() {
-        let mut player = player(&[Act::Say("a".into())], 1.0);
-        assert_eq!(player.wait(&State::default(), Duration::ZERO), Some(Duration::from_millis(700)));
-        player.hasten();
-        assert_eq!(player.wait(&State::default(), Duration::ZERO), Some(Duration::from_millis(350)));
+        let mut player = player(&[DemoStep::Say("a".into())], 1.0);
+        assert_eq!(player.wait(&UiState::default(), Duration::ZERO), Some(Duration::from_millis(700)));
+        player.speed_up();
+        assert_eq!(player.wait(&UiState::default(), Duration::ZERO), Some(Duration::from_millis(350)));
     }
 
     #[test]
     fn nothing_is_typed_while_something_else_is_done() {
-        let mut busy = State { pending: 1, ..State::default() };
-        let mut player = player(&[Act::Say("a".into())], 1.0);
+        let mut busy = UiState { pending: 1, ..UiState::default() };
+        let mut player = player(&[DemoStep::Say("a".into())], 1.0);
         assert_eq!(player.wait(&busy, Duration::from_secs(5)), None);
         busy.pending = 0;
         // The pause starts when the step can be done.
@@ -220,24 +221,24 @@ mod tests {
 
     #[test]
     fn only_a_question_is_answered() {
-        let mut player = player(&[Act::Answer('y')], 1.0);
-        assert_eq!(player.wait(&State::default(), Duration::ZERO), None);
+        let mut player = player(&[DemoStep::Answer('y')], 1.0);
+        assert_eq!(player.wait(&UiState::default(), Duration::ZERO), None);
         let question = longhaul_agent::Question { text: "Which?".into(), options: Vec::new() };
-        let answering = crate::state::Answering {
-            id: crate::command::AskId(1),
+        let answering = crate::state::QuestionDialog {
+            id: crate::protocol::PromptId(1),
             question,
             guard: Guard::default(),
             selected: None,
             field: Editor::default(),
         };
-        let mut asked = State::default();
+        let mut asked = UiState::default();
         asked.dialogs.push_back(Dialog::Question(Box::new(answering)));
         assert_eq!(player.wait(&asked, Duration::ZERO), None, "it is not in sight yet");
-        asked.dialogs[0].guard_mut().expect("a guard").see(Duration::ZERO);
+        asked.dialogs[0].guard_mut().expect("a guard").mark_drawn(Duration::ZERO);
         assert_eq!(player.wait(&asked, Duration::ZERO), Some(BEFORE_ANSWERING));
         assert_eq!(
             player.make_move(BEFORE_ANSWERING),
-            Move::Press(KeyEvent::new(KeyCode::Char('y'), KeyModifiers::NONE))
+            PlayerMove::Press(KeyEvent::new(KeyCode::Char('y'), KeyModifiers::NONE))
         );
     }
 }

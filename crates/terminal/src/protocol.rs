@@ -1,0 +1,185 @@
+//! The protocol between the screen and the driver: commands in, messages out.
+
+use std::path::PathBuf;
+
+use longhaul_agent::{Approval, ApprovalRequest, Event, Question};
+use longhaul_conversation::MessageId;
+use longhaul_engine::Outcome;
+use longhaul_policy::ApprovalMode;
+
+use crate::inbox::{InboxItem, InboxKind, ReviewDecision, SkillChoice};
+use crate::notice::Notice;
+use crate::page::Page;
+use crate::status_line::StatusLine;
+
+/// A command to the driver, which owns the agent.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum DriverCommand {
+    /// Sends a message to the model.
+    Submit(String),
+    /// Runs a shell command that the user typed.
+    Run(String),
+    /// Records the entries that could not be recorded, and continues the interrupted turn.
+    Retry,
+    /// Compacts the conversation.
+    Compact { focus: Option<String> },
+    /// Shows the effect of a compaction without applying it.
+    PreviewCompaction,
+    /// Undoes the newest compaction.
+    UndoCompaction,
+    /// Shows a page.
+    Show(Topic),
+    /// Pins a rule.
+    Pin(String),
+    /// Removes a pin, named by its id or a prefix of it.
+    Unpin(String),
+    /// Reloads memory files.
+    ReloadMemory,
+    /// Adds a fact to memory.
+    AddMemory(String),
+    /// Shows a skill.
+    ShowSkill(String),
+    /// Enables a skill.
+    EnableSkill(String),
+    /// Disables a skill.
+    DisableSkill(String),
+    /// Searches for skills again.
+    ReloadSkills,
+    /// Activates a skill and sends a message to the model.
+    UseSkill { skill: String, words: String },
+    /// Lists the items of an inbox.
+    OpenInbox(InboxKind),
+    /// Shows one inbox item.
+    ShowWaiting(InboxKind, String),
+    /// Opens an inbox item in the user's editor, then accepts it.
+    EditWaiting(InboxKind, String),
+    /// Accepts, dismisses or restores an inbox item.
+    Review(InboxKind, ReviewDecision),
+    /// Lists sessions to resume.
+    ListSessions,
+    /// Resumes a session.
+    Resume(String),
+    /// Lists messages to rewind to.
+    ListTurns,
+    /// Rewinds to just before a message.
+    RewindTo(MessageId),
+    /// Starts over with an empty conversation.
+    Clear,
+    /// Switches to another model.
+    SwitchModel(String),
+    /// Sets the approval mode.
+    SetMode(ApprovalMode),
+    /// Revokes a permission that the user granted for good, named by its number or its words.
+    Revoke(String),
+    /// Drafts a memory file.
+    Init,
+    /// Exports the conversation to a file.
+    Export(Option<String>),
+    /// Answers an approval request or a question.
+    Answer(PromptId, UserReply),
+    /// Cancels the current work.
+    Cancel,
+    /// Ends the session.
+    Leave,
+}
+
+/// The topic of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Topic {
+    Context,
+    Pins,
+    Statistics,
+    Memory,
+    MemoryFiles,
+    Skills,
+    AllSkills,
+    Model,
+    Tools,
+    Policy,
+    Hooks,
+    Trust,
+}
+
+/// Identifies an open approval request or question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct PromptId(pub(crate) u64);
+
+/// The user's reply to an approval request or a question.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum UserReply {
+    /// To an approval request.
+    Approval(Approval),
+    /// To a question; none if the user declined to answer.
+    Answer(Option<String>),
+}
+
+/// A message from the driver to the screen.
+#[derive(Debug)]
+pub(crate) enum DriverMessage {
+    /// An event of a turn or a compaction.
+    Event(Event),
+    /// A tool call needs approval.
+    ApprovalRequested(PromptId, ApprovalRequest),
+    /// The model asks a question.
+    QuestionAsked(PromptId, Question),
+    /// The current content of the status line.
+    StatusLine(Box<StatusLine>),
+    /// The cost of the session so far, in dollars.
+    Cost(Option<f64>),
+    /// A page to show.
+    Page(Page),
+    /// A notice to the user.
+    Notice(Notice),
+    /// The outcome of a compaction that the user requested.
+    Compacted(Box<Outcome>),
+    /// The output of a shell command that the user typed.
+    CommandOutput { command: String, output: String },
+    /// Sessions to choose from.
+    Sessions(Vec<SessionChoice>),
+    /// Messages to rewind to, the newest first.
+    Turns(Vec<TurnChoice>),
+    /// A session was opened; these are its last messages.
+    Opened { title: String, last: Vec<PastMessage> },
+    /// Text that goes back into the input.
+    Restore(String),
+    /// The available skills.
+    Skills(Vec<SkillChoice>),
+    /// The items of an inbox, to review in a dialog.
+    Inbox(InboxKind, Vec<InboxItem>),
+    /// The items that are left in an inbox, for an open review dialog.
+    InboxChanged(InboxKind, Vec<InboxItem>),
+    /// Files to edit, and the command to send once they are saved.
+    Edit { files: Vec<PathBuf>, then: DriverCommand },
+    /// The command is done.
+    Done,
+    /// The session could not start, or did not end cleanly.
+    Failed(Notice),
+    /// The session has ended.
+    Left,
+}
+
+/// An earlier message, as shown when a session is resumed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PastMessage {
+    pub(crate) is_users: bool,
+    pub(crate) text: String,
+}
+
+/// A session to choose from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SessionChoice {
+    /// The session's id.
+    pub id: String,
+    /// The session's title.
+    pub title: String,
+    /// Age and length, such as `3 h ago, 24 messages`.
+    pub detail: String,
+}
+
+/// A message to rewind to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct TurnChoice {
+    pub(crate) id: MessageId,
+    pub(crate) text: String,
+    pub(crate) detail: String,
+}
