@@ -3,7 +3,7 @@
 use longhaul_compaction::output_file;
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{TokenCount, ToolCall, grouped};
-use longhaul_tools::Answer;
+use longhaul_tools::ToolAnswer;
 use tokio_util::sync::CancellationToken;
 
 use crate::Host;
@@ -32,7 +32,7 @@ impl Agent {
     pub(crate) async fn condense(
         &mut self,
         call: &ToolCall,
-        answer: &Answer,
+        answer: &ToolAnswer,
         host: &Host<'_>,
         cancel: &CancellationToken,
     ) -> Option<Condensed> {

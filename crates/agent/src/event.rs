@@ -8,7 +8,7 @@ use longhaul_compaction::Fixed;
 use longhaul_conversation::{
     CallId, Consumption, FinishReason, ModelError, TokenCount, ToolCall, ToolStatus, Usage, grouped,
 };
-use longhaul_tools::{Preview, Shown};
+use longhaul_tools::{Preview, ToolDisplay};
 
 /// One thing that happens during a turn.
 #[derive(Clone, Debug, PartialEq)]
@@ -113,7 +113,7 @@ pub struct ToolEnd {
     /// What the model reads.
     pub text: String,
     /// What a person is shown.
-    pub shown: Shown,
+    pub shown: ToolDisplay,
     /// How long it ran.
     pub took: Duration,
     /// Where the output was saved, if the model reads only a part of it.

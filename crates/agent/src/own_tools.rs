@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use longhaul_archive::{Search, SessionRef, parse_mark};
 use longhaul_conversation::{Body, CallId, FinishReason, Message, Part, ToolCall, ToolDeclaration};
-use longhaul_tools::{Answer, Preview, Shown, parse_arguments, schema_of};
+use longhaul_tools::{Preview, ToolAnswer, ToolDisplay, parse_arguments, schema_of};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
@@ -141,17 +141,17 @@ impl Agent {
     }
 
     /// Answers a call of one of the agent's own tools.
-    pub(crate) async fn run_own(&mut self, tool: OwnTool, args: &Value, host: &Host<'_>) -> Answer {
+    pub(crate) async fn run_own(&mut self, tool: OwnTool, args: &Value, host: &Host<'_>) -> ToolAnswer {
         let answered = match tool {
             OwnTool::RecallHistory => parse_arguments(tool.name(), args).map(|args| self.recall(&args)),
             OwnTool::CompactNow => parse_arguments(tool.name(), args).map(|args: CompactArguments| {
                 self.wish = Some(Wish { focus: args.focus });
-                Answer::succeeded("The conversation is shortened before your next step.")
+                ToolAnswer::succeeded("The conversation is shortened before your next step.")
             }),
             OwnTool::CompleteTask => parse_arguments(tool.name(), args).map(|args: CompleteArguments| {
                 self.result = Some(args.result);
                 self.ending = Some(TurnEnd::Finished(FinishReason::Stop));
-                Answer::succeeded("The result was handed over.")
+                ToolAnswer::succeeded("The result was handed over.")
             }),
             OwnTool::AskUser => match parse_arguments::<AskArguments>(tool.name(), args) {
                 Ok(args) => {
@@ -161,16 +161,18 @@ impl Agent {
                 Err(error) => Err(error),
             },
         };
-        answered.unwrap_or_else(Answer::failed)
+        answered.unwrap_or_else(ToolAnswer::failed)
     }
 
-    fn recall(&self, args: &RecallArguments) -> Answer {
+    fn recall(&self, args: &RecallArguments) -> ToolAnswer {
         let said = self.conversation.said();
         if let Some(mark) = parse_mark(&args.query) {
             let found = said.iter().rfind(|message| message.ordinal == Some(mark));
             return match found {
-                Some(message) => Answer::succeeded(in_full(message)).shown(Shown::Line(format!("[{mark}]"))),
-                None => Answer::failed(format!("There is no message {mark} in this session.")),
+                Some(message) => {
+                    ToolAnswer::succeeded(in_full(message)).shown(ToolDisplay::Line(format!("[{mark}]")))
+                }
+                None => ToolAnswer::failed(format!("There is no message {mark} in this session.")),
             };
         }
         let mut search = Search::new(&args.query);
@@ -186,7 +188,7 @@ impl Agent {
         }
         let hits = search.hits(args.limit.unwrap_or(5).clamp(1, MOST_HITS));
         if hits.is_empty() {
-            return Answer::failed(format!("Nothing in this session says {:?}.", args.query));
+            return ToolAnswer::failed(format!("Nothing in this session says {:?}.", args.query));
         }
         let told: Vec<String> = hits
             .iter()
@@ -196,7 +198,7 @@ impl Agent {
                 format!("{mark}{}{tool}:\n{}", hit.role.as_str(), hit.excerpt.text)
             })
             .collect();
-        Answer::succeeded(told.join("\n\n")).shown(Shown::Line(format!("{} found", told.len())))
+        ToolAnswer::succeeded(told.join("\n\n")).shown(ToolDisplay::Line(format!("{} found", told.len())))
     }
 }
 
@@ -215,11 +217,13 @@ fn is_about(message: &Message, calls: &HashSet<&CallId>) -> bool {
     !message.parts.is_empty() && message.parts.iter().all(is_own)
 }
 
-async fn ask(args: AskArguments, host: &Host<'_>) -> Answer {
+async fn ask(args: AskArguments, host: &Host<'_>) -> ToolAnswer {
     let question = Question { text: args.question, options: args.options };
     match host.approver.answer(&question).await {
-        Some(answer) if !answer.trim().is_empty() => Answer::succeeded(format!("The user answers: {answer}")),
-        _ => Answer::failed("The user did not answer. Decide by yourself, and say what you assumed."),
+        Some(answer) if !answer.trim().is_empty() => {
+            ToolAnswer::succeeded(format!("The user answers: {answer}"))
+        }
+        _ => ToolAnswer::failed("The user did not answer. Decide by yourself, and say what you assumed."),
     }
 }
 

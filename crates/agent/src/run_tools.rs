@@ -13,7 +13,9 @@ use longhaul_conversation::{
 use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
 use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::{AGENT_TOOL, Decision};
-use longhaul_tools::{ALIASES, Answer, BoxFuture, Call, Outcome, Preview, Shown, Tool};
+use longhaul_tools::{
+    ALIASES, BoxFuture, Preview, Tool, ToolAnswer, ToolDisplay, ToolInvocation, ToolOutcome,
+};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -66,7 +68,7 @@ enum Runs<'h> {
 struct Ran {
     call: ToolCall,
     args: Value,
-    answer: Answer,
+    answer: ToolAnswer,
     notes: Vec<String>,
     took: Duration,
     /// What a sub-agent leaves behind.
@@ -75,7 +77,7 @@ struct Ran {
 
 impl Ran {
     /// A call that was answered before it could run.
-    fn at_once(ready: Ready<'_>, answer: Answer) -> Self {
+    fn at_once(ready: Ready<'_>, answer: ToolAnswer) -> Self {
         let Ready { call, args, notes, .. } = ready;
         Self { call, args, answer, notes, took: Duration::ZERO, aside: None }
     }
@@ -288,7 +290,7 @@ impl Agent {
                             self.errands.push(errand.job());
                             Box::pin(run_errand(ready, errand, host, cancel))
                         }
-                        Err(text) => Box::pin(async { Ran::at_once(ready, Answer::failed(text)) }),
+                        Err(text) => Box::pin(async { Ran::at_once(ready, ToolAnswer::failed(text)) }),
                     }
                 }
                 Runs::Tool(tool) => Box::pin(run_tool(ready, tool, host, cancel)),
@@ -327,12 +329,12 @@ impl Agent {
     }
 
     /// Sends a sub-agent out, for which nobody waits.
-    fn send_out(&self, ready: &Ready<'_>, errand: Errand, host: &Host<'_>) -> Answer {
+    fn send_out(&self, ready: &Ready<'_>, errand: Errand, host: &Host<'_>) -> ToolAnswer {
         let call = ready.call.clone().with_args(ready.args.clone());
         host.tell(Event::ToolBegan { call, preview: ready.preview.clone() });
         let name = errand.job().name;
         self.crew.send(errand);
-        Answer::succeeded(format!(
+        ToolAnswer::succeeded(format!(
             "It works in the background as {name}. Go on with something else: you are told its result when it is there, and \
              your turn does not end before."
         ))
@@ -349,7 +351,7 @@ impl Agent {
         host.tell(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
         let started = Instant::now();
         let answer = cancel.run_until_cancelled(self.run_own(own, &args, host)).await;
-        let stopped = || Answer::new(Outcome::Cancelled("The user stopped this call.".to_string()));
+        let stopped = || ToolAnswer::new(ToolOutcome::Cancelled("The user stopped this call.".to_string()));
         let answer = answer.unwrap_or_else(stopped);
         Ran { call, args, answer, notes, took: started.elapsed(), aside: None }
     }
@@ -374,12 +376,12 @@ impl Agent {
             }
         }
         if let Some(reason) = hidden {
-            answer = Answer::failed(format!("A hook holds back what this call answered: {reason}"));
+            answer = ToolAnswer::failed(format!("A hook holds back what this call answered: {reason}"));
         }
         let status = match answer.outcome {
-            Outcome::Succeeded(_) => ToolStatus::Succeeded,
-            Outcome::Failed(_) => ToolStatus::Failed,
-            Outcome::Cancelled(_) => ToolStatus::Cancelled,
+            ToolOutcome::Succeeded(_) => ToolStatus::Succeeded,
+            ToolOutcome::Failed(_) => ToolStatus::Failed,
+            ToolOutcome::Cancelled(_) => ToolStatus::Cancelled,
         };
         let condensed = self.condense(&call, &answer, host, cancel).await;
         let whole = condensed.as_ref().map_or(answer.outcome.text(), |condensed| &condensed.text);
@@ -431,16 +433,18 @@ impl Agent {
         args: &Value,
         host: &Host<'_>,
         cancel: &CancellationToken,
-    ) -> Answer {
-        let Some(runs) = self.find_tool(name, host) else { return Answer::failed(self.no_such_tool(name)) };
+    ) -> ToolAnswer {
+        let Some(runs) = self.find_tool(name, host) else {
+            return ToolAnswer::failed(self.no_such_tool(name));
+        };
         let shown = match preview(runs, args) {
             Ok(preview) => preview,
-            Err(text) => return Answer::failed(text),
+            Err(text) => return ToolAnswer::failed(text),
         };
         let permission = self.decide(name, args, runs, &shown);
         match permission.decision {
             Decision::Allow => {}
-            Decision::Deny { reason } => return Answer::failed(reason),
+            Decision::Deny { reason } => return ToolAnswer::failed(reason),
             Decision::Ask => {
                 let reason = format!("a hook wants it in place of {}", original.name);
                 let (reason, always) =
@@ -454,7 +458,7 @@ impl Agent {
                 match self.ask_user(&request, host, cancel).await {
                     Approval::Once | Approval::Always(_) => {}
                     _ => {
-                        return Answer::failed(format!(
+                        return ToolAnswer::failed(format!(
                             "The user did not allow the call of {name} that a hook wanted."
                         ));
                     }
@@ -469,11 +473,11 @@ impl Agent {
                     self.take_over(returned.aside, host);
                     returned.answer
                 }
-                Err(text) => Answer::failed(text),
+                Err(text) => ToolAnswer::failed(text),
             },
             Runs::Tool(tool) => {
                 let progress = |_: &str| {};
-                tool.run(Call { id: &original.id, args, progress: &progress, cancel }).await
+                tool.run(ToolInvocation { id: &original.id, args, progress: &progress, cancel }).await
             }
         }
     }
@@ -492,7 +496,7 @@ impl Agent {
             call: call.clone(),
             status,
             text: text.clone(),
-            shown: Shown::Text,
+            shown: ToolDisplay::Text,
             took: Duration::ZERO,
             saved_as: None,
             left_out: 0,
@@ -535,7 +539,7 @@ async fn run_tool(ready: Ready<'_>, tool: &dyn Tool, host: &Host<'_>, cancel: &C
     let id = call.id.clone();
     let progress = |text: &str| host.tell(Event::ToolProgress { call: id.clone(), text: text.to_string() });
     let started = Instant::now();
-    let answer = tool.run(Call { id: &call.id, args: &args, progress: &progress, cancel }).await;
+    let answer = tool.run(ToolInvocation { id: &call.id, args: &args, progress: &progress, cancel }).await;
     Ran { answer, took: started.elapsed(), args, notes, call, aside: None }
 }
 

@@ -151,7 +151,7 @@ pub struct OpenedSession {
     pub notices: Vec<Notice>,
 }
 
-/// The options of [`run`](crate::run).
+/// The options of the interactive agent.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// Enables colours.

@@ -41,7 +41,7 @@ pub(crate) struct UiState {
     pub(crate) completion: Option<Completion>,
     /// The open dialogs, the current one first.
     pub(crate) dialogs: VecDeque<Dialog>,
-    pub(crate) activity: Option<Activity>,
+    pub(crate) activity: Option<CurrentActivity>,
     /// The number of commands sent and not done.
     pub(crate) pending: usize,
     /// Messages typed ahead.
@@ -103,7 +103,7 @@ pub(crate) struct Completion {
 
 /// The current activity.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Activity {
+pub(crate) struct CurrentActivity {
     /// A description, such as `waiting for the model`.
     pub(crate) description: String,
     /// The time it started.
@@ -409,7 +409,7 @@ impl UiState {
         let now = self.now;
         match &mut self.activity {
             Some(activity) if activity.description == description || activity.is_cancelled => {}
-            activity => *activity = Some(Activity { description, since: now, is_cancelled: false }),
+            activity => *activity = Some(CurrentActivity { description, since: now, is_cancelled: false }),
         }
     }
 

@@ -1,5 +1,7 @@
-//! How much slower a search is than ripgrep's libraries by themselves: the same walk with the ignore rules of its own, and a sink
-//! that does nothing but count. `cargo run --release -p longhaul-tools --example grep -- FOLDER [PATTERN..]`
+//! Compares `grep_search` with ripgrep's libraries by themselves: the same walk with its own ignore rules, and a sink
+//! that only counts.
+//!
+//! `cargo run --release -p longhaul-tools --example grep -- FOLDER [PATTERN..]`
 
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +11,7 @@ use grep_regex::RegexMatcherBuilder;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkMatch};
 use ignore::{WalkBuilder, WalkState};
 use longhaul_conversation::CallId;
-use longhaul_tools::{Call, GrepSearch, Roots, Tool};
+use longhaul_tools::{GrepSearch, Roots, Tool, ToolInvocation};
 use longhaul_workspace::Ignoring;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -30,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let (mut ours, mut bare) = (Duration::MAX, Duration::MAX);
         let mut told = String::new();
         let mut counted = 0;
-        // They take turns, so that what else the machine does touches both.
+        // They take turns, so that other load on the machine affects both.
         for _ in 0..ROUNDS {
             let started = Instant::now();
             told = run(&runtime, &tool, &pattern);
@@ -53,11 +55,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 fn run(runtime: &tokio::runtime::Runtime, tool: &GrepSearch, pattern: &str) -> String {
     let (id, cancel) = (CallId::new("c"), CancellationToken::new());
     let args = json!({ "pattern": pattern });
-    let call = Call { id: &id, args: &args, progress: &|_| (), cancel: &cancel };
+    let call = ToolInvocation { id: &id, args: &args, progress: &|_| (), cancel: &cancel };
     runtime.block_on(tool.run(call)).outcome.text().to_string()
 }
 
-/// Counts the lines that match, as the libraries alone do it.
+/// Counts matching lines with the libraries alone.
 fn count(folder: &str, pattern: &str) -> Result<u64, Box<dyn std::error::Error>> {
     let matcher = RegexMatcherBuilder::new()
         .multi_line(true)

@@ -1,13 +1,13 @@
-//! From the arguments of a call to a type, and from the type to the schema that the model is given.
+//! Tool arguments: parsing, and the JSON Schema for the model.
 
 use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// The arguments of a call to `tool`.
+/// Parses the arguments of a call to `tool`.
 ///
 /// # Errors
-/// What is wrong with them, in a sentence for the model.
+/// A sentence for the model about the invalid argument.
 pub fn parse_arguments<T: DeserializeOwned>(tool: &str, args: &Value) -> Result<T, String> {
     let empty = Value::Object(Map::new());
     let args = if args.is_null() { &empty } else { args };
@@ -21,7 +21,7 @@ pub fn parse_arguments<T: DeserializeOwned>(tool: &str, args: &Value) -> Result<
     })
 }
 
-/// The JSON Schema of the arguments, with every definition in its place, as all providers take it.
+/// The JSON Schema of the arguments, with all definitions inlined, as every provider accepts it.
 pub fn schema_of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft07().with(|settings| {
         settings.inline_subschemas = true;

@@ -1,11 +1,11 @@
-//! Work that waits for the disk.
+//! Blocking work.
 
-use crate::tool::{Answer, BoxFuture};
+use crate::tool::{BoxFuture, ToolAnswer};
 
-/// Does the work on a thread where it may wait. It looks itself whether it is cancelled.
-pub(crate) fn blocking<'a>(work: impl FnOnce() -> Answer + Send + 'static) -> BoxFuture<'a, Answer> {
+/// Runs work on a thread that may block. The work checks for cancellation itself.
+pub(crate) fn blocking<'a>(work: impl FnOnce() -> ToolAnswer + Send + 'static) -> BoxFuture<'a, ToolAnswer> {
     Box::pin(async move {
         let answered = tokio::task::spawn_blocking(work).await;
-        answered.unwrap_or_else(|error| Answer::failed(format!("The tool broke off: {error}.")))
+        answered.unwrap_or_else(|error| ToolAnswer::failed(format!("The tool broke off: {error}.")))
     })
 }

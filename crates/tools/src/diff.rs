@@ -1,4 +1,4 @@
-//! What a change to a file looks like.
+//! Diffs of file changes.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use longhaul_workspace::{Diff, unified_diff};
 
 use crate::text::with_line_feeds;
 
-/// The change from something that is no text.
+/// The diff of a binary file that becomes text.
 pub(crate) fn diff_of_binary(path: &Path, after: &str) -> Diff {
     let path = path.to_string_lossy();
     let text =
@@ -14,7 +14,7 @@ pub(crate) fn diff_of_binary(path: &Path, after: &str) -> Diff {
     Diff { text, added: after.lines().count(), removed: 0 }
 }
 
-/// The change from one text of a file to another, with line feeds alone; from nothing if the file is new.
+/// The diff between two texts with LF line endings; `before` is none for a new file.
 pub(crate) fn diff_of_text(path: &Path, before: Option<&str>, after: &str) -> Diff {
     let path = path.to_string_lossy();
     let old = if before.is_some() { format!("a/{path}") } else { "/dev/null".to_string() };

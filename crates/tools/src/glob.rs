@@ -1,4 +1,4 @@
-//! Finds files by their names.
+//! The tool `glob`: finds files by name.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
@@ -12,16 +12,18 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::folder::{Folder, Kind, split};
-use crate::walk::{Area, search};
-use crate::{Answer, BoxFuture, Call, Preview, Roots, Shown, Tool, parse_arguments, schema_of};
+use crate::folder::{FolderEntryKind, OpenFolder, split};
+use crate::walk::{SearchArea, search};
+use crate::{
+    BoxFuture, Preview, Roots, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments, schema_of,
+};
 
 const NAME: &str = "glob";
 
-/// How many files are listed.
+/// The most files listed.
 const MAX_FILES: usize = 500;
 
-/// A file that changed within this time is of more interest than its name.
+/// Files changed within this time are listed first.
 const RECENT: Duration = Duration::from_secs(24 * 3600);
 
 /// The tool `glob`.
@@ -32,7 +34,7 @@ pub struct Glob {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Arguments {
+struct GlobArguments {
     /// The pattern, relative to the folder that is searched.
     pattern: String,
     /// The folder to search, inside the workspace. Without it, the whole workspace.
@@ -49,36 +51,36 @@ struct Arguments {
     respect_gemini_ignore: Option<bool>,
 }
 
-/// A call that was found in order.
-struct Task {
+/// A validated call.
+struct GlobTask {
     pattern: String,
-    area: Area,
+    area: SearchArea,
     matcher: GlobMatcher,
 }
 
-/// A file that matches.
+/// A matching file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Found {
+struct GlobMatch {
     path: PathBuf,
     changed: SystemTime,
 }
 
 impl Glob {
-    /// Finds files inside of `roots`, past what the ignore files hide that count.
+    /// Finds files inside `roots`, subject to ignore files.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
         Self { roots, ignoring }
     }
 
-    fn task(&self, args: &Value) -> Result<Task, String> {
-        let arguments: Arguments = parse_arguments(NAME, args)?;
+    fn task(&self, args: &Value) -> Result<GlobTask, String> {
+        let arguments: GlobArguments = parse_arguments(NAME, args)?;
         let ignoring = Ignoring {
             git: arguments.respect_git_ignore.unwrap_or(self.ignoring.git),
             gemini: arguments.respect_gemini_ignore.unwrap_or(self.ignoring.gemini),
             custom: self.ignoring.custom.clone(),
         };
-        let area = Area::find(&self.roots, arguments.dir_path.as_deref(), &ignoring)?;
+        let area = SearchArea::find(&self.roots, arguments.dir_path.as_deref(), &ignoring)?;
         let pattern = relative_pattern(&arguments.pattern, &area)?;
-        // A name such as `[id].tsx` is meant as it stands where there is such a file.
+        // A name such as `[id].tsx` is taken literally if there is such a file.
         let is_name = area.starts().iter().any(|start| start.join(&pattern).is_file());
         let glob = if is_name { globset::escape(&pattern) } else { pattern };
         let matcher = GlobBuilder::new(&glob)
@@ -87,28 +89,28 @@ impl Glob {
             .build()
             .map_err(|error| format!("The pattern is not valid: {error}."))?
             .compile_matcher();
-        Ok(Task { pattern: arguments.pattern, area, matcher })
+        Ok(GlobTask { pattern: arguments.pattern, area, matcher })
     }
 
-    async fn answer(&self, call: Call<'_>) -> Answer {
-        let Task { pattern, area, matcher } = match self.task(call.args) {
+    async fn answer(&self, call: ToolInvocation<'_>) -> ToolAnswer {
+        let GlobTask { pattern, area, matcher } = match self.task(call.args) {
             Ok(task) => task,
-            Err(problem) => return Answer::failed(problem),
+            Err(problem) => return ToolAnswer::failed(problem),
         };
         let roots = self.roots.clone();
         let find = move |cancel: &CancellationToken| find(&area, &roots, &matcher, cancel);
         match search(call.cancel, find).await {
-            Ok(found) => self.tell(&pattern, found),
+            Ok(found) => self.describe(&pattern, found),
             Err(stopped) => stopped,
         }
     }
 
-    fn tell(&self, pattern: &str, mut found: Vec<Found>) -> Answer {
+    fn describe(&self, pattern: &str, mut found: Vec<GlobMatch>) -> ToolAnswer {
         sort(&mut found, SystemTime::now());
         let count = match found.len() {
             0 => {
-                return Answer::succeeded(format!("No files match {pattern:?}."))
-                    .shown(Shown::Line("no files".into()));
+                return ToolAnswer::succeeded(format!("No files match {pattern:?}."))
+                    .shown(ToolDisplay::Line("no files".into()));
             }
             1 => "1 file".to_string(),
             count => format!("{} files", grouped(count as u64)),
@@ -118,16 +120,16 @@ impl Glob {
             true => format!("{count} {verb} {pattern:?}, of which these are the first {MAX_FILES}:"),
             false => format!("{count} {verb} {pattern:?}:"),
         };
-        for Found { path, .. } in found.iter().take(MAX_FILES) {
+        for GlobMatch { path, .. } in found.iter().take(MAX_FILES) {
             text.push('\n');
             text.push_str(&self.roots.shorten(path).to_string_lossy());
         }
-        Answer::succeeded(text).shown(Shown::Line(count))
+        ToolAnswer::succeeded(text).shown(ToolDisplay::Line(count))
     }
 }
 
-/// The pattern as it holds below the folder that is searched.
-fn relative_pattern(pattern: &str, area: &Area) -> Result<String, String> {
+/// The pattern relative to the searched folder.
+fn relative_pattern(pattern: &str, area: &SearchArea) -> Result<String, String> {
     let pattern = pattern.trim();
     if pattern.is_empty() {
         return Err("The pattern is empty.".to_string());
@@ -145,7 +147,12 @@ fn relative_pattern(pattern: &str, area: &Area) -> Result<String, String> {
     Ok(below.to_string_lossy().into_owned())
 }
 
-fn find(area: &Area, roots: &Roots, matcher: &GlobMatcher, cancel: &CancellationToken) -> Vec<Found> {
+fn find(
+    area: &SearchArea,
+    roots: &Roots,
+    matcher: &GlobMatcher,
+    cancel: &CancellationToken,
+) -> Vec<GlobMatch> {
     let (sender, found) = mpsc::channel();
     area.visit(cancel, || {
         let sender = sender.clone();
@@ -154,33 +161,33 @@ fn find(area: &Area, roots: &Roots, matcher: &GlobMatcher, cancel: &Cancellation
                 return;
             }
             let changed = match visited.kind {
-                Kind::Link => match linked_file_modified(roots, &visited.path) {
+                FolderEntryKind::Link => match linked_file_modified(roots, &visited.path) {
                     Some(changed) => changed,
                     None => return,
                 },
                 _ => visited.modified().unwrap_or(SystemTime::UNIX_EPOCH),
             };
-            // The other end waits for all of them.
-            let _ = sender.send(Found { path: visited.path, changed });
+            // The receiver waits for all senders.
+            let _ = sender.send(GlobMatch { path: visited.path, changed });
         }
     });
     drop(sender);
     found.into_iter().collect()
 }
 
-/// A link counts as the file that it leads to, if that is one of ours: when that was last changed.
+/// The modification time of the file behind a link, if it is inside the workspace.
 fn linked_file_modified(roots: &Roots, link: &Path) -> Option<SystemTime> {
     let place = roots.resolve(link.to_str()?).ok()?;
     let (folder, name) = split(roots, &place).ok()?;
-    let folder = Folder::open(roots, folder).ok()?;
-    let is_file = folder.kind(name).is_ok_and(|kind| kind == Kind::File);
+    let folder = OpenFolder::open(roots, folder).ok()?;
+    let is_file = folder.kind(name).is_ok_and(|kind| kind == FolderEntryKind::File);
     is_file.then(|| folder.modified(name).unwrap_or(SystemTime::UNIX_EPOCH))
 }
 
-/// What changed lately comes first, the newest at the top; the rest by name.
-fn sort(found: &mut [Found], now: SystemTime) {
-    let recent = |file: &Found| match now.duration_since(file.changed) {
-        // By the age, which grows as the file gets older.
+/// Sorts recent files first, the newest at the top; the others by name.
+fn sort(found: &mut [GlobMatch], now: SystemTime) {
+    let recent = |file: &GlobMatch| match now.duration_since(file.changed) {
+        // By age, which is larger for older files.
         Ok(age) => (age < RECENT).then_some(age),
         Err(_) => Some(Duration::ZERO),
     };
@@ -198,12 +205,12 @@ impl Tool for Glob {
         ToolDeclaration {
             name: NAME.to_string(),
             description: include_str!("prompts/glob.md").trim_end().to_string(),
-            parameters: schema_of::<Arguments>(),
+            parameters: schema_of::<GlobArguments>(),
         }
     }
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
-        let arguments: Arguments = parse_arguments(NAME, args)?;
+        let arguments: GlobArguments = parse_arguments(NAME, args)?;
         self.task(args)?;
         Ok(Preview::Look(match arguments.dir_path {
             Some(folder) => format!("files like {} in {folder}", arguments.pattern),
@@ -211,7 +218,7 @@ impl Tool for Glob {
         }))
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(self.answer(call))
     }
 }
@@ -222,7 +229,7 @@ mod tests {
     use crate::walk::tests::{GIT, call, world};
     use serde_json::json;
 
-    /// Checks the paths that are found, in this order, among files that are equally old.
+    /// Checks the found paths and their order, among files of the same age.
     #[track_caller]
     fn check(files: &[(&str, &str)], args: &Value, expected: &[&str]) {
         let world = world(files);
@@ -295,7 +302,10 @@ mod tests {
             (json!({"pattern": "*", "dir_path": "target"}), "the line \"target\" in .gitignore hides it"),
         ] {
             let outcome = call(&glob, &args);
-            assert!(matches!(&outcome, crate::Outcome::Failed(why) if why.contains(expected)), "{outcome:?}");
+            assert!(
+                matches!(&outcome, crate::ToolOutcome::Failed(why) if why.contains(expected)),
+                "{outcome:?}"
+            );
             assert_eq!(glob.preview(&args).unwrap_err(), outcome.text());
         }
     }
@@ -318,11 +328,11 @@ mod tests {
     #[test]
     fn what_changed_lately_comes_first() {
         let now = SystemTime::UNIX_EPOCH + 10 * RECENT;
-        let file = |name: &str, hours: u64| Found {
+        let file = |name: &str, hours: u64| GlobMatch {
             path: name.into(),
             changed: now - Duration::from_secs(3600 * hours),
         };
-        let future = Found { path: "future".into(), changed: now + RECENT };
+        let future = GlobMatch { path: "future".into(), changed: now + RECENT };
         let mut found = vec![file("z", 30), file("b", 2), file("a", 200), file("c", 1), file("d", 2), future];
         sort(&mut found, now);
         let names: Vec<_> = found.iter().map(|found| found.path.to_str().unwrap()).collect();

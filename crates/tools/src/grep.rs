@@ -1,4 +1,4 @@
-//! Searches the contents of files.
+//! The tool `grep_search`: searches the contents of files.
 
 mod collect;
 
@@ -11,18 +11,20 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::folder::Kind;
-use crate::walk::{Area, search};
-use crate::{Answer, BoxFuture, Call, Preview, Roots, Shown, Tool, parse_arguments, schema_of};
-use collect::{Collected, Collector, Line};
+use crate::folder::FolderEntryKind;
+use crate::walk::{SearchArea, search};
+use crate::{
+    BoxFuture, Preview, Roots, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments, schema_of,
+};
+use collect::{GrepLine, GrepResult, MatchCollector};
 
 const NAME: &str = "grep_search";
 
-/// How many matches are shown if nobody says, and how many at most.
+/// The default and the most matches shown.
 const MATCHES: usize = 100;
 const MAX_MATCHES: usize = 1000;
 
-/// How many lines are shown around a match at most.
+/// The most context lines around a match.
 const MAX_CONTEXT: usize = 20;
 
 /// The tool `grep_search`.
@@ -33,7 +35,7 @@ pub struct GrepSearch {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Arguments {
+struct GrepArguments {
     /// The regular expression, which is held against each line.
     pattern: String,
     /// The folder, or the file, to search, inside the workspace. Without it, the whole workspace.
@@ -58,31 +60,31 @@ struct Arguments {
     max_matches: Option<usize>,
 }
 
-/// A call that was found in order.
-struct Task {
+/// A validated call.
+struct GrepTask {
     pattern: String,
-    area: Area,
-    include: Option<Include>,
+    area: SearchArea,
+    include: Option<IncludeFilter>,
     matcher: RegexMatcher,
     context: usize,
     max_matches: usize,
 }
 
-/// Which files are searched.
+/// The filter on searched files.
 #[derive(Clone, Debug)]
-enum Include {
+enum IncludeFilter {
     Name(GlobMatcher),
     Path(GlobMatcher),
 }
 
 impl GrepSearch {
-    /// Searches the files inside of `roots`, past what the ignore files hide that count.
+    /// Searches files inside `roots`, subject to ignore files.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
         Self { roots, ignoring }
     }
 
-    fn task(&self, args: &Value) -> Result<Task, String> {
-        let arguments: Arguments = parse_arguments(NAME, args)?;
+    fn task(&self, args: &Value) -> Result<GrepTask, String> {
+        let arguments: GrepArguments = parse_arguments(NAME, args)?;
         if arguments.pattern.is_empty() {
             return Err("The pattern is empty.".to_string());
         }
@@ -98,31 +100,31 @@ impl GrepSearch {
                      literally, or set fixed_strings."
                 )
             })?;
-        let area = Area::find(&self.roots, arguments.dir_path.as_deref(), &self.ignoring)?;
+        let area = SearchArea::find(&self.roots, arguments.dir_path.as_deref(), &self.ignoring)?;
         let include = arguments.include.as_deref().filter(|include| !include.is_empty());
-        Ok(Task {
+        Ok(GrepTask {
             pattern: arguments.pattern,
             area,
-            include: include.map(Include::parse).transpose()?,
+            include: include.map(IncludeFilter::parse).transpose()?,
             matcher,
             context: arguments.context.unwrap_or(0).min(MAX_CONTEXT),
             max_matches: arguments.max_matches.unwrap_or(MATCHES).clamp(1, MAX_MATCHES),
         })
     }
 
-    async fn answer(&self, call: Call<'_>) -> Answer {
+    async fn answer(&self, call: ToolInvocation<'_>) -> ToolAnswer {
         let task = match self.task(call.args) {
             Ok(task) => task,
-            Err(problem) => return Answer::failed(problem),
+            Err(problem) => return ToolAnswer::failed(problem),
         };
         let pattern = task.pattern.clone();
         match search(call.cancel, move |cancel| task.run(cancel)).await {
-            Ok(collected) => self.tell(&pattern, &collected),
+            Ok(collected) => self.describe(&pattern, &collected),
             Err(stopped) => stopped,
         }
     }
 
-    fn tell(&self, pattern: &str, collected: &Collected) -> Answer {
+    fn describe(&self, pattern: &str, collected: &GrepResult) -> ToolAnswer {
         let matches = counted(collected.matches, "match", "matches");
         let files = counted(collected.files, "file", "files");
         let summary = match collected.matches {
@@ -139,7 +141,7 @@ impl GrepSearch {
         for (path, lines) in collected.lines() {
             text.push_str(&format!("\n\n{}", self.roots.shorten(path).display()));
             let mut next = None;
-            for Line { number, is_match, text: line } in lines {
+            for GrepLine { number, is_match, text: line } in lines {
                 if next.is_some_and(|next| next != *number) && collected.has_context {
                     text.push_str("\n--");
                 }
@@ -150,7 +152,7 @@ impl GrepSearch {
         if collected.unread > 0 {
             text.push_str(&format!("\n\n{} could not be read.", counted(collected.unread, "file", "files")));
         }
-        Answer::succeeded(text).shown(Shown::Line(summary))
+        ToolAnswer::succeeded(text).shown(ToolDisplay::Line(summary))
     }
 }
 
@@ -158,7 +160,7 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-impl Include {
+impl IncludeFilter {
     fn parse(pattern: &str) -> Result<Self, String> {
         let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
         let matcher = GlobBuilder::new(pattern)
@@ -170,15 +172,15 @@ impl Include {
     }
 }
 
-impl Task {
-    fn run(&self, cancel: &CancellationToken) -> Collected {
-        let collector = Collector::new(&self.matcher, self.context, self.max_matches);
+impl GrepTask {
+    fn run(&self, cancel: &CancellationToken) -> GrepResult {
+        let collector = MatchCollector::new(&self.matcher, self.context, self.max_matches);
         self.area.visit(cancel, || {
             let mut searcher = collector.searcher();
             let collector = &collector;
             move |visited| {
-                // What a link leads to is searched where it is, if it is ours.
-                if visited.kind == Kind::File && self.includes(&visited.path) {
+                // A linked file is searched at its own path, if it is in the workspace.
+                if visited.kind == FolderEntryKind::File && self.includes(&visited.path) {
                     collector.search(&mut searcher, visited.open(), visited.path, cancel);
                 }
             }
@@ -189,8 +191,8 @@ impl Task {
     fn includes(&self, path: &std::path::Path) -> bool {
         match &self.include {
             None => true,
-            Some(Include::Name(matcher)) => path.file_name().is_some_and(|name| matcher.is_match(name)),
-            Some(Include::Path(matcher)) => matcher.is_match(self.area.relative(path)),
+            Some(IncludeFilter::Name(matcher)) => path.file_name().is_some_and(|name| matcher.is_match(name)),
+            Some(IncludeFilter::Path(matcher)) => matcher.is_match(self.area.relative(path)),
         }
     }
 }
@@ -200,12 +202,12 @@ impl Tool for GrepSearch {
         ToolDeclaration {
             name: NAME.to_string(),
             description: include_str!("prompts/grep_search.md").trim_end().to_string(),
-            parameters: schema_of::<Arguments>(),
+            parameters: schema_of::<GrepArguments>(),
         }
     }
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
-        let arguments: Arguments = parse_arguments(NAME, args)?;
+        let arguments: GrepArguments = parse_arguments(NAME, args)?;
         self.task(args)?;
         let places: Vec<&str> =
             arguments.dir_path.iter().chain(&arguments.include).map(String::as_str).collect();
@@ -215,7 +217,7 @@ impl Tool for GrepSearch {
         }))
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(self.answer(call))
     }
 }

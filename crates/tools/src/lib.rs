@@ -1,10 +1,10 @@
 //! The tools that a model works with: reading and changing files, searching, running commands.
 //!
-//! A [`Tool`] declares itself to a model, previews what a call would do for whoever has to allow it, and runs it. A tool that
-//! fails has still answered: its [`Answer`] says how it went, and nothing here returns an error of the program.
+//! A [`Tool`] declares itself to a model, previews the effect of a call for approval, and runs it. A tool that fails has
+//! still answered: its [`ToolAnswer`] holds the outcome, and nothing here returns an error of the program.
 //!
-//! All paths are taken through [`Roots`]: whatever a model writes, nothing outside the workspace is read or changed. The crate
-//! decides nothing about permission, records nothing and shortens nothing; that is the agent's.
+//! All paths go through [`Roots`]: whatever a model writes, nothing outside the workspace is read or changed. Permission,
+//! recording and truncation are the agent's responsibility.
 //!
 //! ```
 //! use longhaul_tools::{Preview, Roots, Tool, WriteFile};
@@ -28,11 +28,11 @@ mod diff;
 mod folder;
 mod glob;
 mod grep;
-mod ignoring;
+mod ignore_files;
 mod list;
 mod read;
 mod replace;
-mod replacing;
+mod replace_text;
 mod roots;
 mod shell;
 mod text;
@@ -41,23 +41,25 @@ mod tool;
 mod walk;
 mod write;
 
-/// Older names of tools, with those they have now.
+/// Old tool names with their current names.
 pub const ALIASES: &[(&str, &str)] = &[("search_file_content", "grep_search")];
 
 pub use arguments::{parse_arguments, schema_of};
 pub use glob::Glob;
 pub use grep::GrepSearch;
-pub use ignoring::{IgnoreFiles, Reason};
+pub use ignore_files::{IgnoreFiles, IgnoreReason};
 pub use list::ListDirectory;
 pub use read::{
-    Content, FileKind, LineRange, Loaded, MOST_BYTES, MOST_CHARACTERS, MOST_LINES, ReadError, ReadFile,
-    ReadManyFiles, Slice, detect_kind, load_file, looks_binary, slice_lines,
+    FileContent, FileKind, FileReadError, LoadedFile, MAX_FILE_BYTES, MAX_LINE_CHARACTERS, MAX_LINES,
+    ReadFile, ReadManyFiles, ReadRange, Slice, detect_kind, load_file, looks_binary, slice_lines,
 };
 pub use replace::Replace;
-pub use replacing::{Expected, Mismatch, Replaced, replace_text};
-pub use roots::{OnlyFiles, Refusal, Roots};
+pub use replace_text::{ExpectedCount, ReplaceMismatch, TextReplacement, replace_text};
+pub use roots::{AllowedFiles, PathRefusal, Roots};
 pub use shell::{Jobs, ReadJobOutput, RunShellCommand, RunningJob, ShellSettings, StopJob};
 pub use text::{Decoded, Encoding, decode_text, encode_text};
 pub use todos::WriteTodos;
-pub use tool::{Answer, BoxFuture, Call, Outcome, Preview, Shown, TodoItem, TodoStatus, Tool};
+pub use tool::{
+    BoxFuture, Preview, TodoItem, TodoStatus, Tool, ToolAnswer, ToolDisplay, ToolInvocation, ToolOutcome,
+};
 pub use write::WriteFile;

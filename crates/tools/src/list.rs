@@ -1,4 +1,4 @@
-//! `list_directory`: what is in a folder.
+//! The tool `list_directory`: lists the entries of a folder.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -12,25 +12,28 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::blocking::blocking;
-use crate::folder::{Entry, Folder, Kind};
-use crate::{Answer, BoxFuture, Call, IgnoreFiles, Preview, Roots, Shown, Tool, parse_arguments, schema_of};
+use crate::folder::{FolderEntry, FolderEntryKind, OpenFolder};
+use crate::{
+    BoxFuture, IgnoreFiles, Preview, Roots, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments,
+    schema_of,
+};
 
-/// What models call it.
+/// The tool's name.
 const NAME: &str = "list_directory";
 
-/// How many entries are listed.
-const MOST_ENTRIES: usize = 1_000;
+/// The most entries listed.
+const MAX_ENTRIES: usize = 1_000;
 
-/// Lists a folder.
+/// The tool `list_directory`.
 #[derive(Clone, Debug)]
 pub struct ListDirectory {
     roots: Roots,
     ignoring: Ignoring,
 }
 
-/// What is asked for.
+/// The arguments of `list_directory`.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Arguments {
+struct ListDirectoryArguments {
     /// The folder, relative to the workspace or in full.
     #[serde(alias = "path")]
     dir_path: String,
@@ -40,13 +43,13 @@ struct Arguments {
 }
 
 impl ListDirectory {
-    /// Lists folders below these, without what is ignored.
+    /// Lists folders inside `roots`, subject to ignore files.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
         Self { roots, ignoring }
     }
 
-    fn list(&self, args: &Value) -> Result<Answer, String> {
-        let asked: Arguments = parse_arguments(NAME, args)?;
+    fn list(&self, args: &Value) -> Result<ToolAnswer, String> {
+        let asked: ListDirectoryArguments = parse_arguments(NAME, args)?;
         let unwanted = patterns(&asked.ignore)?;
         let place = self.roots.resolve(&asked.dir_path).map_err(|refusal| format!("{refusal}."))?;
         let name = self.roots.shorten(&place).display();
@@ -54,24 +57,25 @@ impl ListDirectory {
         if let Some(reason) = ignored.is_ignored(&place, true) {
             return Err(format!("{name} is not listed: {reason}."));
         }
-        let opened = Folder::open(&self.roots, &place).and_then(|folder| Ok((folder.entries()?, folder)));
+        let opened = OpenFolder::open(&self.roots, &place).and_then(|folder| Ok((folder.entries()?, folder)));
         let (entries, folder) = opened.map_err(|error| match error.kind() {
             ErrorKind::NotFound => format!("{name} does not exist."),
             ErrorKind::NotADirectory => format!("{name} is not a folder; read_file shows a file."),
             _ => format!("Could not list {name}: {error}."),
         })?;
         let all = entries.len();
-        let is_wanted = |entry: &Entry| !unwanted.is_match(Path::new(&entry.name));
-        let is_shown = |entry: &Entry| {
-            ignored.is_ignored(&place.join(&entry.name), entry.kind == Kind::Folder).is_none()
+        let is_wanted = |entry: &FolderEntry| !unwanted.is_match(Path::new(&entry.name));
+        let is_shown = |entry: &FolderEntry| {
+            ignored.is_ignored(&place.join(&entry.name), entry.kind == FolderEntryKind::Folder).is_none()
         };
-        let wanted: Vec<Entry> = entries.into_iter().filter(is_wanted).collect();
+        let wanted: Vec<FolderEntry> = entries.into_iter().filter(is_wanted).collect();
         let unwanted = all - wanted.len();
         let wanted_count = wanted.len();
-        let mut shown: Vec<Entry> = wanted.into_iter().filter(is_shown).collect();
+        let mut shown: Vec<FolderEntry> = wanted.into_iter().filter(is_shown).collect();
         let hidden = wanted_count - shown.len();
         shown.sort_by(|one, other| {
-            (one.kind != Kind::Folder, &one.name).cmp(&(other.kind != Kind::Folder, &other.name))
+            (one.kind != FolderEntryKind::Folder, &one.name)
+                .cmp(&(other.kind != FolderEntryKind::Folder, &other.name))
         });
 
         let mut text = match shown.len() {
@@ -79,11 +83,11 @@ impl ListDirectory {
             0 => format!("Nothing in {name} is shown."),
             _ => format!("{name}:"),
         };
-        for entry in shown.iter().take(MOST_ENTRIES) {
+        for entry in shown.iter().take(MAX_ENTRIES) {
             text.push('\n');
             text.push_str(&line(&folder, entry));
         }
-        if let Some(more @ 1..) = shown.len().checked_sub(MOST_ENTRIES) {
+        if let Some(more @ 1..) = shown.len().checked_sub(MAX_ENTRIES) {
             text.push_str(&format!("\n… and {more} more"));
         }
         if hidden > 0 {
@@ -96,7 +100,7 @@ impl ListDirectory {
             1 => "1 entry".to_string(),
             count => format!("{count} entries"),
         };
-        Ok(Answer::succeeded(text).shown(Shown::Line(summary)).touching([place]))
+        Ok(ToolAnswer::succeeded(text).shown(ToolDisplay::Line(summary)).touching([place]))
     }
 }
 
@@ -109,21 +113,21 @@ fn patterns(written: &[String]) -> Result<GlobSet, String> {
     set.build().map_err(|error| format!("The patterns in ignore are too much: {error}."))
 }
 
-fn line(folder: &Folder, entry: &Entry) -> String {
+fn line(folder: &OpenFolder, entry: &FolderEntry) -> String {
     let name = visible(&entry.name);
     match entry.kind {
-        Kind::Folder => format!("{name}/"),
-        // What vanishes meanwhile has no size.
-        Kind::File => match folder.size(&entry.name) {
+        FolderEntryKind::Folder => format!("{name}/"),
+        // A file that vanished meanwhile has no size.
+        FolderEntryKind::File => match folder.size(&entry.name) {
             Ok(bytes) => format!("{name} ({})", size(bytes)),
             Err(_) => name,
         },
-        Kind::Link => format!("{name} (link)"),
-        Kind::Other => format!("{name} (no regular file)"),
+        FolderEntryKind::Link => format!("{name} (link)"),
+        FolderEntryKind::Other => format!("{name} (no regular file)"),
     }
 }
 
-/// A name may hold anything, and stays in its line.
+/// Escapes a name, so that it stays on one line.
 fn visible(name: &OsStr) -> String {
     let name = name.to_string_lossy();
     match name.contains(char::is_control) {
@@ -155,19 +159,19 @@ impl Tool for ListDirectory {
         ToolDeclaration {
             name: NAME.to_string(),
             description: include_str!("prompts/list_directory.md").trim_end().to_string(),
-            parameters: schema_of::<Arguments>(),
+            parameters: schema_of::<ListDirectoryArguments>(),
         }
     }
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
-        let asked: Arguments = parse_arguments(NAME, args)?;
+        let asked: ListDirectoryArguments = parse_arguments(NAME, args)?;
         patterns(&asked.ignore)?;
         let place = self.roots.resolve(&asked.dir_path).map_err(|refusal| format!("{refusal}."))?;
         Ok(Preview::Look(self.roots.shorten(&place).display().to_string()))
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         let (tool, args) = (self.clone(), call.args.clone());
-        blocking(move || tool.list(&args).unwrap_or_else(Answer::failed))
+        blocking(move || tool.list(&args).unwrap_or_else(ToolAnswer::failed))
     }
 }

@@ -1,4 +1,4 @@
-//! `replace`: one piece of a file in place of another.
+//! The tool `replace`: replaces a piece of text in a file.
 
 use longhaul_conversation::ToolDeclaration;
 use longhaul_workspace::Ignoring;
@@ -8,28 +8,29 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::blocking::blocking;
-use crate::change::{Change, find_existing, resolve_for_change};
-use crate::replacing::{Expected, replace_text};
+use crate::change::{PlannedChange, find_existing, resolve_for_change};
+use crate::replace_text::{ExpectedCount, replace_text};
 use crate::{
-    Answer, BoxFuture, Call, IgnoreFiles, Outcome, Preview, Roots, Tool, parse_arguments, schema_of,
+    BoxFuture, IgnoreFiles, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments,
+    schema_of,
 };
 
-/// What models call it.
+/// The tool's name.
 const NAME: &str = "replace";
 
-/// How many lines are told in which something was replaced.
-const MOST_TOLD: usize = 10;
+/// The most replaced lines listed in the answer.
+const MAX_TOLD: usize = 10;
 
-/// Replaces a piece of a file.
+/// The tool `replace`.
 #[derive(Clone, Debug)]
 pub struct Replace {
     roots: Roots,
     ignoring: Ignoring,
 }
 
-/// What is asked for.
+/// The arguments of `replace`.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Arguments {
+struct ReplaceArguments {
     /// The file, relative to the workspace or in full.
     #[serde(alias = "absolute_path", alias = "path")]
     file_path: String,
@@ -46,26 +47,26 @@ struct Arguments {
     allow_multiple: Option<bool>,
 }
 
-impl Arguments {
-    fn expected(&self) -> Result<Expected, String> {
+impl ReplaceArguments {
+    fn expected(&self) -> Result<ExpectedCount, String> {
         match (self.expected_replacements, self.allow_multiple) {
             (Some(0), _) => Err("expected_replacements is at least 1.".to_string()),
-            (None, Some(true)) => Ok(Expected::Any),
-            (times, _) => Ok(Expected::Times(times.unwrap_or(1))),
+            (None, Some(true)) => Ok(ExpectedCount::Any),
+            (times, _) => Ok(ExpectedCount::Times(times.unwrap_or(1))),
         }
     }
 }
 
 impl Replace {
-    /// Changes files below these folders that are not ignored: who cannot read a file cannot know what to replace in it.
+    /// Changes files inside `roots` that are not ignored: without reading a file, a model cannot know its text.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
         Self { roots, ignoring }
     }
 
-    /// The change, and the lines in which something is replaced. The file is read anew each time, so that what was approved
-    /// is done to what is there.
-    fn plan(&self, args: &Value) -> Result<(Change, Vec<usize>), String> {
-        let asked: Arguments = parse_arguments(NAME, args)?;
+    /// Plans the change, and lists the lines it replaces. The file is read again for each call, so that the approved
+    /// change applies to its current content.
+    fn plan(&self, args: &Value) -> Result<(PlannedChange, Vec<usize>), String> {
+        let asked: ReplaceArguments = parse_arguments(NAME, args)?;
         let expected = asked.expected()?;
         let place = resolve_for_change(&self.roots, &asked.file_path)?;
         let name = self.roots.shorten(&place).display();
@@ -78,7 +79,7 @@ impl Replace {
         let existing = find_existing(&self.roots, &place)?;
         let Some(was) = &existing else {
             return match asked.old_string.is_empty() {
-                true => Ok((Change::new(&self.roots, place, None, asked.new_string), Vec::new())),
+                true => Ok((PlannedChange::new(&self.roots, place, None, asked.new_string), Vec::new())),
                 false => Err(format!("{name} does not exist. To make it, leave old_string empty.")),
             };
         };
@@ -94,23 +95,23 @@ impl Replace {
         }
         let replaced = replace_text(&was.decoded.text, &asked.old_string, &asked.new_string, expected)
             .map_err(|mismatch| format!("{name} is as it was: {mismatch}."))?;
-        Ok((Change::new(&self.roots, place, existing, replaced.text), replaced.lines))
+        Ok((PlannedChange::new(&self.roots, place, existing, replaced.text), replaced.lines))
     }
 
-    fn answer(&self, args: &Value, cancel: &CancellationToken) -> Answer {
+    fn answer(&self, args: &Value, cancel: &CancellationToken) -> ToolAnswer {
         let (change, lines) = match self.plan(args) {
             Ok(planned) => planned,
-            Err(why) => return Answer::failed(why),
+            Err(why) => return ToolAnswer::failed(why),
         };
         if cancel.is_cancelled() {
-            return Answer::new(Outcome::Cancelled(format!("{} is as it was.", change.name)));
+            return ToolAnswer::new(ToolOutcome::Cancelled(format!("{} is as it was.", change.name)));
         }
         let note = match lines.as_slice() {
             [] => change.describe(),
             [line] => format!("Changed {} at line {line}.", change.name),
             lines => {
-                let told = lines.iter().take(MOST_TOLD).map(usize::to_string).collect::<Vec<_>>().join(", ");
-                let more = if lines.len() > MOST_TOLD { " and more" } else { "" };
+                let told = lines.iter().take(MAX_TOLD).map(usize::to_string).collect::<Vec<_>>().join(", ");
+                let more = if lines.len() > MAX_TOLD { " and more" } else { "" };
                 format!("Changed {} in {} places, at lines {told}{more}.", change.name, lines.len())
             }
         };
@@ -123,7 +124,7 @@ impl Tool for Replace {
         ToolDeclaration {
             name: NAME.to_string(),
             description: include_str!("prompts/replace.md").trim_end().to_string(),
-            parameters: schema_of::<Arguments>(),
+            parameters: schema_of::<ReplaceArguments>(),
         }
     }
 
@@ -131,7 +132,7 @@ impl Tool for Replace {
         self.plan(args).map(|(change, _)| change.preview())
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         let (tool, args, cancel) = (self.clone(), call.args.clone(), call.cancel.clone());
         blocking(move || tool.answer(&args, &cancel))
     }

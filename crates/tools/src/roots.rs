@@ -1,35 +1,35 @@
-//! The folders in which tools may work. Every path that a model names goes through here.
+//! The folders in which tools may work. Every path that a model names is resolved here.
 
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
-/// How many links are followed for one path.
+/// The most links followed for one path.
 const MAX_LINKS: usize = 40;
 
-/// The folders in which tools may work, the first of which is where relative paths begin.
+/// The folders in which tools may work; relative paths start at the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Roots {
-    /// Without links.
+    /// Canonical paths.
     folders: Vec<PathBuf>,
-    /// What alone may be touched there, where that is not all.
-    only: Option<OnlyFiles>,
+    /// The only files that may be touched; none means all.
+    only: Option<AllowedFiles>,
 }
 
-/// Files that alone may be touched. Where they are, no folder is made.
+/// The only files that may be touched. No folders are created for them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct OnlyFiles {
-    /// Files of these names, in any folder that is not closed.
+pub struct AllowedFiles {
+    /// Files with these names, in any folder that is not closed.
     pub names: Vec<String>,
-    /// Closed folders: neither in them nor below does a name count.
+    /// Closed folders: `names` does not apply in them or below.
     pub closed: Vec<PathBuf>,
-    /// These files, wherever they are.
+    /// These files, in any place.
     pub files: Vec<PathBuf>,
 }
 
-impl OnlyFiles {
-    /// Whether a place without links is one of them.
+impl AllowedFiles {
+    /// True if a path without links is one of them.
     fn include(&self, place: &Path) -> bool {
         let is_named =
             place.file_name().is_some_and(|name| self.names.iter().any(|known| name == known.as_str()));
@@ -37,7 +37,7 @@ impl OnlyFiles {
         self.files.iter().any(|file| file == place) || is_named && !is_closed()
     }
 
-    /// The same without links on the way to them. What a file itself leads to is found out when it is touched.
+    /// Resolves links in the parent folders. The files themselves are resolved when they are touched.
     fn without_links(self) -> Self {
         let real = |folder: PathBuf| fs::canonicalize(&folder).unwrap_or(folder);
         let in_real = |file: PathBuf| match (file.parent(), file.file_name()) {
@@ -51,46 +51,46 @@ impl OnlyFiles {
         }
     }
 
-    /// What they are called.
-    fn told(&self) -> Vec<String> {
+    /// The names and paths, for messages.
+    fn names_and_paths(&self) -> Vec<String> {
         let files = self.files.iter().map(|file| file.display().to_string());
         self.names.iter().cloned().chain(files).collect()
     }
 }
 
-/// Why a path is not to be touched.
+/// The reason why a path is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// It leads out of the workspace.
+pub enum PathRefusal {
+    /// Outside the workspace.
     #[error("{path:?} is outside of the workspace, which is {}", list(.folders))]
     Outside {
-        /// The path, as it was given.
+        /// The path as given.
         path: String,
         /// The folders in which tools may work.
         folders: Vec<PathBuf>,
     },
-    /// It is inside, and none of the files that alone may be touched.
+    /// Inside the workspace, but not one of the allowed files.
     #[error("{path:?} is none of the files that may be touched here, which are {}", .files.join(", "))]
-    NotMeant {
-        /// The path, as it was given.
+    NotAllowed {
+        /// The path as given.
         path: String,
-        /// The names and the places of those files.
+        /// The names and paths of the allowed files.
         files: Vec<String>,
     },
-    /// It is none.
+    /// Not a valid path.
     #[error("{path:?} is not a path: {reason}")]
     NoPath {
-        /// The path, as it was given.
+        /// The path as given.
         path: String,
-        /// What is wrong with it.
+        /// The problem.
         reason: &'static str,
     },
-    /// It could not be followed.
+    /// A link or folder could not be followed.
     #[error("could not follow {path:?}: {reason}")]
     NotFollowed {
-        /// The path, as it was given.
+        /// The path as given.
         path: String,
-        /// What the system said.
+        /// The error of the system.
         reason: String,
     },
 }
@@ -100,10 +100,10 @@ fn list(folders: &[PathBuf]) -> String {
 }
 
 impl Roots {
-    /// Tools may work below `first`, where relative paths begin, and below `others`.
+    /// Allows `first`, at which relative paths start, and `others`.
     ///
     /// # Errors
-    /// The folder that cannot be found, by the error of the system.
+    /// The system's error for a folder that cannot be found.
     pub fn new(first: &Path, others: &[PathBuf]) -> io::Result<Self> {
         let mut folders = vec![fs::canonicalize(first)?];
         for other in others {
@@ -115,68 +115,70 @@ impl Roots {
         Ok(Self { folders, only: None })
     }
 
-    /// The same folders, in which only these files may be touched: read, made or changed.
+    /// Restricts tools to these files.
     #[must_use]
-    pub fn only(self, only: OnlyFiles) -> Self {
+    pub fn only(self, only: AllowedFiles) -> Self {
         Self { only: Some(only.without_links()), ..self }
     }
 
-    /// Whether folders may be made for a file.
-    pub(crate) fn may_grow(&self) -> bool {
+    /// True if missing folders may be created for a file.
+    pub(crate) fn may_create_folders(&self) -> bool {
         self.only.is_none()
     }
 
-    /// These folders and another one.
+    /// Adds a folder.
     ///
     /// # Errors
-    /// Why it cannot be found.
+    /// The system's error if it cannot be found.
     pub fn and(&self, folder: &Path) -> io::Result<Self> {
         let folders = self.folders.iter().cloned().chain([fs::canonicalize(folder)?]).collect();
         Ok(Self { folders, only: self.only.clone() })
     }
 
-    /// Where relative paths begin, without links.
+    /// The folder at which relative paths start, canonical.
     pub fn first(&self) -> &Path {
         &self.folders[0]
     }
 
-    /// Every folder in which tools may work, without links.
+    /// All folders, canonical.
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
 
-    /// The place that a path names, without links, be there something or not; it is inside one of the folders.
+    /// Resolves a path to one without links inside the folders; it need not exist.
     ///
     /// # Errors
-    /// [`Refusal`], in words for the model.
-    pub fn resolve(&self, path: &str) -> Result<PathBuf, Refusal> {
-        let no_path = |reason| Refusal::NoPath { path: path.to_string(), reason };
+    /// [`PathRefusal`], in words for the model.
+    pub fn resolve(&self, path: &str) -> Result<PathBuf, PathRefusal> {
+        let no_path = |reason| PathRefusal::NoPath { path: path.to_string(), reason };
         if path.trim().is_empty() {
             return Err(no_path("it is empty"));
         }
         if path.contains('\0') {
             return Err(no_path("it has a NUL in it"));
         }
-        let place = follow(&self.first().join(path))
-            .map_err(|error| Refusal::NotFollowed { path: path.to_string(), reason: error.to_string() })?;
+        let place = follow(&self.first().join(path)).map_err(|error| PathRefusal::NotFollowed {
+            path: path.to_string(),
+            reason: error.to_string(),
+        })?;
         if !self.contain(&place) {
-            return Err(Refusal::Outside { path: path.to_string(), folders: self.folders.clone() });
+            return Err(PathRefusal::Outside { path: path.to_string(), folders: self.folders.clone() });
         }
         match &self.only {
-            // The place is the one that will be opened: whatever becomes a link meanwhile, no other file is.
+            // The resolved path is the one that is opened, whatever becomes a link meanwhile.
             Some(only) if !only.include(&place) => {
-                Err(Refusal::NotMeant { path: path.to_string(), files: only.told() })
+                Err(PathRefusal::NotAllowed { path: path.to_string(), files: only.names_and_paths() })
             }
             _ => Ok(place),
         }
     }
 
-    /// Whether a place without links is inside one of the folders.
+    /// True if a path without links is inside one of the folders.
     pub fn contain(&self, place: &Path) -> bool {
         self.folders.iter().any(|folder| place.starts_with(folder))
     }
 
-    /// The path as a model or a person best knows it: below the first folder from there, else in full.
+    /// The path relative to the first folder if it is below it, else the full path.
     pub fn shorten<'a>(&self, place: &'a Path) -> &'a Path {
         match place.strip_prefix(self.first()) {
             Ok(rest) if rest.as_os_str().is_empty() => Path::new("."),
@@ -186,8 +188,8 @@ impl Roots {
     }
 }
 
-/// The path without links and without `..`, component by component, so that `..` leaves the folder that a link leads to.
-/// What does not exist stays as it is written.
+/// Resolves links and `..` component by component, so that `..` leaves the folder that a link leads to. Components that
+/// do not exist stay as they are.
 fn follow(path: &Path) -> io::Result<PathBuf> {
     let mut place = PathBuf::new();
     let mut rest: Vec<OsString> = components_reversed(path);
@@ -232,7 +234,7 @@ fn components_reversed(path: &Path) -> Vec<OsString> {
 mod tests {
     use super::*;
 
-    /// A workspace beside something that is none of its business.
+    /// A workspace beside a folder that is out of bounds.
     fn workspace() -> (tempfile::TempDir, Roots) {
         let folder = tempfile::tempdir().unwrap();
         for name in ["work/src", "outside"] {
@@ -280,9 +282,9 @@ mod tests {
         let lib = roots.resolve("inside/lib.rs").unwrap();
         assert_eq!(roots.shorten(&lib), Path::new("src/lib.rs"));
         for outside in ["out/secret", "far", "dangling", "out/../secret", "inside/../../outside"] {
-            assert!(matches!(roots.resolve(outside), Err(Refusal::Outside { .. })), "{outside}");
+            assert!(matches!(roots.resolve(outside), Err(PathRefusal::Outside { .. })), "{outside}");
         }
-        assert!(matches!(roots.resolve("loop"), Err(Refusal::NotFollowed { .. })));
+        assert!(matches!(roots.resolve("loop"), Err(PathRefusal::NotFollowed { .. })));
     }
 
     #[test]
@@ -301,7 +303,7 @@ mod tests {
         let (folder, _) = workspace();
         let (work, home) = (folder.path().join("work"), folder.path().join("outside"));
         fs::create_dir_all(home.join("notes")).unwrap();
-        let only = OnlyFiles {
+        let only = AllowedFiles {
             names: vec!["A.md".into(), "B.md".into()],
             closed: vec![home.clone()],
             files: vec![home.join("A.md"), home.join("notes/C.md")],
@@ -327,9 +329,9 @@ mod tests {
             "A%2emd",
             "src/lib.rs#A.md",
         ] {
-            assert!(matches!(roots.resolve(path), Err(Refusal::NotMeant { .. })), "{path}");
+            assert!(matches!(roots.resolve(path), Err(PathRefusal::NotAllowed { .. })), "{path}");
         }
-        assert!(matches!(roots.resolve("../A.md"), Err(Refusal::Outside { .. })));
+        assert!(matches!(roots.resolve("../A.md"), Err(PathRefusal::Outside { .. })));
         let told = roots.resolve("src/lib.rs").unwrap_err().to_string();
         let start = "\"src/lib.rs\" is none of the files that may be touched here, which are A.md, B.md, /";
         assert!(told.starts_with(start), "{told}");
@@ -343,8 +345,8 @@ mod tests {
         let work = folder.path().join("work");
         symlink("src/lib.rs", work.join("A.md")).unwrap();
         symlink("src/A.md", work.join("other")).unwrap();
-        let roots = roots.only(OnlyFiles { names: vec!["A.md".into()], ..OnlyFiles::default() });
-        assert!(matches!(roots.resolve("A.md"), Err(Refusal::NotMeant { .. })));
+        let roots = roots.only(AllowedFiles { names: vec!["A.md".into()], ..AllowedFiles::default() });
+        assert!(matches!(roots.resolve("A.md"), Err(PathRefusal::NotAllowed { .. })));
         assert!(roots.resolve("other").is_ok_and(|place| place.ends_with("src/A.md")));
     }
 }

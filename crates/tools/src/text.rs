@@ -1,35 +1,35 @@
-//! From the bytes of a file to text and back: byte order marks, encodings, line endings.
+//! File encodings: byte order marks, decoding, encoding, line endings.
 
-/// How the text of a file is stored.
+/// The encoding of a text file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
-    /// UTF-8 without a mark.
+    /// UTF-8 without a BOM.
     #[default]
     Utf8,
-    /// UTF-8 with a byte order mark.
+    /// UTF-8 with a BOM.
     Utf8WithMark,
-    /// UTF-16, little-endian, with a mark.
+    /// UTF-16, little-endian, with a BOM.
     Utf16Le,
-    /// UTF-16, big-endian, with a mark.
+    /// UTF-16, big-endian, with a BOM.
     Utf16Be,
-    /// UTF-32, little-endian, with a mark.
+    /// UTF-32, little-endian, with a BOM.
     Utf32Le,
-    /// UTF-32, big-endian, with a mark.
+    /// UTF-32, big-endian, with a BOM.
     Utf32Be,
 }
 
-/// The text of a file.
+/// The decoded text of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decoded {
-    /// The text, without the byte order mark.
+    /// The text, without the BOM.
     pub text: String,
-    /// How it was stored.
+    /// Its encoding.
     pub encoding: Encoding,
-    /// Whether it encodes back to the very bytes it came from. Where not, something in them was no text of this encoding.
+    /// True if it encodes back to the same bytes. False means that some bytes were invalid in this encoding.
     pub is_exact: bool,
 }
 
-/// The four-byte mark of UTF-32 begins like the two-byte one of UTF-16 and so comes first.
+/// The BOM of UTF-32 starts like that of UTF-16 and so comes first.
 const MARKS: [(Encoding, &[u8]); 5] = [
     (Encoding::Utf8WithMark, &[0xEF, 0xBB, 0xBF]),
     (Encoding::Utf32Le, &[0xFF, 0xFE, 0, 0]),
@@ -39,7 +39,7 @@ const MARKS: [(Encoding, &[u8]); 5] = [
 ];
 
 impl Encoding {
-    /// The encoding by the byte order mark, of which there may be none.
+    /// Detects the encoding by its BOM, if there is one.
     pub fn by_mark(bytes: &[u8]) -> Option<Self> {
         MARKS.iter().find(|(_, mark)| bytes.starts_with(mark)).map(|(encoding, _)| *encoding)
     }
@@ -49,7 +49,7 @@ impl Encoding {
     }
 }
 
-/// The text in the bytes of a file. What is no text of its encoding becomes U+FFFD.
+/// Decodes the bytes of a file. Invalid bytes become U+FFFD.
 pub fn decode_text(bytes: &[u8]) -> Decoded {
     let encoding = Encoding::by_mark(bytes).unwrap_or_default();
     let body = &bytes[encoding.mark().len()..];
@@ -87,7 +87,7 @@ fn replacement(is_exact: &mut bool) -> char {
     char::REPLACEMENT_CHARACTER
 }
 
-/// The bytes of a file with this text, the byte order mark among them.
+/// Encodes text, with the BOM of the encoding.
 pub fn encode_text(text: &str, encoding: Encoding) -> Vec<u8> {
     let mut bytes = encoding.mark().to_vec();
     match encoding {
@@ -104,12 +104,12 @@ pub fn encode_text(text: &str, encoding: Encoding) -> Vec<u8> {
     bytes
 }
 
-/// The text with a line feed alone at the end of each line.
+/// Converts line endings to LF.
 pub(crate) fn with_line_feeds(text: &str) -> String {
     text.replace("\r\n", "\n")
 }
 
-/// `text` with the line endings that `file` has: where most of its lines end in CRLF, every line of `text` does.
+/// Converts `text` to the line endings of `file`: CRLF if most lines of `file` have it.
 pub(crate) fn with_endings_of(file: &str, text: &str) -> String {
     let returns = file.matches("\r\n").count();
     let feeds = file.matches('\n').count();
@@ -183,9 +183,9 @@ mod tests {
         #[test]
         fn any_text_comes_back(text in any::<String>(), which in 0..ALL.len()) {
             let encoding = ALL[which];
-            // Without a mark, text that begins with one has one.
+            // In an encoding without a BOM, a leading U+FEFF would be read as one.
             prop_assume!(encoding != Encoding::Utf8 || !text.starts_with('\u{FEFF}'));
-            // The mark of UTF-16 and a NUL are the mark of UTF-32.
+            // The BOM of UTF-16 followed by a NUL is that of UTF-32.
             prop_assume!(encoding != Encoding::Utf16Le || !text.starts_with('\0'));
             let bytes = encode_text(&text, encoding);
             prop_assert_eq!(decode_text(&bytes), Decoded { text, encoding, is_exact: true });

@@ -1,4 +1,4 @@
-//! Keeps the model's list of things to do.
+//! The tool `write_todos`: the model's to-do list.
 
 use longhaul_conversation::ToolDeclaration;
 use schemars::JsonSchema;
@@ -6,17 +6,18 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    Answer, BoxFuture, Call, Preview, Shown, TodoItem, TodoStatus, Tool, parse_arguments, schema_of,
+    BoxFuture, Preview, TodoItem, TodoStatus, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments,
+    schema_of,
 };
 
 const NAME: &str = "write_todos";
 
-/// The tool `write_todos`. The list is in its answer, and nowhere else: whoever wants it takes it from there.
+/// The tool `write_todos`. The list exists only in its answer; the agent takes it from there.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WriteTodos;
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Arguments {
+struct WriteTodosArguments {
     /// The whole list, in the order in which it is to be done. An empty one clears the list.
     todos: Vec<Todo>,
 }
@@ -30,7 +31,7 @@ struct Todo {
 }
 
 fn items(args: &Value) -> Result<Vec<TodoItem>, String> {
-    let arguments: Arguments = parse_arguments(NAME, args)?;
+    let arguments: WriteTodosArguments = parse_arguments(NAME, args)?;
     let items: Vec<TodoItem> = arguments
         .todos
         .into_iter()
@@ -67,7 +68,7 @@ impl Tool for WriteTodos {
         ToolDeclaration {
             name: NAME.to_string(),
             description: include_str!("prompts/write_todos.md").trim_end().to_string(),
-            parameters: schema_of::<Arguments>(),
+            parameters: schema_of::<WriteTodosArguments>(),
         }
     }
 
@@ -78,11 +79,11 @@ impl Tool for WriteTodos {
         }))
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(async {
             match items(call.args) {
-                Ok(items) => Answer::succeeded(render(&items)).shown(Shown::Todos(items)),
-                Err(problem) => Answer::failed(problem),
+                Ok(items) => ToolAnswer::succeeded(render(&items)).shown(ToolDisplay::Todos(items)),
+                Err(problem) => ToolAnswer::failed(problem),
             }
         })
     }
@@ -91,7 +92,7 @@ impl Tool for WriteTodos {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Outcome;
+    use crate::ToolOutcome;
     use crate::walk::tests::call;
     use serde_json::json;
 
@@ -109,8 +110,8 @@ mod tests {
             ("x", "cancelled"),
         ]);
         let expected = "The list is now:\n1. [completed] read\n2. [in progress] write\n3. [pending] test\n4. [cancelled] x";
-        assert_eq!(call(&WriteTodos, &todos), Outcome::Succeeded(expected.into()));
-        assert_eq!(call(&WriteTodos, &list(&[])), Outcome::Succeeded("The list is empty.".into()));
+        assert_eq!(call(&WriteTodos, &todos), ToolOutcome::Succeeded(expected.into()));
+        assert_eq!(call(&WriteTodos, &list(&[])), ToolOutcome::Succeeded("The list is empty.".into()));
         assert_eq!(WriteTodos.preview(&todos), Ok(Preview::Other("a list of 4 things to do".into())));
         let read = TodoItem { text: "read".into(), status: TodoStatus::Completed };
         assert_eq!(items(&todos).unwrap()[0], read);
@@ -119,7 +120,7 @@ mod tests {
     #[track_caller]
     fn check_refused(args: &Value, expected: &str) {
         let outcome = call(&WriteTodos, args);
-        assert!(matches!(&outcome, Outcome::Failed(why) if why.contains(expected)), "{outcome:?}");
+        assert!(matches!(&outcome, ToolOutcome::Failed(why) if why.contains(expected)), "{outcome:?}");
         assert!(WriteTodos.preview(args).is_err());
     }
 

@@ -1,4 +1,4 @@
-//! What a tool is to Longhaul: it declares itself, previews a call, and answers it.
+//! The tool interface: declaration, preview and run.
 
 use std::path::PathBuf;
 use std::pin::Pin;
@@ -7,118 +7,118 @@ use longhaul_conversation::{CallId, Part, ToolDeclaration};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// Something that is being worked out.
+/// A boxed future.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// Something that a model can call.
+/// A tool that a model can call.
 pub trait Tool: Send + Sync {
-    /// How the model sees it. The same tool always declares itself in the same way.
+    /// The declaration for the model; always the same for the same tool.
     fn declaration(&self) -> ToolDeclaration;
 
-    /// The name under which rules decide about its calls, where that is another than its own.
-    fn judged_as(&self) -> Option<&'static str> {
+    /// The name that policy rules apply to, if it differs from the tool's name.
+    fn policy_name(&self) -> Option<&'static str> {
         None
     }
 
-    /// What this call would do, for whoever has to allow it. Nothing is changed by asking.
+    /// Previews the effect of a call, for approval. Changes nothing.
     ///
     /// # Errors
-    /// What is wrong with the arguments, in a sentence for the model.
+    /// A sentence for the model about the invalid arguments.
     fn preview(&self, args: &Value) -> Result<Preview, String>;
 
-    /// Runs a call to its end. Who cancels gets an answer soon, and nothing goes on running.
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer>;
+    /// Runs a call to its end. A cancelled call answers soon and leaves nothing running.
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer>;
 }
 
-/// A call that runs.
+/// A call to run.
 #[derive(Clone, Copy)]
-pub struct Call<'a> {
-    /// Its id.
+pub struct ToolInvocation<'a> {
+    /// The call's id.
     pub id: &'a CallId,
-    /// Its arguments.
+    /// The arguments.
     pub args: &'a Value,
-    /// Hears of output while there is more to come.
+    /// Receives output while the call runs.
     pub progress: &'a (dyn Fn(&str) + Send + Sync),
-    /// Stops it.
+    /// Cancels the call.
     pub cancel: &'a CancellationToken,
 }
 
-/// What a call would do.
+/// The effect of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Preview {
-    /// It only looks at something, told in a line such as `src/lib.rs, lines 1 to 80`.
+    /// Reads something, described in a line such as `src/lib.rs, lines 1 to 80`.
     Look(String),
-    /// It runs this command.
+    /// Runs a command.
     Command {
         /// The command line.
         command: String,
-        /// Where.
+        /// The working directory.
         directory: PathBuf,
-        /// Whether it goes on after the call has been answered.
+        /// True if it keeps running after the answer.
         is_background: bool,
     },
-    /// It changes this file.
+    /// Changes a file.
     Change {
         /// The file.
         path: PathBuf,
         /// The change as a unified diff.
         diff: String,
     },
-    /// It does something else, told in a line.
+    /// Anything else, described in a line.
     Other(String),
 }
 
-/// What came of a call.
+/// The answer to a call.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answer {
-    /// How it went, with what the model reads.
-    pub outcome: Outcome,
-    /// Images and documents that come with the text.
+pub struct ToolAnswer {
+    /// The outcome, with the text for the model.
+    pub outcome: ToolOutcome,
+    /// Attached images and documents.
     pub media: Vec<Part>,
-    /// What a person is shown.
-    pub shown: Shown,
-    /// The files and folders that it read or changed.
+    /// The display for the user.
+    pub shown: ToolDisplay,
+    /// The files and folders that were read or changed.
     pub touched: Vec<PathBuf>,
-    /// How many bytes of the output the tool itself left out, as there were too many; the text says where.
+    /// The number of output bytes that the tool omitted because there were too many; the text says where.
     pub left_out: u64,
 }
 
-/// How a call went. The text is what the model reads.
+/// The outcome of a call, with the text for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// It did what it was asked.
+pub enum ToolOutcome {
+    /// The call succeeded.
     Succeeded(String),
-    /// It could not, and says why.
+    /// The call failed.
     Failed(String),
-    /// It was stopped, and says how far it got.
+    /// The call was cancelled; the text says how far it got.
     Cancelled(String),
 }
 
-/// What a person is shown of an answer.
+/// The display of an answer for the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Shown {
+pub enum ToolDisplay {
     /// The text itself.
     #[default]
     Text,
-    /// A line in its place, such as `214 lines`.
+    /// A line instead of the text, such as `214 lines`.
     Line(String),
-    /// The change to a file, as a unified diff.
+    /// A unified diff of a file.
     Diff {
         /// The file.
         path: PathBuf,
         /// The change.
         diff: String,
     },
-    /// The list of things to do, as it is now.
+    /// The to-do list.
     Todos(Vec<TodoItem>),
 }
 
-/// One thing to do.
+/// A to-do item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TodoItem {
-    /// What.
+    /// The description.
     pub text: String,
-    /// How it stands.
+    /// The status.
     pub status: TodoStatus,
 }
 
@@ -136,15 +136,15 @@ pub enum TodoStatus {
     Cancelled,
 }
 
-impl Outcome {
-    /// What the model reads.
+impl ToolOutcome {
+    /// The text for the model.
     pub fn text(&self) -> &str {
         match self {
             Self::Succeeded(text) | Self::Failed(text) | Self::Cancelled(text) => text,
         }
     }
 
-    /// The same outcome with this in place of its text.
+    /// Replaces the text.
     #[must_use]
     pub fn with_text(self, text: String) -> Self {
         match self {
@@ -155,35 +155,35 @@ impl Outcome {
     }
 }
 
-impl Answer {
-    /// An answer of text alone.
-    pub fn new(outcome: Outcome) -> Self {
-        Self { outcome, media: Vec::new(), shown: Shown::Text, touched: Vec::new(), left_out: 0 }
+impl ToolAnswer {
+    /// An answer with text only.
+    pub fn new(outcome: ToolOutcome) -> Self {
+        Self { outcome, media: Vec::new(), shown: ToolDisplay::Text, touched: Vec::new(), left_out: 0 }
     }
 
-    /// The call did what it was asked.
+    /// A successful answer.
     pub fn succeeded(text: impl Into<String>) -> Self {
-        Self::new(Outcome::Succeeded(text.into()))
+        Self::new(ToolOutcome::Succeeded(text.into()))
     }
 
-    /// The call could not do what it was asked.
+    /// A failed answer.
     pub fn failed(text: impl Into<String>) -> Self {
-        Self::new(Outcome::Failed(text.into()))
+        Self::new(ToolOutcome::Failed(text.into()))
     }
 
-    /// The same answer, of which a person is shown this.
+    /// Sets the display for the user.
     #[must_use]
-    pub fn shown(self, shown: Shown) -> Self {
+    pub fn shown(self, shown: ToolDisplay) -> Self {
         Self { shown, ..self }
     }
 
-    /// The same answer, which read or changed these.
+    /// Sets the files and folders that were read or changed.
     #[must_use]
     pub fn touching(self, touched: impl IntoIterator<Item = PathBuf>) -> Self {
         Self { touched: touched.into_iter().collect(), ..self }
     }
 
-    /// The same answer, whose text lacks so many bytes of the output.
+    /// Sets the number of omitted output bytes.
     #[must_use]
     pub fn leaving_out(self, left_out: u64) -> Self {
         Self { left_out, ..self }

@@ -1,7 +1,7 @@
-//! Walks over the files of the workspace, on two threads, past what is hidden.
+//! A parallel walk over the files of the workspace, subject to ignore files.
 //!
-//! Every folder is opened from folder to folder by descriptors, without following a link, and its files are opened from
-//! there: a folder that is swapped for a link meanwhile leads nowhere.
+//! Folders are opened one from another by descriptor, without following links, and files are opened from there: a
+//! folder that is swapped for a link meanwhile leads nowhere.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -14,31 +14,31 @@ use std::time::SystemTime;
 use longhaul_workspace::Ignoring;
 use tokio_util::sync::CancellationToken;
 
-use crate::folder::{Folder, Kind, split};
-use crate::{Answer, IgnoreFiles, Outcome, Refusal, Roots};
+use crate::folder::{FolderEntryKind, OpenFolder, split};
+use crate::{IgnoreFiles, PathRefusal, Roots, ToolAnswer, ToolOutcome};
 
-/// More threads gain little: the disk is soon busy, and others work beside us.
+/// Two threads: more gain little, as the disk is soon busy and others share the machine.
 const THREADS: usize = 2;
 
-/// Where a search begins: below some folders of the workspace, or at a single file.
+/// The area of a search: some workspace folders, or a single file.
 #[derive(Clone, Debug)]
-pub(crate) struct Area {
+pub(crate) struct SearchArea {
     roots: Roots,
-    /// Without links, and none inside another.
+    /// Paths without links, none inside another.
     starts: Vec<PathBuf>,
     ignored: Arc<IgnoreFiles>,
 }
 
-impl Area {
-    /// The place that a model names, or the whole workspace if it names none.
+impl SearchArea {
+    /// The area that a model names, or the whole workspace if it names none.
     ///
     /// # Errors
-    /// Why there is nothing to be searched, in a sentence for the model.
+    /// A sentence for the model about why nothing can be searched.
     pub(crate) fn find(roots: &Roots, named: Option<&str>, ignoring: &Ignoring) -> Result<Self, String> {
         let ignored = Arc::new(IgnoreFiles::load(roots, ignoring));
         let starts = match named.filter(|named| !named.is_empty()) {
             Some(named) => {
-                let place = roots.resolve(named).map_err(|refusal: Refusal| format!("{refusal}."))?;
+                let place = roots.resolve(named).map_err(|refusal: PathRefusal| format!("{refusal}."))?;
                 if !place.exists() {
                     return Err(format!("There is no {named:?}."));
                 }
@@ -52,12 +52,12 @@ impl Area {
         Ok(Self { roots: roots.clone(), starts, ignored })
     }
 
-    /// The folders, or the file, where it begins.
+    /// The folders, or the file, at which the walk starts.
     pub(crate) fn starts(&self) -> &[PathBuf] {
         &self.starts
     }
 
-    /// The path below the start that it belongs to; of a start that is a file, its name.
+    /// The path relative to its start; the file name if the start is a file.
     pub(crate) fn relative<'a>(&self, path: &'a Path) -> &'a Path {
         let below = self.starts.iter().find_map(|start| path.strip_prefix(start).ok());
         match below {
@@ -66,18 +66,18 @@ impl Area {
         }
     }
 
-    /// Visits every file and link that is not hidden, in no order, with a visitor for each thread. Links are not followed.
-    /// Who cancels is not kept waiting.
+    /// Visits every file and link that is not ignored, in any order, with one visitor per thread. Links are not
+    /// followed. Cancellation takes effect soon.
     pub(crate) fn visit<V>(&self, cancel: &CancellationToken, make_visitor: impl Fn() -> V + Sync)
     where
-        V: FnMut(Visited<'_>) + Send,
+        V: FnMut(WalkEntry<'_>) + Send,
     {
-        let pending = Pending::new(self.starts.clone());
-        // Held open, so that the way there is gone once.
-        let starts: Vec<(&Path, Folder)> = self
+        let pending = WalkQueue::new(self.starts.clone());
+        // Held open, so that the path to them is resolved only once.
+        let starts: Vec<(&Path, OpenFolder)> = self
             .starts
             .iter()
-            .filter_map(|start| Some((start.as_path(), Folder::open(&self.roots, start).ok()?)))
+            .filter_map(|start| Some((start.as_path(), OpenFolder::open(&self.roots, start).ok()?)))
             .collect();
         let work = || {
             let mut visit = make_visitor();
@@ -89,41 +89,41 @@ impl Area {
         };
         thread::scope(|scope| {
             for _ in 1..THREADS {
-                // Where no other thread can be started, this one does all of it.
+                // If no thread can be started, this one does all the work.
                 let _ = thread::Builder::new().spawn_scoped(scope, work);
             }
             work();
         });
     }
 
-    /// Visits what is in a folder, and notes the folders below it; of a start that is a file, visits that.
+    /// Visits the entries of a folder and queues its subfolders; a start that is a file is visited itself.
     fn visit_place(
         &self,
         claim: &Claim<'_>,
-        starts: &[(&Path, Folder)],
+        starts: &[(&Path, OpenFolder)],
         cancel: &CancellationToken,
-        visit: &mut impl FnMut(Visited<'_>),
+        visit: &mut impl FnMut(WalkEntry<'_>),
     ) {
         let (roots, place) = (&self.roots, claim.place.as_path());
         let from_start =
             starts.iter().find_map(|(start, folder)| Some((folder, place.strip_prefix(start).ok()?)));
         let opened = match from_start {
             Some((start, rest)) => start.open_below(rest),
-            None => Folder::open(roots, place),
+            None => OpenFolder::open(roots, place),
         };
         let listed = opened.and_then(|folder| Ok((folder.entries()?, folder)));
         let (entries, folder) = match listed {
             Ok(listed) => listed,
             Err(error) if error.kind() == ErrorKind::NotADirectory => {
                 if let Ok((folder, name)) = split(roots, place)
-                    && let Ok(folder) = Folder::open(roots, folder)
-                    && let Ok(kind @ (Kind::File | Kind::Link)) = folder.kind(name)
+                    && let Ok(folder) = OpenFolder::open(roots, folder)
+                    && let Ok(kind @ (FolderEntryKind::File | FolderEntryKind::Link)) = folder.kind(name)
                 {
-                    visit(Visited { folder: &folder, name, kind, path: place.to_path_buf() });
+                    visit(WalkEntry { folder: &folder, name, kind, path: place.to_path_buf() });
                 }
                 return;
             }
-            // What cannot be listed is not there for us.
+            // A folder that cannot be listed is skipped.
             Err(_) => return,
         };
         for entry in entries {
@@ -131,62 +131,62 @@ impl Area {
                 return;
             }
             let path = place.join(&entry.name);
-            let is_folder = entry.kind == Kind::Folder;
+            let is_folder = entry.kind == FolderEntryKind::Folder;
             if entry.name == ".git" || self.ignored.is_ignored(&path, is_folder).is_some() {
                 continue;
             }
             match is_folder {
                 true => claim.pending.add(path),
-                false => visit(Visited { folder: &folder, name: &entry.name, kind: entry.kind, path }),
+                false => visit(WalkEntry { folder: &folder, name: &entry.name, kind: entry.kind, path }),
             }
         }
     }
 }
 
-/// A file or a link that a walk comes by, in a folder that is held open.
-pub(crate) struct Visited<'a> {
-    folder: &'a Folder,
+/// A file or a link in a folder that is held open.
+pub(crate) struct WalkEntry<'a> {
+    folder: &'a OpenFolder,
     name: &'a OsStr,
-    pub(crate) kind: Kind,
+    pub(crate) kind: FolderEntryKind,
     pub(crate) path: PathBuf,
 }
 
-impl Visited<'_> {
-    /// Opens what was listed as a regular file.
+impl WalkEntry<'_> {
+    /// Opens an entry that was listed as a regular file.
     pub(crate) fn open(&self) -> io::Result<File> {
         self.folder.open_listed_file(self.name)
     }
 
-    /// The time of the last change: of a link, of the link itself.
+    /// The modification time; for a link, of the link itself.
     pub(crate) fn modified(&self) -> io::Result<SystemTime> {
         self.folder.modified(self.name)
     }
 }
 
-/// The places that are still to be walked through. The newest comes first, so that few wait at a time.
-struct Pending {
-    queue: Mutex<Queue>,
+/// The paths still to be walked. The newest comes first, so that the queue stays short.
+struct WalkQueue {
+    queue: Mutex<QueuedPaths>,
     changed: Condvar,
 }
 
-struct Queue {
+struct QueuedPaths {
     places: Vec<PathBuf>,
-    /// How many are in work, and may still add some.
+    /// The number of paths in work, which may still add some.
     claimed: usize,
 }
 
-/// A place in work. It is done when this is dropped, also by a visitor that panics.
+/// A path in work. Done when dropped, also if a visitor panics.
 struct Claim<'a> {
-    pending: &'a Pending,
+    pending: &'a WalkQueue,
     place: PathBuf,
 }
 
-impl Pending {
+impl WalkQueue {
     fn new(places: Vec<PathBuf>) -> Self {
-        Self { queue: Mutex::new(Queue { places, claimed: 0 }), changed: Condvar::new() }
+        Self { queue: Mutex::new(QueuedPaths { places, claimed: 0 }), changed: Condvar::new() }
     }
 
-    /// The next place, waited for as long as there may be one.
+    /// Waits for the next path; none once all work is done.
     fn claim(&self) -> Option<Claim<'_>> {
         let mut queue = self.lock();
         loop {
@@ -206,7 +206,7 @@ impl Pending {
         self.changed.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queue> {
+    fn lock(&self) -> MutexGuard<'_, QueuedPaths> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -218,44 +218,44 @@ impl Drop for Claim<'_> {
     }
 }
 
-/// The folders that are in no other.
+/// The folders that are inside no other.
 fn outermost(folders: &[PathBuf]) -> Vec<PathBuf> {
     let is_inside = |folder: &Path| folders.iter().any(|other| folder != other && folder.starts_with(other));
     folders.iter().filter(|folder| !is_inside(folder)).cloned().collect()
 }
 
-/// Searches on a thread where that may take its time. Who cancels, or drops this, ends it; then the answer says so.
+/// Runs a search on a blocking thread. Cancelling or dropping this ends the search.
 pub(crate) async fn search<T: Send + 'static>(
     cancel: &CancellationToken,
     work: impl FnOnce(&CancellationToken) -> T + Send + 'static,
-) -> Result<T, Answer> {
+) -> Result<T, ToolAnswer> {
     let own = cancel.child_token();
     let _ends_with_this = own.clone().drop_guard();
     let working = own.clone();
     let found = tokio::task::spawn_blocking(move || work(&working)).await;
     if own.is_cancelled() {
-        return Err(Answer::new(Outcome::Cancelled("The search was stopped.".to_string())));
+        return Err(ToolAnswer::new(ToolOutcome::Cancelled("The search was stopped.".to_string())));
     }
-    found.map_err(|error| Answer::failed(format!("The search failed: {error}.")))
+    found.map_err(|error| ToolAnswer::failed(format!("The search failed: {error}.")))
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::{Call, Tool};
+    use crate::{Tool, ToolInvocation};
     use longhaul_conversation::CallId;
     use serde_json::Value;
 
-    /// The files of Git and of Gemini CLI count.
+    /// Honours the ignore files of Git and of Gemini CLI.
     pub(crate) const GIT: Ignoring = Ignoring { git: true, gemini: true, custom: Vec::new() };
 
-    /// A workspace.
-    pub(crate) struct World {
+    /// A test workspace.
+    pub(crate) struct TestWorkspace {
         pub(crate) folder: tempfile::TempDir,
         roots: Roots,
     }
 
-    impl World {
+    impl TestWorkspace {
         pub(crate) fn work(&self) -> &Path {
             self.roots.first()
         }
@@ -265,8 +265,8 @@ pub(crate) mod tests {
         }
     }
 
-    /// A workspace of these files.
-    pub(crate) fn world(files: &[(&str, &str)]) -> World {
+    /// A test workspace with these files.
+    pub(crate) fn world(files: &[(&str, &str)]) -> TestWorkspace {
         let folder = tempfile::tempdir().unwrap();
         let work = folder.path().join("work");
         std::fs::create_dir(&work).unwrap();
@@ -276,18 +276,18 @@ pub(crate) mod tests {
             std::fs::write(path, text).unwrap();
         }
         let roots = Roots::new(&work, &[]).unwrap();
-        World { folder, roots }
+        TestWorkspace { folder, roots }
     }
 
     /// The outcome of a call.
-    pub(crate) fn call(tool: &dyn Tool, args: &Value) -> Outcome {
+    pub(crate) fn call(tool: &dyn Tool, args: &Value) -> ToolOutcome {
         call_until(tool, args, &CancellationToken::new())
     }
 
-    pub(crate) fn call_until(tool: &dyn Tool, args: &Value, cancel: &CancellationToken) -> Outcome {
+    pub(crate) fn call_until(tool: &dyn Tool, args: &Value, cancel: &CancellationToken) -> ToolOutcome {
         let id = CallId::new("c");
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
-        runtime.block_on(tool.run(Call { id: &id, args, progress: &|_| (), cancel })).outcome
+        runtime.block_on(tool.run(ToolInvocation { id: &id, args, progress: &|_| (), cancel })).outcome
     }
 
     #[test]

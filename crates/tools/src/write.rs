@@ -1,4 +1,4 @@
-//! `write_file`: a whole file, new or in place of what was there.
+//! The tool `write_file`: writes a whole file, new or existing.
 
 use longhaul_conversation::ToolDeclaration;
 use schemars::JsonSchema;
@@ -7,22 +7,24 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::blocking::blocking;
-use crate::change::{Change, find_existing, resolve_for_change};
+use crate::change::{PlannedChange, find_existing, resolve_for_change};
 use crate::text::{Encoding, with_endings_of};
-use crate::{Answer, BoxFuture, Call, Outcome, Preview, Roots, Tool, parse_arguments, schema_of};
+use crate::{
+    BoxFuture, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments, schema_of,
+};
 
-/// What models call it.
+/// The tool's name.
 const NAME: &str = "write_file";
 
-/// Writes a whole file.
+/// The tool `write_file`.
 #[derive(Clone, Debug)]
 pub struct WriteFile {
     roots: Roots,
 }
 
-/// What is asked for.
+/// The arguments of `write_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Arguments {
+struct WriteFileArguments {
     /// The file, relative to the workspace or in full.
     #[serde(alias = "absolute_path", alias = "path")]
     file_path: String,
@@ -31,39 +33,39 @@ struct Arguments {
 }
 
 impl WriteFile {
-    /// Writes files below these folders.
+    /// Writes files inside `roots`.
     pub fn new(roots: Roots) -> Self {
         Self { roots }
     }
 
-    fn plan(&self, args: &Value) -> Result<Change, String> {
-        let asked: Arguments = parse_arguments(NAME, args)?;
+    fn plan(&self, args: &Value) -> Result<PlannedChange, String> {
+        let asked: WriteFileArguments = parse_arguments(NAME, args)?;
         let place = resolve_for_change(&self.roots, &asked.file_path)?;
         let existing = find_existing(&self.roots, &place)?;
         let text = match &existing {
             Some(was) => {
                 let content = match was.decoded.encoding {
                     Encoding::Utf8 => asked.content.as_str(),
-                    // The file keeps its own mark.
+                    // The file keeps its own BOM.
                     _ => asked.content.strip_prefix('\u{FEFF}').unwrap_or(&asked.content),
                 };
                 with_endings_of(&was.decoded.text, content)
             }
             None => asked.content,
         };
-        Ok(Change::new(&self.roots, place, existing, text))
+        Ok(PlannedChange::new(&self.roots, place, existing, text))
     }
 
-    fn answer(&self, args: &Value, cancel: &CancellationToken) -> Answer {
+    fn answer(&self, args: &Value, cancel: &CancellationToken) -> ToolAnswer {
         let change = match self.plan(args) {
             Ok(change) => change,
-            Err(why) => return Answer::failed(why),
+            Err(why) => return ToolAnswer::failed(why),
         };
         if cancel.is_cancelled() {
-            return Answer::new(Outcome::Cancelled(format!("{} is as it was.", change.name)));
+            return ToolAnswer::new(ToolOutcome::Cancelled(format!("{} is as it was.", change.name)));
         }
-        if change.is_nothing() {
-            return Answer::succeeded(format!("{} already has exactly this content.", change.name));
+        if change.is_unchanged() {
+            return ToolAnswer::succeeded(format!("{} already has exactly this content.", change.name));
         }
         let note = change.describe();
         change.write(&self.roots, note)
@@ -75,15 +77,15 @@ impl Tool for WriteFile {
         ToolDeclaration {
             name: NAME.to_string(),
             description: include_str!("prompts/write_file.md").trim_end().to_string(),
-            parameters: schema_of::<Arguments>(),
+            parameters: schema_of::<WriteFileArguments>(),
         }
     }
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
-        self.plan(args).map(Change::preview)
+        self.plan(args).map(PlannedChange::preview)
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         let (tool, args, cancel) = (self.clone(), call.args.clone(), call.cancel.clone());
         blocking(move || tool.answer(&args, &cancel))
     }

@@ -11,7 +11,7 @@ use longhaul_skills::{
     Inbox, LearnedSkill, MemoryKind, PatchTargets, ProposedFact, Script, Skill, SkillError, SkillTier,
     Skills, parse_manifest,
 };
-use longhaul_tools::{Content, IgnoreFiles, LineRange, Loaded, Roots, load_file};
+use longhaul_tools::{FileContent, IgnoreFiles, LoadedFile, ReadRange, Roots, load_file};
 use longhaul_workspace::Ignoring;
 use serde_json::{Value, json};
 
@@ -374,12 +374,12 @@ fn read_in(folder: &Path, file: &str) -> Result<String, String> {
     let nothing = Ignoring { git: false, gemini: false, custom: Vec::new() };
     let roots = Roots::new(folder, &[]).map_err(|error| format!("The skill cannot be read: {error}."))?;
     let ignored = IgnoreFiles::load(&roots, &nothing);
-    let range = LineRange { start: None, end: None };
-    let Loaded { content, .. } =
+    let range = ReadRange { start: None, end: None };
+    let LoadedFile { content, .. } =
         load_file(&roots, &ignored, file, range).map_err(|error| format!("{error}."))?;
     match content {
-        Content::Lines(slice) => Ok(slice.text),
-        Content::Media(_) | Content::Nothing(_) => Err(format!("{file:?} is no text, or empty.")),
+        FileContent::Lines(slice) => Ok(slice.text),
+        FileContent::Media(_) | FileContent::Nothing(_) => Err(format!("{file:?} is no text, or empty.")),
     }
 }
 

@@ -155,7 +155,7 @@ impl Permission {
 /// The name under which rules decide about a call.
 pub(super) fn judged<'n>(runs: Runs<'_>, name: &'n str) -> &'n str {
     match runs {
-        Runs::Tool(tool) => tool.judged_as().unwrap_or(name),
+        Runs::Tool(tool) => tool.policy_name().unwrap_or(name),
         Runs::Own(_) | Runs::Subagent(_) | Runs::Manager(_) => name,
     }
 }

@@ -9,7 +9,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use longhaul_conversation::{CallId, Origin, Part, Role, ToolCall};
 use longhaul_engine::HostJob;
 use longhaul_policy::AGENT_TOOL;
-use longhaul_tools::{BoxFuture, Outcome};
+use longhaul_tools::{BoxFuture, ToolOutcome};
 use tokio_util::sync::CancellationToken;
 
 use super::run::{Errand, Returned};
@@ -140,9 +140,9 @@ impl Agent {
             let (text, _) =
                 self.shorten(&call, returned.answer.outcome.text(), returned.answer.left_out, host);
             let status = match returned.answer.outcome {
-                Outcome::Succeeded(_) => "completed",
-                Outcome::Failed(_) => "failed",
-                Outcome::Cancelled(_) => "stopped",
+                ToolOutcome::Succeeded(_) => "completed",
+                ToolOutcome::Failed(_) => "failed",
+                ToolOutcome::Cancelled(_) => "stopped",
             };
             // No result ends the block it stands in.
             let text = text.replace("</subagent_result", "<\u{2215}subagent_result");

@@ -8,7 +8,7 @@ use longhaul_conversation::{CallId, Origin, Part, Role};
 use longhaul_engine::{HostJob, Spend};
 use longhaul_policy::Rule;
 use longhaul_session::{Log, NewSession, SessionKind};
-use longhaul_tools::{ALIASES, Answer, BoxFuture, Outcome, Shown};
+use longhaul_tools::{ALIASES, BoxFuture, ToolAnswer, ToolDisplay, ToolOutcome};
 use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::timeout;
@@ -63,7 +63,7 @@ pub(crate) type Desk = Arc<AsyncMutex<()>>;
 /// What comes back from a sub-agent.
 #[derive(Debug)]
 pub(crate) struct Returned {
-    pub(crate) answer: Answer,
+    pub(crate) answer: ToolAnswer,
     pub(crate) aside: Aside,
 }
 
@@ -225,7 +225,7 @@ impl Errand {
     pub(super) fn give_up(self) -> Returned {
         let text =
             format!("The sub-agent {} did not begin, because the turn was over.", self.definition.name);
-        Returned { answer: Answer::new(Outcome::Cancelled(text)), aside: Aside::default() }
+        Returned { answer: ToolAnswer::new(ToolOutcome::Cancelled(text)), aside: Aside::default() }
     }
 
     /// Runs the sub-agent to its end. Cancelling ends it soon.
@@ -283,7 +283,7 @@ impl Errand {
             let answer = match &ended {
                 Ok(ended) => answer_of(&mut agent, name, ended, cancel),
                 Err(error) => {
-                    Answer::failed(format!("The sub-agent {name} had to stop: {}.", with_causes(error)))
+                    ToolAnswer::failed(format!("The sub-agent {name} had to stop: {}.", with_causes(error)))
                 }
             };
             let answer = match &store {
@@ -306,7 +306,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 
 impl Returned {
     fn failed(text: String) -> Self {
-        Self { answer: Answer::failed(text), aside: Aside::default() }
+        Self { answer: ToolAnswer::failed(text), aside: Aside::default() }
     }
 }
 
@@ -390,20 +390,20 @@ fn reason_to_wrap_up(ended: &Ended, definition: &Definition) -> Option<String> {
 }
 
 /// What the agent reads that gave the task.
-fn answer_of(agent: &mut Agent, name: &str, ended: &Ended, cancel: &CancellationToken) -> Answer {
+fn answer_of(agent: &mut Agent, name: &str, ended: &Ended, cancel: &CancellationToken) -> ToolAnswer {
     let statistics = &agent.statistics;
     let (requests, tools) =
         (statistics.requests, statistics.tools.values().map(|tool| tool.calls).sum::<u32>());
-    let line = Shown::Line(format!("{name}: {requests} requests, {tools} tool calls"));
+    let line = ToolDisplay::Line(format!("{name}: {requests} requests, {tools} tool calls"));
     if let Some(result) = agent.result.take() {
-        return Answer::succeeded(result).shown(line);
+        return ToolAnswer::succeeded(result).shown(line);
     }
     let last = match last_words(agent) {
         Some(text) => format!("\n\nThe last it said:\n{text}"),
         None => String::new(),
     };
     if cancel.is_cancelled() || matches!(ended, Ended::Turn(TurnEnd::Cancelled)) {
-        return Answer::new(Outcome::Cancelled(format!("The sub-agent {name} was stopped.{last}")));
+        return ToolAnswer::new(ToolOutcome::Cancelled(format!("The sub-agent {name} was stopped.{last}")));
     }
     let why = match ended {
         Ended::OutOfTime => "its time was up".to_string(),
@@ -419,7 +419,7 @@ fn answer_of(agent: &mut Agent, name: &str, ended: &Ended, cancel: &Cancellation
         }
         Ended::Turn(TurnEnd::Cancelled) => "it was stopped".to_string(),
     };
-    Answer::failed(format!("The sub-agent {name} ended without a result: {why}.{last}")).shown(line)
+    ToolAnswer::failed(format!("The sub-agent {name} ended without a result: {why}.{last}")).shown(line)
 }
 
 /// What a sub-agent said last, within limits.

@@ -2,7 +2,7 @@
 
 use longhaul_agent::Event;
 use longhaul_conversation::{CallId, Origin, Part, ToolCall, neutralise_snapshots};
-use longhaul_tools::{Answer, Call, Outcome, Preview, Tool};
+use longhaul_tools::{Preview, Tool, ToolAnswer, ToolInvocation, ToolOutcome};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -33,14 +33,14 @@ impl<S: Services> Driver<S> {
             let cancel = CancellationToken::new();
             let answer = run(tool, &args, &|_| {}, &cancel).await;
             match &answer.outcome {
-                Outcome::Succeeded(text) => {
+                ToolOutcome::Succeeded(text) => {
                     let text = neutralise_snapshots(text);
                     let text = format!("<attached_file path=\"{name}\">\n{text}\n</attached_file>");
                     parts.push(Part::text(Origin::Hook, text));
                     parts.extend(answer.media);
                     self.notify(Notice::info(format!("{name} is attached.")));
                 }
-                Outcome::Failed(reason) | Outcome::Cancelled(reason) => {
+                ToolOutcome::Failed(reason) | ToolOutcome::Cancelled(reason) => {
                     self.notify(Notice::warning(format!("{name} is not attached: {reason}")));
                 }
             }
@@ -81,9 +81,9 @@ pub(super) async fn run(
     args: &Value,
     progress: &(dyn Fn(&str) + Send + Sync),
     cancel: &CancellationToken,
-) -> Answer {
+) -> ToolAnswer {
     let id = CallId::from("own-call");
-    tool.run(Call { id: &id, args, progress, cancel }).await
+    tool.run(ToolInvocation { id: &id, args, progress, cancel }).await
 }
 
 pub(super) fn find<'a>(tools: &'a [Box<dyn Tool>], name: &str) -> Option<&'a dyn Tool> {

@@ -1,7 +1,7 @@
 //! Skill commands and inbox commands.
 
 use longhaul_conversation::{Origin, Part};
-use longhaul_tools::Outcome;
+use longhaul_tools::ToolOutcome;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
@@ -51,12 +51,12 @@ impl<S: Services> Driver<S> {
             run(tool, &json!({"name": skill}), &|_| {}, &cancel).await.outcome
         };
         match activation {
-            Outcome::Succeeded(text) => {
+            ToolOutcome::Succeeded(text) => {
                 self.notify(Notice::info(format!("The skill {skill} is active.")));
                 let words = if words.is_empty() { format!("Use the skill {skill}.") } else { words };
                 self.submit_with(words, vec![Part::text(Origin::Hook, text)]).await
             }
-            Outcome::Failed(reason) | Outcome::Cancelled(reason) => {
+            ToolOutcome::Failed(reason) | ToolOutcome::Cancelled(reason) => {
                 Err(Notice::error(reason).with_hint("/skills reload looks for skills again."))
             }
         }

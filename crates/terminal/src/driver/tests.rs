@@ -11,7 +11,7 @@ use longhaul_conversation::{
 };
 use longhaul_engine::Folder;
 use longhaul_session::{Log, NewSession, SessionKind};
-use longhaul_tools::{Answer, BoxFuture, Call, Preview, Tool};
+use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -39,8 +39,8 @@ impl Tool for Paint {
         Ok(Preview::Other(format!("paint it {}", args["colour"])))
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
-        Box::pin(async move { Answer::succeeded(format!("it is {}", call.args["colour"])) })
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
+        Box::pin(async move { ToolAnswer::succeeded(format!("it is {}", call.args["colour"])) })
     }
 }
 
@@ -60,13 +60,13 @@ impl Tool for Activate {
         Ok(Preview::Other("activate it".into()))
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(async move {
             match call.args["name"].as_str() {
                 Some("tides") => {
-                    Answer::succeeded("<activated_skill name=\"tides\">Open the table.</activated_skill>")
+                    ToolAnswer::succeeded("<activated_skill name=\"tides\">Open the table.</activated_skill>")
                 }
-                _ => Answer::failed("There is no such skill."),
+                _ => ToolAnswer::failed("There is no such skill."),
             }
         })
     }

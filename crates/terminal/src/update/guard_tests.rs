@@ -261,7 +261,7 @@ fn escape_stops_the_turn_at_any_time() {
 
 /// An action of the user, with the pause before it.
 #[derive(Clone, Debug)]
-enum Deed {
+enum UserAction {
     Letter(char),
     Paste(String),
     Enter,
@@ -269,16 +269,16 @@ enum Deed {
     Draw,
 }
 
-fn deed() -> impl Strategy<Value = (u64, Deed)> {
+fn user_action() -> impl Strategy<Value = (u64, UserAction)> {
     let letters = prop::sample::select("yaenspbYAN1234 xkqud".chars().collect::<Vec<_>>());
-    let deed = prop_oneof![
-        6 => letters.prop_map(Deed::Letter),
-        1 => "[yaen ]{1,6}".prop_map(Deed::Paste),
-        2 => Just(Deed::Enter),
-        3 => Just(Deed::Draw),
+    let user_action = prop_oneof![
+        6 => letters.prop_map(UserAction::Letter),
+        1 => "[yaen ]{1,6}".prop_map(UserAction::Paste),
+        2 => Just(UserAction::Enter),
+        3 => Just(UserAction::Draw),
     ];
     let pause = prop_oneof![4 => 0..400_u64, 2 => 900..1_100_u64, 1 => 1_100..3_000_u64];
-    (pause, deed)
+    (pause, user_action)
 }
 
 proptest! {
@@ -288,15 +288,15 @@ proptest! {
     /// second of it, or continues a draft, answers it; and every character ends up in the draft or the queue.
     #[test]
     fn only_a_key_after_a_quiet_moment_answers(
-        before in prop::collection::vec(deed(), 0..8),
-        behind in prop::collection::vec(deed(), 1..24),
+        before in prop::collection::vec(user_action(), 0..8),
+        behind in prop::collection::vec(user_action(), 1..24),
     ) {
         let mut harness = working();
         let mut typed = String::new();
         // The time of the last key, or of the question's first frame; none until then.
         let mut last: Option<Duration> = None;
         let count = before.len();
-        for (place, (pause, deed)) in before.into_iter().chain(behind).enumerate() {
+        for (place, (pause, user_action)) in before.into_iter().chain(behind).enumerate() {
             if place == count {
                 harness.receive(DriverMessage::ApprovalRequested(PromptId(1), request(always())));
             }
@@ -306,19 +306,19 @@ proptest! {
             let may_answer = is_asked
                 && harness.state.editor.is_empty()
                 && last.is_some_and(|last| now.saturating_sub(last) >= QUIET_PERIOD);
-            match deed {
+            match user_action {
                 // From here on the answer is intended.
-                Deed::Letter(letter) if may_answer && "yaen1234".contains(letter) => break,
-                Deed::Letter(letter) => {
+                UserAction::Letter(letter) if may_answer && "yaen1234".contains(letter) => break,
+                UserAction::Letter(letter) => {
                     harness.press(KeyCode::Char(letter));
                     typed.push(letter);
                 }
-                Deed::Paste(text) => {
+                UserAction::Paste(text) => {
                     harness.handle(UiInput::Paste(text.clone()));
                     typed.push_str(&text);
                 }
-                Deed::Enter => _ = harness.press(KeyCode::Enter),
-                Deed::Draw => {
+                UserAction::Enter => _ = harness.press(KeyCode::Enter),
+                UserAction::Draw => {
                     harness.handle(UiInput::Frame);
                     last = last.or(is_asked.then_some(now));
                     continue;

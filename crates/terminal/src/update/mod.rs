@@ -162,7 +162,8 @@ fn stop(state: &mut UiState) -> Vec<UiEffect> {
 fn cancel(state: &mut UiState) -> Vec<UiEffect> {
     let now = state.now;
     if let Some(work) = &mut state.activity {
-        *work = crate::state::Activity { description: "stopping".into(), since: now, is_cancelled: true };
+        *work =
+            crate::state::CurrentActivity { description: "stopping".into(), since: now, is_cancelled: true };
     }
     state.dialogs.retain(|dialog| !matches!(dialog, Dialog::Approval(_) | Dialog::Question(_)));
     // Stopping one message does not send the next: the queue goes back into the input.

@@ -9,7 +9,7 @@ use longhaul_agent::{AlwaysOffer, Approval, ApprovalRequest, Event, Question, To
 use longhaul_conversation::{FinishReason, MessageId, TokenCount, ToolCall, ToolStatus};
 use longhaul_engine::{Event as Compaction, Spend};
 use longhaul_policy::{AllowedCalls, AlwaysAllow, ApprovalMode, Reach};
-use longhaul_tools::{Preview, Shown};
+use longhaul_tools::{Preview, ToolDisplay};
 use serde_json::json;
 
 use super::{Arrival, UiEffect, UiInput, update};
@@ -430,7 +430,7 @@ fn questions_are_answered() {
     harness.check_sent(&[DriverCommand::Answer(PromptId(4), UserReply::Answer(None))]);
 }
 
-fn end(text: &str, shown: Shown) -> ToolEnd {
+fn end(text: &str, shown: ToolDisplay) -> ToolEnd {
     ToolEnd {
         call: ToolCall::new("c1", "grep_search"),
         status: ToolStatus::Succeeded,
@@ -452,7 +452,7 @@ fn tools_are_one_line_with_the_beginning_of_what_they_say() {
     harness.receive_event(Event::ToolProgress { call: "c1".into(), text: "one\n\x1b[2Jtwo\n".into() });
     harness.check_block_has("  │ ␛[2Jtwo");
     harness.printed.clear();
-    harness.receive_event(Event::ToolEnded(end("a\nb\nc\nd\ne\nf", Shown::Text))).check_printed(&[
+    harness.receive_event(Event::ToolEnded(end("a\nb\nc\nd\ne\nf", ToolDisplay::Text))).check_printed(&[
         "",
         "● grep_search  \"x\" in src  30 ms · 6 lines",
         "  │ a",
@@ -477,7 +477,7 @@ fn tools_are_one_line_with_the_beginning_of_what_they_say() {
 #[test]
 fn a_change_is_shown_once() {
     let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+new\n";
-    let shown = Shown::Diff { path: "x".into(), diff: diff.into() };
+    let shown = ToolDisplay::Diff { path: "x".into(), diff: diff.into() };
     let mut harness = Harness::new();
     harness.enter("hi").receive_event(Event::ToolEnded(end("done", shown.clone())));
     assert!(harness.printed.contains(&"  │ +new".to_string()), "{:?}", harness.printed);

@@ -2,7 +2,7 @@
 
 use longhaul_agent::ToolEnd;
 use longhaul_conversation::{ToolStatus, grouped};
-use longhaul_tools::{Preview, Shown, TodoItem, TodoStatus};
+use longhaul_tools::{Preview, TodoItem, TodoStatus, ToolDisplay};
 
 use super::{duration, plural};
 use crate::diff;
@@ -48,16 +48,16 @@ pub(crate) fn finished_tool(
         _ if end.status == ToolStatus::Failed || end.status == ToolStatus::Cancelled => {
             push_output(&mut lines, &end.text, OutputEnd::Tail, title, width)
         }
-        Shown::Line(line) => {
+        ToolDisplay::Line(line) => {
             lines.extend(indented(paragraphs(line, Style::FAINT, width.saturating_sub(4))));
             Some(FoldedText { title, text: end.text.clone(), is_diff: false })
         }
-        Shown::Text => push_output(&mut lines, &end.text, OutputEnd::Head, title, width),
-        Shown::Diff { diff, .. } if was_shown => {
+        ToolDisplay::Text => push_output(&mut lines, &end.text, OutputEnd::Head, title, width),
+        ToolDisplay::Diff { diff, .. } if was_shown => {
             Some(FoldedText { title, text: diff.clone(), is_diff: true })
         }
-        Shown::Diff { diff, .. } => push_diff(&mut lines, diff, title, width),
-        Shown::Todos(todos) => {
+        ToolDisplay::Diff { diff, .. } => push_diff(&mut lines, diff, title, width),
+        ToolDisplay::Todos(todos) => {
             lines.extend(todos.iter().flat_map(|todo| todo_lines(todo, width)));
             None
         }
@@ -79,8 +79,8 @@ pub(crate) fn finished_tool(
 fn facts(end: &ToolEnd) -> String {
     let mut facts = vec![duration(end.took)];
     match &end.shown {
-        Shown::Diff { diff, .. } => facts.push(diff::summary(diff)),
-        Shown::Text if end.text.lines().count() > 1 => {
+        ToolDisplay::Diff { diff, .. } => facts.push(diff::summary(diff)),
+        ToolDisplay::Text if end.text.lines().count() > 1 => {
             facts.push(plural(end.text.lines().count(), "line", "lines"));
         }
         _ => {}

@@ -1,5 +1,5 @@
-//! Folders known by their path, where the system cannot open one file from another: each time it is looked where the path
-//! leads to, after opening and before writing.
+//! Folders known by path, for systems that cannot open one file from another: the path is checked after opening and
+//! before writing.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, FileType, Metadata};
@@ -9,18 +9,18 @@ use std::time::SystemTime;
 
 use longhaul_workspace::{check_replaceable, keep_permissions, remove_strays, staged_file};
 
-use super::{Entry, Kind, Over, changed_meanwhile, check_kind, root_of};
+use super::{FolderEntry, FolderEntryKind, Replaces, changed_meanwhile, check_kind, root_of};
 use crate::Roots;
 
-/// A folder of the workspace.
+/// A workspace folder.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub(crate) struct OpenFolder {
     roots: Roots,
     place: PathBuf,
 }
 
-impl Folder {
-    /// Opens a folder, by its place without links.
+impl OpenFolder {
+    /// Opens a folder by its path without links.
     pub(crate) fn open(roots: &Roots, place: &Path) -> io::Result<Self> {
         root_of(roots, place)?;
         let folder = Self { roots: roots.clone(), place: place.to_path_buf() };
@@ -31,12 +31,12 @@ impl Folder {
         }
     }
 
-    /// Opens a folder below this one, by the way there without links.
+    /// Opens a folder below this one by a relative path without links.
     pub(crate) fn open_below(&self, rest: &Path) -> io::Result<Self> {
         Self::open(&self.roots, &self.place.join(rest))
     }
 
-    /// Opens a folder and makes those on the way that are missing.
+    /// Opens a folder, creating missing ones on the way.
     pub(crate) fn open_or_create(roots: &Roots, place: &Path) -> io::Result<Self> {
         root_of(roots, place)?;
         if let Some(there) = place.ancestors().find(|above| above.symlink_metadata().is_ok()) {
@@ -46,7 +46,7 @@ impl Folder {
         Self::open(roots, place)
     }
 
-    /// Refuses what leads out of the workspace.
+    /// Refuses a path that leads out of the workspace.
     fn check(&self, path: &Path) -> io::Result<()> {
         match self.roots.contain(&fs::canonicalize(path)?) {
             true => Ok(()),
@@ -54,40 +54,40 @@ impl Folder {
         }
     }
 
-    /// Everything in it, in the order in which the system tells.
-    pub(crate) fn entries(&self) -> io::Result<Vec<Entry>> {
+    /// All entries, in the order of the system.
+    pub(crate) fn entries(&self) -> io::Result<Vec<FolderEntry>> {
         let found = fs::read_dir(&self.place)?;
         self.check(&self.place)?;
         found
             .map(|entry| {
                 let entry = entry?;
-                Ok(Entry { name: entry.file_name(), kind: entry.file_type()?.into() })
+                Ok(FolderEntry { name: entry.file_name(), kind: entry.file_type()?.into() })
             })
             .collect()
     }
 
-    /// The size in bytes of what has this name; of a link, not of what it leads to.
+    /// The size of an entry in bytes; for a link, of the link itself.
     pub(crate) fn size(&self, name: &OsStr) -> io::Result<u64> {
         Ok(fs::symlink_metadata(self.place.join(name))?.len())
     }
 
-    /// When what has this name was last changed; of a link, the link itself.
+    /// The modification time of an entry; for a link, of the link itself.
     pub(crate) fn modified(&self, name: &OsStr) -> io::Result<SystemTime> {
         fs::symlink_metadata(self.place.join(name))?.modified()
     }
 
-    /// What kind of thing has this name.
-    pub(crate) fn kind(&self, name: &OsStr) -> io::Result<Kind> {
+    /// The kind of an entry.
+    pub(crate) fn kind(&self, name: &OsStr) -> io::Result<FolderEntryKind> {
         Ok(fs::symlink_metadata(self.place.join(name))?.file_type().into())
     }
 
-    /// Opens a regular file of this folder for reading.
+    /// Opens a regular file for reading.
     pub(crate) fn open_file(&self, name: &OsStr) -> io::Result<File> {
         check_kind(self.kind(name)?)?;
         self.open_listed_file(name)
     }
 
-    /// Opens for reading what was just listed as a regular file.
+    /// Opens an entry that was just listed as a regular file.
     pub(crate) fn open_listed_file(&self, name: &OsStr) -> io::Result<File> {
         let path = self.place.join(name);
         let file = File::open(&path)?;
@@ -96,22 +96,22 @@ impl Folder {
         Ok(file)
     }
 
-    /// Gives the name a file with these contents: readers find what was there before or all of it.
-    pub(crate) fn write(&self, name: &OsStr, bytes: &[u8], over: Over<'_>) -> io::Result<()> {
+    /// Writes a file atomically: readers see the old content or all of the new.
+    pub(crate) fn write(&self, name: &OsStr, bytes: &[u8], over: Replaces<'_>) -> io::Result<()> {
         self.check(&self.place)?;
         let path = self.place.join(name);
         remove_strays(&self.place);
         let mut staged = staged_file(&self.place)?;
         staged.write_all(bytes)?;
-        if let Over::Found(existing) = over {
+        if let Replaces::Found(existing) = over {
             check_replaceable(existing)?;
             keep_permissions(staged.as_file(), existing)?;
         }
         staged.as_file().sync_all()?;
         self.check(&self.place)?;
         match over {
-            Over::Nothing => staged.persist_noclobber(path)?,
-            Over::Found(existing) => {
+            Replaces::Nothing => staged.persist_noclobber(path)?,
+            Replaces::Found(existing) => {
                 if !is_same(existing, &self.open_file(name)?.metadata()?) {
                     return Err(changed_meanwhile());
                 }
@@ -122,7 +122,7 @@ impl Folder {
     }
 }
 
-impl From<FileType> for Kind {
+impl From<FileType> for FolderEntryKind {
     fn from(told: FileType) -> Self {
         match told {
             told if told.is_symlink() => Self::Link,
@@ -133,7 +133,7 @@ impl From<FileType> for Kind {
     }
 }
 
-/// Whether the second may still be the file that the first was of, with nothing written to it.
+/// True if both may describe the same file with nothing written to it in between.
 fn is_same(before: &Metadata, now: &Metadata) -> bool {
     before.len() == now.len() && before.modified().ok() == now.modified().ok()
 }

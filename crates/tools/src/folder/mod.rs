@@ -1,9 +1,9 @@
-//! Folders of the workspace, held open, and the files in them.
+//! Workspace folders, held open, and the files in them.
 //!
-//! [`Roots::resolve`] says where a path leads at one moment; a moment later a folder on the way may have been swapped for a
-//! link. So nothing is opened by its path: the folders on the way are opened one from the other, no link is followed, and a
-//! file is read, made or replaced by its name in a folder that is held open. A place without links that is opened without
-//! following any is the place it says, or an error.
+//! [`Roots::resolve`] is right about a path for one moment only; a moment later a folder on the way may have been
+//! swapped for a link. So nothing is opened by its path: folders are opened one from another, no link is followed, and
+//! a file is read, created or replaced by its name in a folder that is held open. A path without links that is opened
+//! without following any is the right one, or an error.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
@@ -15,24 +15,24 @@ use crate::Roots;
 #[cfg(not(unix))]
 mod by_path;
 #[cfg(not(unix))]
-pub(crate) use by_path::Folder;
+pub(crate) use by_path::OpenFolder;
 #[cfg(unix)]
 mod by_handle;
 #[cfg(unix)]
-pub(crate) use by_handle::Folder;
+pub(crate) use by_handle::OpenFolder;
 
-/// What a folder holds under one name.
+/// An entry of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Entry {
+pub(crate) struct FolderEntry {
     /// The name.
     pub(crate) name: OsString,
-    /// What has it.
-    pub(crate) kind: Kind,
+    /// Its kind.
+    pub(crate) kind: FolderEntryKind,
 }
 
-/// What kind of thing has a name.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum FolderEntryKind {
     /// A folder.
     Folder,
     /// A regular file.
@@ -43,33 +43,33 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// What a write expects to find under the name.
+/// The file that a write expects to replace.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Over<'a> {
-    /// Nothing at all.
+pub(crate) enum Replaces<'a> {
+    /// None: the name must be free.
     Nothing,
-    /// The file that was found before, unchanged since.
+    /// This file, unchanged since it was found.
     Found(&'a Metadata),
 }
 
-/// Opens a regular file for reading. Nothing else is ever opened, so that no pipe makes it wait and no device acts.
+/// Opens a regular file for reading. Nothing else is ever opened, so that no pipe blocks and no device acts.
 ///
 /// # Errors
-/// [`io::ErrorKind::IsADirectory`] for a folder; else what the system says.
+/// [`io::ErrorKind::IsADirectory`] for a folder, else the error of the system.
 pub(crate) fn open_file(roots: &Roots, place: &Path) -> io::Result<File> {
     let (folder, name) = split(roots, place)?;
-    Folder::open(roots, folder)?.open_file(name)
+    OpenFolder::open(roots, folder)?.open_file(name)
 }
 
-/// The folder of a place and its name there.
+/// Splits a path into its folder and its name.
 pub(crate) fn split<'a>(roots: &Roots, place: &'a Path) -> io::Result<(&'a Path, &'a OsStr)> {
-    // The folder of a root is outside.
+    // The parent folder of a root is outside.
     let is_root = roots.folders().iter().any(|root| root == place);
     let parts = place.parent().zip(place.file_name()).filter(|_| !is_root);
     parts.ok_or_else(|| io::ErrorKind::IsADirectory.into())
 }
 
-/// The folder of the workspace that a place is in, and the rest of the way.
+/// The root that a path is in, and the path relative to it.
 fn root_of<'a>(roots: &'a Roots, place: &'a Path) -> io::Result<(&'a Path, &'a Path)> {
     let ways =
         roots.folders().iter().filter_map(|root| Some((root.as_path(), place.strip_prefix(root).ok()?)));
@@ -81,11 +81,11 @@ fn changed_meanwhile() -> io::Error {
     io::Error::other("it was changed by someone else meanwhile; read it again")
 }
 
-fn check_kind(kind: Kind) -> io::Result<()> {
+fn check_kind(kind: FolderEntryKind) -> io::Result<()> {
     match kind {
-        Kind::File => Ok(()),
-        Kind::Folder => Err(io::ErrorKind::IsADirectory.into()),
-        Kind::Link => Err(io::Error::other("a link has taken its place meanwhile")),
-        Kind::Other => Err(io::Error::other("it is a pipe, a socket or a device, not a file")),
+        FolderEntryKind::File => Ok(()),
+        FolderEntryKind::Folder => Err(io::ErrorKind::IsADirectory.into()),
+        FolderEntryKind::Link => Err(io::Error::other("a link has taken its place meanwhile")),
+        FolderEntryKind::Other => Err(io::Error::other("it is a pipe, a socket or a device, not a file")),
     }
 }

@@ -11,58 +11,58 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
 use tokio_util::sync::CancellationToken;
 
-/// How much is shown of a line, in bytes, a quarter of it before the match.
+/// The most bytes of a line that are shown, a quarter of them before the match.
 const LINE: usize = 500;
 
-/// The most that a search holds of one file, in bytes: its longest line.
+/// The most bytes of a file held in memory, which limits its longest line.
 const MAX_HELD: usize = 64 << 20;
 
-/// A line that is shown.
+/// A line of the result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct GrepLine {
     pub(super) number: u64,
     pub(super) is_match: bool,
     pub(super) text: String,
 }
 
-/// Collects what the threads find.
-pub(super) struct Collector<'m> {
+/// Collects the matches of all threads.
+pub(super) struct MatchCollector<'m> {
     matcher: &'m RegexMatcher,
     context: usize,
     max_matches: usize,
-    collected: Mutex<Collected>,
+    collected: Mutex<GrepResult>,
 }
 
-/// What was found.
+/// The collected matches.
 #[derive(Debug, Default)]
-pub(super) struct Collected {
-    /// How many lines match, shown or not.
+pub(super) struct GrepResult {
+    /// The number of matching lines, shown or not.
     pub(super) matches: u64,
-    /// How many files they are in.
+    /// The number of files with matches.
     pub(super) files: u64,
-    /// How many files could not be read.
+    /// The number of files that could not be read.
     pub(super) unread: u64,
     pub(super) has_context: bool,
-    /// The files that come first, with at least as many matches as are wanted, if there are.
-    kept: BTreeMap<PathBuf, Hits>,
+    /// The first files by path, with at least as many matches as wanted if there are so many.
+    kept: BTreeMap<PathBuf, FileMatches>,
     kept_matches: usize,
     max_matches: usize,
 }
 
-/// What was found in one file.
+/// The matches of one file.
 #[derive(Debug, Default)]
-struct Hits {
+struct FileMatches {
     matches: u64,
-    /// The first lines, with what is around them.
-    lines: Vec<Line>,
-    /// How many of these match.
+    /// The first lines, with context.
+    lines: Vec<GrepLine>,
+    /// The number of matching lines among them.
     kept: usize,
 }
 
-impl<'m> Collector<'m> {
-    /// Keeps the first `max_matches`, each with so many lines before and after it.
+impl<'m> MatchCollector<'m> {
+    /// Keeps the first `max_matches`, each with `context` lines before and after it.
     pub(super) fn new(matcher: &'m RegexMatcher, context: usize, max_matches: usize) -> Self {
-        let collected = Collected { max_matches, has_context: context > 0, ..Collected::default() };
+        let collected = GrepResult { max_matches, has_context: context > 0, ..GrepResult::default() };
         Self { matcher, context, max_matches, collected: Mutex::new(collected) }
     }
 
@@ -77,7 +77,7 @@ impl<'m> Collector<'m> {
             .build()
     }
 
-    /// Searches one file, as it was opened.
+    /// Searches an open file.
     pub(super) fn search(
         &self,
         searcher: &mut Searcher,
@@ -87,9 +87,9 @@ impl<'m> Collector<'m> {
     ) {
         let keep = if self.lock().is_full_before(&path) { 0 } else { self.max_matches };
         let mut search =
-            FileSearch { collector: self, hits: Hits::default(), keep, is_binary: false, after: 0 };
+            FileSearch { collector: self, hits: FileMatches::default(), keep, is_binary: false, after: 0 };
         let result = file.and_then(|file| {
-            searcher.search_reader(self.matcher, UntilCancelled { file, cancel }, &mut search)
+            searcher.search_reader(self.matcher, CancellableReader { file, cancel }, &mut search)
         });
         let FileSearch { hits, is_binary, .. } = search;
         if result.is_ok() && (is_binary || hits.matches == 0) {
@@ -102,23 +102,23 @@ impl<'m> Collector<'m> {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Collected> {
+    fn lock(&self) -> MutexGuard<'_, GrepResult> {
         self.collected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// All that was found.
-    pub(super) fn finish(self) -> Collected {
+    /// Returns the collected matches.
+    pub(super) fn finish(self) -> GrepResult {
         self.collected.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Collected {
-    fn add(&mut self, path: PathBuf, hits: Hits) {
+impl GrepResult {
+    fn add(&mut self, path: PathBuf, hits: FileMatches) {
         self.matches += hits.matches;
         self.files += 1;
         self.kept_matches += hits.kept;
         self.kept.insert(path, hits);
-        // Whatever else is found, the last file is not shown if those before it have enough.
+        // The last file is not shown if those before it have enough matches.
         while let Some(last) = self.kept.last_entry()
             && self.kept_matches - last.get().kept >= self.max_matches
         {
@@ -126,19 +126,19 @@ impl Collected {
         }
     }
 
-    /// Whether nothing of this file is shown, whatever else is found: the matches in files before it are enough.
+    /// True if the files before this one already have enough matches.
     fn is_full_before(&self, path: &Path) -> bool {
-        let is_last = |(last, _): (&PathBuf, &Hits)| last.as_path() < path;
+        let is_last = |(last, _): (&PathBuf, &FileMatches)| last.as_path() < path;
         self.kept_matches >= self.max_matches && self.kept.last_key_value().is_some_and(is_last)
     }
 
-    /// How many matches are shown.
+    /// The number of matches shown.
     pub(super) fn shown(&self) -> u64 {
         self.kept_matches.min(self.max_matches) as u64
     }
 
-    /// What is shown, by path and line.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (&Path, &[Line])> {
+    /// The lines to show, by path and line number.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (&Path, &[GrepLine])> {
         let mut left = self.max_matches;
         self.kept.iter().map(move |(path, hits)| {
             let end = if hits.kept <= left { hits.lines.len() } else { end_of(&hits.lines, left) };
@@ -148,20 +148,20 @@ impl Collected {
     }
 }
 
-/// Where the lines end that have so many matches; the lines after the last of them may be around the next.
-fn end_of(lines: &[Line], matches: usize) -> usize {
+/// The end of the lines that contain this many matches; context after the last one may belong to the next match.
+fn end_of(lines: &[GrepLine], matches: usize) -> usize {
     let ends = lines.iter().enumerate().filter(|(_, line)| line.is_match).map(|(place, _)| place + 1);
     matches.checked_sub(1).and_then(|before| ends.into_iter().nth(before)).unwrap_or(0)
 }
 
 /// The search of one file.
 struct FileSearch<'a, 'm> {
-    collector: &'a Collector<'m>,
-    hits: Hits,
-    /// How many matches are kept; the others are only counted.
+    collector: &'a MatchCollector<'m>,
+    hits: FileMatches,
+    /// The number of matches to keep; the others are only counted.
     keep: usize,
     is_binary: bool,
-    /// How many lines are still wanted after the last match that is kept.
+    /// The number of context lines still wanted after the last kept match.
     after: usize,
 }
 
@@ -176,7 +176,7 @@ impl Sink for FileSearch<'_, '_> {
             let line = without_end(found.bytes());
             let at = self.collector.matcher.find(line).ok().flatten().map_or(0, |found| found.start());
             let number = found.line_number().unwrap_or_default();
-            self.hits.lines.push(Line { number, is_match: true, text: cut(line, at) });
+            self.hits.lines.push(GrepLine { number, is_match: true, text: cut(line, at) });
         }
         Ok(true)
     }
@@ -191,7 +191,7 @@ impl Sink for FileSearch<'_, '_> {
             self.after = self.after.saturating_sub(usize::from(is_after));
             let number = around.line_number().unwrap_or_default();
             let text = cut(without_end(around.bytes()), 0);
-            self.hits.lines.push(Line { number, is_match: false, text });
+            self.hits.lines.push(GrepLine { number, is_match: false, text });
         }
         Ok(true)
     }
@@ -202,13 +202,13 @@ impl Sink for FileSearch<'_, '_> {
     }
 }
 
-/// A file that ends where nobody waits for it any more.
-struct UntilCancelled<'a> {
+/// A reader that ends early when cancelled.
+struct CancellableReader<'a> {
     file: File,
     cancel: &'a CancellationToken,
 }
 
-impl Read for UntilCancelled<'_> {
+impl Read for CancellableReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.cancel.is_cancelled() {
             return Ok(0);
@@ -222,7 +222,7 @@ fn without_end(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// The line, or of a long one what is around `at`.
+/// The line, or the part around `at` if it is long.
 fn cut(line: &[u8], at: usize) -> String {
     if line.len() <= LINE {
         return String::from_utf8_lossy(line).into_owned();
@@ -234,7 +234,7 @@ fn cut(line: &[u8], at: usize) -> String {
     format!("{before}{}{after}", String::from_utf8_lossy(&line[start..end]))
 }
 
-/// The place itself, or the next where a character begins.
+/// The position, or the next character boundary after it.
 fn boundary(line: &[u8], place: usize) -> usize {
     let is_inside = |byte: &u8| byte & 0xC0 == 0x80;
     place + line[place..].iter().take(3).take_while(|byte| is_inside(byte)).count()
@@ -272,10 +272,11 @@ mod tests {
                 if is_reversed {
                     files.reverse();
                 }
-                let mut collected = Collected { max_matches: 5, ..Collected::default() };
+                let mut collected = GrepResult { max_matches: 5, ..GrepResult::default() };
                 for (name, matches) in files {
                     let kept = if collected.is_full_before(Path::new(name)) { 0 } else { matches };
-                    collected.add(name.into(), Hits { matches: matches as u64, lines: Vec::new(), kept });
+                    collected
+                        .add(name.into(), FileMatches { matches: matches as u64, lines: Vec::new(), kept });
                 }
                 let kept: Vec<_> = collected.kept.keys().map(|path| path.to_str().unwrap()).collect();
                 assert_eq!(kept, ["a", "b", "c"]);
@@ -291,7 +292,7 @@ mod tests {
         let matcher = RegexMatcher::new("hit").unwrap();
         let cancel = CancellationToken::new();
         for expected in [2, 0] {
-            let collector = Collector::new(&matcher, 0, 10);
+            let collector = MatchCollector::new(&matcher, 0, 10);
             let opened = File::open(file.path());
             collector.search(&mut collector.searcher(), opened, file.path().to_path_buf(), &cancel);
             assert_eq!(collector.finish().matches, expected);

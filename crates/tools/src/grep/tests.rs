@@ -3,14 +3,14 @@
 use serde_json::json;
 
 use super::*;
-use crate::Outcome;
+use crate::ToolOutcome;
 use crate::walk::tests::{GIT, call, call_until, world};
 
 #[track_caller]
 fn check(files: &[(&str, &str)], args: &Value, expected: &str) {
     let world = world(files);
     let outcome = call(&GrepSearch::new(world.roots(), GIT), args);
-    assert_eq!(outcome, Outcome::Succeeded(expected.to_string()));
+    assert_eq!(outcome, ToolOutcome::Succeeded(expected.to_string()));
 }
 
 const FILES: &[(&str, &str)] = &[
@@ -114,7 +114,7 @@ fn links_are_not_followed() {
     assert_eq!(named.text(), "1 match in 1 file for \"hit\":\n\nsrc/a\n1: hit");
     for outside in ["out", "up", ".."] {
         let outcome = call(&grep, &json!({"pattern": "hit", "dir_path": outside}));
-        assert!(matches!(&outcome, Outcome::Failed(why) if why.contains("outside of the workspace")));
+        assert!(matches!(&outcome, ToolOutcome::Failed(why) if why.contains("outside of the workspace")));
     }
 }
 
@@ -131,13 +131,13 @@ fn what_cannot_be_searched_for_is_refused() {
         (json!({"pattern": "a", "dir_path": "no"}), "There is no \"no\"."),
     ] {
         let outcome = call(&grep, &args);
-        assert!(matches!(&outcome, Outcome::Failed(why) if why.contains(expected)), "{outcome:?}");
+        assert!(matches!(&outcome, ToolOutcome::Failed(why) if why.contains(expected)), "{outcome:?}");
         assert_eq!(grep.preview(&args).unwrap_err(), outcome.text());
     }
     let cancel = CancellationToken::new();
     cancel.cancel();
     let outcome = call_until(&grep, &json!({"pattern": "a"}), &cancel);
-    assert_eq!(outcome, Outcome::Cancelled("The search was stopped.".into()));
+    assert_eq!(outcome, ToolOutcome::Cancelled("The search was stopped.".into()));
 }
 
 #[test]

@@ -1,35 +1,34 @@
-//! What kind of file something is, by its name and its first bytes.
+//! Detection of file kinds by name and first bytes.
 
 use std::path::Path;
 
 use crate::text::Encoding;
 
-/// How many bytes at the beginning of a file tell what it is.
+/// The number of bytes at the start of a file that are examined.
 pub(crate) const SAMPLE: usize = 8 * 1024;
 
-/// What a file is to a model.
+/// The kind of a file, as models distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// Text.
     Text,
-    /// A drawing that is written as text.
+    /// A vector image, which is text.
     Svg,
     /// An image of this media type.
     Image(&'static str),
-    /// A document that models take as it is.
+    /// A PDF, which models accept.
     Pdf,
-    /// A sound of this media type.
+    /// Audio of this media type.
     Audio(&'static str),
-    /// A sound that models do not take.
+    /// Audio in a format that models do not accept.
     UnsupportedAudio,
-    /// A film of this media type.
+    /// Video of this media type.
     Video(&'static str),
-    /// Bytes that mean nothing to a model.
+    /// Binary data that models cannot use.
     Binary,
 }
 
-/// Media types by the end of the name. Only those matter whose files are given to models as they are, and those that share
-/// an end with text.
+/// Media types by extension: those of files passed to models as they are, and those that share an extension with text.
 const MEDIA: [(&str, &str); 46] = [
     ("apng", "image/apng"),
     ("avif", "image/avif"),
@@ -79,25 +78,25 @@ const MEDIA: [(&str, &str); 46] = [
     ("wmv", "video/x-ms-wmv"),
 ];
 
-/// Sounds that models take. What else they are called has been settled in [`MEDIA`].
+/// The audio types that models accept; other spellings are normalised in [`MEDIA`].
 const SUPPORTED_AUDIO: [&str; 6] =
     ["audio/mpeg", "audio/wav", "audio/aiff", "audio/aac", "audio/ogg", "audio/flac"];
 
-/// The sounds that models take, for a sentence.
+/// The accepted audio formats, for messages.
 pub(crate) const SUPPORTED_AUDIO_NAMES: &str = "mp3, wav, aiff, aac, ogg and flac";
 
-/// Names that end like these have bytes in them that are no text, whatever the first of them look like.
+/// Extensions of binary files, whatever their first bytes look like.
 const BINARY: [&str; 34] = [
     "bin", "exe", "dll", "so", "dylib", "class", "jar", "war", "zip", "tar", "gz", "bz2", "rar", "7z", "pak",
     "rpa", "doc", "docx", "xls", "xlsx", "ppt", "pptx", "odt", "ods", "odp", "pyc", "pyo", "dat", "obj", "o",
     "a", "lib", "wasm", "xz",
 ];
 
-/// Tells what a file is. `sample` is its beginning, or all of it.
+/// Detects the kind of a file. `sample` is its beginning, or all of it.
 pub fn detect_kind(path: &Path, sample: &[u8]) -> FileKind {
     let extension = path.extension().map(|end| end.to_string_lossy().to_lowercase()).unwrap_or_default();
     match extension.as_str() {
-        // Tables of media types take them for films.
+        // Tables of media types list them as video.
         "ts" | "mts" | "cts" => return FileKind::Text,
         "svg" => return FileKind::Svg,
         "pdf" => return FileKind::Pdf,
@@ -115,7 +114,7 @@ pub fn detect_kind(path: &Path, sample: &[u8]) -> FileKind {
     }
 }
 
-/// The media type of an image by how it begins: providers refuse an image whose name lies about it.
+/// The media type of an image by its first bytes: providers refuse an image whose name is wrong.
 fn image_by_content(sample: &[u8]) -> Option<&'static str> {
     match sample {
         [0x89, b'P', b'N', b'G', ..] => Some("image/png"),
@@ -126,8 +125,8 @@ fn image_by_content(sample: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether the beginning of a file is no text: it has a NUL, or more than a tenth of it are control characters and bytes
-/// that are no UTF-8. What has a byte order mark is text.
+/// True if the beginning of a file is not text: it contains a NUL, or more than a tenth of it are control characters
+/// and invalid UTF-8. A BOM marks text.
 pub fn looks_binary(sample: &[u8]) -> bool {
     if Encoding::by_mark(sample).is_some() {
         return false;
@@ -136,11 +135,11 @@ pub fn looks_binary(sample: &[u8]) -> bool {
     if sample.contains(&0) {
         return true;
     }
-    // Escape is none of them: logs are full of colours.
+    // Escape is not counted: logs are full of colours.
     let is_control = |byte: &u8| matches!(byte, 0..=8 | 14..=26 | 28..=31);
     let controls = sample.iter().filter(|byte| is_control(byte)).count();
     let invalid: usize = sample.utf8_chunks().map(|chunk| chunk.invalid().len()).sum();
-    // A character that the end of the sample cuts in two is no fault.
+    // A character cut by the end of the sample is not an error.
     let cut = match sample.utf8_chunks().last() {
         Some(chunk)
             if std::str::from_utf8(chunk.invalid()).is_err_and(|error| error.error_len().is_none()) =>
@@ -230,7 +229,7 @@ mod tests {
         check_text(b"\xFF\xFEh\0i\0");
         check_text(b"\0\0\xFE\xFF\0\0\0h");
         check_text(b"une caf\xE9 et du th\xE9, s'il vous pla\xEEt bien");
-        // However the sample cuts a character.
+        // For any cut inside a character.
         let text = "漢".repeat(SAMPLE);
         for cut in 0..4 {
             check_text(&text.as_bytes()[..SAMPLE - cut]);

@@ -1,4 +1,4 @@
-//! One file as a model gets it: what may be read, what it is, and how much of it is shown.
+//! Loading a file for a model: access checks, kind, and line limits.
 
 use std::fs::Metadata;
 use std::io::{self, ErrorKind, Read};
@@ -9,83 +9,83 @@ use base64::prelude::BASE64_STANDARD;
 use longhaul_conversation::{Media, MediaData};
 
 use super::kind::{FileKind, SAMPLE, SUPPORTED_AUDIO_NAMES, detect_kind};
-use super::slice::{LineRange, Slice, slice_lines};
+use super::slice::{ReadRange, Slice, slice_lines};
 use crate::folder::open_file;
 use crate::text::decode_text;
-use crate::{IgnoreFiles, Reason, Refusal, Roots};
+use crate::{IgnoreFiles, IgnoreReason, PathRefusal, Roots};
 
-/// How many bytes a file may have.
-pub const MOST_BYTES: u64 = 20 * 1024 * 1024;
+/// The most bytes of a file.
+pub const MAX_FILE_BYTES: u64 = 20 * 1024 * 1024;
 
-/// How many bytes a drawing may have to be shown as text.
-const MOST_SVG_BYTES: usize = 1024 * 1024;
+/// The most bytes of an SVG shown as text.
+const MAX_SVG_BYTES: usize = 1024 * 1024;
 
-/// A file, as a model gets it.
+/// A loaded file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Loaded {
-    /// Where it is, without links.
+pub struct LoadedFile {
+    /// Its path without links.
     pub place: PathBuf,
-    /// What of it is shown.
-    pub content: Content,
+    /// The content shown.
+    pub content: FileContent,
 }
 
-/// What of a file is shown.
+/// The content of a file for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
+pub enum FileContent {
     /// Lines of text.
     Lines(Slice),
-    /// An image, a document, a sound or a film.
+    /// An image, a document, audio or video.
     Media(Media),
-    /// Nothing, for this reason, in a sentence.
+    /// Nothing, with the reason in a sentence.
     Nothing(String),
 }
 
-/// Why a file is not shown.
+/// The reason why a file is not shown.
 #[derive(Debug, thiserror::Error)]
-pub enum ReadError {
+pub enum FileReadError {
     /// The path is refused.
     #[error(transparent)]
-    Refused(#[from] Refusal),
+    Refused(#[from] PathRefusal),
     /// An ignore file hides it.
     #[error("{path} is not shown: {reason}")]
     Ignored {
-        /// The path, as it is best known.
+        /// The path, relative to the workspace if possible.
         path: String,
-        /// What hides it.
-        reason: Reason,
+        /// The ignore rule.
+        reason: IgnoreReason,
     },
-    /// There is none.
+    /// There is no such file.
     #[error("{path} does not exist")]
     Missing {
-        /// The path, as it is best known.
+        /// The path, relative to the workspace if possible.
         path: String,
     },
     /// It is a folder.
     #[error("{path} is a folder, not a file; list_directory shows what is in it")]
     Folder {
-        /// The path, as it is best known.
+        /// The path, relative to the workspace if possible.
         path: String,
     },
-    /// It has too many bytes.
-    #[error("{path} is too large: it has {} MB, and {} MB can be read", megabytes(*.bytes), MOST_BYTES / 1024 / 1024)]
+    /// It is too large.
+    #[error("{path} is too large: it has {} MB, and {} MB can be read", megabytes(*.bytes), MAX_FILE_BYTES / 1024 / 1024)]
     TooLarge {
-        /// The path, as it is best known.
+        /// The path, relative to the workspace if possible.
         path: String,
-        /// How many.
+        /// Its size.
         bytes: u64,
     },
-    /// It is a sound that models do not take.
+    /// It is audio in a format that models do not accept.
     #[error("{path} is a sound of a kind that models do not take; they take {SUPPORTED_AUDIO_NAMES}")]
     UnsupportedAudio {
-        /// The path, as it is best known.
+        /// The path, relative to the workspace if possible.
         path: String,
     },
-    /// The system refuses.
+    /// The system reported an error.
     #[error("could not read {path}: {cause}")]
     Failed {
-        /// The path, as it is best known.
+        /// The path, relative to the workspace if possible.
         path: String,
-        /// What it says.
+        /// The error.
         cause: io::Error,
     },
 }
@@ -94,56 +94,56 @@ fn megabytes(bytes: u64) -> String {
     format!("{:.2}", bytes as f64 / (1024.0 * 1024.0))
 }
 
-/// Reads the file that a path names, within the limits that hold for every file: inside the workspace, not ignored, a
-/// regular file of at most [`MOST_BYTES`], 2000 lines of 2000 characters unless the range says where to end.
+/// Loads a file within the limits that apply to all files: inside the workspace, not ignored, a regular file of at most
+/// [`MAX_FILE_BYTES`], 2000 lines of 2000 characters unless the range has an end.
 ///
 /// # Errors
-/// [`ReadError`], in words for the model.
+/// [`FileReadError`], in words for the model.
 pub fn load_file(
     roots: &Roots,
     ignored: &IgnoreFiles,
     path: &str,
-    range: LineRange,
-) -> Result<Loaded, ReadError> {
+    range: ReadRange,
+) -> Result<LoadedFile, FileReadError> {
     let place = roots.resolve(path)?;
     load_place(roots, ignored, place, range)
 }
 
-/// As [`load_file`], for a place that is without links.
+/// Like [`load_file`], for a path without links.
 pub(crate) fn load_place(
     roots: &Roots,
     ignored: &IgnoreFiles,
     place: PathBuf,
-    range: LineRange,
-) -> Result<Loaded, ReadError> {
+    range: ReadRange,
+) -> Result<LoadedFile, FileReadError> {
     let path = || roots.shorten(&place).display().to_string();
     if let Some(reason) = ignored.is_ignored(&place, false) {
-        return Err(ReadError::Ignored { path: path(), reason });
+        return Err(FileReadError::Ignored { path: path(), reason });
     }
     let (_, bytes) = read_whole(roots, &place)?;
     let content = show(&place, &bytes, range, path)?;
-    Ok(Loaded { place, content })
+    Ok(LoadedFile { place, content })
 }
 
-/// The bytes of a regular file that is not too large, and what the system said about it before it was read.
-pub(crate) fn read_whole(roots: &Roots, place: &Path) -> Result<(Metadata, Vec<u8>), ReadError> {
+/// The bytes of a regular file that is not too large, with its metadata from before the read.
+pub(crate) fn read_whole(roots: &Roots, place: &Path) -> Result<(Metadata, Vec<u8>), FileReadError> {
     let path = || roots.shorten(place).display().to_string();
     let failed = |cause: io::Error| match cause.kind() {
-        ErrorKind::NotFound => ReadError::Missing { path: path() },
-        ErrorKind::IsADirectory => ReadError::Folder { path: path() },
-        _ => ReadError::Failed { path: path(), cause },
+        ErrorKind::NotFound => FileReadError::Missing { path: path() },
+        ErrorKind::IsADirectory => FileReadError::Folder { path: path() },
+        _ => FileReadError::Failed { path: path(), cause },
     };
     let file = open_file(roots, place).map_err(failed)?;
     let found = file.metadata().map_err(failed)?;
     let size = found.len();
-    if size > MOST_BYTES {
-        return Err(ReadError::TooLarge { path: path(), bytes: size });
+    if size > MAX_FILE_BYTES {
+        return Err(FileReadError::TooLarge { path: path(), bytes: size });
     }
     let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
     // A file may grow while it is read, or not know its size.
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     match bytes.len() as u64 {
-        read if read > MOST_BYTES => Err(ReadError::TooLarge { path: path(), bytes: read }),
+        read if read > MAX_FILE_BYTES => Err(FileReadError::TooLarge { path: path(), bytes: read }),
         _ => Ok((found, bytes)),
     }
 }
@@ -151,32 +151,32 @@ pub(crate) fn read_whole(roots: &Roots, place: &Path) -> Result<(Metadata, Vec<u
 fn show(
     place: &Path,
     bytes: &[u8],
-    range: LineRange,
+    range: ReadRange,
     path: impl Fn() -> String,
-) -> Result<Content, ReadError> {
+) -> Result<FileContent, FileReadError> {
     let media = |mime: &str| match bytes.is_empty() {
-        true => Content::Nothing(format!("{} is empty.", path())),
-        false => Content::Media(Media {
+        true => FileContent::Nothing(format!("{} is empty.", path())),
+        false => FileContent::Media(Media {
             mime: mime.to_string(),
             data: MediaData::Base64(BASE64_STANDARD.encode(bytes)),
         }),
     };
     Ok(match detect_kind(place, &bytes[..bytes.len().min(SAMPLE)]) {
-        FileKind::Text => Content::Lines(slice_lines(&decode_text(bytes).text, range)),
-        FileKind::Svg if bytes.len() > MOST_SVG_BYTES => Content::Nothing(format!(
+        FileKind::Text => FileContent::Lines(slice_lines(&decode_text(bytes).text, range)),
+        FileKind::Svg if bytes.len() > MAX_SVG_BYTES => FileContent::Nothing(format!(
             "{} is not shown: as a drawing of {} MB it is too large to be read as text, which 1 MB may have.",
             path(),
             megabytes(bytes.len() as u64),
         )),
-        FileKind::Svg => Content::Lines(whole(&decode_text(bytes).text)),
+        FileKind::Svg => FileContent::Lines(whole(&decode_text(bytes).text)),
         FileKind::Image(mime) | FileKind::Audio(mime) | FileKind::Video(mime) => media(mime),
         FileKind::Pdf => media("application/pdf"),
-        FileKind::UnsupportedAudio => return Err(ReadError::UnsupportedAudio { path: path() }),
-        FileKind::Binary => Content::Nothing(format!("{} cannot be shown: it is no text.", path())),
+        FileKind::UnsupportedAudio => return Err(FileReadError::UnsupportedAudio { path: path() }),
+        FileKind::Binary => FileContent::Nothing(format!("{} cannot be shown: it is no text.", path())),
     })
 }
 
-/// A drawing is of use only as a whole.
+/// The whole text: a part of an SVG is useless.
 fn whole(text: &str) -> Slice {
     let text = text.replace("\r\n", "\n");
     let total = text.split('\n').count();

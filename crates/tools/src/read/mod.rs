@@ -1,4 +1,4 @@
-//! `read_file`: one file, as far as limits go, with a word on how to read on.
+//! The tool `read_file`: reads one file within limits, with a note on how to read the rest.
 
 mod kind;
 mod load;
@@ -16,28 +16,31 @@ use serde_json::Value;
 
 pub use kind::{FileKind, detect_kind, looks_binary};
 pub(crate) use load::read_whole;
-pub use load::{Content, Loaded, MOST_BYTES, ReadError, load_file};
+pub use load::{FileContent, FileReadError, LoadedFile, MAX_FILE_BYTES, load_file};
 pub use many::ReadManyFiles;
-pub use slice::{LineRange, MOST_CHARACTERS, MOST_LINES, Slice, slice_lines};
+pub use slice::{MAX_LINE_CHARACTERS, MAX_LINES, ReadRange, Slice, slice_lines};
 
 use crate::blocking::blocking;
-use crate::{Answer, BoxFuture, Call, IgnoreFiles, Preview, Roots, Shown, Tool, parse_arguments, schema_of};
+use crate::{
+    BoxFuture, IgnoreFiles, Preview, Roots, Tool, ToolAnswer, ToolDisplay, ToolInvocation, parse_arguments,
+    schema_of,
+};
 
-/// What models call it.
+/// The tool's name.
 const NAME: &str = "read_file";
 
-/// Reads one file.
+/// The tool `read_file`.
 #[derive(Clone, Debug)]
 pub struct ReadFile {
     roots: Roots,
     ignoring: Ignoring,
-    /// Where whole outputs are kept that were shortened.
+    /// The folder of complete outputs that were truncated for the model.
     outputs: fn() -> Option<PathBuf>,
 }
 
-/// What is asked for.
+/// The arguments of `read_file`.
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Arguments {
+struct ReadFileArguments {
     /// The file, relative to the workspace or in full.
     #[serde(alias = "absolute_path", alias = "path")]
     file_path: String,
@@ -59,14 +62,14 @@ struct Arguments {
     limit: Option<usize>,
 }
 
-impl Arguments {
-    fn parse(args: &Value) -> Result<(String, LineRange), String> {
+impl ReadFileArguments {
+    fn parse(args: &Value) -> Result<(String, ReadRange), String> {
         let asked: Self = parse_arguments(NAME, args)?;
         let range = asked.range()?;
         Ok((asked.file_path, range))
     }
 
-    fn range(&self) -> Result<LineRange, String> {
+    fn range(&self) -> Result<ReadRange, String> {
         let start = self.start_line.or(self.offset.map(|offset| offset.saturating_add(1)));
         let by_limit = |limit: usize| (start.unwrap_or(1) - 1).saturating_add(limit);
         if start == Some(0) || self.end_line == Some(0) {
@@ -77,24 +80,24 @@ impl Arguments {
             (start, Some(end)) if start > end => {
                 Err(format!("There are no lines from {start} to {end}: start_line comes first."))
             }
-            _ => Ok(LineRange { start, end }),
+            _ => Ok(ReadRange { start, end }),
         }
     }
 }
 
 impl ReadFile {
-    /// Reads files below these folders that are not ignored.
+    /// Reads files inside `roots` that are not ignored.
     pub fn new(roots: Roots, ignoring: Ignoring) -> Self {
         Self { roots, ignoring, outputs: || None }
     }
 
-    /// Reads also what is in the folder of whole outputs, as soon as there is one: the model is told of files in it.
+    /// Also allows the folder of complete outputs as soon as it exists, because the model is told of files in it.
     #[must_use]
     pub fn with_outputs(self, outputs: fn() -> Option<PathBuf>) -> Self {
         Self { outputs, ..self }
     }
 
-    /// The folders in which this path may be read.
+    /// The roots for this path.
     fn roots_for(&self, path: &str) -> Cow<'_, Roots> {
         let reaches = |roots: &Roots| roots.resolve(path).is_ok();
         let with_outputs = || self.roots.and(&(self.outputs)()?).ok().filter(reaches);
@@ -104,37 +107,37 @@ impl ReadFile {
         }
     }
 
-    fn answer(&self, args: &Value) -> Answer {
-        let (path, range) = match Arguments::parse(args) {
+    fn answer(&self, args: &Value) -> ToolAnswer {
+        let (path, range) = match ReadFileArguments::parse(args) {
             Ok(asked) => asked,
-            Err(why) => return Answer::failed(why),
+            Err(why) => return ToolAnswer::failed(why),
         };
         let roots = self.roots_for(&path);
         let ignored = IgnoreFiles::load(&roots, &self.ignoring);
-        let Loaded { place, content } = match load_file(&roots, &ignored, &path, range) {
+        let LoadedFile { place, content } = match load_file(&roots, &ignored, &path, range) {
             Ok(loaded) => loaded,
-            Err(error) => return Answer::failed(format!("{error}.")),
+            Err(error) => return ToolAnswer::failed(format!("{error}.")),
         };
         let name = self.roots.shorten(&place).display().to_string();
         let answer = match content {
-            Content::Lines(slice) if slice.first > slice.total => Answer::failed(format!(
+            FileContent::Lines(slice) if slice.first > slice.total => ToolAnswer::failed(format!(
                 "{name} has {} lines: there is none from line {} on.",
                 slice.total,
                 range.start.unwrap_or(slice.first)
             )),
-            Content::Lines(slice) => {
+            FileContent::Lines(slice) => {
                 let summary = slice.summary();
                 let text = match slice.notice() {
                     Some(notice) => format!("{notice}\n---\n{}", slice.text),
                     None => slice.text,
                 };
-                Answer::succeeded(text).shown(Shown::Line(summary))
+                ToolAnswer::succeeded(text).shown(ToolDisplay::Line(summary))
             }
-            Content::Media(media) => {
-                let answer = Answer::succeeded(format!("{name} is attached ({}).", media.mime));
-                Answer { media: vec![Part::new(Origin::Tool, Body::Media(Box::new(media)))], ..answer }
+            FileContent::Media(media) => {
+                let answer = ToolAnswer::succeeded(format!("{name} is attached ({}).", media.mime));
+                ToolAnswer { media: vec![Part::new(Origin::Tool, Body::Media(Box::new(media)))], ..answer }
             }
-            Content::Nothing(why) => Answer::succeeded(why),
+            FileContent::Nothing(why) => ToolAnswer::succeeded(why),
         };
         answer.touching([place])
     }
@@ -145,12 +148,12 @@ impl Tool for ReadFile {
         ToolDeclaration {
             name: NAME.to_string(),
             description: include_str!("../prompts/read_file.md").trim_end().to_string(),
-            parameters: schema_of::<Arguments>(),
+            parameters: schema_of::<ReadFileArguments>(),
         }
     }
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
-        let (path, range) = Arguments::parse(args)?;
+        let (path, range) = ReadFileArguments::parse(args)?;
         let place = self.roots_for(&path).resolve(&path).map_err(|refusal| format!("{refusal}."))?;
         let name = self.roots.shorten(&place).display();
         Ok(Preview::Look(match (range.start, range.end) {
@@ -160,7 +163,7 @@ impl Tool for ReadFile {
         }))
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         let (tool, args) = (self.clone(), call.args.clone());
         blocking(move || tool.answer(&args))
     }

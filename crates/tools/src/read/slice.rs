@@ -1,45 +1,45 @@
-//! Which lines of a text are shown.
+//! Line ranges of a text.
 
 use std::borrow::Cow;
 
-/// How many lines are shown unless a range says where to end.
-pub const MOST_LINES: usize = 2000;
+/// The most lines shown, unless a range has an end.
+pub const MAX_LINES: usize = 2000;
 
-/// How many characters of a line are shown.
-pub const MOST_CHARACTERS: usize = 2000;
+/// The most characters of a line shown.
+pub const MAX_LINE_CHARACTERS: usize = 2000;
 
-/// How a line ends that was shortened.
+/// The end of a truncated line.
 const SHORTENED: &str = "... [truncated]";
 
-/// Which lines are asked for, the first being 1. A range that says where to end may be longer than [`MOST_LINES`].
+/// A range of lines, starting at 1. A range with an end may be longer than [`MAX_LINES`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LineRange {
-    /// The first line, if not that of the file.
+pub struct ReadRange {
+    /// The first line; none for the start of the file.
     pub start: Option<usize>,
-    /// The last line.
+    /// The last line; none for the line limit.
     pub end: Option<usize>,
 }
 
-/// The lines of a text that are shown.
+/// Lines of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The lines, parted by line feeds.
+    /// The lines, separated by line feeds.
     pub text: String,
-    /// The number of the first line; beyond `last` where there is none.
+    /// The number of the first line; larger than `last` if there is none.
     pub first: usize,
     /// The number of the last line.
     pub last: usize,
-    /// How many lines the text has. What follows the last line feed counts, also if it is nothing.
+    /// The number of lines of the whole text. Text after the last line feed counts as a line even if it is empty.
     pub total: usize,
-    /// Whether a line was shortened.
+    /// True if a line was truncated.
     pub is_shortened: bool,
 }
 
-/// The lines of a range, each within [`MOST_CHARACTERS`].
-pub fn slice_lines(text: &str, range: LineRange) -> Slice {
+/// The lines of a range, each within [`MAX_LINE_CHARACTERS`].
+pub fn slice_lines(text: &str, range: ReadRange) -> Slice {
     let total = text.split('\n').count();
     let from = range.start.unwrap_or(1).saturating_sub(1).min(total);
-    let to = range.end.unwrap_or(from.saturating_add(MOST_LINES)).clamp(from, total);
+    let to = range.end.unwrap_or(from.saturating_add(MAX_LINES)).clamp(from, total);
     let mut is_shortened = false;
     let mut shown = String::new();
     for (index, line) in text.split('\n').skip(from).take(to - from).enumerate() {
@@ -54,19 +54,19 @@ pub fn slice_lines(text: &str, range: LineRange) -> Slice {
 }
 
 fn shorten(line: &str) -> Cow<'_, str> {
-    match line.char_indices().nth(MOST_CHARACTERS) {
+    match line.char_indices().nth(MAX_LINE_CHARACTERS) {
         Some((end, _)) => format!("{}{SHORTENED}", &line[..end]).into(),
         None => line.into(),
     }
 }
 
 impl Slice {
-    /// Whether something of the text is not shown.
+    /// True if a part of the text is missing.
     pub fn is_truncated(&self) -> bool {
         self.first > 1 || self.last < self.total || self.is_shortened
     }
 
-    /// What is shown and how to read on, unless all is shown; for the model.
+    /// A note for the model on the shown part and how to read on; none if all is shown.
     pub fn notice(&self) -> Option<String> {
         let Self { first, last, total, .. } = *self;
         let mut sentences = Vec::new();
@@ -78,13 +78,13 @@ impl Slice {
         }
         if self.is_shortened {
             sentences.push(format!(
-                "Lines of more than {MOST_CHARACTERS} characters are cut and end in {SHORTENED:?}."
+                "Lines of more than {MAX_LINE_CHARACTERS} characters are cut and end in {SHORTENED:?}."
             ));
         }
         (!sentences.is_empty()).then(|| sentences.join(" "))
     }
 
-    /// What is shown, in a few words for a person.
+    /// A short description of the shown part, for the user.
     pub fn summary(&self) -> String {
         let Self { first, last, total, .. } = *self;
         let lines = match (first, last) {
@@ -106,7 +106,7 @@ mod tests {
         (1..=count).map(|line| line.to_string()).collect::<Vec<_>>().join("\n")
     }
 
-    /// Checks the first and last line that is shown, and whether something is left out.
+    /// Checks the first and the last line shown, and whether something is missing.
     #[track_caller]
     fn check(
         lines: usize,
@@ -114,7 +114,7 @@ mod tests {
         shown: (usize, usize),
         is_truncated: bool,
     ) {
-        let slice = slice_lines(&numbered(lines), LineRange { start, end });
+        let slice = slice_lines(&numbered(lines), ReadRange { start, end });
         assert_eq!((slice.first, slice.last, slice.total), (shown.0, shown.1, lines));
         assert_eq!(slice.is_truncated(), is_truncated);
         let expected: Vec<String> = (shown.0..=shown.1).map(|line| line.to_string()).collect();
@@ -139,7 +139,7 @@ mod tests {
 
     #[track_caller]
     fn check_text(text: &str, expected: &str, total: usize) {
-        let slice = slice_lines(text, LineRange::default());
+        let slice = slice_lines(text, ReadRange::default());
         assert_eq!((slice.text.as_str(), slice.total), (expected, total));
     }
 
@@ -156,7 +156,7 @@ mod tests {
         let exact = "é".repeat(2000);
         check_text(&exact, &exact, 1);
         let long = format!("{exact}x\nshort");
-        let slice = slice_lines(&long, LineRange::default());
+        let slice = slice_lines(&long, ReadRange::default());
         assert_eq!(slice.text, format!("{exact}... [truncated]\nshort"));
         assert!(slice.is_truncated() && slice.is_shortened);
         assert_eq!(slice.summary(), "2 lines, some shortened");
@@ -164,7 +164,7 @@ mod tests {
 
     #[track_caller]
     fn check_notice(text: &str, start: Option<usize>, end: Option<usize>, expected: Option<&str>) {
-        assert_eq!(slice_lines(text, LineRange { start, end }).notice().as_deref(), expected);
+        assert_eq!(slice_lines(text, ReadRange { start, end }).notice().as_deref(), expected);
     }
 
     #[test]

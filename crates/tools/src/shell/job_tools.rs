@@ -1,4 +1,4 @@
-//! The tools that look after commands in the background.
+//! The tools for background jobs.
 
 use longhaul_conversation::ToolDeclaration;
 use schemars::JsonSchema;
@@ -7,13 +7,13 @@ use serde_json::Value;
 
 use super::jobs::{Job, Jobs};
 use super::output::KeptText;
-use super::report::{span, standing};
-use crate::{Answer, BoxFuture, Call, Outcome, Preview, Tool, parse_arguments, schema_of};
+use super::report::{duration, job_status};
+use crate::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments, schema_of};
 
 const READ: &str = "read_job_output";
 const STOP: &str = "stop_job";
 
-/// How much of the output is told when a job is stopped.
+/// The most output shown when a job is stopped.
 const LAST_LINES: usize = 20;
 const LAST_BYTES: usize = 4 << 10;
 
@@ -26,7 +26,7 @@ pub struct ReadJobOutput(Jobs);
 pub struct StopJob(Jobs);
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct ReadArguments {
+struct ReadJobOutputArguments {
     /// The job, such as `job-1`.
     job: String,
     /// How many of its last lines are wanted. Without it, all that were kept.
@@ -36,31 +36,31 @@ struct ReadArguments {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct StopArguments {
+struct StopJobArguments {
     /// The job, such as `job-1`.
     job: String,
 }
 
 impl ReadJobOutput {
-    /// Reads the output of these.
+    /// Reads the output of these jobs.
     pub fn new(jobs: Jobs) -> Self {
         Self(jobs)
     }
 
     fn find(&self, args: &Value) -> Result<(Job, Option<usize>), String> {
-        let arguments: ReadArguments = parse_arguments(READ, args)?;
+        let arguments: ReadJobOutputArguments = parse_arguments(READ, args)?;
         Ok((find(&self.0, &arguments.job)?, arguments.lines))
     }
 }
 
 impl StopJob {
-    /// Stops these.
+    /// Stops these jobs.
     pub fn new(jobs: Jobs) -> Self {
         Self(jobs)
     }
 
     fn find(&self, args: &Value) -> Result<Job, String> {
-        let arguments: StopArguments = parse_arguments(STOP, args)?;
+        let arguments: StopJobArguments = parse_arguments(STOP, args)?;
         find(&self.0, &arguments.job)
     }
 }
@@ -75,16 +75,16 @@ fn find(jobs: &Jobs, name: &str) -> Result<Job, String> {
     })
 }
 
-/// How a job stands, and below it what it wrote.
-fn tell(job: &Job, output: &str) -> String {
+/// The status of a job, followed by its output.
+fn describe(job: &Job, output: &str) -> String {
     let Job { name, command, .. } = job;
-    let standing = match job.end() {
-        None => format!("{} for {}", standing(None), span(job.started.elapsed())),
-        end => standing(end),
+    let status = match job.end() {
+        None => format!("{} for {}", job_status(None), duration(job.started.elapsed())),
+        end => job_status(end),
     };
     match output.trim_end_matches('\n') {
-        "" => format!("{standing} ({name}: {command}). No output."),
-        output => format!("{standing} ({name}: {command}). Output:\n{output}"),
+        "" => format!("{status} ({name}: {command}). No output."),
+        output => format!("{status} ({name}: {command}). Output:\n{output}"),
     }
 }
 
@@ -93,7 +93,7 @@ impl Tool for ReadJobOutput {
         ToolDeclaration {
             name: READ.to_string(),
             description: include_str!("../prompts/read_job_output.md").trim_end().to_string(),
-            parameters: schema_of::<ReadArguments>(),
+            parameters: schema_of::<ReadJobOutputArguments>(),
         }
     }
 
@@ -102,20 +102,20 @@ impl Tool for ReadJobOutput {
         Ok(Preview::Look(format!("the output of {}", job.name)))
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(async {
             let (job, lines) = match self.find(call.args) {
                 Ok(found) => found,
-                Err(problem) => return Answer::failed(problem),
+                Err(problem) => return ToolAnswer::failed(problem),
             };
             match lines {
-                // What was asked for is shown whole, as far as it is kept.
+                // The requested lines are shown in full, as far as they were kept.
                 Some(lines) => {
-                    Answer::succeeded(tell(&job, &job.output.lock().last_lines(lines, usize::MAX)))
+                    ToolAnswer::succeeded(describe(&job, &job.output.lock().last_lines(lines, usize::MAX)))
                 }
                 None => {
                     let KeptText { text, left_out } = job.output.lock().text();
-                    Answer::succeeded(tell(&job, &text)).leaving_out(left_out)
+                    ToolAnswer::succeeded(describe(&job, &text)).leaving_out(left_out)
                 }
             }
         })
@@ -127,7 +127,7 @@ impl Tool for StopJob {
         ToolDeclaration {
             name: STOP.to_string(),
             description: include_str!("../prompts/stop_job.md").trim_end().to_string(),
-            parameters: schema_of::<StopArguments>(),
+            parameters: schema_of::<StopJobArguments>(),
         }
     }
 
@@ -136,22 +136,22 @@ impl Tool for StopJob {
         Ok(Preview::Other(format!("stop {}: {}", job.name, job.command)))
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(async {
             let mut job = match self.find(call.args) {
                 Ok(found) => found,
-                Err(problem) => return Answer::failed(problem),
+                Err(problem) => return ToolAnswer::failed(problem),
             };
             let stop = async {
                 job.stop().await;
-                Answer::succeeded(tell(&job, &job.output.lock().last_lines(LAST_LINES, LAST_BYTES)))
+                ToolAnswer::succeeded(describe(&job, &job.output.lock().last_lines(LAST_LINES, LAST_BYTES)))
             };
             tokio::select! {
                 biased;
                 answer = stop => answer,
-                // It was told to stop, and does so without us.
+                // The job stops on its own.
                 () = call.cancel.cancelled() => {
-                    Answer::new(Outcome::Cancelled("The job is being stopped.".to_string()))
+                    ToolAnswer::new(ToolOutcome::Cancelled("The job is being stopped.".to_string()))
                 }
             }
         })

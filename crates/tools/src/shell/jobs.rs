@@ -1,4 +1,4 @@
-//! The commands that go on after their call has been answered.
+//! Background jobs: commands that outlive their call.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -11,29 +11,28 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::pipe::Pipe;
-use super::run::{End, Limits, Running, SharedOutput};
+use super::run::{RunEnd, RunLimits, Running, SharedOutput};
 
-/// How much is kept of the output of each, in bytes.
+/// The most bytes of output kept for a job.
 const MAX_OUTPUT: usize = 1 << 20;
 
-/// How many are remembered after their end.
+/// The most ended jobs remembered.
 const ENDED_KEPT: usize = 32;
 
-/// The commands that go on after their call has been answered. All who hold a clone see the same; when the last clone is
-/// dropped, all of them are killed.
+/// The background jobs. Clones share them; dropping the last clone kills all of them.
 #[derive(Clone, Debug, Default)]
-pub struct Jobs(Arc<Mutex<Registry>>);
+pub struct Jobs(Arc<Mutex<JobRegistry>>);
 
 #[derive(Debug, Default)]
-struct Registry {
+struct JobRegistry {
     jobs: VecDeque<Job>,
     started: u64,
     tasks: JoinSet<()>,
-    /// Ends everything.
+    /// Stops all jobs.
     closing: CancellationToken,
 }
 
-/// A command in the background, as others see it.
+/// A handle to a background job.
 #[derive(Clone, Debug)]
 pub(super) struct Job {
     pub(super) name: String,
@@ -41,15 +40,15 @@ pub(super) struct Job {
     pub(super) pid: Option<u32>,
     pub(super) output: SharedOutput,
     pub(super) started: Instant,
-    /// How it ended, once it has.
-    end: watch::Receiver<Option<End>>,
+    /// The end of the job, once it has ended.
+    end: watch::Receiver<Option<RunEnd>>,
     stop: CancellationToken,
 }
 
-/// A command that runs in the background.
+/// A running background job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningJob {
-    /// The name to ask for it by.
+    /// The job's name.
     pub name: String,
     /// The command line.
     pub command: String,
@@ -63,19 +62,19 @@ impl fmt::Display for RunningJob {
 }
 
 impl Jobs {
-    /// No jobs so far.
+    /// Without jobs.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Those that run, in the order in which they were started.
+    /// The running jobs in the order they were started.
     pub fn running(&self) -> Vec<RunningJob> {
         let registry = self.lock();
         let running = registry.jobs.iter().filter(|job| job.end().is_none());
         running.map(|job| RunningJob { name: job.name.clone(), command: job.command.clone() }).collect()
     }
 
-    /// Ends all of them, and whatever is started later.
+    /// Stops all jobs, also those started later.
     pub async fn stop_all(&self) {
         let mut tasks = {
             let mut registry = self.lock();
@@ -85,8 +84,8 @@ impl Jobs {
         while tasks.join_next().await.is_some() {}
     }
 
-    /// Takes over a command, which from now on runs by itself.
-    pub(super) fn take_over(&self, running: Running, command: &str, limits: Limits, grace: Duration) -> Job {
+    /// Adopts a running command as a job.
+    pub(super) fn adopt(&self, running: Running, command: &str, limits: RunLimits, grace: Duration) -> Job {
         let mut registry = self.lock();
         registry.started += 1;
         let (ended, end) = watch::channel(None);
@@ -100,7 +99,7 @@ impl Jobs {
             stop: registry.closing.child_token(),
         };
         registry.jobs.push_back(job.clone());
-        registry.forget_the_oldest();
+        registry.evict_oldest();
         let (stop, closing) = (job.stop.clone(), registry.closing.clone());
         registry.tasks.spawn(async move {
             let (end, pipe) = run_to_end(running, limits, grace, &stop).await;
@@ -110,25 +109,25 @@ impl Jobs {
         job
     }
 
-    /// Reads a pipe that somebody out of reach still writes into: if nobody did, they would die of it.
+    /// Drains a pipe that unreachable processes still write to, because closing it would kill them.
     pub(super) fn keep_open(&self, pipe: Option<Pipe>) {
         let mut registry = self.lock();
         let closing = registry.closing.clone();
         registry.tasks.spawn(async move { discard(pipe, &closing).await });
     }
 
-    /// The job of this name.
+    /// Finds a job by name.
     pub(super) fn find(&self, name: &str) -> Option<Job> {
         self.lock().jobs.iter().find(|job| job.name == name.trim()).cloned()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Registry> {
+    fn lock(&self) -> MutexGuard<'_, JobRegistry> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Registry {
-    fn forget_the_oldest(&mut self) {
+impl JobRegistry {
+    fn evict_oldest(&mut self) {
         while self.tasks.try_join_next().is_some() {}
         let ended = self.jobs.iter().filter(|job| job.end().is_some()).count();
         if ended > ENDED_KEPT
@@ -140,48 +139,48 @@ impl Registry {
 }
 
 impl Job {
-    /// How it ended, once it has.
-    pub(super) fn end(&self) -> Option<End> {
+    /// The end of the job, once it has ended.
+    pub(super) fn end(&self) -> Option<RunEnd> {
         *self.end.borrow()
     }
 
-    /// Waits for its end.
-    pub(super) async fn wait(&mut self) -> End {
-        // Who cannot tell any more was dropped together with its process.
+    /// Waits for the end.
+    pub(super) async fn wait(&mut self) -> RunEnd {
+        // The sender is only dropped together with its process.
         let end = self.end.wait_for(Option::is_some).await.ok().and_then(|end| *end);
-        end.unwrap_or(End::Cancelled)
+        end.unwrap_or(RunEnd::Cancelled)
     }
 
-    /// Ends it with all that it has started.
-    pub(super) async fn stop(&mut self) -> End {
+    /// Stops the job with all its processes.
+    pub(super) async fn stop(&mut self) -> RunEnd {
         self.stop.cancel();
         self.wait().await
     }
 }
 
 impl Running {
-    /// The same command, whose output is now kept for a job.
+    /// Restarts the output buffer for use as a job.
     pub(super) fn for_job(self) -> Self {
         self.with_new_output(MAX_OUTPUT)
     }
 }
 
-/// Follows a command until nobody of its group is left.
+/// Follows a command until its process group is empty.
 async fn run_to_end(
     mut running: Running,
-    limits: Limits,
+    limits: RunLimits,
     grace: Duration,
     stop: &CancellationToken,
-) -> (End, Option<Pipe>) {
+) -> (RunEnd, Option<Pipe>) {
     let end = running.follow(limits, grace, stop, &|_| ()).await;
     let end = match end {
-        End::Ended(_) if running.process.is_alive() => running.follow_group(grace, stop).await,
+        RunEnd::Ended(_) if running.process.is_alive() => running.follow_group(grace, stop).await,
         end => end,
     };
-    (end, running.let_go())
+    (end, running.release())
 }
 
-/// Reads to the end what nobody wants.
+/// Reads and discards a pipe to its end.
 async fn discard(pipe: Option<Pipe>, closing: &CancellationToken) {
     let Some(mut pipe) = pipe else { return };
     let mut buffer = Vec::with_capacity(16 << 10);

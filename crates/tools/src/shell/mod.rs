@@ -1,4 +1,4 @@
-//! Runs commands for the model, to their end or in the background.
+//! The tool `run_shell_command`: runs commands in the foreground or in the background.
 
 mod job_tools;
 mod jobs;
@@ -22,24 +22,26 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::time::timeout;
 
-use crate::{Answer, BoxFuture, Call, Outcome, Preview, Roots, Tool, parse_arguments, schema_of};
-use output::Output;
-use report::{LeftBehind, report};
-use run::{End, Limits, Running};
+use crate::{
+    BoxFuture, Preview, Roots, Tool, ToolAnswer, ToolInvocation, ToolOutcome, parse_arguments, schema_of,
+};
+use output::CommandOutput;
+use report::{Survivors, report};
+use run::{RunEnd, RunLimits, Running};
 
 pub use job_tools::{ReadJobOutput, StopJob};
 pub use jobs::{Jobs, RunningJob};
 
 const NAME: &str = "run_shell_command";
 
-/// How long a command in the background is waited for: what fails, mostly fails at once.
+/// The time a background command is watched: most failures happen at once.
 const EARLY: Duration = Duration::from_millis(500);
 
-/// How much somebody who watches sees of the output: the last lines, and of these the last bytes.
+/// The most output sent as progress: the last lines, up to this many bytes.
 const PROGRESS_LINES: usize = 20;
 const PROGRESS_BYTES: usize = 4 << 10;
 
-/// What commands find in their environment whatever was there: nobody is at a terminal, and nobody can turn a page.
+/// Environment variables set for all commands: no terminal, no pager, no prompts.
 const VARIABLES: [(&str, &str); 6] = [
     ("LONGHAUL", "1"),
     ("TERM", "dumb"),
@@ -49,18 +51,18 @@ const VARIABLES: [(&str, &str); 6] = [
     ("GIT_TERMINAL_PROMPT", "0"),
 ];
 
-/// How commands are run.
+/// The settings of `run_shell_command`.
 #[derive(Clone, Debug)]
 pub struct ShellSettings {
-    /// The variables that commands inherit. Secrets have been taken out.
+    /// The variables that commands inherit, without secrets.
     pub environment: Vec<(OsString, OsString)>,
-    /// How long a command may go on without writing anything, unless its call names a timeout.
+    /// The longest time without output, unless the call sets a timeout.
     pub inactivity: Option<Duration>,
-    /// How long a command may run in all, whatever timeout its call names. What runs in the background is not limited by it.
+    /// The longest running time, even if the call sets a longer timeout. Background commands are exempt.
     pub total: Option<Duration>,
-    /// How long a command has to end by itself once it is told to.
+    /// The time a command gets to end by itself after it was told to.
     pub grace: Duration,
-    /// How much of an output is kept, in bytes: a quarter from its beginning, the rest from its end.
+    /// The most bytes of output kept: a quarter from the start, the rest from the end.
     pub max_output: usize,
 }
 
@@ -76,7 +78,7 @@ impl Default for ShellSettings {
     }
 }
 
-/// The tool `run_shell_command`. Who follows a call's progress hears the last lines of the output as they stand.
+/// The tool `run_shell_command`. Progress reports the last lines of the output.
 #[derive(Clone, Debug)]
 pub struct RunShellCommand {
     roots: Roots,
@@ -85,7 +87,7 @@ pub struct RunShellCommand {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-struct Arguments {
+struct RunShellCommandArguments {
     /// The command line.
     command: String,
     /// What the command does, in a short sentence for the user.
@@ -103,8 +105,8 @@ struct Arguments {
     is_background: Option<bool>,
 }
 
-/// A call that was found in order.
-struct Task {
+/// A validated call.
+struct ShellTask {
     command: String,
     directory: PathBuf,
     timeout: Option<Duration>,
@@ -112,14 +114,14 @@ struct Task {
 }
 
 impl RunShellCommand {
-    /// Commands run inside of `roots`; those that go on in the background are kept in `jobs`.
+    /// Runs commands inside `roots`; background commands are kept in `jobs`.
     pub fn new(roots: Roots, mut settings: ShellSettings, jobs: Jobs) -> Self {
         settings.environment.extend(VARIABLES.map(|(name, value)| (name.into(), value.into())));
         Self { roots, settings: Arc::new(settings), jobs }
     }
 
-    fn task(&self, args: &Value) -> Result<Task, String> {
-        let arguments: Arguments = parse_arguments(NAME, args)?;
+    fn task(&self, args: &Value) -> Result<ShellTask, String> {
+        let arguments: RunShellCommandArguments = parse_arguments(NAME, args)?;
         if arguments.command.trim().is_empty() {
             return Err("The command is empty.".to_string());
         }
@@ -136,7 +138,7 @@ impl RunShellCommand {
                 place
             }
         };
-        Ok(Task {
+        Ok(ShellTask {
             command: arguments.command,
             directory,
             timeout: arguments.timeout_seconds.map(Duration::from_secs),
@@ -144,13 +146,13 @@ impl RunShellCommand {
         })
     }
 
-    async fn answer(&self, call: Call<'_>) -> Answer {
+    async fn answer(&self, call: ToolInvocation<'_>) -> ToolAnswer {
         let task = match self.task(call.args) {
             Ok(task) => task,
-            Err(problem) => return Answer::failed(problem),
+            Err(problem) => return ToolAnswer::failed(problem),
         };
         if call.cancel.is_cancelled() {
-            return Answer::new(Outcome::Cancelled("The command was not started.".to_string()));
+            return ToolAnswer::new(ToolOutcome::Cancelled("The command was not started.".to_string()));
         }
         let line = CommandLine {
             text: &task.command,
@@ -160,40 +162,51 @@ impl RunShellCommand {
         match Running::start(line, self.settings.max_output) {
             Ok(running) if task.is_background => self.run_in_background(running, &task, call).await,
             Ok(running) => self.run_to_end(running, &task, call).await,
-            Err(error) => Answer::failed(format!("The command could not be started: {error}.")),
+            Err(error) => ToolAnswer::failed(format!("The command could not be started: {error}.")),
         }
     }
 
-    async fn run_to_end(&self, mut running: Running, task: &Task, call: Call<'_>) -> Answer {
+    async fn run_to_end(
+        &self,
+        mut running: Running,
+        task: &ShellTask,
+        call: ToolInvocation<'_>,
+    ) -> ToolAnswer {
         let limits = match task.timeout {
-            // Who says how long it takes may mean that it is silent for so long.
+            // A stated duration may be spent in silence.
             Some(stated) => {
                 let total = self.settings.total.map_or(stated, |most| most.min(stated));
-                Limits { total: Some(total), silence: None }
+                RunLimits { total: Some(total), silence: None }
             }
-            None => Limits { total: self.settings.total, silence: self.settings.inactivity },
+            None => RunLimits { total: self.settings.total, silence: self.settings.inactivity },
         };
-        let hear = |output: &Output| (call.progress)(&output.last_lines(PROGRESS_LINES, PROGRESS_BYTES));
-        let end = running.follow(limits, self.settings.grace, call.cancel, &hear).await;
+        let on_output =
+            |output: &CommandOutput| (call.progress)(&output.last_lines(PROGRESS_LINES, PROGRESS_BYTES));
+        let end = running.follow(limits, self.settings.grace, call.cancel, &on_output).await;
         let (took, output) = (running.elapsed(), running.output.lock().text());
         let left = match end {
-            _ if !running.process.is_alive() => LeftBehind::Nothing,
-            End::Ended(_) => {
+            _ if !running.process.is_alive() => Survivors::Nothing,
+            RunEnd::Ended(_) => {
                 let pids = running.process.members();
                 let grace = self.settings.grace;
-                let job = self.jobs.take_over(running.for_job(), &task.command, Limits::default(), grace);
-                return report(&output, end, took, &LeftBehind::Job { pids, name: job.name });
+                let job = self.jobs.adopt(running.for_job(), &task.command, RunLimits::default(), grace);
+                return report(&output, end, took, &Survivors::Job { pids, name: job.name });
             }
-            // What was stopped does not go on as a job.
-            _ => LeftBehind::OutOfReach { pids: running.process.members() },
+            // A stopped command does not continue as a job.
+            _ => Survivors::OutOfReach { pids: running.process.members() },
         };
-        self.jobs.keep_open(running.let_go());
+        self.jobs.keep_open(running.release());
         report(&output, end, took, &left)
     }
 
-    async fn run_in_background(&self, running: Running, task: &Task, call: Call<'_>) -> Answer {
-        let limits = Limits { total: task.timeout, silence: None };
-        let mut job = self.jobs.take_over(running.for_job(), &task.command, limits, self.settings.grace);
+    async fn run_in_background(
+        &self,
+        running: Running,
+        task: &ShellTask,
+        call: ToolInvocation<'_>,
+    ) -> ToolAnswer {
+        let limits = RunLimits { total: task.timeout, silence: None };
+        let mut job = self.jobs.adopt(running.for_job(), &task.command, limits, self.settings.grace);
         let early = tokio::select! {
             biased;
             () = call.cancel.cancelled() => Some(job.stop().await),
@@ -201,14 +214,14 @@ impl RunShellCommand {
         };
         let output = job.output.lock().text();
         if let Some(end) = early {
-            return report(&output, end, job.started.elapsed(), &LeftBehind::Nothing);
+            return report(&output, end, job.started.elapsed(), &Survivors::Nothing);
         }
         let pid = job.pid.map(|pid| format!(" (PID {pid})")).unwrap_or_default();
         let mut text = format!("Running in the background as {}{pid}.", job.name);
         if !output.text.trim().is_empty() {
             text.push_str(&format!(" Its output so far:\n{}", output.text.trim_end_matches('\n')));
         }
-        Answer::succeeded(text).leaving_out(output.left_out)
+        ToolAnswer::succeeded(text).leaving_out(output.left_out)
     }
 }
 
@@ -217,16 +230,16 @@ impl Tool for RunShellCommand {
         ToolDeclaration {
             name: NAME.to_string(),
             description: include_str!("../prompts/run_shell_command.md").trim_end().to_string(),
-            parameters: schema_of::<Arguments>(),
+            parameters: schema_of::<RunShellCommandArguments>(),
         }
     }
 
     fn preview(&self, args: &Value) -> Result<Preview, String> {
-        let Task { command, directory, is_background, .. } = self.task(args)?;
+        let ShellTask { command, directory, is_background, .. } = self.task(args)?;
         Ok(Preview::Command { command, directory, is_background })
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(self.answer(call))
     }
 }

@@ -1,58 +1,59 @@
-//! Keeps what a command writes: its beginning and its end, however much there is.
+//! Command output: the start and the end of it are kept, whatever its length.
 
 use std::collections::VecDeque;
 
 use longhaul_conversation::grouped;
 
-use super::screen::Screen;
+use super::screen::TerminalText;
 
-/// In pieces of this size the oldest of the end is let go.
+/// The size of the pieces in which the tail is evicted.
 const PIECE: usize = 64 << 10;
 
-/// What a command has written so far, as plain text, of which at most about `limit` bytes are kept.
+/// The output of a command so far, as plain text, of which about `limit` bytes are kept.
 #[derive(Debug)]
-pub(super) struct Output {
-    screen: Screen,
-    kept: Kept,
+pub(super) struct CommandOutput {
+    screen: TerminalText,
+    kept: HeadAndTail,
 }
 
-/// The text of an output, as far as it is kept.
+/// The kept text of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct KeptText {
     pub(super) text: String,
-    /// How many bytes are not in it.
+    /// The number of omitted bytes.
     pub(super) left_out: u64,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct HeadAndTail {
     limit: usize,
     head: String,
-    /// What came after the head; the oldest piece is let go when there are too many.
+    /// The output after the head; the oldest piece is evicted when there are too many.
     tail: VecDeque<String>,
     tail_len: usize,
-    /// How much was let go.
+    /// The number of evicted bytes.
     left_out: u64,
 }
 
-impl Output {
-    /// Keeps about this many bytes, a quarter of them from the beginning.
+impl CommandOutput {
+    /// Keeps about `limit` bytes, a quarter of them from the start.
     pub(super) fn new(limit: usize) -> Self {
-        let kept = Kept { limit, head: String::new(), tail: VecDeque::new(), tail_len: 0, left_out: 0 };
-        Self { screen: Screen::default(), kept }
+        let kept =
+            HeadAndTail { limit, head: String::new(), tail: VecDeque::new(), tail_len: 0, left_out: 0 };
+        Self { screen: TerminalText::default(), kept }
     }
 
-    /// Takes bytes as they arrive.
+    /// Appends bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.screen.show(bytes, |text| self.kept.push(text));
     }
 
-    /// Nothing more will come.
+    /// Ends the output.
     pub(super) fn finish(&mut self) {
         self.screen.finish(|text| self.kept.push(text));
     }
 
-    /// All that is kept, as it stands, with a line in place of what is not.
+    /// The kept text, with a line in place of the omitted part.
     pub(super) fn text(&self) -> KeptText {
         let kept = &self.kept;
         let mut text = String::with_capacity(kept.head.len() + kept.tail_len + 100);
@@ -62,7 +63,7 @@ impl Output {
             text.extend(tail);
             return KeptText { text, left_out: 0 };
         }
-        // Only whole lines are shown on either side, unless a line is too long for that.
+        // Both sides end with complete lines, unless a line is too long for that.
         let end = whole_lines_end(&kept.head);
         text.truncate(end);
         let tail: String = tail.collect();
@@ -76,7 +77,7 @@ impl Output {
         KeptText { text, left_out }
     }
 
-    /// The last lines, as they stand; of these at most `limit` bytes.
+    /// The last lines, of which at most `limit` bytes.
     pub(super) fn last_lines(&self, lines: usize, limit: usize) -> String {
         let mut pieces = vec![self.screen.line()];
         let mut have = self.screen.line().len();
@@ -96,7 +97,7 @@ impl Output {
     }
 }
 
-impl Kept {
+impl HeadAndTail {
     fn push(&mut self, text: &str) {
         let room = (self.limit / 4).saturating_sub(self.head.len());
         let at = if self.tail.is_empty() { text.floor_char_boundary(room) } else { 0 };
@@ -124,12 +125,12 @@ impl Kept {
     }
 }
 
-/// Where the last whole line ends, if that is not too far from the end.
+/// The end of the last complete line, if it is near the end.
 fn whole_lines_end(text: &str) -> usize {
     text.rfind('\n').map(|at| at + 1).filter(|end| text.len() - end <= PIECE / 8).unwrap_or(text.len())
 }
 
-/// Where the first whole line begins, if that is not too far from the beginning.
+/// The start of the first complete line, if it is near the start.
 fn whole_lines_start(text: &str) -> usize {
     text.find('\n').map(|at| at + 1).filter(|start| *start <= PIECE / 8).unwrap_or(0)
 }
@@ -138,8 +139,8 @@ fn whole_lines_start(text: &str) -> usize {
 mod tests {
     use super::*;
 
-    fn output_of(text: &str, limit: usize) -> Output {
-        let mut output = Output::new(limit);
+    fn output_of(text: &str, limit: usize) -> CommandOutput {
+        let mut output = CommandOutput::new(limit);
         text.as_bytes().chunks(1000).for_each(|chunk| output.push(chunk));
         output.finish();
         output
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn memory_does_not_grow() {
-        let mut output = Output::new(200_000);
+        let mut output = CommandOutput::new(200_000);
         for _ in 0..1_000 {
             output.push(&[b'y'; 10_000]);
             let held: usize = output.kept.tail.iter().map(String::capacity).sum();
@@ -177,7 +178,7 @@ mod tests {
 
     #[test]
     fn the_line_that_is_not_finished_is_shown() {
-        let mut output = Output::new(1000);
+        let mut output = CommandOutput::new(1000);
         output.push(b"one\ntwo\nthr");
         assert_eq!(output.text().text, "one\ntwo\nthr");
         for (lines, expected) in

@@ -1,10 +1,10 @@
-//! The one pipe into which a command writes both its streams, so that they stay in their order.
+//! The pipe that a command writes both its streams to, so that their order is kept.
 
 use std::io::{self, PipeReader, PipeWriter};
 
 use tokio::process::Command;
 
-/// The end from which the output is read.
+/// The read end.
 #[derive(Debug)]
 pub(super) struct Pipe {
     #[cfg(unix)]
@@ -13,23 +13,23 @@ pub(super) struct Pipe {
     receiver: tokio::sync::mpsc::Receiver<Vec<u8>>,
 }
 
-/// The end into which the command writes.
-pub(super) struct Inlet(PipeWriter);
+/// The write end.
+pub(super) struct PipeInput(PipeWriter);
 
-/// Makes a pipe.
+/// Creates a pipe.
 ///
 /// # Errors
-/// The system's.
-pub(super) fn pipe() -> io::Result<(Inlet, Pipe)> {
+/// The error of the system.
+pub(super) fn pipe() -> io::Result<(PipeInput, Pipe)> {
     let (reader, writer) = io::pipe()?;
-    Ok((Inlet(writer), Pipe::new(reader)?))
+    Ok((PipeInput(writer), Pipe::new(reader)?))
 }
 
-impl Inlet {
-    /// Lets a command write into it.
+impl PipeInput {
+    /// Connects a command's streams to the pipe.
     ///
     /// # Errors
-    /// The system's.
+    /// The error of the system.
     pub(super) fn connect(&self, command: &mut Command) -> io::Result<()> {
         command.stdout(self.0.try_clone()?).stderr(self.0.try_clone()?);
         Ok(())
@@ -43,7 +43,7 @@ impl Pipe {
         Ok(Self { receiver })
     }
 
-    /// Appends to `buffer` what there is, and waits if there is nothing; `false` at the end. May be dropped and called again.
+    /// Waits for data and appends it to `buffer`; false at the end. Cancel-safe.
     pub(super) async fn read(&mut self, buffer: &mut Vec<u8>) -> bool {
         loop {
             if self.receiver.readable().await.is_err() {
@@ -60,7 +60,7 @@ impl Pipe {
 
 #[cfg(not(unix))]
 impl Pipe {
-    /// Elsewhere such a pipe is read by a thread, which ends with the pipe, or when nobody wants its output any more.
+    /// Reads the pipe on a thread, which ends with the pipe or when the receiver is dropped.
     fn new(mut reader: PipeReader) -> io::Result<Self> {
         let (sender, receiver) = tokio::sync::mpsc::channel(4);
         std::thread::Builder::new().name("command output".into()).spawn(move || {
@@ -73,7 +73,7 @@ impl Pipe {
         Ok(Self { receiver })
     }
 
-    /// Appends to `buffer` what there is, and waits if there is nothing; `false` at the end. May be dropped and called again.
+    /// Waits for data and appends it to `buffer`; false at the end. Cancel-safe.
     pub(super) async fn read(&mut self, buffer: &mut Vec<u8>) -> bool {
         match self.receiver.recv().await {
             Some(bytes) => {

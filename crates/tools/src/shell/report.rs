@@ -1,52 +1,52 @@
-//! How a command went, in words for the model.
+//! The report about a command, for the model.
 
 use std::time::Duration;
 
 use longhaul_workspace::Ended;
 
 use super::output::KeptText;
-use super::run::End;
-use crate::{Answer, Outcome};
+use super::run::RunEnd;
+use crate::{ToolAnswer, ToolOutcome};
 
-/// Processes of a command that outlive it. Not every system lists their numbers.
+/// Processes that outlive their command. Not every system lists their ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum LeftBehind {
+pub(super) enum Survivors {
     /// None.
     Nothing,
-    /// They go on as a job of this name.
+    /// They continue as a job.
     Job { pids: Vec<u32>, name: String },
-    /// They were killed and did not die: another user's processes, or stuck in the system.
+    /// They survived being killed: another user's processes, or stuck in the system.
     OutOfReach { pids: Vec<u32> },
 }
 
-/// The answer to a call whose command has ended: its output first, then how it ended.
-pub(super) fn report(output: &KeptText, end: End, took: Duration, left: &LeftBehind) -> Answer {
+/// The answer for a command that has ended: its output, then its end.
+pub(super) fn report(output: &KeptText, end: RunEnd, took: Duration, left: &Survivors) -> ToolAnswer {
     let left_out = output.left_out;
     let output = output.text.trim_end_matches('\n');
     let mut lines = vec![if output.is_empty() { "(no output)" } else { output }.to_string(), state(end)];
     if took > Duration::from_secs(1) {
-        lines.push(format!("Duration: {}", span(took)));
+        lines.push(format!("Duration: {}", duration(took)));
     }
     match left {
-        LeftBehind::Nothing => {}
-        LeftBehind::Job { pids, name } => {
+        Survivors::Nothing => {}
+        Survivors::Job { pids, name } => {
             if !pids.is_empty() {
                 lines.push(format!("Background PIDs: {}", list(pids)));
             }
             lines.push(format!("Running in the background as {name}."));
         }
-        LeftBehind::OutOfReach { pids } if pids.is_empty() => {
+        Survivors::OutOfReach { pids } if pids.is_empty() => {
             lines.push("Some of its processes could not be stopped.".to_string());
         }
-        LeftBehind::OutOfReach { pids } => {
+        Survivors::OutOfReach { pids } => {
             lines.push(format!("Could not be stopped: PIDs {}", list(pids)));
         }
     }
     let text = lines.join("\n");
-    Answer::new(match end {
-        End::Ended(Ended::Code(0)) => Outcome::Succeeded(text),
-        End::Cancelled => Outcome::Cancelled(text),
-        _ => Outcome::Failed(text),
+    ToolAnswer::new(match end {
+        RunEnd::Ended(Ended::Code(0)) => ToolOutcome::Succeeded(text),
+        RunEnd::Cancelled => ToolOutcome::Cancelled(text),
+        _ => ToolOutcome::Failed(text),
     })
     .leaving_out(left_out)
 }
@@ -55,31 +55,37 @@ fn list(pids: &[u32]) -> String {
     pids.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// How a command ended, in a line.
-fn state(end: End) -> String {
+/// The end of a command, as a line.
+fn state(end: RunEnd) -> String {
     match end {
-        End::Ended(Ended::Code(code)) => format!("Exit code: {code}"),
-        End::Ended(Ended::Signal(signal)) => format!("Signal: {}", signal_name(signal)),
-        End::TimedOut(limit) => format!("Stopped: it had not ended after {}, its time limit.", span(limit)),
-        End::Silent(limit) => format!(
+        RunEnd::Ended(Ended::Code(code)) => format!("Exit code: {code}"),
+        RunEnd::Ended(Ended::Signal(signal)) => format!("Signal: {}", signal_name(signal)),
+        RunEnd::TimedOut(limit) => {
+            format!("Stopped: it had not ended after {}, its time limit.", duration(limit))
+        }
+        RunEnd::Silent(limit) => format!(
             "Stopped: it wrote nothing for {}. If it takes longer than that, set timeout_seconds or is_background.",
-            span(limit)
+            duration(limit)
         ),
-        End::Cancelled => "Stopped: the call was cancelled.".to_string(),
+        RunEnd::Cancelled => "Stopped: the call was cancelled.".to_string(),
     }
 }
 
-/// How a command in the background stands, as the beginning of a line.
-pub(super) fn standing(end: Option<End>) -> String {
+/// The state of a background command, as the start of a line.
+pub(super) fn job_status(end: Option<RunEnd>) -> String {
     match end {
         None => "Command is running".to_string(),
-        Some(End::Ended(Ended::Code(code))) => format!("Command exited with code {code}"),
-        Some(End::Ended(Ended::Signal(signal))) => {
+        Some(RunEnd::Ended(Ended::Code(code))) => format!("Command exited with code {code}"),
+        Some(RunEnd::Ended(Ended::Signal(signal))) => {
             format!("Command was ended by signal {}", signal_name(signal))
         }
-        Some(End::TimedOut(limit)) => format!("Command was stopped after {}, its time limit", span(limit)),
-        Some(End::Silent(limit)) => format!("Command was stopped after {} without output", span(limit)),
-        Some(End::Cancelled) => "Command was stopped".to_string(),
+        Some(RunEnd::TimedOut(limit)) => {
+            format!("Command was stopped after {}, its time limit", duration(limit))
+        }
+        Some(RunEnd::Silent(limit)) => {
+            format!("Command was stopped after {} without output", duration(limit))
+        }
+        Some(RunEnd::Cancelled) => "Command was stopped".to_string(),
     }
 }
 
@@ -101,8 +107,8 @@ fn signal_name(signal: i32) -> String {
     format!("{signal} ({name})")
 }
 
-/// A time as people say it: `3.2 s`, `2 min 5 s`.
-pub(super) fn span(time: Duration) -> String {
+/// A duration for people, such as `3.2 s` or `2 min 5 s`.
+pub(super) fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match (seconds / 60, seconds % 60) {
         (0, _) if time.subsec_millis() < 50 => format!("{seconds} s"),
@@ -123,32 +129,32 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(output: &str, end: End, took: Duration, expected: &Outcome) {
-        assert_eq!(report(&kept(output), end, took, &LeftBehind::Nothing).outcome, *expected);
+    fn check(output: &str, end: RunEnd, took: Duration, expected: &ToolOutcome) {
+        assert_eq!(report(&kept(output), end, took, &Survivors::Nothing).outcome, *expected);
     }
 
     #[test]
     fn the_output_comes_first_then_how_it_ended() {
-        let code = |code| End::Ended(Ended::Code(code));
-        check("hi\n", code(0), SHORT, &Outcome::Succeeded("hi\nExit code: 0".into()));
-        check("", code(3), SHORT, &Outcome::Failed("(no output)\nExit code: 3".into()));
-        let killed = End::Ended(Ended::Signal(9));
-        check("a", killed, SHORT, &Outcome::Failed("a\nSignal: 9 (KILL)".into()));
-        check("a", End::Ended(Ended::Signal(64)), SHORT, &Outcome::Failed("a\nSignal: 64".into()));
+        let code = |code| RunEnd::Ended(Ended::Code(code));
+        check("hi\n", code(0), SHORT, &ToolOutcome::Succeeded("hi\nExit code: 0".into()));
+        check("", code(3), SHORT, &ToolOutcome::Failed("(no output)\nExit code: 3".into()));
+        let killed = RunEnd::Ended(Ended::Signal(9));
+        check("a", killed, SHORT, &ToolOutcome::Failed("a\nSignal: 9 (KILL)".into()));
+        check("a", RunEnd::Ended(Ended::Signal(64)), SHORT, &ToolOutcome::Failed("a\nSignal: 64".into()));
         let long = Duration::from_millis(63_200);
-        check("a", code(0), long, &Outcome::Succeeded("a\nExit code: 0\nDuration: 1 min 3 s".into()));
+        check("a", code(0), long, &ToolOutcome::Succeeded("a\nExit code: 0\nDuration: 1 min 3 s".into()));
         let cancelled = "a\nStopped: the call was cancelled.".into();
-        check("a", End::Cancelled, SHORT, &Outcome::Cancelled(cancelled));
+        check("a", RunEnd::Cancelled, SHORT, &ToolOutcome::Cancelled(cancelled));
         let timed_out = "a\nStopped: it had not ended after 2 s, its time limit.\nDuration: 2.1 s".into();
         let took = Duration::from_millis(2_100);
-        check("a", End::TimedOut(Duration::from_secs(2)), took, &Outcome::Failed(timed_out));
+        check("a", RunEnd::TimedOut(Duration::from_secs(2)), took, &ToolOutcome::Failed(timed_out));
     }
 
     #[test]
     fn what_is_left_behind_is_named() {
-        let job = |pids: &[u32]| LeftBehind::Job { pids: pids.to_vec(), name: "job-2".into() };
-        let stuck = |pids: &[u32]| LeftBehind::OutOfReach { pids: pids.to_vec() };
-        let (ended, stopped) = (End::Ended(Ended::Code(0)), End::Cancelled);
+        let job = |pids: &[u32]| Survivors::Job { pids: pids.to_vec(), name: "job-2".into() };
+        let stuck = |pids: &[u32]| Survivors::OutOfReach { pids: pids.to_vec() };
+        let (ended, stopped) = (RunEnd::Ended(Ended::Code(0)), RunEnd::Cancelled);
         for (end, left, expected) in [
             (
                 ended,
@@ -172,7 +178,7 @@ mod tests {
         for (millis, expected) in
             [(0, "0 s"), (1_000, "1 s"), (1_250, "1.2 s"), (60_000, "1 min"), (605_000, "10 min 5 s")]
         {
-            assert_eq!(span(Duration::from_millis(millis)), expected);
+            assert_eq!(duration(Duration::from_millis(millis)), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Runs one command: reads what it writes, and ends it when it must.
+//! A running command: reads its output and stops it if it must.
 
 use std::convert::Infallible;
 use std::io;
@@ -10,64 +10,64 @@ use longhaul_workspace::{CommandLine, Ended, Process};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::output::Output;
+use super::output::CommandOutput;
 use super::pipe::{Pipe, pipe};
 
-/// How long output is waited for when the command has ended: something that it started may keep its output open.
+/// The time to wait for output after the command has ended, since a process it started may keep the pipe open.
 const LINGER: Duration = Duration::from_millis(250);
 
-/// How often somebody hears of output, at most.
+/// The shortest time between two progress reports.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// How much is read at once, in bytes.
+/// The bytes read at once.
 const CHUNK: usize = 64 << 10;
 
-/// How long a command may run. No limit is longer than [`Limits::LONGEST`].
+/// The time limits of a command. None is longer than [`RunLimits::LONGEST`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Limits {
-    /// In all.
+pub(super) struct RunLimits {
+    /// The total time.
     pub(super) total: Option<Duration>,
-    /// Without writing anything.
+    /// The time without output.
     pub(super) silence: Option<Duration>,
 }
 
-impl Limits {
-    /// Thirty days are as good as for ever, and can be added to any time.
+impl RunLimits {
+    /// Thirty days: practically forever, and safe to add to any time.
     const LONGEST: Duration = Duration::from_secs(30 * 24 * 3600);
 }
 
-/// How a run came to its end.
+/// The end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum End {
-    /// By itself, or by somebody else's signal.
+pub(super) enum RunEnd {
+    /// The command ended by itself or by a signal from elsewhere.
     Ended(Ended),
-    /// It took longer than this in all.
+    /// It exceeded the total time limit.
     TimedOut(Duration),
-    /// It wrote nothing for so long.
+    /// It was silent for too long.
     Silent(Duration),
-    /// Nobody wants its answer any more.
+    /// The call was cancelled.
     Cancelled,
 }
 
-/// The output of a command that runs, to be looked at by others.
+/// The shared output of a running command.
 #[derive(Clone, Debug)]
-pub(super) struct SharedOutput(Arc<Mutex<Output>>);
+pub(super) struct SharedOutput(Arc<Mutex<CommandOutput>>);
 
 impl SharedOutput {
     pub(super) fn new(limit: usize) -> Self {
-        Self(Arc::new(Mutex::new(Output::new(limit))))
+        Self(Arc::new(Mutex::new(CommandOutput::new(limit))))
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Output> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, CommandOutput> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// A command that runs. It dies with this value, and all that it has started.
+/// A running command. Dropping it kills the command and everything it started.
 #[derive(Debug)]
 pub(super) struct Running {
     pub(super) process: Process,
-    /// Until its end.
+    /// Open until the end of the output.
     pipe: Option<Pipe>,
     pub(super) output: SharedOutput,
     buffer: Vec<u8>,
@@ -75,10 +75,10 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Starts a command, of whose output about `limit` bytes are kept.
+    /// Starts a command, keeping about `limit` bytes of its output.
     ///
     /// # Errors
-    /// The system's.
+    /// The error of the system.
     pub(super) fn start(line: CommandLine<'_>, limit: usize) -> io::Result<Self> {
         let (inlet, pipe) = pipe()?;
         let process = line.start(|command| {
@@ -94,22 +94,22 @@ impl Running {
         })
     }
 
-    /// How long it has been running.
+    /// The time since the start.
     pub(super) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
-    /// Follows the command to its end, which is brought about if it has to be. What the command has started may then still
-    /// run, if it ended by itself. `hear` is told now and then that there is more output.
+    /// Follows the command to its end, stopping it if it must. Processes started by a command that ended by itself may
+    /// still run. `on_output` is called now and then while there is output.
     pub(super) async fn follow(
         &mut self,
-        limits: Limits,
+        limits: RunLimits,
         grace: Duration,
         cancel: &CancellationToken,
-        hear: &(dyn Fn(&Output) + Send + Sync),
-    ) -> End {
-        let end = self.follow_until(limits, cancel, hear).await;
-        if !matches!(end, End::Ended(_)) {
+        on_output: &(dyn Fn(&CommandOutput) + Send + Sync),
+    ) -> RunEnd {
+        let end = self.follow_until(limits, cancel, on_output).await;
+        if !matches!(end, RunEnd::Ended(_)) {
             self.stop(grace).await;
         }
         end
@@ -117,11 +117,11 @@ impl Running {
 
     async fn follow_until(
         &mut self,
-        limits: Limits,
+        limits: RunLimits,
         cancel: &CancellationToken,
-        hear: &(dyn Fn(&Output) + Send + Sync),
-    ) -> End {
-        let deadline = limits.total.map(|total| self.started + total.min(Limits::LONGEST));
+        on_output: &(dyn Fn(&CommandOutput) + Send + Sync),
+    ) -> RunEnd {
+        let deadline = limits.total.map(|total| self.started + total.min(RunLimits::LONGEST));
         let mut last_output = Instant::now();
         let mut next_progress = None;
         let mut ended: Option<(Ended, Instant)> = None;
@@ -129,35 +129,35 @@ impl Running {
             if let Some((ended, _)) = ended
                 && self.pipe.is_none()
             {
-                return End::Ended(ended);
+                return RunEnd::Ended(ended);
             }
-            let quiet = limits.silence.map(|silence| last_output + silence.min(Limits::LONGEST));
+            let quiet = limits.silence.map(|silence| last_output + silence.min(RunLimits::LONGEST));
             let process = &mut self.process;
-            // Output comes last: a flood must not keep anybody else from being heard.
+            // Output comes last: a flood must not starve the other branches.
             tokio::select! {
                 biased;
-                () = cancel.cancelled() => return End::Cancelled,
+                () = cancel.cancelled() => return RunEnd::Cancelled,
                 result = process.wait(), if ended.is_none() => {
-                    // That it cannot be waited for means that the system has already forgotten it.
+                    // If it cannot be waited for, the system has already forgotten it.
                     ended = Some((result.unwrap_or(Ended::Code(1)), Instant::now() + LINGER));
                 }
                 () = at(ended.map(|(_, late)| late)) => {
                     if let Some((ended, _)) = ended {
-                        return End::Ended(ended);
+                        return RunEnd::Ended(ended);
                     }
                 }
                 () = at(deadline), if ended.is_none() => {
-                    return End::TimedOut(limits.total.unwrap_or_default());
+                    return RunEnd::TimedOut(limits.total.unwrap_or_default());
                 }
                 () = at(quiet), if ended.is_none() => {
-                    return End::Silent(limits.silence.unwrap_or_default());
+                    return RunEnd::Silent(limits.silence.unwrap_or_default());
                 }
                 () = at(next_progress) => {
                     next_progress = None;
-                    hear(&self.output.lock());
+                    on_output(&self.output.lock());
                 }
                 () = take(&mut self.pipe, &mut self.buffer, &self.output) => {
-                    // Whoever waits beside this hears of a request to stop only when it rests.
+                    // A task that waits beside this one only sees a stop request when this one yields.
                     tokio::task::yield_now().await;
                     last_output = Instant::now();
                     next_progress.get_or_insert(last_output + PROGRESS_EVERY);
@@ -166,23 +166,23 @@ impl Running {
         }
     }
 
-    /// Follows the command, which has ended, until all that it has started have ended too.
-    pub(super) async fn follow_group(&mut self, grace: Duration, cancel: &CancellationToken) -> End {
+    /// Follows the process group of an ended command until it is empty.
+    pub(super) async fn follow_group(&mut self, grace: Duration, cancel: &CancellationToken) -> RunEnd {
         let Self { process, pipe, buffer, output, .. } = self;
         let end = tokio::select! {
             biased;
-            () = cancel.cancelled() => End::Cancelled,
-            ended = process.wait_for_group() => End::Ended(ended.unwrap_or(Ended::Code(1))),
+            () = cancel.cancelled() => RunEnd::Cancelled,
+            ended = process.wait_for_group() => RunEnd::Ended(ended.unwrap_or(Ended::Code(1))),
             never = drain(pipe, buffer, output) => match never {},
         };
         match end {
-            End::Cancelled => self.stop(grace).await,
+            RunEnd::Cancelled => self.stop(grace).await,
             _ => self.read_rest().await,
         }
         end
     }
 
-    /// Ends the command with all that it has started, and reads what they say to that.
+    /// Stops the command with all its processes, and reads their last output.
     async fn stop(&mut self, grace: Duration) {
         let Self { process, pipe, buffer, output, .. } = self;
         tokio::select! {
@@ -193,7 +193,7 @@ impl Running {
         self.read_rest().await;
     }
 
-    /// Reads what is left, for a moment.
+    /// Reads the remaining output for a moment.
     async fn read_rest(&mut self) {
         let Self { pipe, buffer, output, .. } = self;
         let rest = async {
@@ -204,20 +204,20 @@ impl Running {
         let _ = timeout(LINGER, rest).await;
     }
 
-    /// Goes on with an output of its own: what was written so far has been told.
+    /// Starts a new output buffer; the old one has been reported.
     pub(super) fn with_new_output(mut self, limit: usize) -> Self {
         self.output = SharedOutput::new(limit);
         self
     }
 
-    /// Nothing of it is left to be ended.
-    pub(super) fn let_go(self) -> Option<Pipe> {
+    /// Releases the process, which has ended, and returns the pipe if it is still open.
+    pub(super) fn release(self) -> Option<Pipe> {
         self.process.let_go();
         self.pipe
     }
 }
 
-/// Reads once, and closes the pipe at its end. Without a pipe it waits for ever.
+/// Reads once, and closes the pipe at its end. Without a pipe it waits forever.
 async fn take(pipe: &mut Option<Pipe>, buffer: &mut Vec<u8>, output: &SharedOutput) {
     let Some(open) = pipe else { return std::future::pending().await };
     buffer.clear();
@@ -229,14 +229,14 @@ async fn take(pipe: &mut Option<Pipe>, buffer: &mut Vec<u8>, output: &SharedOutp
     }
 }
 
-/// Reads for ever.
+/// Reads forever.
 async fn drain(pipe: &mut Option<Pipe>, buffer: &mut Vec<u8>, output: &SharedOutput) -> Infallible {
     loop {
         take(pipe, buffer, output).await;
     }
 }
 
-/// At a time, or never.
+/// Waits until a time; forever if there is none.
 async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,

@@ -1,39 +1,39 @@
-//! Turns what a command writes to a terminal into plain lines: the last state of each line, without colours.
+//! Terminal output as plain lines: the final state of each line, without colours.
 
-/// The longest line that can still be rewritten, in bytes. What is longer is settled.
+/// The longest line, in bytes, that can still be rewritten. A longer one is final.
 const LONGEST_LINE: usize = 64 << 10;
 
-/// Takes bytes as they arrive, however they are cut, and gives out text.
+/// Converts bytes, split at any place, to text.
 #[derive(Debug, Default)]
-pub(super) struct Screen {
-    /// The beginning of a character whose rest has not arrived.
+pub(super) struct TerminalText {
+    /// The first bytes of an incomplete character.
     partial: Vec<u8>,
-    /// The line that may still be rewritten.
+    /// The current line, which may still be rewritten.
     line: String,
-    /// Whether the next character begins the line anew, as after a carriage return.
+    /// True after a carriage return: the next character overwrites the line.
     is_returned: bool,
-    state: State,
+    state: EscapeState,
 }
 
-/// How far an escape sequence has come.
+/// The state of the escape sequence parser.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum EscapeState {
     #[default]
     Text,
-    /// Behind an escape.
+    /// After an escape.
     Escape,
-    /// Behind an escape and something that wants one more character.
+    /// After an escape and a character that needs one more.
     EscapeMore,
-    /// In a control sequence; its first argument so far.
+    /// In a control sequence, with its first argument so far.
     Control(u16),
-    /// In a string such as a window title, which is ended by a bell, by an escape and a backslash, or by the line.
+    /// In a string such as a window title, which ends with BEL, with ESC and a backslash, or with the line.
     Words,
-    /// In such a string, behind an escape.
+    /// In such a string, after an escape.
     WordsEscape,
 }
 
-impl Screen {
-    /// Shows the bytes; `settle` is given what cannot change any more.
+impl TerminalText {
+    /// Appends bytes; `settle` receives the text that can no longer change.
     pub(super) fn show(&mut self, bytes: &[u8], mut settle: impl FnMut(&str)) {
         let whole;
         let mut rest = match self.partial.is_empty() {
@@ -62,12 +62,12 @@ impl Screen {
         }
     }
 
-    /// The line that may still be rewritten, as it stands.
+    /// The current line, which may still be rewritten.
     pub(super) fn line(&self) -> &str {
         &self.line
     }
 
-    /// Nothing more will come.
+    /// Ends the output.
     pub(super) fn finish(&mut self, mut settle: impl FnMut(&str)) {
         if !std::mem::take(&mut self.partial).is_empty() {
             self.put(char::REPLACEMENT_CHARACTER, &mut settle);
@@ -78,8 +78,8 @@ impl Screen {
     fn show_text(&mut self, text: &str, settle: &mut impl FnMut(&str)) {
         let mut rest = text;
         while !rest.is_empty() {
-            // Most text is plain, and is taken as it is.
-            let plain = if self.state == State::Text {
+            // Most text is plain and copied at once.
+            let plain = if self.state == EscapeState::Text {
                 rest.find(|c: char| c.is_control() && c != '\t').unwrap_or(rest.len())
             } else {
                 0
@@ -109,53 +109,53 @@ impl Screen {
         }
     }
 
-    fn step(&mut self, c: char, settle: &mut impl FnMut(&str)) -> State {
+    fn step(&mut self, c: char, settle: &mut impl FnMut(&str)) -> EscapeState {
         match (self.state, c) {
-            (State::EscapeMore, c) if c != '\n' => State::Text,
-            (State::WordsEscape, '\\') | (State::Words, '\x07') => State::Text,
-            (State::Words, '\x1b') => State::WordsEscape,
-            (State::Words | State::WordsEscape, c) if c != '\n' => State::Words,
-            (_, '\x1b') => State::Escape,
+            (EscapeState::EscapeMore, c) if c != '\n' => EscapeState::Text,
+            (EscapeState::WordsEscape, '\\') | (EscapeState::Words, '\x07') => EscapeState::Text,
+            (EscapeState::Words, '\x1b') => EscapeState::WordsEscape,
+            (EscapeState::Words | EscapeState::WordsEscape, c) if c != '\n' => EscapeState::Words,
+            (_, '\x1b') => EscapeState::Escape,
             (_, '\n') => {
                 self.is_returned = false;
                 self.line.push('\n');
                 settle(&self.line);
                 self.line.clear();
-                State::Text
+                EscapeState::Text
             }
-            (State::Escape, '[') => State::Control(0),
-            (State::Escape, ']' | 'P' | '_' | '^' | 'X') => State::Words,
-            (State::Escape, ' '..='/') => State::EscapeMore,
-            (State::Control(number), '0'..='9') => {
+            (EscapeState::Escape, '[') => EscapeState::Control(0),
+            (EscapeState::Escape, ']' | 'P' | '_' | '^' | 'X') => EscapeState::Words,
+            (EscapeState::Escape, ' '..='/') => EscapeState::EscapeMore,
+            (EscapeState::Control(number), '0'..='9') => {
                 let digit = c as u16 - '0' as u16;
-                State::Control(number.saturating_mul(10).saturating_add(digit))
+                EscapeState::Control(number.saturating_mul(10).saturating_add(digit))
             }
-            (state @ State::Control(_), ' '..='?') => state,
-            (State::Control(number), c) => {
+            (state @ EscapeState::Control(_), ' '..='?') => state,
+            (EscapeState::Control(number), c) => {
                 self.control(number, c);
-                State::Text
+                EscapeState::Text
             }
             (_, '\r') => {
                 self.is_returned = true;
-                State::Text
+                EscapeState::Text
             }
             (_, '\x08') => {
                 self.line.pop();
-                State::Text
+                EscapeState::Text
             }
-            (State::Escape, _) => State::Text,
-            (State::Text, c) => {
+            (EscapeState::Escape, _) => EscapeState::Text,
+            (EscapeState::Text, c) => {
                 if !c.is_control() || c == '\t' {
                     self.put(c, settle);
                 }
-                State::Text
+                EscapeState::Text
             }
-            // Their other characters are dealt with above; a line feed is too.
-            (State::EscapeMore | State::Words | State::WordsEscape, _) => State::Text,
+            // Their other characters are handled above, and so is a line feed.
+            (EscapeState::EscapeMore | EscapeState::Words | EscapeState::WordsEscape, _) => EscapeState::Text,
         }
     }
 
-    /// Of the control sequences only those count that rewrite a line.
+    /// Handles a control sequence; only those that rewrite a line matter.
     fn control(&mut self, number: u16, function: char) {
         match (function, number) {
             ('K', 1 | 2) => self.line.clear(),
@@ -172,7 +172,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn shown<'a>(chunks: impl IntoIterator<Item = &'a [u8]>) -> String {
-        let mut screen = Screen::default();
+        let mut screen = TerminalText::default();
         let mut text = String::new();
         for chunk in chunks {
             screen.show(chunk, |settled| text.push_str(settled));
@@ -232,7 +232,7 @@ mod tests {
 
     #[test]
     fn an_endless_line_is_settled_in_time() {
-        let mut screen = Screen::default();
+        let mut screen = TerminalText::default();
         let mut settled = 0;
         for _ in 0..100 {
             screen.show(&[b'x'; 10_000], |text| settled += text.len());

@@ -1,4 +1,4 @@
-//! Commands as they really run.
+//! Tests with real commands.
 
 use std::fs;
 use std::path::Path;
@@ -10,41 +10,41 @@ use tokio_util::sync::CancellationToken;
 
 use super::*;
 
-/// A workspace with a folder `src`, and the tools that work in it.
-struct World {
+/// A workspace with a folder `src`, and the tools for it.
+struct ShellWorkspace {
     folder: tempfile::TempDir,
     shell: RunShellCommand,
     jobs: Jobs,
 }
 
-fn world_with(max_output: usize) -> World {
+fn world_with(max_output: usize) -> ShellWorkspace {
     world_of(ShellSettings { max_output, ..ShellSettings::default() })
 }
 
-fn world_of(mut settings: ShellSettings) -> World {
+fn world_of(mut settings: ShellSettings) -> ShellWorkspace {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir_all(folder.path().join("work/src")).unwrap();
     let roots = Roots::new(&folder.path().join("work"), &[]).unwrap();
     let jobs = Jobs::new();
     settings.environment = vec![("PATH".into(), std::env::var_os("PATH").unwrap())];
-    World { folder, shell: RunShellCommand::new(roots, settings, jobs.clone()), jobs }
+    ShellWorkspace { folder, shell: RunShellCommand::new(roots, settings, jobs.clone()), jobs }
 }
 
-fn world() -> World {
+fn world() -> ShellWorkspace {
     world_with(1 << 20)
 }
 
-async fn call(tool: &dyn Tool, args: Value) -> Outcome {
+async fn call(tool: &dyn Tool, args: Value) -> ToolOutcome {
     call_until(tool, args, &CancellationToken::new()).await
 }
 
-async fn call_until(tool: &dyn Tool, args: Value, cancel: &CancellationToken) -> Outcome {
+async fn call_until(tool: &dyn Tool, args: Value, cancel: &CancellationToken) -> ToolOutcome {
     let id = CallId::new("c");
-    tool.run(Call { id: &id, args: &args, progress: &|_| (), cancel }).await.outcome
+    tool.run(ToolInvocation { id: &id, args: &args, progress: &|_| (), cancel }).await.outcome
 }
 
-impl World {
-    async fn run(&self, command: &str) -> Outcome {
+impl ShellWorkspace {
+    async fn run(&self, command: &str) -> ToolOutcome {
         call(&self.shell, json!({ "command": command })).await
     }
 
@@ -52,32 +52,32 @@ impl World {
         self.shell.roots.first()
     }
 
-    async fn read_job(&self, job: &str) -> Outcome {
+    async fn read_job(&self, job: &str) -> ToolOutcome {
         call(&ReadJobOutput::new(self.jobs.clone()), json!({ "job": job })).await
     }
 
-    /// The number of a process that wrote it into a file.
+    /// The id of a process that wrote it into a file.
     fn pid_in(&self, file: &str) -> u32 {
         fs::read_to_string(self.work().join(file)).unwrap().trim().parse().unwrap()
     }
 }
 
-fn succeeded(text: &str) -> Outcome {
-    Outcome::Succeeded(text.to_string())
+fn succeeded(text: &str) -> ToolOutcome {
+    ToolOutcome::Succeeded(text.to_string())
 }
 
-fn failed(text: &str) -> Outcome {
-    Outcome::Failed(text.to_string())
+fn failed(text: &str) -> ToolOutcome {
+    ToolOutcome::Failed(text.to_string())
 }
 
-/// Whether a process runs; one that is dead but not yet buried does not.
+/// True if a process runs; a zombie does not.
 fn runs(pid: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let state = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().next());
     state.is_some_and(|state| state != "Z")
 }
 
-/// Waits for a process that was killed: the system takes a moment.
+/// Waits until a killed process is gone, which takes a moment.
 async fn check_gone(pid: u32) {
     for _ in 0..1_000 {
         if !runs(pid) {
@@ -101,9 +101,9 @@ async fn a_command_answers_with_output_and_exit_code() {
         succeeded("99%\nExit code: 0")
     );
     assert!(
-        matches!(world.run("a\0b").await, Outcome::Failed(why) if why.starts_with("The command could not"))
+        matches!(world.run("a\0b").await, ToolOutcome::Failed(why) if why.starts_with("The command could not"))
     );
-    let Outcome::Failed(text) = world.run("no-such-program-here").await else { panic!() };
+    let ToolOutcome::Failed(text) = world.run("no-such-program-here").await else { panic!() };
     assert!(text.ends_with("command not found\nExit code: 127"), "{text}");
 }
 
@@ -132,7 +132,7 @@ async fn commands_run_inside_the_workspace() {
     fs::create_dir(world.folder.path().join("outside")).unwrap();
     std::os::unix::fs::symlink("../outside", world.work().join("link")).unwrap();
     for outside in ["..", "/", "../outside", "link"] {
-        let Outcome::Failed(why) = call(&world.shell, here(outside)).await else { panic!("{outside}") };
+        let ToolOutcome::Failed(why) = call(&world.shell, here(outside)).await else { panic!("{outside}") };
         assert!(why.contains("outside of the workspace"), "{why}");
         assert_eq!(world.shell.preview(&here(outside)).unwrap_err(), why);
     }
@@ -162,7 +162,7 @@ fn a_call_is_previewed_or_refused() {
 #[tokio::test]
 async fn a_flood_is_kept_at_its_ends() {
     let world = world_with(200_000);
-    let Outcome::Succeeded(text) = world.run("echo first; yes | head -c 3000000; echo last").await else {
+    let ToolOutcome::Succeeded(text) = world.run("echo first; yes | head -c 3000000; echo last").await else {
         panic!()
     };
     assert!(text.len() < 210_000, "{}", text.len());
@@ -173,7 +173,8 @@ async fn a_flood_is_kept_at_its_ends() {
     let id = CallId::new("c");
     let args = json!({"command": "yes | head -c 3000000"});
     let cancel = CancellationToken::new();
-    let answer = world.shell.run(Call { id: &id, args: &args, progress: &|_| (), cancel: &cancel }).await;
+    let answer =
+        world.shell.run(ToolInvocation { id: &id, args: &args, progress: &|_| (), cancel: &cancel }).await;
     assert!(answer.left_out > 2_700_000 && !count.is_empty(), "{} of {count}", answer.left_out);
 }
 
@@ -199,7 +200,7 @@ async fn a_command_that_always_writes_has_an_end_too() {
     ] {
         let total = Some(Duration::from_secs(30));
         let world = world_of(ShellSettings { total, ..ShellSettings::default() });
-        let Outcome::Failed(text) = call(&world.shell, args).await else {
+        let ToolOutcome::Failed(text) = call(&world.shell, args).await else {
             panic!("it does not end by itself")
         };
         assert!(text.contains(&format!("it had not ended after {limit}, its time limit.")), "{text}");
@@ -219,7 +220,7 @@ async fn what_takes_too_long_is_stopped_with_all_that_it_started() {
     let begun = tokio::task::spawn_blocking(move || fs::read_to_string(ready));
     let (outcome, begun) = tokio::join!(call(&world.shell, args), begun);
     assert_eq!(begun.unwrap().unwrap(), "up\n");
-    let Outcome::Failed(text) = outcome else { panic!("{outcome:?}") };
+    let ToolOutcome::Failed(text) = outcome else { panic!("{outcome:?}") };
     assert!(text.starts_with("up\nStopped: it had not ended after 2 s, its time limit."), "{text}");
     assert!(!text.contains("in the background"), "{text}");
     assert!(!runs(world.pid_in("pid")));
@@ -230,7 +231,7 @@ async fn what_takes_too_long_is_stopped_with_all_that_it_started() {
 async fn what_is_silent_for_too_long_is_stopped() {
     let world = world();
     let outcome = world.run("sleep 6000").await;
-    let Outcome::Failed(text) = outcome else { panic!("{outcome:?}") };
+    let ToolOutcome::Failed(text) = outcome else { panic!("{outcome:?}") };
     assert!(text.contains("\nStopped: it wrote nothing for 10 min. "), "{text}");
 }
 
@@ -238,7 +239,7 @@ async fn what_is_silent_for_too_long_is_stopped() {
 async fn cancelling_ends_everybody_and_keeps_what_was_said() {
     let world = world();
     let cancel = CancellationToken::new();
-    // It is cancelled by its own first words.
+    // It is cancelled by its own first output.
     let command = "sleep 600 & echo $! > child; (sleep 600 & echo $! > grandchild; wait) &
         while [ ! -s grandchild ]; do :; done; echo ready; wait";
     let (args, id) = (json!({ "command": command }), CallId::new("c"));
@@ -247,15 +248,16 @@ async fn cancelling_ends_everybody_and_keeps_what_was_said() {
             cancel.cancel();
         }
     };
-    let answer = world.shell.run(Call { id: &id, args: &args, progress: &progress, cancel: &cancel }).await;
-    let expected = Outcome::Cancelled("ready\nStopped: the call was cancelled.".into());
+    let answer =
+        world.shell.run(ToolInvocation { id: &id, args: &args, progress: &progress, cancel: &cancel }).await;
+    let expected = ToolOutcome::Cancelled("ready\nStopped: the call was cancelled.".into());
     assert_eq!(answer.outcome, expected);
     for file in ["child", "grandchild"] {
         check_gone(world.pid_in(file)).await;
     }
     assert!(matches!(
         call_until(&world.shell, json!({"command": "touch never"}), &cancel).await,
-        Outcome::Cancelled(_)
+        ToolOutcome::Cancelled(_)
     ));
     assert!(!world.work().join("never").exists());
 }
@@ -266,7 +268,7 @@ async fn who_drops_a_call_ends_it() {
     let (id, cancel, told) = (CallId::new("c"), CancellationToken::new(), tokio::sync::Notify::new());
     let args = json!({"command": "sleep 600 & echo $! > child; echo ready; wait"});
     let progress = |_: &str| told.notify_one();
-    let run = world.shell.run(Call { id: &id, args: &args, progress: &progress, cancel: &cancel });
+    let run = world.shell.run(ToolInvocation { id: &id, args: &args, progress: &progress, cancel: &cancel });
     tokio::select! {
         answer = run => panic!("{answer:?}"),
         () = told.notified() => {}
@@ -304,7 +306,7 @@ async fn a_job_lives_and_is_stopped() {
     let world = world();
     let args = json!({"command": "echo up; sleep 600 & echo $! > child; wait", "is_background": true});
     let outcome = call(&world.shell, args.clone()).await;
-    let Outcome::Succeeded(text) = &outcome else { panic!("{outcome:?}") };
+    let ToolOutcome::Succeeded(text) = &outcome else { panic!("{outcome:?}") };
     assert!(text.starts_with("Running in the background as job-1 (PID "), "{text}");
     assert!(text.ends_with("). Its output so far:\nup"), "{text}");
     let command = args["command"].as_str().unwrap().to_string();
@@ -339,7 +341,7 @@ async fn a_job_ends_by_itself() {
     let release = world.work().join("go");
     let args = json!({"command": "seq 5; mkfifo go; echo ready; read line < go; echo $line; exit 2", "is_background": true});
     let outcome = call(&world.shell, args).await;
-    assert!(matches!(outcome, Outcome::Succeeded(_)), "{outcome:?}");
+    assert!(matches!(outcome, ToolOutcome::Succeeded(_)), "{outcome:?}");
     let mut job = world.jobs.find("job-1").unwrap();
     while !job.output.lock().text().text.contains("ready") {
         tokio::task::yield_now().await;
@@ -358,7 +360,7 @@ async fn jobs_die_with_the_last_who_knows_them() {
     let args = json!({"command": "sleep 600 & echo $! > child; wait", "is_background": true});
     call(&world.shell, args).await;
     let pid = world.pid_in("child");
-    let World { folder, shell, jobs } = world;
+    let ShellWorkspace { folder, shell, jobs } = world;
     drop(jobs);
     assert!(runs(pid));
     drop(shell);
@@ -378,7 +380,7 @@ async fn progress_is_the_end_of_the_output() {
             cancel.cancel();
         }
     };
-    world.shell.run(Call { id: &id, args: &args, progress: &progress, cancel: &cancel }).await;
+    world.shell.run(ToolInvocation { id: &id, args: &args, progress: &progress, cancel: &cancel }).await;
     let heard = heard.into_inner().unwrap();
     assert!(heard.starts_with("82\n83\n") && heard.ends_with("\n100\nhalf"), "{heard}");
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use longhaul_tools::{Outcome, Preview};
+use longhaul_tools::{Preview, ToolOutcome};
 use serde_json::{Value, json};
 
 use crate::world::{World, shown_diff};
@@ -15,7 +15,7 @@ fn replace(path: &str, old: &str, new: &str) -> Value {
     json!({"file_path": path, "old_string": old, "new_string": new})
 }
 
-/// The names in a folder of the workspace.
+/// The names in a workspace folder.
 fn names(world: &World, folder: &str) -> Vec<String> {
     let entries = fs::read_dir(world.at(folder)).unwrap();
     let mut names: Vec<String> =
@@ -64,7 +64,7 @@ fn encoding_and_line_ends_are_kept() {
         let world = World::new();
         world.put("a", before);
         let answer = world.run("write_file", &write("a", content));
-        assert!(matches!(answer.outcome, Outcome::Succeeded(_)), "{answer:?}");
+        assert!(matches!(answer.outcome, ToolOutcome::Succeeded(_)), "{answer:?}");
         assert_eq!(world.bytes("a"), after, "{content:?}");
     }
 }
@@ -81,7 +81,7 @@ fn a_piece_is_replaced_in_whatever_encoding() {
         let world = World::new();
         world.put("f", before);
         let answer = world.run("replace", &replace("f", "b", "x\ny"));
-        assert!(matches!(answer.outcome, Outcome::Succeeded(_)), "{answer:?}");
+        assert!(matches!(answer.outcome, ToolOutcome::Succeeded(_)), "{answer:?}");
         assert_eq!(world.bytes("f"), after);
     }
 }
@@ -186,7 +186,7 @@ fn a_file_that_changed_since_the_preview_is_read_anew() {
     let args = replace("f", "three", "four");
     world.preview("replace", &args).unwrap();
     world.put("f", b"gone\n");
-    assert!(matches!(world.run("replace", &args).outcome, Outcome::Failed(_)));
+    assert!(matches!(world.run("replace", &args).outcome, ToolOutcome::Failed(_)));
     assert_eq!(world.bytes("f"), b"gone\n");
 }
 
@@ -203,7 +203,7 @@ fn who_cancels_finds_the_file_as_it_was() {
     let world = World::with(&[("f", "a")]);
     world.cancel.cancel();
     for (tool, args) in [("write_file", write("f", "b")), ("replace", replace("f", "a", "b"))] {
-        assert_eq!(world.run(tool, &args).outcome, Outcome::Cancelled("f is as it was.".into()));
+        assert_eq!(world.run(tool, &args).outcome, ToolOutcome::Cancelled("f is as it was.".into()));
     }
     assert_eq!(world.bytes("f"), b"a");
 }

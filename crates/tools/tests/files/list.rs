@@ -1,6 +1,6 @@
 //! `list_directory`.
 
-use longhaul_tools::Shown;
+use longhaul_tools::ToolDisplay;
 use serde_json::json;
 
 use crate::world::World;
@@ -24,7 +24,7 @@ fn folders_come_first_and_files_with_their_sizes() {
         ".:\nz/\n.gitignore (15 bytes)\na.txt (2 bytes)\nb.txt (1 byte)\nbig (1.5 KB)\n(3 left out by ignore files)\n\
          (1 left out by your patterns)",
     );
-    assert_eq!(answer.shown, Shown::Line("5 entries".into()));
+    assert_eq!(answer.shown, ToolDisplay::Line("5 entries".into()));
     assert_eq!(answer.touched, [world.roots.first()]);
     world.check("list_directory", &json!({"path": "z/"}), "z:\ndeep (0 bytes)");
     let hidden = "target is not listed: the line \"/target/\" in .gitignore hides it; the user can change that line, or set \

@@ -1,4 +1,4 @@
-//! The tools that read and change files, as an agent calls them.
+//! The tools that read and change files, called as an agent calls them.
 
 #[path = "../laws/mod.rs"]
 mod laws;

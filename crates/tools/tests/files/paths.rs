@@ -1,6 +1,6 @@
-//! Whatever is given as a path and whatever happens on the way, nothing outside is read or changed.
+//! Path safety: whatever is given as a path and whatever happens meanwhile, nothing outside is read or changed.
 
-use longhaul_tools::Outcome;
+use longhaul_tools::ToolOutcome;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -83,10 +83,10 @@ fn world() -> World {
 fn check(path: &str) {
     let world = world();
     let before = world.outside();
-    // Below the folder of the test, where a way out would be seen.
+    // Below the folder of the test, where an escape would be noticed.
     let absolute = world.folder.path().join(path.trim_start_matches('/'));
     for path in [path.to_string(), absolute.to_string_lossy().into_owned()] {
-        // Nothing must be tried on the files of this machine, should a law not hold.
+        // Should a law not hold, the files of this machine must not be touched.
         let is_elsewhere =
             path.starts_with('/') && !path.starts_with(&*world.folder.path().to_string_lossy());
         for (tool, args) in calls(&path) {
@@ -163,7 +163,7 @@ proptest! {
     }
 }
 
-/// While another program swaps a folder for a link that leads out, over and over, files in it are read, listed and changed.
+/// Reads, lists and changes files in a folder while another program swaps it over and over for a link that leads out.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_folder_that_becomes_a_link_leads_nowhere() {
@@ -182,7 +182,7 @@ fn a_folder_that_becomes_a_link_leads_nowhere() {
     const ROUNDS: usize = 400;
     let world = World::with(&[("dir/file", "inside")]);
     link("../outside", &world.at("link"));
-    // A name that only the outside has.
+    // A name that exists only outside.
     const NAME: &str = "name-of-others";
     std::fs::write(world.folder.path().join("outside").join(NAME), SECRET).unwrap();
     let before = world.outside();
@@ -215,7 +215,7 @@ fn a_folder_that_becomes_a_link_leads_nowhere() {
             ] {
                 let answer = world.run(tool, &args);
                 match &answer.outcome {
-                    Outcome::Succeeded(_) => reached += 1,
+                    ToolOutcome::Succeeded(_) => reached += 1,
                     _ => refused += 1,
                 }
                 let told = format!("{answer:?}");

@@ -1,7 +1,7 @@
 //! `read_file`.
 
 use longhaul_conversation::{Body, Media, MediaData, Origin};
-use longhaul_tools::{IgnoreFiles, LineRange, Preview, ReadError, Shown, load_file};
+use longhaul_tools::{FileReadError, IgnoreFiles, Preview, ReadRange, ToolDisplay, load_file};
 use longhaul_workspace::Ignoring;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ fn numbered(count: usize) -> String {
 fn text_comes_as_it_is_with_line_feeds() {
     let world = World::with(&[("src/a.rs", "fn a() {}\r\n")]);
     let answer = world.check("read_file", &json!({"file_path": "src/a.rs"}), "fn a() {}\n");
-    assert_eq!(answer.shown, Shown::Line("2 lines".into()));
+    assert_eq!(answer.shown, ToolDisplay::Line("2 lines".into()));
     assert_eq!(answer.touched, [world.at("src/a.rs")]);
     for other in ["path", "absolute_path"] {
         world.check("read_file", &json!({other: world.at("src/a.rs")}), "fn a() {}\n");
@@ -176,9 +176,9 @@ fn the_schema_names_only_what_is_current() {
 fn attachments_keep_the_same_limits() {
     let world = World::with(&[(".geminiignore", "secret\n"), ("secret", "s"), ("a", &numbered(2500))]);
     let ignored = IgnoreFiles::load(&world.roots, &Ignoring::default());
-    let load = |path: &str| load_file(&world.roots, &ignored, path, LineRange::default());
-    assert!(matches!(load("secret"), Err(ReadError::Ignored { .. })));
-    assert!(matches!(load("../outside/file"), Err(ReadError::Refused(_))));
+    let load = |path: &str| load_file(&world.roots, &ignored, path, ReadRange::default());
+    assert!(matches!(load("secret"), Err(FileReadError::Ignored { .. })));
+    assert!(matches!(load("../outside/file"), Err(FileReadError::Refused(_))));
     assert_eq!(load("a").unwrap().place, world.at("a"));
 }
 

@@ -1,6 +1,6 @@
 //! `read_many_files`.
 
-use longhaul_tools::{Outcome, Shown};
+use longhaul_tools::{ToolDisplay, ToolOutcome};
 use serde_json::json;
 
 use crate::world::World;
@@ -43,7 +43,7 @@ fn files_come_one_below_the_other() {
 fn folders_are_read_to_the_bottom_unless_told() {
     let args = json!({"include": ["src"], "recursive": false});
     let answer = world().check("read_many_files", &args, "--- src/a.rs ---\n\na\n\n--- end ---");
-    assert_eq!(answer.shown, Shown::Line("1 file".into()));
+    assert_eq!(answer.shown, ToolDisplay::Line("1 file".into()));
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn what_is_left_out_is_told() {
     fails("../outside/*", "\"../outside/*\" has \"..\" in it; write the path without.");
     fails("/etc/**", nothing);
     let broken = world().run("read_many_files", &json!({"include": ["a["]}));
-    assert!(matches!(broken.outcome, Outcome::Failed(why) if why.starts_with("\"a[\" is no pattern")));
+    assert!(matches!(broken.outcome, ToolOutcome::Failed(why) if why.starts_with("\"a[\" is no pattern")));
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn who_cancels_gets_an_answer() {
     let world = world();
     world.cancel.cancel();
     let answer = world.run("read_many_files", &json!({"include": ["**"]}));
-    assert!(matches!(answer.outcome, Outcome::Cancelled(_)), "{answer:?}");
+    assert!(matches!(answer.outcome, ToolOutcome::Cancelled(_)), "{answer:?}");
 }
 
 #[cfg(unix)]

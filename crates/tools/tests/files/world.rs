@@ -1,21 +1,21 @@
-//! A workspace beside something that is none of its business.
+//! A workspace beside a folder that is out of bounds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use longhaul_conversation::CallId;
 use longhaul_tools::{
-    Answer, Call, Glob, GrepSearch, ListDirectory, Outcome, Preview, ReadFile, ReadManyFiles, Replace, Roots,
-    Shown, Tool, WriteFile,
+    Glob, GrepSearch, ListDirectory, Preview, ReadFile, ReadManyFiles, Replace, Roots, Tool, ToolAnswer,
+    ToolDisplay, ToolInvocation, ToolOutcome, WriteFile,
 };
 use longhaul_workspace::Ignoring;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-/// What must never be read.
+/// The content that must never be read.
 pub(crate) const SECRET: &str = "the-secret-of-others";
 
-/// A folder with the workspace `work` in it, and `outside`, which holds a secret.
+/// A folder with the workspace `work`, and `outside`, which holds a secret.
 pub(crate) struct World {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) roots: Roots,
@@ -75,27 +75,27 @@ impl World {
         self.tool(tool).preview(args)
     }
 
-    pub(crate) fn run(&self, tool: &str, args: &Value) -> Answer {
+    pub(crate) fn run(&self, tool: &str, args: &Value) -> ToolAnswer {
         let tool = self.tool(tool);
         let id = CallId::new("c1");
-        let call = Call { id: &id, args, progress: &|_| {}, cancel: &self.cancel };
+        let call = ToolInvocation { id: &id, args, progress: &|_| {}, cancel: &self.cancel };
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(tool.run(call))
     }
 
     #[track_caller]
-    pub(crate) fn check(&self, tool: &str, args: &Value, expected: &str) -> Answer {
+    pub(crate) fn check(&self, tool: &str, args: &Value, expected: &str) -> ToolAnswer {
         let answer = self.run(tool, args);
-        assert_eq!(answer.outcome, Outcome::Succeeded(expected.to_string()));
+        assert_eq!(answer.outcome, ToolOutcome::Succeeded(expected.to_string()));
         answer
     }
 
     #[track_caller]
     pub(crate) fn check_failed(&self, tool: &str, args: &Value, expected: &str) {
-        assert_eq!(self.run(tool, args).outcome, Outcome::Failed(expected.to_string()));
+        assert_eq!(self.run(tool, args).outcome, ToolOutcome::Failed(expected.to_string()));
     }
 
-    /// Everything outside of the workspace: names and contents.
+    /// Everything outside the workspace: names and contents.
     pub(crate) fn outside(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut found = Vec::new();
         let mut folders = vec![self.folder.path().to_path_buf()];
@@ -117,11 +117,11 @@ impl World {
     }
 }
 
-/// The diff that a person is shown.
+/// The diff shown to the user.
 #[track_caller]
-pub(crate) fn shown_diff(answer: &Answer) -> &str {
+pub(crate) fn shown_diff(answer: &ToolAnswer) -> &str {
     match &answer.shown {
-        Shown::Diff { diff, .. } => diff,
+        ToolDisplay::Diff { diff, .. } => diff,
         other => panic!("{other:?}"),
     }
 }

@@ -1,23 +1,23 @@
-//! What holds for every change to a text. Property tests and fuzzers call these.
+//! Laws of text changes, called by property tests and fuzzers.
 
-use longhaul_tools::{Expected, Mismatch, decode_text, encode_text, replace_text};
+use longhaul_tools::{ExpectedCount, ReplaceMismatch, decode_text, encode_text, replace_text};
 
-/// Texts beyond this take too long to be looked at from all sides.
+/// The longest text that is checked completely.
 const MOST: usize = 4096;
 
-/// A piece that is there once is replaced and nothing else is; what cannot be replaced is said in words.
+/// A piece that occurs once is replaced and nothing else changes; a mismatch is explained in words.
 pub(crate) fn check_replace(text: &str, old: &str, new: &str) {
     if text.len().max(old.len()).max(new.len()) > MOST {
         return;
     }
-    for expected in [Expected::Times(1), Expected::Times(2), Expected::Any] {
+    for expected in [ExpectedCount::Times(1), ExpectedCount::Times(2), ExpectedCount::Any] {
         let result = replace_text(text, old, new, expected);
         assert_eq!(result, replace_text(text, old, new, expected), "the same, each time");
         let has_returns = text.contains('\r') || old.contains('\r');
         match (&result, expected) {
             (Err(mismatch), _) => assert!(!mismatch.to_string().is_empty()),
-            (Ok(replaced), Expected::Times(times)) => assert_eq!(replaced.lines.len(), times),
-            (Ok(_), Expected::Any) => {}
+            (Ok(replaced), ExpectedCount::Times(times)) => assert_eq!(replaced.lines.len(), times),
+            (Ok(_), ExpectedCount::Any) => {}
         }
         if let Ok(replaced) = &result {
             assert!(!old.is_empty() && replaced.text != text);
@@ -27,25 +27,25 @@ pub(crate) fn check_replace(text: &str, old: &str, new: &str) {
             );
         }
         match (&result, expected) {
-            (Ok(replaced), Expected::Times(1)) => check_one_change(text, &replaced.text, old, new),
-            (Ok(replaced), Expected::Any) if !has_returns => {
+            (Ok(replaced), ExpectedCount::Times(1)) => check_one_change(text, &replaced.text, old, new),
+            (Ok(replaced), ExpectedCount::Any) if !has_returns => {
                 assert_eq!(replaced.text, text.replace(old, new));
             }
             _ => {}
         }
-        if !has_returns && !old.is_empty() && expected == Expected::Times(1) {
+        if !has_returns && !old.is_empty() && expected == ExpectedCount::Times(1) {
             let starts = text.char_indices().filter(|(start, _)| text[*start..].starts_with(old)).count();
             match result {
                 Ok(_) => assert_eq!(starts, 1),
-                Err(Mismatch::Unchanged) => assert_eq!((starts, old), (1, new)),
-                Err(Mismatch::Count { found, .. }) => assert!(starts > 1 && found <= starts),
+                Err(ReplaceMismatch::Unchanged) => assert_eq!((starts, old), (1, new)),
+                Err(ReplaceMismatch::Count { found, .. }) => assert!(starts > 1 && found <= starts),
                 Err(_) => assert_eq!(starts, 0),
             }
         }
     }
 }
 
-/// Somewhere `old`, with whatever line ends, has become `new`, with whatever line ends, and all else is as it was.
+/// Checks that `old`, with any line endings, became `new`, with any line endings, and everything else stayed the same.
 fn check_one_change(before: &str, after: &str, old: &str, new: &str) {
     let plain = |text: &str| text.replace("\r\n", "\n");
     let forms = [new.to_string(), plain(new).replace('\n', "\r\n")];
@@ -59,7 +59,7 @@ fn check_one_change(before: &str, after: &str, old: &str, new: &str) {
     assert!(before.char_indices().any(|(start, _)| is_change_at(start)), "{before:?} {after:?}");
 }
 
-/// Bytes that decode exactly encode back, and text that came of bytes comes back from bytes.
+/// Bytes that decode exactly encode back, and decoded text survives a round trip.
 pub(crate) fn check_decode(bytes: &[u8]) {
     let decoded = decode_text(bytes);
     let encoded = encode_text(&decoded.text, decoded.encoding);

@@ -82,7 +82,7 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
     use longhaul_agent::Instruction;
-    use longhaul_tools::Shown;
+    use longhaul_tools::ToolDisplay;
     use std::time::Duration;
 
     fn end(status: ToolStatus, text: &str, saved_as: Option<&str>) -> ToolEnd {
@@ -90,7 +90,7 @@ mod tests {
             call: ToolCall::new("c1", "glob"),
             status,
             text: text.into(),
-            shown: Shown::Text,
+            shown: ToolDisplay::Text,
             took: Duration::ZERO,
             saved_as: saved_as.map(str::to_string),
             left_out: 0,

@@ -137,7 +137,7 @@ fn of_turn(album: &mut Album, width: usize) {
         text: (1..9).map(|number| format!("line {number}\n")).collect::<String>() + "Exit code: 1",
         took: Duration::from_secs(70),
         saved_as: Some("out/1.txt".into()),
-        ..end("", Shown::Text)
+        ..end("", ToolDisplay::Text)
     };
     turn.receive_event(Event::ToolEnded(failed));
     let todo = |text: &str, status| TodoItem { text: text.into(), status };
@@ -149,7 +149,7 @@ fn of_turn(album: &mut Album, width: usize) {
     ];
     turn.receive_event(Event::ToolEnded(ToolEnd {
         call: ToolCall::new("c3", "write_todos"),
-        ..end("", Shown::Todos(todos))
+        ..end("", ToolDisplay::Todos(todos))
     }));
     album.keep("tools have answered", &mut turn);
     turn.press(KeyCode::Esc);

@@ -12,8 +12,8 @@ use longhaul_policy::SavedFiles;
 use longhaul_session::{Log, NewSession, SessionKind};
 use longhaul_terminal::{Notice, OpenedSession, Pace, Page, Services, SessionChoice, Spender};
 use longhaul_tools::{
-    Answer, BoxFuture, Call, GrepSearch, Jobs, ListDirectory, Preview, ReadFile, Replace, Roots,
-    RunShellCommand, ShellSettings, Tool,
+    BoxFuture, GrepSearch, Jobs, ListDirectory, Preview, ReadFile, Replace, Roots, RunShellCommand,
+    ShellSettings, Tool, ToolAnswer, ToolInvocation,
 };
 use longhaul_workspace::Ignoring;
 use serde_json::Value;
@@ -111,7 +111,7 @@ impl Tool for Unhurried {
         self.tool.preview(args)
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(async move {
             tokio::time::sleep(self.pace.of(TOOL)).await;
             self.tool.run(call).await
@@ -137,7 +137,7 @@ impl Tool for Pretended {
         Ok(Preview::Command { command, directory, is_background: false })
     }
 
-    fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
+    fn run<'a>(&'a self, call: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
         Box::pin(async move {
             let (output, code) = self.runs.next();
             for line in output.lines() {
@@ -145,7 +145,7 @@ impl Tool for Pretended {
                 (call.progress)(&format!("{line}\n"));
             }
             let text = format!("{output}\nExit code: {code}");
-            if code == 0 { Answer::succeeded(text) } else { Answer::failed(text) }
+            if code == 0 { ToolAnswer::succeeded(text) } else { ToolAnswer::failed(text) }
         })
     }
 }

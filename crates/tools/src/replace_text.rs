@@ -1,4 +1,4 @@
-//! One piece of a text in place of another, and the words for when that cannot be. Pure.
+//! Text replacement, and the explanation for the model if the text does not match. Pure.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,77 +6,82 @@ use std::ops::Range;
 
 use crate::text::{with_endings_of, with_line_feeds};
 
-/// How many places of one text are told.
-const MOST_TOLD: usize = 20;
+/// The most lines named in a mismatch.
+const MAX_TOLD: usize = 20;
 
-/// From how many places on it does not matter how many more there are: each costs as much as the piece is long.
-const MANY: usize = 100;
+/// The number of occurrences after which counting stops, as each costs as much as the piece is long.
+const COUNTING_LIMIT: usize = 100;
 
-/// How many lines are compared with the one that was not found.
-const MOST_COMPARED: usize = 20_000;
+/// The most lines compared with a missing one.
+const MAX_COMPARED: usize = 20_000;
 
-/// How many characters of a line are compared and told.
-const MOST_CHARACTERS: usize = 200;
+/// The most characters of a line compared and shown.
+const MAX_CHARACTERS: usize = 200;
 
-/// How like a line must be to be called the nearest, between 0 and 1.
-const LIKENESS: f64 = 0.6;
+/// The least similarity of a suggested line, from 0 to 1.
+const MIN_SIMILARITY: f64 = 0.6;
 
-/// How often a piece is expected to be there.
+/// The expected number of occurrences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Expected {
-    /// So often; once, as a rule.
+pub enum ExpectedCount {
+    /// Exactly this many; usually one.
     Times(usize),
-    /// At least once, and all are meant.
+    /// At least one, and all are replaced.
     Any,
 }
 
-/// A text in which pieces were replaced.
+/// The result of a replacement.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Replaced {
-    /// The text as it is now.
+pub struct TextReplacement {
+    /// The new text.
     pub text: String,
-    /// The lines in which the pieces began, in the text as it was.
+    /// The lines of the old text at which the replaced pieces started.
     pub lines: Vec<usize>,
 }
 
-/// Why nothing was replaced. It displays itself as a sentence for the model.
+/// The reason why nothing was replaced. Displays as a sentence for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mismatch {
-    /// The piece is there another number of times.
+pub enum ReplaceMismatch {
+    /// The piece occurs another number of times.
     Count {
-        /// How often it is there; at some point it is no longer counted.
+        /// The number of occurrences, up to a limit.
         found: usize,
-        /// How often it was expected.
+        /// The expected number.
         expected: usize,
-        /// The lines in which it begins, the first of them.
+        /// The first lines at which it occurs.
         lines: Vec<usize>,
     },
-    /// The piece is there, from this line on, but for spaces, tabs and line breaks.
+    /// The piece occurs at this line except for whitespace.
     Whitespace {
         /// The line.
         line: usize,
     },
-    /// The piece is not there, but something like it.
+    /// A similar piece occurs.
     Nearest {
         /// The first line that differs.
         line: usize,
-        /// What it is.
+        /// The line in the file.
         found: String,
-        /// What the piece has there.
+        /// The line in the piece.
         wanted: String,
     },
-    /// There is nothing like it.
+    /// Nothing similar occurs.
     Absent,
-    /// The text would stay as it is.
+    /// The text would not change.
     Unchanged,
 }
 
-/// Replaces `old` by `new` in the text of a file. Whether lines end in CRLF does not matter to what is found: what is put in
-/// has the endings of the file, and everything else stays as it is to the byte.
+/// Replaces `old` by `new` in the text of a file. Line endings are ignored when matching: the new text gets those of
+/// the file, and everything else stays the same to the byte.
 ///
 /// # Errors
-/// [`Mismatch`], if `old` is not there as often as expected.
-pub fn replace_text(text: &str, old: &str, new: &str, expected: Expected) -> Result<Replaced, Mismatch> {
+/// [`ReplaceMismatch`], if `old` does not occur as often as expected.
+pub fn replace_text(
+    text: &str,
+    old: &str,
+    new: &str,
+    expected: ExpectedCount,
+) -> Result<TextReplacement, ReplaceMismatch> {
     let plain = LineFeeds::of(text);
     let mut places = plain.find(&with_line_feeds(old), expected);
     if places.is_empty() && old.contains('\r') {
@@ -85,9 +90,9 @@ pub fn replace_text(text: &str, old: &str, new: &str, expected: Expected) -> Res
     let lines = lines_of(text, &places);
     match expected {
         _ if places.is_empty() => return Err(explain_absence(text, old)),
-        Expected::Times(times) if times != places.len() => {
-            let lines = lines.into_iter().take(MOST_TOLD).collect();
-            return Err(Mismatch::Count { found: places.len(), expected: times, lines });
+        ExpectedCount::Times(times) if times != places.len() => {
+            let lines = lines.into_iter().take(MAX_TOLD).collect();
+            return Err(ReplaceMismatch::Count { found: places.len(), expected: times, lines });
         }
         _ => {}
     }
@@ -101,15 +106,15 @@ pub fn replace_text(text: &str, old: &str, new: &str, expected: Expected) -> Res
     }
     replaced.push_str(&text[kept..]);
     match replaced == text {
-        true => Err(Mismatch::Unchanged),
-        false => Ok(Replaced { text: replaced, lines }),
+        true => Err(ReplaceMismatch::Unchanged),
+        false => Ok(TextReplacement { text: replaced, lines }),
     }
 }
 
-/// A text with line feeds alone, from which one finds back to the text as it is.
+/// A text with LF line endings that maps positions back to the original.
 struct LineFeeds<'a> {
     text: Cow<'a, str>,
-    /// Where in it a carriage return was left out, each before a line feed.
+    /// The positions before which a carriage return was removed, each before a line feed.
     returns: Vec<usize>,
 }
 
@@ -125,25 +130,25 @@ impl<'a> LineFeeds<'a> {
         }
     }
 
-    /// Where a piece is in the text as it is. A line end that it begins or ends with is taken whole.
-    fn find(&self, piece: &str, expected: Expected) -> Vec<Range<usize>> {
+    /// The ranges of a piece in the original text. A line ending at its start or end is included whole.
+    fn find(&self, piece: &str, expected: ExpectedCount) -> Vec<Range<usize>> {
         let original = |at: usize| at + self.returns.partition_point(|left_out| *left_out < at);
         let found = find(&self.text, piece, expected).into_iter();
         found.map(|place| original(place.start)..original(place.end)).collect()
     }
 }
 
-/// Where a piece is. Where one is expected, all are found that it could be, also if they overlap; else each begins where the
-/// one before has ended.
-fn find(text: &str, piece: &str, expected: Expected) -> Vec<Range<usize>> {
+/// The ranges of a piece. Overlapping ones count if a single one is expected; otherwise each starts after the end of
+/// the one before.
+fn find(text: &str, piece: &str, expected: ExpectedCount) -> Vec<Range<usize>> {
     let Some(first) = piece.chars().next() else { return Vec::new() };
-    if expected != Expected::Times(1) {
+    if expected != ExpectedCount::Times(1) {
         return text.match_indices(piece).map(|(start, _)| start..start + piece.len()).collect();
     }
     let mut places = Vec::new();
     let mut from = 0;
     while let Some(start) = text[from..].find(piece).map(|start| from + start)
-        && places.len() < MANY
+        && places.len() < COUNTING_LIMIT
     {
         places.push(start..start + piece.len());
         from = start + first.len_utf8();
@@ -151,7 +156,7 @@ fn find(text: &str, piece: &str, expected: Expected) -> Vec<Range<usize>> {
     places
 }
 
-/// The lines in which places begin, which are in order.
+/// The line numbers of ascending ranges.
 fn lines_of(text: &str, places: &[Range<usize>]) -> Vec<usize> {
     let (mut line, mut counted) = (1, 0);
     let at = |place: &Range<usize>| {
@@ -162,34 +167,34 @@ fn lines_of(text: &str, places: &[Range<usize>]) -> Vec<usize> {
     places.iter().map(at).collect()
 }
 
-fn explain_absence(text: &str, old: &str) -> Mismatch {
+fn explain_absence(text: &str, old: &str) -> ReplaceMismatch {
     if let Some(line) = find_without_whitespace(text, old) {
-        return Mismatch::Whitespace { line };
+        return ReplaceMismatch::Whitespace { line };
     }
     let wanted: Vec<&str> = old.lines().skip_while(|line| line.trim().is_empty()).collect();
-    let Some(first) = wanted.first() else { return Mismatch::Absent };
+    let Some(first) = wanted.first() else { return ReplaceMismatch::Absent };
     let lines: Vec<&str> = text.lines().collect();
     let likeness = |line: &str| strsim::sorensen_dice(cut(line.trim()), cut(first.trim()));
-    let likest = lines.iter().take(MOST_COMPARED).map(|line| likeness(line)).enumerate();
-    // Of equals, the first.
+    let likest = lines.iter().take(MAX_COMPARED).map(|line| likeness(line)).enumerate();
+    // The first of equally similar lines.
     let best = likest.fold(None, |best: Option<(usize, f64)>, (index, likeness)| match best {
         Some((_, most)) if most >= likeness => best,
         _ => Some((index, likeness)),
     });
-    let Some((start, _)) = best.filter(|(_, likeness)| *likeness >= LIKENESS) else {
-        return Mismatch::Absent;
+    let Some((start, _)) = best.filter(|(_, likeness)| *likeness >= MIN_SIMILARITY) else {
+        return ReplaceMismatch::Absent;
     };
     let same = lines[start..].iter().zip(&wanted).take_while(|(line, wanted)| line == wanted).count();
-    // Where all lines are the same, the piece begins or ends within one: that one is told.
+    // If all lines are the same, the piece starts or ends inside of a line: that one is reported.
     let same = same.min(wanted.len() - 1).min(lines.len() - start - 1);
-    Mismatch::Nearest {
+    ReplaceMismatch::Nearest {
         line: start + same + 1,
         found: cut(lines[start + same]).to_string(),
         wanted: cut(wanted[same]).to_string(),
     }
 }
 
-/// The line in which a piece begins if whitespace is left out of account.
+/// The line at which a piece starts, ignoring whitespace.
 fn find_without_whitespace(text: &str, piece: &str) -> Option<usize> {
     let squeeze = |text: &str| text.split_whitespace().collect::<String>();
     let piece = squeeze(piece);
@@ -210,14 +215,14 @@ fn find_without_whitespace(text: &str, piece: &str) -> Option<usize> {
 }
 
 fn cut(line: &str) -> &str {
-    line.char_indices().nth(MOST_CHARACTERS).map_or(line, |(end, _)| &line[..end])
+    line.char_indices().nth(MAX_CHARACTERS).map_or(line, |(end, _)| &line[..end])
 }
 
-impl fmt::Display for Mismatch {
+impl fmt::Display for ReplaceMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Count { found, expected, lines } => {
-                let at_least = if *found >= MANY { "at least " } else { "" };
+                let at_least = if *found >= COUNTING_LIMIT { "at least " } else { "" };
                 let more = if *found > lines.len() { " and more" } else { "" };
                 let lines = lines.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
                 write!(
@@ -250,11 +255,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    const ONCE: Expected = Expected::Times(1);
+    const ONCE: ExpectedCount = ExpectedCount::Times(1);
 
     #[track_caller]
-    fn check(text: &str, old: &str, new: &str, expected: Expected, result: &str, lines: &[usize]) {
-        let replaced = Replaced { text: result.into(), lines: lines.to_vec() };
+    fn check(text: &str, old: &str, new: &str, expected: ExpectedCount, result: &str, lines: &[usize]) {
+        let replaced = TextReplacement { text: result.into(), lines: lines.to_vec() };
         assert_eq!(replace_text(text, old, new, expected), Ok(replaced));
     }
 
@@ -268,9 +273,9 @@ mod tests {
 
     #[test]
     fn more_are_replaced_only_when_expected() {
-        check("x\nx\nx", "x", "y", Expected::Any, "y\ny\ny", &[1, 2, 3]);
-        check("x\nx", "x", "y", Expected::Times(2), "y\ny", &[1, 2]);
-        check("aaaa", "aa", "b", Expected::Any, "bb", &[1, 1]);
+        check("x\nx\nx", "x", "y", ExpectedCount::Any, "y\ny\ny", &[1, 2, 3]);
+        check("x\nx", "x", "y", ExpectedCount::Times(2), "y\ny", &[1, 2]);
+        check("aaaa", "aa", "b", ExpectedCount::Any, "bb", &[1, 1]);
     }
 
     #[test]
@@ -279,16 +284,16 @@ mod tests {
         check("a\r\nb\r\nc", "\nb\n", "\n", ONCE, "a\r\nc", &[1]);
         check("a\r\nb\r\n", "b", "b\r\nc", ONCE, "a\r\nb\r\nc\r\n", &[2]);
         check("a\nb\n", "a\r\nb", "x", ONCE, "x\n", &[1]);
-        // Endings of both kinds stay where they are.
+        // Mixed endings stay as they are.
         check("a\r\nb\nc\nd\n", "c\nd", "x\ny", ONCE, "a\r\nb\nx\ny\n", &[3]);
         check("a\r\nb\nc\r\n", "b\nc", "x\ny", ONCE, "a\r\nx\r\ny\r\n", &[2]);
-        // A carriage return that belongs to no line end.
+        // A carriage return that is not part of a line ending.
         check("a\r\r\nb", "a\r\r\n", "", ONCE, "b", &[1]);
         check("a\rb", "\r", "\n", ONCE, "a\nb", &[1]);
     }
 
     #[track_caller]
-    fn check_refused(text: &str, old: &str, new: &str, expected: Expected, words: &str) {
+    fn check_refused(text: &str, old: &str, new: &str, expected: ExpectedCount, words: &str) {
         assert_eq!(replace_text(text, old, new, expected).unwrap_err().to_string(), words);
     }
 
@@ -303,11 +308,11 @@ mod tests {
             "x\nx",
             "x",
             "y",
-            Expected::Times(3),
+            ExpectedCount::Times(3),
             "old_string is there 2 times instead of 3: at lines 1, 2; set expected_replacements to what you mean",
         );
         let many = replace_text(&"x\n".repeat(5_000), "x", "y", ONCE).unwrap_err();
-        assert!(matches!(&many, Mismatch::Count { found: 100, lines, .. } if lines.len() == 20));
+        assert!(matches!(&many, ReplaceMismatch::Count { found: 100, lines, .. } if lines.len() == 20));
         assert!(many.to_string().contains("at least 100 times") && many.to_string().contains(" and more;"));
     }
 
@@ -336,13 +341,13 @@ mod tests {
         check_refused("", "something", "", ONCE, absent);
         check_refused("abc", "\n\n", "", ONCE, absent);
         check_refused("a", "a", "a", ONCE, "the file would stay as it is");
-        check_refused("a\r\n", "a\n", "a\n", Expected::Any, "the file would stay as it is");
+        check_refused("a\r\n", "a\n", "a\n", ExpectedCount::Any, "the file would stay as it is");
     }
 
     proptest! {
         #[test]
         fn a_unique_piece_alone_is_changed(
-            // A carriage return at its end would become part of a line end.
+            // A carriage return at its end would become part of a line ending.
             before in "([ab\r\n ]{0,40}[ab\n ])?",
             old in "[ab\n]{0,6}~[ab\n]{0,6}",
             after in "[ab\r\n ]{0,40}",
@@ -357,7 +362,7 @@ mod tests {
 
         #[test]
         fn nothing_panics(text in any::<String>(), old in any::<String>(), new in any::<String>(), times in 0..3_usize) {
-            for expected in [Expected::Times(times), Expected::Any] {
+            for expected in [ExpectedCount::Times(times), ExpectedCount::Any] {
                 if let Err(mismatch) = replace_text(&text, &old, &new, expected) {
                     prop_assert!(!mismatch.to_string().is_empty());
                 }
@@ -366,7 +371,7 @@ mod tests {
 
         #[test]
         fn all_are_replaced(pieces in prop::collection::vec("[a-c\n]{0,5}", 2..6)) {
-            let replaced = replace_text(&pieces.join("#"), "#", "<>", Expected::Any).expect("it is there");
+            let replaced = replace_text(&pieces.join("#"), "#", "<>", ExpectedCount::Any).expect("it is there");
             prop_assert_eq!(replaced.text, pieces.join("<>"));
             prop_assert_eq!(replaced.lines.len(), pieces.len() - 1);
         }

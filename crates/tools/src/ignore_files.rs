@@ -1,4 +1,4 @@
-//! What ignore files hide from tools, and the sentence that says so.
+//! Ignore files of the workspace, and the explanation for the model.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,40 +9,40 @@ use longhaul_workspace::{GitChain, HiddenBy, IgnoreRules, Ignoring};
 
 use crate::Roots;
 
-/// What the ignore files of the workspace hide. It is loaded for one call, so that a change to those files counts at once;
-/// what it has read it remembers, so that asking about every entry of a large tree is cheap.
+/// The ignore files of the workspace. Loaded for one call, so that changes to them take effect at once; results are
+/// cached, so that checking every entry of a large tree is cheap.
 #[derive(Debug)]
 pub struct IgnoreFiles {
-    folders: Vec<Workspace>,
+    folders: Vec<IgnoreRoot>,
 }
 
-/// One folder of the workspace. It is itself never hidden, nor is anything above it.
+/// A workspace folder. It is never ignored itself, nor is anything above it.
 #[derive(Debug)]
-struct Workspace {
+struct IgnoreRoot {
     folder: PathBuf,
     rules: IgnoreRules,
-    known: Mutex<HashMap<PathBuf, Verdict>>,
+    known: Mutex<HashMap<PathBuf, FolderState>>,
 }
 
-/// How a folder stands.
+/// The cached state of a folder.
 #[derive(Clone, Debug)]
-enum Verdict {
+enum FolderState {
     Open(GitChain),
     Hidden(HiddenBy),
 }
 
-/// Why a path is left out: an ignore file hides it. It displays itself as a sentence for the model.
+/// The reason why a path is ignored. Displays as a sentence for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Reason {
-    /// What hides it.
+pub struct IgnoreReason {
+    /// The rule that hides it.
     pub by: HiddenBy,
-    /// The ignore file, as the model best knows it.
+    /// The ignore file, relative to the workspace if possible.
     file: PathBuf,
 }
 
 impl IgnoreFiles {
-    /// Loads the files that count by these settings. Git's count where a folder of the workspace is in a repository, also
-    /// those of the repository above it.
+    /// Loads the ignore files that the settings enable. Git's apply if a workspace folder is inside a repository,
+    /// including those of the repository above it.
     pub fn load(roots: &Roots, ignoring: &Ignoring) -> Self {
         let folders = roots.folders().iter().map(|folder| {
             let is_repository = |above: &&Path| above.join(".git").exists();
@@ -56,17 +56,17 @@ impl IgnoreFiles {
                     (here.join(part), rules.enter(&here, &chain))
                 })
                 .1;
-            let own = Verdict::Open(rules.enter(folder, &chain));
+            let own = FolderState::Open(rules.enter(folder, &chain));
             let known = Mutex::new(HashMap::from([(folder.clone(), own)]));
-            Workspace { folder: folder.clone(), rules, known }
+            IgnoreRoot { folder: folder.clone(), rules, known }
         });
         Self { folders: folders.collect() }
     }
 
-    /// Why this place, which is without links, is left out, if it is: because of itself or of a folder above it.
-    pub fn is_ignored(&self, place: &Path, is_dir: bool) -> Option<Reason> {
-        // Folders of a workspace may lie in each other; the innermost knows best.
-        let inside = |workspace: &&Workspace| place.starts_with(&workspace.folder);
+    /// Returns the reason if a path without links is ignored, by itself or through a folder above it.
+    pub fn is_ignored(&self, place: &Path, is_dir: bool) -> Option<IgnoreReason> {
+        // Workspace folders may be nested; the innermost one decides.
+        let inside = |workspace: &&IgnoreRoot| place.starts_with(&workspace.folder);
         let workspace = self
             .folders
             .iter()
@@ -76,29 +76,29 @@ impl IgnoreFiles {
             return None;
         }
         let by = match workspace.verdict(place.parent()?) {
-            Verdict::Hidden(by) => by,
-            Verdict::Open(chain) => workspace.rules.entry_hidden_by(place, is_dir, &chain)?,
+            FolderState::Hidden(by) => by,
+            FolderState::Open(chain) => workspace.rules.entry_hidden_by(place, is_dir, &chain)?,
         };
         let file = match &by {
             HiddenBy::Line { file, .. } => file.strip_prefix(&self.folders[0].folder).unwrap_or(file),
             HiddenBy::GitFolder => Path::new(""),
         };
-        Some(Reason { file: file.to_path_buf(), by })
+        Some(IgnoreReason { file: file.to_path_buf(), by })
     }
 }
 
-impl Workspace {
-    fn verdict(&self, folder: &Path) -> Verdict {
+impl IgnoreRoot {
+    fn verdict(&self, folder: &Path) -> FolderState {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(folder).cloned();
         if let Some(known) = known {
             return known;
         }
-        let Some(above) = folder.parent() else { return Verdict::Open(GitChain::default()) };
+        let Some(above) = folder.parent() else { return FolderState::Open(GitChain::default()) };
         let verdict = match self.verdict(above) {
-            hidden @ Verdict::Hidden(_) => hidden,
-            Verdict::Open(chain) => match self.rules.entry_hidden_by(folder, true, &chain) {
-                Some(by) => Verdict::Hidden(by),
-                None => Verdict::Open(self.rules.enter(folder, &chain)),
+            hidden @ FolderState::Hidden(_) => hidden,
+            FolderState::Open(chain) => match self.rules.entry_hidden_by(folder, true, &chain) {
+                Some(by) => FolderState::Hidden(by),
+                None => FolderState::Open(self.rules.enter(folder, &chain)),
             },
         };
         self.known
@@ -109,7 +109,7 @@ impl Workspace {
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for IgnoreReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let HiddenBy::Line { pattern, .. } = &self.by else {
             return f.write_str(
@@ -133,7 +133,7 @@ mod tests {
 
     const ALL: Ignoring = Ignoring { git: true, gemini: true, custom: Vec::new() };
 
-    /// A workspace `work` in a folder of these files.
+    /// A workspace `work` in a folder with these files.
     fn world(files: &[(&str, &str)]) -> (tempfile::TempDir, Roots) {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("work")).unwrap();
@@ -146,7 +146,7 @@ mod tests {
         (folder, roots)
     }
 
-    /// Checks which of the names below `work` are hidden; a name that ends in `/` is a folder.
+    /// Checks which names below `work` are ignored; a name that ends in `/` is a folder.
     #[track_caller]
     fn check(files: &[(&str, &str)], ignoring: &Ignoring, hidden: &[&str], shown: &[&str]) {
         let (_folder, roots) = world(files);
@@ -154,7 +154,7 @@ mod tests {
         for (names, expected) in [(hidden, true), (shown, false)] {
             for name in names {
                 let place = roots.first().join(name.trim_end_matches('/'));
-                // The second time it is remembered.
+                // The second time comes from the cache.
                 for _ in 0..2 {
                     let is_hidden = ignore_files.is_ignored(&place, name.ends_with('/')).is_some();
                     assert_eq!(is_hidden, expected, "{name}");
