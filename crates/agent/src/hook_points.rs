@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_conversation::Timestamp;
-use longhaul_hooks::{Event as HookEvent, EventName, Occasion, Outcome, run_hooks};
+use longhaul_hooks::{EventName, HookContext, HookEvent, HookOutcome, run_hooks};
 use tokio_util::sync::CancellationToken;
 
 use crate::turn::Agent;
@@ -39,7 +39,7 @@ impl Agent {
         event: HookEvent,
         host: &Host<'_>,
         cancel: &CancellationToken,
-    ) -> Option<Outcome> {
+    ) -> Option<HookOutcome> {
         let runner = self.hook_runner(host)?;
         // What another agent says to a sub-agent is no prompt, and the result of its work is that of a tool.
         let is_of_turns = matches!(event.name(), EventName::BeforeAgent | EventName::AfterAgent);
@@ -60,8 +60,8 @@ impl HookRunner<'_> {
     }
 
     /// Runs the hooks of an event.
-    pub(crate) async fn run(&self, event: HookEvent, cancel: &CancellationToken) -> Outcome {
-        let occasion = Occasion {
+    pub(crate) async fn run(&self, event: HookEvent, cancel: &CancellationToken) -> HookOutcome {
+        let occasion = HookContext {
             session_id: self.session_id.clone(),
             transcript_path: self.transcript_path.clone(),
             cwd: self.cwd.clone(),

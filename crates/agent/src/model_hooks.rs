@@ -1,7 +1,7 @@
 //! Where the user's hooks take part in asking the model: before it is asked, in the choice of tools, behind its answer.
 
 use longhaul_conversation::{Answer, FinishReason, Message, Request};
-use longhaul_hooks::{Event as HookEvent, EventName};
+use longhaul_hooks::{EventName, HookEvent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 

@@ -10,7 +10,7 @@ use longhaul_conversation::{
     CallId, Message, OUTPUT_ENDS, Part, Role, ToolCall, ToolResult, ToolStatus, imitates_memory,
     neutralise_snapshots,
 };
-use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
+use longhaul_hooks::{HookEvent, ToolUse, describe_changes};
 use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::{AGENT_TOOL, Decision};
 use longhaul_tools::{
@@ -189,7 +189,7 @@ impl Agent {
             if let Some(changed) = outcome.tool_input() {
                 let before = args.as_object().cloned().unwrap_or_default();
                 let after: Map<String, Value> = before.clone().into_iter().chain(changed.clone()).collect();
-                notes.extend(note_of_changes(&before, &after));
+                notes.extend(describe_changes(&before, &after));
                 args = Value::Object(after);
             }
             notes.extend(outcome.context());

@@ -33,7 +33,7 @@ use longhaul_conversation::{
     Body, Message, Origin, Part, Place, Role, TokenCount, ToolCall, ToolDeclaration,
 };
 use longhaul_engine::{Conversation, HostJob};
-use longhaul_hooks::{EndReason, Event as HookEvent, SessionSource};
+use longhaul_hooks::{EndReason, HookEvent, SessionSource};
 use longhaul_policy::Rule;
 use longhaul_session::{FragmentContent, Log, RecordedFragment, split_pasted};
 use tokio_util::sync::CancellationToken;

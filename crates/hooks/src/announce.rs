@@ -1,4 +1,4 @@
-//! Remembers which hooks of projects the user has been told of.
+//! A record of the project hooks that the user has been told about.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -8,23 +8,24 @@ use longhaul_workspace::{Lock, Patience, WorkspaceError, write_private_atomicall
 use serde_json::{Map, Value};
 
 use crate::HookError;
-use crate::config::{Hook, Scope};
+use crate::config::{Hook, HookScope};
 
-/// The hooks of a project that the user has not been told of, and notes down that they are now.
+/// Returns the hooks of a project that the user has not been told about, and records them as known.
 ///
-/// `path` is [`longhaul_workspace::Home::trusted_hooks`]: an object with, for each project, a list of `name:command`. A hook
-/// whose command has changed is new again. This is a notice: whether hooks run is a matter of the folder's trust.
+/// `path` is [`longhaul_workspace::Home::trusted_hooks`]: an object with a list of `name:command` for each project. A
+/// hook whose command has changed is new again. This only serves a notice: the folder's trust decides whether hooks
+/// run.
 ///
 /// # Errors
-/// [`HookError::NotNoted`] if the file cannot be read or written, [`HookError::Broken`] if it holds something else. The caller
-/// then announces every hook of the project.
+/// [`HookError::NotNoted`] if the file cannot be read or written, [`HookError::Broken`] if it holds something else. The
+/// caller then announces every hook of the project.
 pub fn note_new_hooks<'a>(
     path: &Path,
     project: &Path,
     hooks: &'a [Hook],
     patience: Patience,
 ) -> Result<Vec<&'a Hook>, HookError> {
-    let hooks: Vec<_> = hooks.iter().filter(|hook| hook.scope == Scope::Project).collect();
+    let hooks: Vec<_> = hooks.iter().filter(|hook| hook.scope == HookScope::Project).collect();
     if hooks.is_empty() {
         return Ok(hooks);
     }
@@ -64,7 +65,7 @@ mod tests {
     use crate::config::parse_hooks;
     use serde_json::json;
 
-    fn hooks(commands: &[&str], scope: Scope) -> Vec<Hook> {
+    fn hooks(commands: &[&str], scope: HookScope) -> Vec<Hook> {
         let entries: Vec<_> = commands
             .iter()
             .map(|command| json!({"type": "command", "name": "n", "command": command}))
@@ -83,12 +84,12 @@ mod tests {
     fn a_hook_is_announced_once_and_again_when_it_changes() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("trusted_hooks.json");
-        check(&path, "/p", &hooks(&["a"], Scope::User), &[]);
+        check(&path, "/p", &hooks(&["a"], HookScope::User), &[]);
         assert!(!path.exists());
-        check(&path, "/p", &hooks(&["a", "b"], Scope::Project), &["a", "b"]);
-        check(&path, "/p", &hooks(&["a", "b"], Scope::Project), &[]);
-        check(&path, "/p", &hooks(&["a --more", "b"], Scope::Project), &["a --more"]);
-        check(&path, "/q", &hooks(&["a"], Scope::Project), &["a"]);
+        check(&path, "/p", &hooks(&["a", "b"], HookScope::Project), &["a", "b"]);
+        check(&path, "/p", &hooks(&["a", "b"], HookScope::Project), &[]);
+        check(&path, "/p", &hooks(&["a --more", "b"], HookScope::Project), &["a --more"]);
+        check(&path, "/q", &hooks(&["a"], HookScope::Project), &["a"]);
         let text = fs::read_to_string(&path).expect("there");
         let noted: Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(noted, json!({"/p": ["n:a", "n:b", "n:a --more"], "/q": ["n:a"]}));
@@ -100,7 +101,7 @@ mod tests {
             let folder = tempfile::tempdir().expect("a folder");
             let path = folder.path().join("f");
             fs::write(&path, broken).expect("written");
-            let hooks = hooks(&["a"], Scope::Project);
+            let hooks = hooks(&["a"], HookScope::Project);
             let error = note_new_hooks(&path, Path::new("/p"), &hooks, Patience::default());
             assert!(matches!(error, Err(HookError::Broken { .. })), "{broken}");
             assert_eq!(fs::read_to_string(&path).expect("there"), broken);

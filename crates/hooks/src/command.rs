@@ -1,45 +1,45 @@
-//! Prepares the command line and the environment of a hook.
+//! The command line and the environment of a hook.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::config::Hook;
-use crate::event::Occasion;
+use crate::event::HookContext;
 
-/// What hooks know of the world around them. The program reads the environment, not this crate.
+/// The environment of hooks. The program reads the process environment, not this crate.
 #[derive(Clone, Debug, Default)]
 pub struct HookEnvironment {
     /// The variables that hooks inherit, see [`VariableRules`](crate::VariableRules).
     pub variables: Vec<(OsString, OsString)>,
     /// The root of the project.
     pub project: PathBuf,
-    /// Whether its own hooks may run.
+    /// True if the project's own hooks may run.
     pub is_trusted: bool,
-    /// Where plans are kept.
+    /// The folder of plans.
     pub plans: Option<PathBuf>,
 }
 
 impl HookEnvironment {
-    /// The variables of the protocol, by which hooks find their way.
-    fn protocol(&self, occasion: &Occasion) -> Vec<(&'static str, OsString)> {
+    /// The variables of the hook protocol.
+    fn protocol(&self, context: &HookContext) -> Vec<(&'static str, OsString)> {
         let mut variables = vec![
             ("GEMINI_PROJECT_DIR", self.project.clone().into_os_string()),
-            ("GEMINI_CWD", occasion.cwd.clone().into_os_string()),
-            ("GEMINI_SESSION_ID", occasion.session_id.clone().into()),
+            ("GEMINI_CWD", context.cwd.clone().into_os_string()),
+            ("GEMINI_SESSION_ID", context.session_id.clone().into()),
             ("CLAUDE_PROJECT_DIR", self.project.clone().into_os_string()),
         ];
         variables.extend(self.plans.clone().map(|plans| ("GEMINI_PLANS_DIR", plans.into_os_string())));
         variables
     }
 
-    /// Everything that the hook's process finds in its environment; later ones replace earlier ones.
+    /// All variables of a hook's process; later ones replace earlier ones.
     pub(crate) fn of_process<'a>(
         &'a self,
         hook: &'a Hook,
-        occasion: &Occasion,
+        context: &HookContext,
     ) -> impl Iterator<Item = (OsString, OsString)> + use<'a> {
         let inherited = self.variables.iter().cloned();
-        let protocol = self.protocol(occasion).into_iter().map(|(name, value)| (name.into(), value));
+        let protocol = self.protocol(context).into_iter().map(|(name, value)| (name.into(), value));
         let own = hook.env.iter().map(|(name, value)| (name.into(), value.into()));
         inherited.chain(protocol).chain(own)
     }
@@ -49,8 +49,8 @@ impl HookEnvironment {
 const PROTOCOL: [&str; 5] =
     ["GEMINI_PROJECT_DIR", "GEMINI_CWD", "GEMINI_SESSION_ID", "GEMINI_PLANS_DIR", "CLAUDE_PROJECT_DIR"];
 
-/// Puts the protocol's variables into quotes where they stand outside of any, so that a path with spaces stays one word even
-/// if the hook's author did not think of one. Their values come from the environment, so they cannot be mistaken for syntax.
+/// Quotes the protocol's variables where they are unquoted, so that a path with spaces stays one word even in a
+/// careless hook. Their values come from the environment, so they cannot be mistaken for syntax.
 pub(crate) fn quote_variables(command: &str) -> String {
     let mut quoted = String::with_capacity(command.len());
     let mut rest = command;
@@ -76,7 +76,7 @@ pub(crate) fn quote_variables(command: &str) -> String {
     quoted
 }
 
-/// The variable with which the text begins, as `$NAME` or `${NAME}`, and how long it is written.
+/// The variable at the start of the text, as `$NAME` or `${NAME}`, and its written length.
 fn variable(text: &str) -> Option<(&'static str, usize)> {
     let named = text.strip_prefix('$')?;
     PROTOCOL.into_iter().find_map(|name| {
@@ -89,14 +89,14 @@ fn variable(text: &str) -> Option<(&'static str, usize)> {
     })
 }
 
-/// A variable as one word of the shell's language.
+/// A quoted reference to a variable.
 fn reference(name: &str) -> String {
     if cfg!(windows) { format!("\"%{name}%\"") } else { format!("\"${name}\"") }
 }
 
-/// Where a hook runs: the working folder, or the project's root if that is gone.
-pub(crate) fn folder<'a>(occasion: &'a Occasion, environment: &'a HookEnvironment) -> &'a Path {
-    if occasion.cwd.is_dir() { &occasion.cwd } else { &environment.project }
+/// The working folder of a hook, or the project's root if that is gone.
+pub(crate) fn folder<'a>(context: &'a HookContext, environment: &'a HookEnvironment) -> &'a Path {
+    if context.cwd.is_dir() { &context.cwd } else { &environment.project }
 }
 
 #[cfg(test)]

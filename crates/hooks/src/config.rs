@@ -1,24 +1,24 @@
-//! Reads hooks from settings and chooses those that run at an event.
+//! Reading of hooks from settings, and the choice of hooks for an event.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::event::{Event, EventName};
-use crate::matcher::Matcher;
+use crate::event::{EventName, HookEvent};
+use crate::matcher::HookMatcher;
 
-/// How long a hook may run that does not say.
+/// The default timeout of a hook.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Who wrote a hook. Hooks run in this order.
+/// The author of a hook. Hooks run in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Scope {
+pub enum HookScope {
     /// The project; such hooks run only in trusted folders.
     Project,
     /// The user.
     User,
-    /// Whoever administers the machine.
+    /// The administrator of the machine.
     System,
     /// An extension.
     Extension,
@@ -27,46 +27,46 @@ pub enum Scope {
 /// A command that runs at an event.
 #[derive(Clone, Debug)]
 pub struct Hook {
-    /// At which event.
+    /// The event.
     pub event: EventName,
-    /// Who wrote it.
-    pub scope: Scope,
-    /// For which tools, or what else sets the event off.
-    pub matcher: Matcher,
-    /// Whether it waits for the hooks before it and learns what they changed.
+    /// The author.
+    pub scope: HookScope,
+    /// The tools or triggers it runs for.
+    pub matcher: HookMatcher,
+    /// True if it waits for the hooks before it and sees their changes.
     pub is_sequential: bool,
     /// The command line.
     pub command: String,
-    /// What its author calls it.
+    /// The name, if the author gave one.
     pub name: Option<String>,
-    /// What it is for.
+    /// The description.
     pub description: Option<String>,
-    /// How long it may run.
+    /// The timeout.
     pub timeout: Duration,
-    /// Its own environment variables.
+    /// Additional environment variables.
     pub env: BTreeMap<String, String>,
 }
 
 impl Hook {
-    /// What users call it: its name, or its command.
+    /// The display name: the name, or the command.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.command)
     }
 
-    /// What tells it from others: `name:command`.
+    /// The identity of the hook: `name:command`.
     pub fn key(&self) -> String {
         format!("{}:{}", self.name.as_deref().unwrap_or_default(), self.command)
     }
 }
 
-/// The settings about all hooks, `hooksConfig`.
+/// The general hook settings, `hooksConfig`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HookSettings {
-    /// Whether hooks run at all.
+    /// False if no hook runs.
     pub is_enabled: bool,
-    /// Those that do not, by name, or by command if they have none.
+    /// The disabled hooks, by name, or by command if they have none.
     pub disabled: Vec<String>,
-    /// Whether the user sees which hooks run.
+    /// True if the user sees which hooks run.
     pub shows_notifications: bool,
 }
 
@@ -76,11 +76,11 @@ impl Default for HookSettings {
     }
 }
 
-/// Reads the hooks of one settings file from what stands under `hooks` there, or in an extension's `hooks/hooks.json`.
+/// Parses the `hooks` of one settings file, or an extension's `hooks/hooks.json`.
 ///
-/// Whatever is wrong costs only itself; the second value says what.
-pub fn parse_hooks(hooks: &Value, scope: Scope) -> (Vec<Hook>, Vec<String>) {
-    let mut reader = Reader { scope, hooks: Vec::new(), warnings: Vec::new() };
+/// An invalid entry is skipped; the second value holds the warnings.
+pub fn parse_hooks(hooks: &Value, scope: HookScope) -> (Vec<Hook>, Vec<String>) {
+    let mut reader = HookReader { scope, hooks: Vec::new(), warnings: Vec::new() };
     match hooks {
         Value::Object(events) => events.iter().for_each(|(name, groups)| reader.event(name, groups)),
         Value::Null => {}
@@ -89,13 +89,13 @@ pub fn parse_hooks(hooks: &Value, scope: Scope) -> (Vec<Hook>, Vec<String>) {
     (reader.hooks, reader.warnings)
 }
 
-struct Reader {
-    scope: Scope,
+struct HookReader {
+    scope: HookScope,
     hooks: Vec<Hook>,
     warnings: Vec<String>,
 }
 
-impl Reader {
+impl HookReader {
     fn warn(&mut self, warning: impl Into<String>) {
         self.warnings.push(warning.into());
     }
@@ -115,8 +115,8 @@ impl Reader {
             return self.warn(format!("{at} must be an object with a list of hooks"));
         };
         let matcher = match group.get("matcher") {
-            None | Some(Value::Null) => Matcher::Any,
-            Some(Value::String(text)) => Matcher::parse(text),
+            None | Some(Value::Null) => HookMatcher::Any,
+            Some(Value::String(text)) => HookMatcher::parse(text),
             Some(_) => return self.warn(format!("{at}.matcher must be a string")),
         };
         let is_sequential = group.get("sequential").and_then(Value::as_bool).unwrap_or(false);
@@ -152,7 +152,7 @@ impl Reader {
         Ok(Hook {
             event,
             scope: self.scope,
-            matcher: Matcher::Any,
+            matcher: HookMatcher::Any,
             is_sequential: false,
             command: command.ok_or_else(|| format!("{at}.command must be a command line"))?,
             name: text(entry, "name").filter(|name| !name.is_empty()),
@@ -167,7 +167,7 @@ fn text(entry: &Map<String, Value>, field: &str) -> Option<String> {
     entry.get(field).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// All hooks that may run, in their order.
+/// All hooks that may run, in order.
 #[derive(Clone, Debug, Default)]
 pub struct Hooks {
     hooks: Vec<Hook>,
@@ -175,20 +175,19 @@ pub struct Hooks {
 
 /// The hooks that run at one event.
 #[derive(Clone, Debug)]
-pub struct Plan<'a> {
-    /// The hooks, in their order.
+pub struct HookPlan<'a> {
+    /// The hooks in order.
     pub hooks: Vec<&'a Hook>,
-    /// Whether each waits for the one before. One that must wait is enough.
+    /// True if they run one after the other, because at least one of them asks for it.
     pub is_sequential: bool,
 }
 
 impl Hooks {
-    /// Orders hooks by scope and leaves out what does not run: disabled ones and, in a folder that is not trusted, those of
-    /// the project.
+    /// Sorts hooks by scope and drops disabled ones and, in an untrusted folder, those of the project.
     pub fn new(mut hooks: Vec<Hook>, settings: &HookSettings, is_trusted: bool) -> Self {
         let runs = |hook: &Hook| {
             settings.is_enabled
-                && (is_trusted || hook.scope != Scope::Project)
+                && (is_trusted || hook.scope != HookScope::Project)
                 && !settings.disabled.iter().any(|disabled| disabled == hook.label())
         };
         hooks.retain(runs);
@@ -196,37 +195,37 @@ impl Hooks {
         Self { hooks }
     }
 
-    /// The hooks in their order.
+    /// The hooks in order.
     pub fn as_slice(&self) -> &[Hook] {
         &self.hooks
     }
 
-    /// Whether any hook could run at this event, so that nothing need be prepared if not.
+    /// True if a hook may run at this event; if not, nothing needs to be prepared.
     pub fn has(&self, event: EventName) -> bool {
         self.hooks.iter().any(|hook| hook.event == event)
     }
 
-    /// Chooses the hooks that run. Of two with the same name and command, the first does.
-    pub fn plan(&self, event: &Event, is_trusted: bool) -> Plan<'_> {
+    /// Chooses the hooks for an event. Of two with the same name and command, only the first runs.
+    pub fn plan(&self, event: &HookEvent, is_trusted: bool) -> HookPlan<'_> {
         let mut seen = HashSet::new();
         let is_meant = |hook: &&Hook| {
             hook.event == event.name()
                 && hook.matcher.matches(event)
-                && (is_trusted || hook.scope != Scope::Project)
+                && (is_trusted || hook.scope != HookScope::Project)
         };
         let hooks: Vec<_> =
             self.hooks.iter().filter(is_meant).filter(|hook| seen.insert(hook.key())).collect();
-        Plan { is_sequential: hooks.iter().any(|hook| hook.is_sequential), hooks }
+        HookPlan { is_sequential: hooks.iter().any(|hook| hook.is_sequential), hooks }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{CompressTrigger, ToolUse};
+    use crate::event::{HookCompressTrigger, ToolUse};
     use serde_json::json;
 
-    fn read(hooks: &Value, scope: Scope) -> Vec<Hook> {
+    fn read(hooks: &Value, scope: HookScope) -> Vec<Hook> {
         let (hooks, warnings) = parse_hooks(hooks, scope);
         assert_eq!(warnings, [""; 0]);
         hooks
@@ -239,7 +238,7 @@ mod tests {
                 {"type": "command", "command": "check", "name": "n", "description": "d", "timeout": 500, "env": {"A": "1"}},
                 {"type": "command", "command": "other"}
             ]}]}),
-            Scope::User,
+            HookScope::User,
         );
         let [first, second] = hooks.as_slice() else { panic!("{hooks:?}") };
         assert_eq!((first.label(), first.key().as_str()), ("n", "n:check"));
@@ -251,7 +250,7 @@ mod tests {
 
     #[track_caller]
     fn check_warning(hooks: &Value, kept: usize, warning: &str) {
-        let (hooks, warnings) = parse_hooks(hooks, Scope::User);
+        let (hooks, warnings) = parse_hooks(hooks, HookScope::User);
         assert_eq!((hooks.len(), warnings), (kept, vec![warning.to_owned()]));
     }
 
@@ -298,22 +297,27 @@ mod tests {
         );
     }
 
-    fn command(event: &str, command: &str, scope: Scope) -> Vec<Hook> {
+    fn command(event: &str, command: &str, scope: HookScope) -> Vec<Hook> {
         read(&json!({event: [{"hooks": [{"type": "command", "command": command}]}]}), scope)
     }
 
     #[track_caller]
     fn check_plan(hooks: &Hooks, is_trusted: bool, expected: &[&str]) {
-        let plan = hooks.plan(&Event::PreCompress { trigger: CompressTrigger::Auto }, is_trusted);
+        let plan = hooks.plan(&HookEvent::PreCompress { trigger: HookCompressTrigger::Auto }, is_trusted);
         let commands: Vec<_> = plan.hooks.iter().map(|hook| hook.command.as_str()).collect();
         assert_eq!(commands, expected);
     }
 
     fn one_of_each_scope() -> Vec<Hook> {
-        [("e", Scope::Extension), ("s", Scope::System), ("u", Scope::User), ("p", Scope::Project)]
-            .into_iter()
-            .flat_map(|(name, scope)| command("PreCompress", name, scope))
-            .collect()
+        [
+            ("e", HookScope::Extension),
+            ("s", HookScope::System),
+            ("u", HookScope::User),
+            ("p", HookScope::Project),
+        ]
+        .into_iter()
+        .flat_map(|(name, scope)| command("PreCompress", name, scope))
+        .collect()
     }
 
     #[test]
@@ -344,9 +348,9 @@ mod tests {
 
     #[test]
     fn the_same_hook_runs_once() {
-        let mut hooks = command("PreCompress", "x", Scope::User);
-        hooks.extend(command("PreCompress", "x", Scope::Project));
-        let mut named = command("PreCompress", "x", Scope::User);
+        let mut hooks = command("PreCompress", "x", HookScope::User);
+        hooks.extend(command("PreCompress", "x", HookScope::Project));
+        let mut named = command("PreCompress", "x", HookScope::User);
         named[0].name = Some("n".into());
         hooks.extend(named);
         let hooks = Hooks::new(hooks, &HookSettings::default(), true);
@@ -356,12 +360,12 @@ mod tests {
     #[test]
     fn one_that_waits_makes_all_wait() {
         let group = |sequential: bool, command: &str| json!({"matcher": "glob", "sequential": sequential, "hooks": [{"type": "command", "command": command}]});
-        let hooks = read(&json!({"BeforeTool": [group(false, "a"), group(true, "b")]}), Scope::User);
+        let hooks = read(&json!({"BeforeTool": [group(false, "a"), group(true, "b")]}), HookScope::User);
         let hooks = Hooks::new(hooks, &HookSettings::default(), true);
-        let glob = Event::BeforeTool { call: ToolUse { tool_name: "glob".into(), ..ToolUse::default() } };
+        let glob = HookEvent::BeforeTool { call: ToolUse { tool_name: "glob".into(), ..ToolUse::default() } };
         assert!(hooks.plan(&glob, true).is_sequential);
         assert_eq!(hooks.plan(&glob, true).hooks.len(), 2);
-        let other = Event::BeforeTool { call: ToolUse::default() };
+        let other = HookEvent::BeforeTool { call: ToolUse::default() };
         assert!(hooks.plan(&other, true).hooks.is_empty());
         assert!(hooks.has(EventName::BeforeTool) && !hooks.has(EventName::AfterTool));
     }

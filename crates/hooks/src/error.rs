@@ -1,16 +1,16 @@
-//! What can go wrong around hooks. A hook that fails is no error: see [`crate::HookRun::failure`].
+//! The errors of this crate. A failed hook is not one: see [`crate::HookRun::failure`].
 
 use std::path::PathBuf;
 
 use longhaul_workspace::WorkspaceError;
 
-/// Why something about hooks could not be done.
+/// An error about hooks.
 #[derive(Debug, thiserror::Error)]
 pub enum HookError {
-    /// Which hooks were announced could not be noted. They are announced again next time.
+    /// The announced hooks could not be recorded. They are announced again next time.
     #[error("could not note which hooks were announced")]
     NotNoted(#[from] WorkspaceError),
-    /// The file holds something else. The user mends or deletes it; it is left as it is.
+    /// The file holds something else. It is left for the user to mend or delete.
     #[error("could not understand {}, which should list announced hooks", path.display())]
     Broken {
         /// The file.

@@ -1,4 +1,4 @@
-//! The moments at which hooks run, and what they are told.
+//! Hook events and their input.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use longhaul_conversation::Timestamp;
 use serde_json::{Map, Value, json};
 
-/// The moments at which hooks run, by name.
+/// The name of a hook event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventName {
     /// A session begins.
@@ -49,7 +49,7 @@ impl EventName {
         Self::Notification,
     ];
 
-    /// The name in settings and on a hook's standard input.
+    /// The name in settings and in a hook's input.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SessionStart => "SessionStart",
@@ -66,17 +66,17 @@ impl EventName {
         }
     }
 
-    /// The event of this name.
+    /// Parses an event name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.as_str() == name)
     }
 
-    /// Whether matchers are held against a tool's name.
+    /// True if matchers apply to the tool's name.
     pub(crate) fn is_about_tools(self) -> bool {
         matches!(self, Self::BeforeTool | Self::AfterTool)
     }
 
-    /// Whether a hook can stop the agent or block what is about to happen.
+    /// True if a hook can stop the agent or block the action.
     pub(crate) fn can_be_blocked(self) -> bool {
         matches!(
             self,
@@ -96,36 +96,36 @@ impl fmt::Display for EventName {
     }
 }
 
-/// Something that happens, with what hooks are told about it.
+/// A hook event with its input.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Event {
+pub enum HookEvent {
     /// A session begins.
     SessionStart {
-        /// How it begins.
+        /// The start's cause.
         source: SessionSource,
     },
     /// A session ends.
     SessionEnd {
-        /// Why.
+        /// The reason.
         reason: EndReason,
     },
     /// The user has submitted a prompt.
     BeforeAgent {
-        /// What the user typed.
+        /// The user's prompt.
         prompt: String,
     },
     /// The agent has answered.
     AfterAgent {
-        /// What the user typed.
+        /// The user's prompt.
         prompt: String,
-        /// What the agent answered.
+        /// The agent's answer.
         prompt_response: String,
-        /// Whether the answer itself was asked for by such a hook.
+        /// True if the answer was itself requested by such a hook.
         stop_hook_active: bool,
     },
     /// A request is about to be sent.
     BeforeModel {
-        /// The request, in the form that hooks know.
+        /// The request in the format of the hook protocol.
         llm_request: Value,
     },
     /// A response, or a piece of one, has arrived.
@@ -149,46 +149,46 @@ pub enum Event {
     AfterTool {
         /// The call.
         call: ToolUse,
-        /// What the tool answered.
+        /// The tool's result.
         tool_response: Value,
     },
     /// A compaction may be about to happen.
     PreCompress {
-        /// Who asked for it.
-        trigger: CompressTrigger,
+        /// The trigger.
+        trigger: HookCompressTrigger,
     },
     /// The user is about to be notified.
     Notification {
         /// The kind, such as `ToolPermission`.
         notification_type: String,
-        /// What the user is told.
+        /// The message to the user.
         message: String,
-        /// What belongs to it.
+        /// Additional data.
         details: Value,
     },
 }
 
-/// A tool call, as hooks are told about it.
+/// A tool call in a hook's input.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolUse {
     /// The tool.
     pub tool_name: String,
     /// Its arguments.
     pub tool_input: Map<String, Value>,
-    /// Where the tool is from, if it is an MCP server's.
+    /// The origin of an MCP tool.
     pub mcp_context: Option<Value>,
-    /// What the model called, if a hook replaced it by this call.
+    /// The tool that the model called, if a hook replaced the call by this one.
     pub original_request_name: Option<String>,
 }
 
-/// How a session begins.
+/// The cause of a session's start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionSource {
-    /// Afresh.
+    /// A new session.
     Startup,
-    /// With what was said before.
+    /// A resumed session.
     Resume,
-    /// Because the user cleared the one before.
+    /// The user cleared the previous one.
     Clear,
 }
 
@@ -202,7 +202,7 @@ impl SessionSource {
     }
 }
 
-/// Why a session ends.
+/// The reason for a session's end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndReason {
     /// The program ends.
@@ -229,16 +229,16 @@ impl EndReason {
     }
 }
 
-/// Who asked for a compaction.
+/// The trigger of a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CompressTrigger {
-    /// The user.
+pub enum HookCompressTrigger {
+    /// The user asked for it.
     Manual,
-    /// Longhaul.
+    /// Automatic.
     Auto,
 }
 
-impl CompressTrigger {
+impl HookCompressTrigger {
     fn as_str(self) -> &'static str {
         match self {
             Self::Manual => "manual",
@@ -247,21 +247,21 @@ impl CompressTrigger {
     }
 }
 
-/// What every hook is told, whatever happens.
+/// The input common to all events.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Occasion {
+pub struct HookContext {
     /// The session's id.
     pub session_id: String,
-    /// Where the session is recorded.
+    /// The session's log file.
     pub transcript_path: PathBuf,
-    /// The folder in which the agent works, and hooks run.
+    /// The working folder of the agent and of hooks.
     pub cwd: PathBuf,
-    /// Now.
+    /// The current time.
     pub timestamp: Timestamp,
 }
 
-impl Event {
-    /// Which event it is.
+impl HookEvent {
+    /// The event's name.
     pub fn name(&self) -> EventName {
         match self {
             Self::SessionStart { .. } => EventName::SessionStart,
@@ -278,7 +278,7 @@ impl Event {
         }
     }
 
-    /// What matchers are held against: the tool's name, or what set the event off, if matchers mean anything for it.
+    /// The text that matchers apply to: the tool's name or the trigger; none if the event has neither.
     pub fn trigger(&self) -> Option<&str> {
         match self {
             Self::SessionStart { source } => Some(source.as_str()),
@@ -289,14 +289,14 @@ impl Event {
         }
     }
 
-    /// What a hook reads on its standard input.
-    pub fn encode_input(&self, occasion: &Occasion) -> Value {
+    /// Encodes a hook's standard input.
+    pub fn encode_input(&self, context: &HookContext) -> Value {
         let mut input = json!({
-            "session_id": occasion.session_id,
-            "transcript_path": occasion.transcript_path.to_string_lossy(),
-            "cwd": occasion.cwd.to_string_lossy(),
+            "session_id": context.session_id,
+            "transcript_path": context.transcript_path.to_string_lossy(),
+            "cwd": context.cwd.to_string_lossy(),
             "hook_event_name": self.name().as_str(),
-            "timestamp": occasion.timestamp.to_string(),
+            "timestamp": context.timestamp.to_string(),
         });
         if let (Value::Object(input), Value::Object(own)) = (&mut input, self.own_fields()) {
             input.extend(own);
@@ -350,8 +350,8 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(event: &Event, trigger: Option<&str>, own: Value) {
-        let occasion = Occasion {
+    fn check(event: &HookEvent, trigger: Option<&str>, own: Value) {
+        let context = HookContext {
             session_id: "s".into(),
             transcript_path: "/t.jsonl".into(),
             cwd: "/w".into(),
@@ -363,7 +363,7 @@ mod tests {
         });
         let Value::Object(own) = own else { panic!("an object") };
         expected.as_object_mut().expect("an object").extend(own);
-        assert_eq!(event.encode_input(&occasion), expected);
+        assert_eq!(event.encode_input(&context), expected);
         assert_eq!(event.trigger(), trigger);
     }
 
@@ -376,7 +376,7 @@ mod tests {
             (SessionSource::Resume, "resume"),
             (SessionSource::Clear, "clear"),
         ] {
-            check(&Event::SessionStart { source }, Some(name), json!({"source": name}));
+            check(&HookEvent::SessionStart { source }, Some(name), json!({"source": name}));
         }
         for (reason, name) in [
             (EndReason::Exit, "exit"),
@@ -385,30 +385,39 @@ mod tests {
             (EndReason::PromptInputExit, "prompt_input_exit"),
             (EndReason::Other, "other"),
         ] {
-            check(&Event::SessionEnd { reason }, Some(name), json!({"reason": name}));
+            check(&HookEvent::SessionEnd { reason }, Some(name), json!({"reason": name}));
         }
-        for (trigger, name) in [(CompressTrigger::Manual, "manual"), (CompressTrigger::Auto, "auto")] {
-            check(&Event::PreCompress { trigger }, Some(name), json!({"trigger": name}));
+        for (trigger, name) in [(HookCompressTrigger::Manual, "manual"), (HookCompressTrigger::Auto, "auto")]
+        {
+            check(&HookEvent::PreCompress { trigger }, Some(name), json!({"trigger": name}));
         }
-        check(&Event::BeforeAgent { prompt: "p".into() }, None, json!({"prompt": "p"}));
+        check(&HookEvent::BeforeAgent { prompt: "p".into() }, None, json!({"prompt": "p"}));
         check(
-            &Event::AfterAgent { prompt: "p".into(), prompt_response: "r".into(), stop_hook_active: true },
+            &HookEvent::AfterAgent {
+                prompt: "p".into(),
+                prompt_response: "r".into(),
+                stop_hook_active: true,
+            },
             None,
             json!({"prompt": "p", "prompt_response": "r", "stop_hook_active": true}),
         );
-        check(&Event::BeforeModel { llm_request: request.clone() }, None, json!({"llm_request": request}));
         check(
-            &Event::BeforeToolSelection { llm_request: request.clone() },
+            &HookEvent::BeforeModel { llm_request: request.clone() },
             None,
             json!({"llm_request": request}),
         );
         check(
-            &Event::AfterModel { llm_request: request.clone(), llm_response: json!({"text": "t"}) },
+            &HookEvent::BeforeToolSelection { llm_request: request.clone() },
+            None,
+            json!({"llm_request": request}),
+        );
+        check(
+            &HookEvent::AfterModel { llm_request: request.clone(), llm_response: json!({"text": "t"}) },
             None,
             json!({"llm_request": request, "llm_response": {"text": "t"}}),
         );
         check(
-            &Event::BeforeTool { call: call.clone() },
+            &HookEvent::BeforeTool { call: call.clone() },
             Some("glob"),
             json!({"tool_name": "glob", "tool_input": {}}),
         );
@@ -418,14 +427,14 @@ mod tests {
             ..call
         };
         check(
-            &Event::AfterTool { call: traced, tool_response: json!({"llmContent": "x"}) },
+            &HookEvent::AfterTool { call: traced, tool_response: json!({"llmContent": "x"}) },
             Some("glob"),
             json!({
                 "tool_name": "glob", "tool_input": {}, "mcp_context": {"server_name": "web"},
                 "original_request_name": "grep", "tool_response": {"llmContent": "x"}
             }),
         );
-        let notification = Event::Notification {
+        let notification = HookEvent::Notification {
             notification_type: "ToolPermission".into(),
             message: "m".into(),
             details: json!({"a": 1}),

@@ -1,28 +1,28 @@
-//! Whether a hook is meant for an event.
+//! Matchers: the events that a hook applies to.
 
 use regex::{Regex, RegexBuilder};
 
-use crate::event::Event;
+use crate::event::HookEvent;
 
-/// The most memory that a compiled expression may take, in bytes.
+/// The largest compiled expression, in bytes.
 const MAX_COMPILED: usize = 1 << 20;
 
-/// Says for which tools, or for what else that sets an event off, a hook runs.
+/// The tools or triggers that a hook runs for.
 #[derive(Clone, Debug)]
-pub enum Matcher {
-    /// For all.
+pub enum HookMatcher {
+    /// All.
     Any,
-    /// For tools in whose name the expression is found; for other events, if the text is exactly what set them off.
+    /// Tools whose name contains a match; for other events, a trigger equal to the text.
     Pattern {
-        /// As it was written.
+        /// The text as written.
         text: String,
-        /// For tools; without it, the text is a tool's whole name.
+        /// The expression for tool names; without one, the text is a whole name.
         tool: Option<Regex>,
     },
 }
 
-impl Matcher {
-    /// Reads a matcher. An expression that is none stands for itself.
+impl HookMatcher {
+    /// Parses a matcher. An invalid expression is taken literally.
     pub fn parse(text: &str) -> Self {
         if matches!(text.trim(), "" | "*") {
             return Self::Any;
@@ -31,8 +31,8 @@ impl Matcher {
         Self::Pattern { text: text.to_owned(), tool }
     }
 
-    /// Whether a hook with this matcher runs at the event. Where nothing can be matched, every hook runs.
-    pub fn matches(&self, event: &Event) -> bool {
+    /// True if a hook with this matcher runs at the event. Events without a trigger match every hook.
+    pub fn matches(&self, event: &HookEvent) -> bool {
         match (self, event.trigger()) {
             (Self::Any, _) | (_, None) => true,
             (Self::Pattern { tool: Some(tool), .. }, Some(name)) if event.name().is_about_tools() => {
@@ -46,14 +46,14 @@ impl Matcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{CompressTrigger, SessionSource, ToolUse};
+    use crate::event::{HookCompressTrigger, SessionSource, ToolUse};
 
     #[track_caller]
     fn check_tool(matcher: &str, tool: &str, expected: bool) {
         let call = ToolUse { tool_name: tool.into(), ..ToolUse::default() };
-        let after = Event::AfterTool { call: call.clone(), tool_response: serde_json::Value::Null };
-        for event in [Event::BeforeTool { call }, after] {
-            assert_eq!(Matcher::parse(matcher).matches(&event), expected, "{matcher} {tool}");
+        let after = HookEvent::AfterTool { call: call.clone(), tool_response: serde_json::Value::Null };
+        for event in [HookEvent::BeforeTool { call }, after] {
+            assert_eq!(HookMatcher::parse(matcher).matches(&event), expected, "{matcher} {tool}");
         }
     }
 
@@ -78,15 +78,15 @@ mod tests {
 
     #[test]
     fn other_events_are_matched_exactly() {
-        let check = |matcher: &str, event: &Event, expected: bool| {
-            assert_eq!(Matcher::parse(matcher).matches(event), expected, "{matcher}");
+        let check = |matcher: &str, event: &HookEvent, expected: bool| {
+            assert_eq!(HookMatcher::parse(matcher).matches(event), expected, "{matcher}");
         };
-        let manual = Event::PreCompress { trigger: CompressTrigger::Manual };
+        let manual = HookEvent::PreCompress { trigger: HookCompressTrigger::Manual };
         check("manual", &manual, true);
         check("man.*", &manual, false);
         check("auto", &manual, false);
         check("*", &manual, true);
-        check("resume", &Event::SessionStart { source: SessionSource::Resume }, true);
-        check("anything", &Event::BeforeAgent { prompt: String::new() }, true);
+        check("resume", &HookEvent::SessionStart { source: SessionSource::Resume }, true);
+        check("anything", &HookEvent::BeforeAgent { prompt: String::new() }, true);
     }
 }

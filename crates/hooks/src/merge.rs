@@ -1,11 +1,11 @@
-//! Makes one answer of several, and passes what a hook changed on to the next.
+//! Merging of several outputs, and the passing of changes from one hook to the next.
 
 use serde_json::{Map, Value, json};
 
-use crate::event::{Event, EventName};
+use crate::event::{EventName, HookEvent};
 use crate::output::{HookDecision, HookOutput};
 
-/// Makes one answer of those that the hooks of an event gave, in their order.
+/// Merges the outputs of an event's hooks in order.
 pub(crate) fn merge(event: EventName, outputs: &[HookOutput]) -> HookOutput {
     let mut merged = HookOutput::default();
     for output in outputs {
@@ -20,7 +20,7 @@ fn add_common(event: EventName, merged: &mut HookOutput, output: &HookOutput) {
     if output.continues == Some(false) || merged.continues.is_none() {
         merged.continues = output.continues.or(merged.continues);
     }
-    // Whoever is stricter gives the reason; those that are as strict give it together.
+    // The strictest decision gives the reason; equally strict ones give theirs together.
     if output.decision > merged.decision {
         merged.decision = output.decision;
         merged.reason.clone_from(&output.reason);
@@ -36,7 +36,7 @@ fn add_common(event: EventName, merged: &mut HookOutput, output: &HookOutput) {
     };
 }
 
-/// Events at which texts of several hooks are put together. At others, the later one counts.
+/// True for events that join the texts of several hooks. For others, the later text wins.
 fn is_joined(event: EventName) -> bool {
     matches!(
         event,
@@ -71,10 +71,10 @@ fn add_specific(event: EventName, merged: &mut Map<String, Value>, more: &Map<St
                 Value::Object(overridden(before.clone(), more))
             }
             ("toolConfig", Some(before), more) if event == EventName::BeforeToolSelection => {
-                unite_tools(before, more)
+                merge_tool_config(before, more)
             }
             ("toolConfig", None, config) if event == EventName::BeforeToolSelection => {
-                unite_tools(&json!({}), config)
+                merge_tool_config(&json!({}), config)
             }
             (_, _, value) => value.clone(),
         };
@@ -82,14 +82,14 @@ fn add_specific(event: EventName, merged: &mut Map<String, Value>, more: &Map<St
     }
 }
 
-/// The fields of the first with those of the second over them.
+/// Overrides fields of the first with those of the second.
 pub(crate) fn overridden(mut fields: Map<String, Value>, over: &Map<String, Value>) -> Map<String, Value> {
     fields.extend(over.iter().map(|(key, value)| (key.clone(), value.clone())));
     fields
 }
 
-/// The stricter mode of two, and the tools that either names, sorted.
-fn unite_tools(first: &Value, second: &Value) -> Value {
+/// The stricter of two modes, and the sorted union of allowed tools.
+fn merge_tool_config(first: &Value, second: &Value) -> Value {
     const MODES: [&str; 3] = ["AUTO", "ANY", "NONE"];
     let mode = |config: &Value| {
         let mode = config.get("mode").and_then(Value::as_str)?;
@@ -114,23 +114,23 @@ fn unite_tools(first: &Value, second: &Value) -> Value {
     Value::Object(united)
 }
 
-/// Makes what one hook changed known to the next, where hooks run one after another.
-pub(crate) fn chain(event: &mut Event, output: &HookOutput) {
+/// Applies one hook's changes to the input of the next, for hooks that run one after the other.
+pub(crate) fn apply_changes(event: &mut HookEvent, output: &HookOutput) {
     match event {
-        Event::BeforeAgent { prompt } => {
+        HookEvent::BeforeAgent { prompt } => {
             if let Some(context) = output.specific.get("additionalContext").and_then(Value::as_str) {
                 prompt.push_str("\n\n");
                 prompt.push_str(context);
             }
         }
-        Event::BeforeModel { llm_request } => {
+        HookEvent::BeforeModel { llm_request } => {
             if let (Some(Value::Object(over)), Value::Object(request)) =
                 (output.specific.get("llm_request"), llm_request)
             {
                 *request = overridden(std::mem::take(request), over);
             }
         }
-        Event::BeforeTool { call } => {
+        HookEvent::BeforeTool { call } => {
             if let Some(Value::Object(over)) = output.specific.get("tool_input") {
                 call.tool_input = overridden(std::mem::take(&mut call.tool_input), over);
             }
@@ -143,10 +143,10 @@ pub(crate) fn chain(event: &mut Event, output: &HookOutput) {
 mod tests {
     use super::*;
     use crate::event::ToolUse;
-    use crate::output::{Exit, parse_output};
+    use crate::output::{HookExit, parse_output};
 
     fn outputs(outputs: &[Value]) -> Vec<HookOutput> {
-        outputs.iter().map(|output| parse_output("x", &Exit::Code(0), &output.to_string(), "")).collect()
+        outputs.iter().map(|output| parse_output("x", &HookExit::Code(0), &output.to_string(), "")).collect()
     }
 
     fn merged(event: EventName, answers: &[Value]) -> HookOutput {
@@ -255,18 +255,18 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_chain(mut event: Event, specific: &Value, expected: &Event) {
+    fn check_chain(mut event: HookEvent, specific: &Value, expected: &HookEvent) {
         let output = outputs(&[json!({"hookSpecificOutput": specific})]).remove(0);
-        chain(&mut event, &output);
+        apply_changes(&mut event, &output);
         assert_eq!(&event, expected);
     }
 
     #[test]
     fn the_next_hook_sees_what_the_last_one_changed() {
-        let prompt = |prompt: &str| Event::BeforeAgent { prompt: prompt.into() };
+        let prompt = |prompt: &str| HookEvent::BeforeAgent { prompt: prompt.into() };
         check_chain(prompt("p"), &json!({"additionalContext": "c"}), &prompt("p\n\nc"));
         check_chain(prompt("p"), &json!({}), &prompt("p"));
-        let model = |request: Value| Event::BeforeModel { llm_request: request };
+        let model = |request: Value| HookEvent::BeforeModel { llm_request: request };
         check_chain(
             model(json!({"model": "a", "x": 1})),
             &json!({"llm_request": {"model": "b"}}),
@@ -274,7 +274,7 @@ mod tests {
         );
         let tool = |input: Value| {
             let tool_input = input.as_object().expect("an object").clone();
-            Event::BeforeTool { call: ToolUse { tool_input, ..ToolUse::default() } }
+            HookEvent::BeforeTool { call: ToolUse { tool_input, ..ToolUse::default() } }
         };
         check_chain(tool(json!({"a": 1})), &json!({"tool_input": {"b": 2}}), &tool(json!({"a": 1, "b": 2})));
     }

@@ -1,68 +1,70 @@
-//! What follows from the answers of all hooks of an event.
+//! The combined outcome of an event's hooks.
 
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
 use crate::event::EventName;
-use crate::output::{Exit, HookDecision, HookOutput};
+use crate::output::{HookDecision, HookExit, HookOutput};
 
-/// How one hook ran.
+/// The run of one hook.
 #[derive(Clone, Debug, PartialEq)]
 pub struct HookRun {
     /// Its name, or its command.
     pub label: String,
-    /// How it ended.
-    pub exit: Exit,
-    /// What it wrote, as far as it was kept.
+    /// The exit.
+    pub exit: HookExit,
+    /// The kept standard output.
     pub stdout: String,
-    /// What it wrote as messages, as far as it was kept.
+    /// The kept standard error.
     pub stderr: String,
-    /// How long it took.
+    /// The duration.
     pub duration: Duration,
-    /// What it answered.
+    /// The parsed output.
     pub output: HookOutput,
 }
 
 impl HookRun {
-    /// What the user should know if the hook did not do its work, in a line.
+    /// A one-line description of the failure, if the hook failed.
     pub fn failure(&self) -> Option<String> {
         let label = &self.label;
         match &self.exit {
-            Exit::Code(0 | 2) | Exit::Cancelled => None,
-            Exit::Code(code) => Some(format!("the hook {label:?} failed with exit code {code}")),
-            Exit::Signal(signal) => Some(format!("the hook {label:?} was killed by signal {signal}")),
-            Exit::TimedOut => {
+            HookExit::Code(0 | 2) | HookExit::Cancelled => None,
+            HookExit::Code(code) => Some(format!("the hook {label:?} failed with exit code {code}")),
+            HookExit::Signal(signal) => Some(format!("the hook {label:?} was killed by signal {signal}")),
+            HookExit::TimedOut => {
                 Some(format!("the hook {label:?} was killed after {} ms", self.duration.as_millis()))
             }
-            Exit::NotStarted(reason) => Some(format!("the hook {label:?} could not be started: {reason}")),
+            HookExit::NotStarted(reason) => {
+                Some(format!("the hook {label:?} could not be started: {reason}"))
+            }
         }
     }
 }
 
-/// What follows from the answers of all hooks of an event.
+/// The combined outcome of an event's hooks.
 ///
-/// Each question answers only at events where it means something: a hook cannot block a compaction or an end of a session,
-/// whatever it says.
+/// Each method only has an effect at events for which it makes sense: a hook cannot block a compaction or the end of a
+/// session.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome {
+pub struct HookOutcome {
     /// The event.
     pub event: EventName,
-    /// How each hook ran, in the order of the plan.
+    /// The run of each hook, in the order of the plan.
     pub runs: Vec<HookRun>,
     merged: HookOutput,
 }
 
-/// Which tools a request may offer.
+/// The tools that a request may offer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ToolChoice {
-    /// How the model is to use them: `AUTO`, `ANY` or `NONE`.
+pub struct HookToolChoice {
+    /// The function calling mode: `AUTO`, `ANY` or `NONE`.
     pub mode: Option<String>,
-    /// Their names, or none for all.
+    /// The allowed tools; empty for all.
     pub allowed: Vec<String>,
 }
 
-/// A call that is to follow another and give the answer in its place.
+/// A call that follows another and answers in its place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TailCall {
     /// The tool.
@@ -71,41 +73,41 @@ pub struct TailCall {
     pub args: Map<String, Value>,
 }
 
-/// What is told where a hook gives no reason.
+/// The reason if a hook gives none.
 const NO_REASON: &str = "A hook gave no reason.";
 
-impl Outcome {
+impl HookOutcome {
     pub(crate) fn new(event: EventName, runs: Vec<HookRun>) -> Self {
         let outputs: Vec<_> = runs.iter().map(|run| run.output.clone()).collect();
         Self { event, runs, merged: crate::merge::merge(event, &outputs) }
     }
 
-    /// An outcome of no hooks.
+    /// The outcome without hooks.
     pub fn empty(event: EventName) -> Self {
         Self::new(event, Vec::new())
     }
 
-    /// Why the agent is to stop altogether, if it is. The user's message stays in the history.
+    /// The reason to stop the agent, if any. The user's message stays in the history.
     pub fn stop(&self) -> Option<&str> {
         let stops = self.event.can_be_blocked() && self.merged.continues == Some(false);
         let reason = self.merged.stop_reason.as_deref().or(self.merged.reason.as_deref());
         stops.then(|| reason.unwrap_or(NO_REASON))
     }
 
-    /// Why what is about to happen must not, if so: the prompt is dropped, the request not sent, the tool not run, its result
-    /// hidden. After the agent's answer, the reason is the next prompt.
+    /// The reason to block the action, if any: the prompt is dropped, the request not sent, the tool not run, its
+    /// result hidden. After the agent's answer, the reason becomes the next prompt.
     pub fn block(&self) -> Option<&str> {
         let blocks = self.event.can_be_blocked() && self.merged.decision == Some(HookDecision::Block);
         blocks.then(|| self.merged.reason.as_deref().unwrap_or(NO_REASON))
     }
 
-    /// Why the user must be asked before the tool runs, if so.
+    /// The reason to ask the user before the tool runs, if any.
     pub fn ask(&self) -> Option<&str> {
         let asks = self.event == EventName::BeforeTool && self.merged.decision == Some(HookDecision::Ask);
         asks.then(|| self.merged.reason.as_deref().unwrap_or(NO_REASON))
     }
 
-    /// What the model is to be told, in the form in which it is added to the conversation.
+    /// The additional context for the model, rendered for the conversation.
     pub fn context(&self) -> Option<String> {
         let takes_context = matches!(
             self.event,
@@ -115,22 +117,22 @@ impl Outcome {
         (takes_context && !text.is_empty()).then(|| render_context(text))
     }
 
-    /// What the user is to be told.
+    /// The message for the user.
     pub fn system_message(&self) -> Option<&str> {
         self.merged.system_message.as_deref().filter(|_| self.event != EventName::BeforeToolSelection)
     }
 
-    /// Whether nothing of the hooks' output is to be shown.
+    /// True if the hooks' output must not be shown.
     pub fn suppresses_output(&self) -> bool {
         self.merged.suppress_output == Some(true)
     }
 
-    /// Arguments that override those of the tool. They need the same checks as the model's own.
+    /// Arguments that override those of the tool. They need the same checks as the model's.
     pub fn tool_input(&self) -> Option<&Map<String, Value>> {
         self.specific(EventName::BeforeTool, "tool_input")?.as_object()
     }
 
-    /// A call that gives the answer in place of the one that was made.
+    /// A call that answers in place of the original one.
     pub fn tail_call(&self) -> Option<TailCall> {
         let call = self.specific(EventName::AfterTool, "tailToolCallRequest")?;
         let args = call.get("args").and_then(Value::as_object).cloned().unwrap_or_default();
@@ -142,28 +144,28 @@ impl Outcome {
         self.specific(EventName::BeforeModel, "llm_request")?.as_object()
     }
 
-    /// The response that takes the place of the model's, before or after it is asked.
+    /// The response that replaces the model's, before or after the request.
     pub fn llm_response(&self) -> Option<&Map<String, Value>> {
         let response = self.specific(EventName::BeforeModel, "llm_response");
         response.or_else(|| self.specific(EventName::AfterModel, "llm_response"))?.as_object()
     }
 
-    /// Which tools the request may offer.
-    pub fn tool_choice(&self) -> Option<ToolChoice> {
+    /// The tools that the request may offer.
+    pub fn tool_choice(&self) -> Option<HookToolChoice> {
         let config = self.specific(EventName::BeforeToolSelection, "toolConfig")?;
         let names = config.get("allowedFunctionNames").and_then(Value::as_array).into_iter().flatten();
-        Some(ToolChoice {
+        Some(HookToolChoice {
             mode: config.get("mode").and_then(Value::as_str).map(str::to_owned),
             allowed: names.filter_map(Value::as_str).map(str::to_owned).collect(),
         })
     }
 
-    /// Whether the conversation is to be cleared.
+    /// True if the conversation is to be cleared.
     pub fn clears_context(&self) -> bool {
         self.specific(EventName::AfterAgent, "clearContext") == Some(&Value::Bool(true))
     }
 
-    /// What went wrong with the hooks themselves, a line for each.
+    /// The failures of the hooks, one line each.
     pub fn failures(&self) -> impl Iterator<Item = String> {
         self.runs.iter().filter_map(HookRun::failure)
     }
@@ -173,14 +175,14 @@ impl Outcome {
     }
 }
 
-/// A hook's text in the form in which a model reads it; the text cannot end the block it stands in.
+/// Renders a hook's text for the model; the text cannot close the block around it.
 pub fn render_context(text: &str) -> String {
     let text = text.replace('<', "&lt;").replace('>', "&gt;");
     format!("<hook_context>{text}</hook_context>")
 }
 
-/// The note for a model whose arguments a hook has changed, if any are different.
-pub fn note_of_changes(before: &Map<String, Value>, after: &Map<String, Value>) -> Option<String> {
+/// A note for the model about the arguments that a hook changed, if any.
+pub fn describe_changes(before: &Map<String, Value>, after: &Map<String, Value>) -> Option<String> {
     let mut keys: Vec<_> = before
         .keys()
         .chain(after.keys().filter(|key| !before.contains_key(*key)))
@@ -198,22 +200,22 @@ mod tests {
     use crate::output::parse_output;
     use serde_json::json;
 
-    fn outcome(event: EventName, answer: &Value) -> Outcome {
-        let output = parse_output("x", &Exit::Code(0), &answer.to_string(), "");
+    fn outcome(event: EventName, answer: &Value) -> HookOutcome {
+        let output = parse_output("x", &HookExit::Code(0), &answer.to_string(), "");
         let run = HookRun {
             label: "x".into(),
-            exit: Exit::Code(0),
+            exit: HookExit::Code(0),
             stdout: String::new(),
             stderr: String::new(),
             duration: Duration::ZERO,
             output,
         };
-        Outcome::new(event, vec![run])
+        HookOutcome::new(event, vec![run])
     }
 
-    /// Checks at which events an answer has an effect.
+    /// Checks the events at which an answer has an effect.
     #[track_caller]
-    fn check_events(answer: &Value, has_effect: impl Fn(&Outcome) -> bool, expected: &[EventName]) {
+    fn check_events(answer: &Value, has_effect: impl Fn(&HookOutcome) -> bool, expected: &[EventName]) {
         let found: Vec<_> =
             EventName::ALL.into_iter().filter(|event| has_effect(&outcome(*event, answer))).collect();
         assert_eq!(found, expected);
@@ -260,7 +262,7 @@ mod tests {
             |outcome| outcome.tool_choice().is_some(),
             &[BeforeToolSelection],
         );
-        check_events(&specific("clearContext", json!(true)), Outcome::clears_context, &[AfterAgent]);
+        check_events(&specific("clearContext", json!(true)), HookOutcome::clears_context, &[AfterAgent]);
     }
 
     #[test]
@@ -294,7 +296,7 @@ mod tests {
     fn a_note_names_what_changed() {
         let map = |value: Value| value.as_object().expect("an object").clone();
         let check = |before: Value, after: Value, expected: Option<&str>| {
-            let note = note_of_changes(&map(before), &map(after));
+            let note = describe_changes(&map(before), &map(after));
             let expected =
                 expected.map(|keys| format!("[A hook changed these arguments before the tool ran: {keys}]"));
             assert_eq!(note, expected);
@@ -306,7 +308,7 @@ mod tests {
     #[test]
     fn no_hooks_change_nothing() {
         for event in EventName::ALL {
-            let outcome = Outcome::empty(event);
+            let outcome = HookOutcome::empty(event);
             assert_eq!(
                 (outcome.stop(), outcome.block(), outcome.ask(), outcome.context()),
                 (None, None, None, None)

@@ -1,37 +1,37 @@
-//! Understands what a hook answers: an exit code, and JSON or text.
+//! Parsing of a hook's answer: exit code, and JSON or text.
 
 use serde_json::{Map, Value};
 
-/// How a hook ended.
+/// The exit of a hook.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// With this code.
+pub enum HookExit {
+    /// It exited with this code.
     Code(i32),
-    /// By this signal.
+    /// It was killed by this signal.
     Signal(i32),
-    /// It took too long and was killed.
+    /// It exceeded its timeout and was killed.
     TimedOut,
-    /// It was killed because its answer was no longer wanted.
+    /// It was cancelled and killed.
     Cancelled,
-    /// It could not be started, for this reason.
+    /// It could not be started.
     NotStarted(String),
 }
 
-impl Exit {
-    /// Whether the hook did what it is for.
+impl HookExit {
+    /// True for exit code 0.
     pub fn is_success(&self) -> bool {
         *self == Self::Code(0)
     }
 }
 
-/// What a hook decides.
+/// A hook's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum HookDecision {
-    /// Go on.
+    /// Continue.
     Allow,
     /// Ask the user.
     Ask,
-    /// Do not go on.
+    /// Do not continue.
     Block,
 }
 
@@ -46,39 +46,40 @@ impl HookDecision {
     }
 }
 
-/// What a hook answers, or several do together.
+/// The output of one hook, or of several merged.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HookOutput {
     /// `continue`: false ends the agent's work.
     pub continues: Option<bool>,
-    /// What the user is told about that.
+    /// The reason for the user.
     pub stop_reason: Option<String>,
-    /// Whether the hook's output is not to be shown.
+    /// True if the hook's output must not be shown.
     pub suppress_output: Option<bool>,
-    /// What the user is told.
+    /// The message for the user.
     pub system_message: Option<String>,
-    /// What is decided.
+    /// The decision.
     pub decision: Option<HookDecision>,
-    /// Why.
+    /// The reason for the decision.
     pub reason: Option<String>,
-    /// What only means something at this event: `hookSpecificOutput`.
+    /// The event-specific output, `hookSpecificOutput`.
     pub specific: Map<String, Value>,
 }
 
-/// The exit code that blocks, whatever the hook says.
+/// The exit code that always blocks.
 const BLOCKING: i32 = 2;
 
-/// Makes sense of what a hook called `label` wrote and how it ended.
+/// Parses the output and the exit of a hook named `label`.
 ///
-/// JSON counts whatever the exit code is, except that code 2 always blocks. Other text is a message to the user, with
-/// code 2 the reason for blocking, with any other code but 0 a warning. A hook that was killed or never ran says nothing.
-pub fn parse_output(label: &str, exit: &Exit, stdout: &str, stderr: &str) -> HookOutput {
+/// JSON applies whatever the exit code, except that code 2 always blocks. Other text is a message to the user, with
+/// code 2 the reason for blocking, with any other code but 0 a warning. A hook that was killed or never ran has no
+/// output.
+pub fn parse_output(label: &str, exit: &HookExit, stdout: &str, stderr: &str) -> HookOutput {
     let (stdout, stderr) = (stdout.trim(), stderr.trim());
     let said = if stdout.is_empty() { stderr } else { stdout };
     let code = match exit {
-        Exit::Code(code) => Some(*code),
-        Exit::Signal(_) => None,
-        Exit::TimedOut | Exit::Cancelled | Exit::NotStarted(_) => return HookOutput::default(),
+        HookExit::Code(code) => Some(*code),
+        HookExit::Signal(_) => None,
+        HookExit::TimedOut | HookExit::Cancelled | HookExit::NotStarted(_) => return HookOutput::default(),
     };
     let said = text(said);
     let mut output = match said.as_deref().and_then(parse_object) {
@@ -107,7 +108,7 @@ fn text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// The object that the text is, or that a JSON string which the text is holds.
+/// Parses an object, or a JSON string that contains one.
 fn parse_object(text: &str) -> Option<Map<String, Value>> {
     match serde_json::from_str(text).ok()? {
         Value::Object(object) => Some(object),
@@ -119,7 +120,7 @@ fn parse_object(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
-/// Takes what is known from an answer; what is of the wrong type says nothing.
+/// Reads the known fields of an answer; those of the wrong type are ignored.
 fn from_json(object: &Map<String, Value>) -> HookOutput {
     let text = |field: &str| object.get(field).and_then(Value::as_str).map(str::to_owned);
     let boolean = |field: &str| object.get(field).and_then(Value::as_bool);
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn parse(exit: &Exit, stdout: &str, stderr: &str) -> HookOutput {
+    fn parse(exit: &HookExit, stdout: &str, stderr: &str) -> HookOutput {
         parse_output("mine", exit, stdout, stderr)
     }
 
@@ -151,13 +152,13 @@ mod tests {
         decision: Option<HookDecision>,
         message: Option<&str>,
     ) {
-        let output = parse(&Exit::Code(code), stdout, stderr);
+        let output = parse(&HookExit::Code(code), stdout, stderr);
         assert_eq!((output.decision, output.system_message.as_deref()), (decision, message));
     }
 
     #[track_caller]
     fn check_block(code: i32, stdout: &str, stderr: &str, reason: &str) {
-        let output = parse(&Exit::Code(code), stdout, stderr);
+        let output = parse(&HookExit::Code(code), stdout, stderr);
         assert_eq!((output.decision, output.reason.as_deref()), (Some(HookDecision::Block), Some(reason)));
     }
 
@@ -186,7 +187,7 @@ mod tests {
     #[test]
     fn only_code_2_blocks_by_itself() {
         for code in [1, 3, 4, 126, 255] {
-            assert_eq!(parse(&Exit::Code(code), "no", "").decision, None, "{code}");
+            assert_eq!(parse(&HookExit::Code(code), "no", "").decision, None, "{code}");
         }
     }
 
@@ -198,7 +199,7 @@ mod tests {
             check_block(code, "", json, "r");
             check_block(code, &Value::from(json).to_string(), "", "r");
         }
-        assert_eq!(parse(&Exit::Signal(15), json, "").decision, Some(HookDecision::Block));
+        assert_eq!(parse(&HookExit::Signal(15), json, "").decision, Some(HookDecision::Block));
     }
 
     #[test]
@@ -207,7 +208,7 @@ mod tests {
             "continue": false, "stopReason": "s", "suppressOutput": true, "systemMessage": "m", "decision": "ask",
             "reason": "r", "hookSpecificOutput": {"additionalContext": "c"}, "unknown": 1
         });
-        let output = parse(&Exit::Code(0), &json.to_string(), "");
+        let output = parse(&HookExit::Code(0), &json.to_string(), "");
         let expected = HookOutput {
             continues: Some(false),
             stop_reason: Some("s".into()),
@@ -226,7 +227,7 @@ mod tests {
         for (name, expected) in
             [("allow", Allow), ("approve", Allow), ("ask", Ask), ("block", Block), ("deny", Block)]
         {
-            let output = parse(&Exit::Code(0), &json!({"decision": name}).to_string(), "");
+            let output = parse(&HookExit::Code(0), &json!({"decision": name}).to_string(), "");
             assert_eq!(output.decision, Some(expected), "{name}");
         }
     }
@@ -234,7 +235,7 @@ mod tests {
     #[test]
     fn wrong_types_say_nothing() {
         let json = json!({"continue": "no", "decision": 1, "systemMessage": [], "hookSpecificOutput": "x"});
-        let output = parse(&Exit::Code(0), &json.to_string(), "");
+        let output = parse(&HookExit::Code(0), &json.to_string(), "");
         assert_eq!(output, HookOutput { decision: Some(HookDecision::Allow), ..HookOutput::default() });
         check_text(0, "[1]", "", Some(HookDecision::Allow), Some("[1]"));
     }
@@ -242,9 +243,9 @@ mod tests {
     #[test]
     fn a_killed_hook_says_nothing() {
         let json = r#"{"decision": "deny"}"#;
-        for exit in [Exit::TimedOut, Exit::Cancelled, Exit::NotStarted("why".into())] {
+        for exit in [HookExit::TimedOut, HookExit::Cancelled, HookExit::NotStarted("why".into())] {
             assert_eq!(parse(&exit, json, "text"), HookOutput::default());
         }
-        assert_eq!(parse(&Exit::Signal(9), "x", "").system_message.as_deref(), Some("Warning: x"));
+        assert_eq!(parse(&HookExit::Signal(9), "x", "").system_message.as_deref(), Some("Warning: x"));
     }
 }

@@ -1,4 +1,4 @@
-//! Runs one command to its end, with something to read, for as long as it may.
+//! Running of one command with input and a timeout.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -11,19 +11,19 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use crate::output::Exit;
+use crate::output::HookExit;
 
-/// How long a command has to end by itself once it is told to.
+/// The time a command gets to end by itself after it was told to.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long output is waited for when the command has ended: something that it started may keep its output open.
+/// The time to wait for output after the command has ended, since a process it started may keep the pipe open.
 const LINGER: Duration = Duration::from_millis(250);
 
-/// The most that is kept of what a command writes, in bytes.
+/// The most bytes of output kept.
 const MAX_OUTPUT: usize = 4 << 20;
 
-/// What to run.
-pub(crate) struct Task<'a> {
+/// A command to run.
+pub(crate) struct HookProcess<'a> {
     pub(crate) command_line: &'a str,
     pub(crate) folder: &'a Path,
     pub(crate) environment: Vec<(OsString, OsString)>,
@@ -31,15 +31,15 @@ pub(crate) struct Task<'a> {
     pub(crate) timeout: Duration,
 }
 
-/// How it went.
-pub(crate) struct Finished {
-    pub(crate) exit: Exit,
+/// The result of a command.
+pub(crate) struct FinishedProcess {
+    pub(crate) exit: HookExit,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
 
-/// Runs a command line to its end, for as long as it may and its answer is wanted.
-pub(crate) async fn run(task: Task<'_>, cancel: &CancellationToken) -> Finished {
+/// Runs a command until it ends, its timeout is over, or it is cancelled.
+pub(crate) async fn run(task: HookProcess<'_>, cancel: &CancellationToken) -> FinishedProcess {
     let line = CommandLine { text: task.command_line, folder: task.folder, environment: &task.environment };
     let started = line.start(|command| {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -49,7 +49,7 @@ pub(crate) async fn run(task: Task<'_>, cancel: &CancellationToken) -> Finished 
         Ok(process) => process,
         Err(error) => {
             let (stdout, stderr) = (String::new(), String::new());
-            return Finished { exit: Exit::NotStarted(error.to_string()), stdout, stderr };
+            return FinishedProcess { exit: HookExit::NotStarted(error.to_string()), stdout, stderr };
         }
     };
     let child = process.child();
@@ -58,11 +58,11 @@ pub(crate) async fn run(task: Task<'_>, cancel: &CancellationToken) -> Finished 
     let (ended, mut end) = watch::channel(false);
     let input = async {
         if let Some(mut stdin) = stdin {
-            // A hook need not read what it is told.
+            // A hook need not read its input.
             let _ = stdin.write_all(&task.input).await;
         }
     };
-    // The input is given while the output is read: each may be more than a pipe holds.
+    // Input and output go on at the same time: each may be larger than a pipe's buffer.
     let feed = async {
         tokio::select! {
             () = input => {}
@@ -77,26 +77,26 @@ pub(crate) async fn run(task: Task<'_>, cancel: &CancellationToken) -> Finished 
     let (exit, (), stdout, stderr) =
         tokio::join!(wait, feed, read(stdout, ended.subscribe()), read(stderr, ended.subscribe()));
     process.let_go();
-    Finished { exit, stdout, stderr }
+    FinishedProcess { exit, stdout, stderr }
 }
 
-/// Waits for the end, and brings it about when time is up or nobody waits for the answer any more.
-async fn wait(process: &mut Process, limit: Duration, cancel: &CancellationToken) -> Exit {
+/// Waits for the end, and forces it on timeout or cancellation.
+async fn wait(process: &mut Process, limit: Duration, cancel: &CancellationToken) -> HookExit {
     let why = tokio::select! {
         biased;
-        () = cancel.cancelled() => Exit::Cancelled,
+        () = cancel.cancelled() => HookExit::Cancelled,
         ended = timeout(limit, process.wait()) => match ended {
-            Ok(Ok(Ended::Code(code))) => return Exit::Code(code),
-            Ok(Ok(Ended::Signal(signal))) => return Exit::Signal(signal),
-            Ok(Err(error)) => Exit::NotStarted(error.to_string()),
-            Err(_) => Exit::TimedOut,
+            Ok(Ok(Ended::Code(code))) => return HookExit::Code(code),
+            Ok(Ok(Ended::Signal(signal))) => return HookExit::Signal(signal),
+            Ok(Err(error)) => HookExit::NotStarted(error.to_string()),
+            Err(_) => HookExit::TimedOut,
         },
     };
     process.stop(GRACE).await;
     why
 }
 
-/// Reads all that there is, and keeps the beginning. When the command has ended, what comes late is not waited for.
+/// Reads everything and keeps the beginning. After the command has ended, late output is not awaited.
 async fn read(source: Option<impl AsyncRead + Unpin>, mut end: watch::Receiver<bool>) -> String {
     let Some(mut source) = source else { return String::new() };
     let mut kept = Vec::new();

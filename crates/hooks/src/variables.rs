@@ -1,27 +1,27 @@
-//! Environment variables that hold secrets: which ones commands and hooks are not given.
+//! Environment variables with secrets, which are withheld from commands and hooks.
 
 use std::ffi::{OsStr, OsString};
 
 /// A variable of an environment, by name and value.
 pub type Variable = (OsString, OsString);
 
-/// Which variables are withheld from commands and hooks.
+/// The rules about variables that are withheld from commands and hooks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariableRules {
-    /// Whether any are.
+    /// False if none are withheld.
     pub is_enabled: bool,
-    /// Variables that are given whatever they look like, by name.
+    /// Variables that are always passed on, by name.
     pub allowed: Vec<String>,
-    /// Variables that are withheld whatever they look like, by name.
+    /// Variables that are always withheld, by name.
     pub blocked: Vec<String>,
 }
 
-/// An environment in two parts.
+/// An environment split in two.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct SplitVariables {
-    /// What commands and hooks may see.
+    /// The variables passed on.
     pub given: Vec<Variable>,
-    /// What they may not.
+    /// The variables withheld.
     pub withheld: Vec<Variable>,
 }
 
@@ -32,7 +32,7 @@ impl Default for VariableRules {
 }
 
 impl VariableRules {
-    /// Whether a variable is withheld: by the user's lists, else by its name, else by its value.
+    /// True if a variable is withheld: by the user's lists, else by its name, else by its value.
     pub fn withholds(&self, name: &OsStr, value: &OsStr) -> bool {
         let (name, value) = (name.to_string_lossy(), value.to_string_lossy());
         let is_in = |list: &[String]| list.iter().any(|listed| listed.eq_ignore_ascii_case(&name));
@@ -50,7 +50,7 @@ impl VariableRules {
             || longhaul_redact::has_secret(&format!("{name}={value}")).is_some()
     }
 
-    /// Divides an environment.
+    /// Splits an environment.
     pub fn split(&self, variables: impl IntoIterator<Item = Variable>) -> SplitVariables {
         let (withheld, given) =
             variables.into_iter().partition(|(name, value): &Variable| self.withholds(name, value));
@@ -58,7 +58,7 @@ impl VariableRules {
     }
 }
 
-/// Whole names of what is a secret, leads to one, or names an account.
+/// Whole names of variables that hold a secret, lead to one, or name an account.
 const NAMES: &[&str] = &[
     "CLIENT_ID",
     "CONNECTION_STRING",
@@ -72,13 +72,13 @@ const NAMES: &[&str] = &[
     "TWILIO_ACCOUNT_SID",
 ];
 
-/// Whole names that look like more than they hold: `git push` and the desktop need them.
+/// Whole names that only look secret: `git push` and the desktop need them.
 const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD", "SSH_AUTH_SOCK", "XAUTHORITY"];
 
-/// How the names of vendors' whole families of variables begin.
+/// Prefixes of vendors' variables.
 const FAMILIES: &[&str] = &["AWS_"];
 
-/// Words of a name, between underscores, that say that its value is secret.
+/// Words of a name, between underscores, that mark its value as secret.
 const WORDS: &[&str] = &[
     "APIKEY",
     "AUTH",
@@ -108,7 +108,7 @@ const WORDS: &[&str] = &[
     "WEBHOOK",
 ];
 
-/// The same at the end of a name, without an underscore before it: `PGPASSWORD`.
+/// The same at the end of a name, without an underscore: `PGPASSWORD`.
 const ENDINGS: &[&str] = &[
     "APIKEY",
     "AUTHKEY",
@@ -122,7 +122,7 @@ const ENDINGS: &[&str] = &[
     "TOKEN",
 ];
 
-/// Services whose addresses let whoever knows them in.
+/// Services whose addresses grant access.
 const SERVICES: &[&str] = &[
     "AMQP",
     "BROKER",
@@ -163,12 +163,12 @@ const SERVICES: &[&str] = &[
     "VALKEY",
 ];
 
-/// Words that make an address of a name.
+/// Words that mark a name as an address.
 const ADDRESSES: &[&str] = &["CONN", "CONNECTION", "URI", "URL"];
 
-/// Whether a name, in capitals, says that its value is secret.
+/// True if an uppercase name marks its value as secret.
 fn is_secret_name(name: &str, value: &str) -> bool {
-    // Git stops where one of its numbered settings is missing.
+    // Git fails if one of its numbered settings is missing.
     if HARMLESS_NAMES.contains(&name) || name.starts_with("GIT_CONFIG_KEY_") {
         return false;
     }
@@ -183,14 +183,14 @@ fn is_secret_name(name: &str, value: &str) -> bool {
     (is_ending || has(WORDS)) && !is_switch(value)
 }
 
-/// Whether a value switches something on or off, or limits it: `MAX_TOKENS=8000`, `DISABLE_AUTH=true`.
+/// True if a value is a switch or a limit: `MAX_TOKENS=8000`, `DISABLE_AUTH=true`.
 fn is_switch(value: &str) -> bool {
     const SWITCHES: &[&str] = &["true", "false", "yes", "no", "on", "off"];
     let is_number = value.len() < 6 && value.bytes().all(|byte| byte.is_ascii_digit());
     is_number || SWITCHES.iter().any(|switch| switch.eq_ignore_ascii_case(value))
 }
 
-/// Whether a value holds an address with a password in it, also a poor one: `postgres://app:app@localhost/app`.
+/// True if a value contains an address with a password, even a weak one: `postgres://app:app@localhost/app`.
 fn has_password_in_url(value: &str) -> bool {
     value.split("://").skip(1).any(|rest| {
         let authority = rest.split(['/', '?', '#', ' ', '"', '\'']).next().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Hooks as they are written: small shell scripts in a folder of their own.
+//! Hooks as users write them: small shell scripts in a temporary project.
 #![cfg(unix)]
 
 use std::fs;
@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use longhaul_conversation::Timestamp;
 use longhaul_hooks::{
-    CompressTrigger, Event, Exit, Hook, HookEnvironment, HookSettings, Hooks, Occasion, Outcome, Scope,
-    ToolUse, parse_hooks, run_hooks,
+    Hook, HookCompressTrigger, HookContext, HookEnvironment, HookEvent, HookExit, HookOutcome, HookScope,
+    HookSettings, Hooks, ToolUse, parse_hooks, run_hooks,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -42,8 +42,8 @@ impl Project {
         path
     }
 
-    fn occasion(&self) -> Occasion {
-        Occasion {
+    fn context(&self) -> HookContext {
+        HookContext {
             session_id: "s1".into(),
             transcript_path: self.path("session.jsonl"),
             cwd: self.root.path().into(),
@@ -63,22 +63,22 @@ impl Project {
         }
     }
 
-    async fn run(&self, hooks: &Value, event: &Event) -> Outcome {
-        self.run_hooks(read_hooks(hooks, Scope::Project), event).await
+    async fn run(&self, hooks: &Value, event: &HookEvent) -> HookOutcome {
+        self.run_hooks(read_hooks(hooks, HookScope::Project), event).await
     }
 
-    async fn run_hooks(&self, hooks: Vec<Hook>, event: &Event) -> Outcome {
+    async fn run_hooks(&self, hooks: Vec<Hook>, event: &HookEvent) -> HookOutcome {
         let hooks = Hooks::new(hooks, &HookSettings::default(), true);
-        run_hooks(&hooks, event, &self.occasion(), &self.environment(), &self.cancel).await
+        run_hooks(&hooks, event, &self.context(), &self.environment(), &self.cancel).await
     }
 
     /// Runs a single command at an event that can be blocked.
-    async fn run_command(&self, command: &str) -> Outcome {
+    async fn run_command(&self, command: &str) -> HookOutcome {
         self.run(&at("BeforeAgent", &[command]), &prompt("hello")).await
     }
 }
 
-fn read_hooks(hooks: &Value, scope: Scope) -> Vec<Hook> {
+fn read_hooks(hooks: &Value, scope: HookScope) -> Vec<Hook> {
     let (hooks, warnings) = parse_hooks(hooks, scope);
     assert!(warnings.is_empty(), "{warnings:?}");
     hooks
@@ -96,17 +96,17 @@ fn in_turn(event: &str, commands: &[&str]) -> Value {
     hooks
 }
 
-fn prompt(prompt: &str) -> Event {
-    Event::BeforeAgent { prompt: prompt.into() }
+fn prompt(prompt: &str) -> HookEvent {
+    HookEvent::BeforeAgent { prompt: prompt.into() }
 }
 
 #[tokio::test]
 async fn a_hook_reads_its_event() {
     let project = Project::new();
     let outcome = project.run_command("cat > input.json").await;
-    assert_eq!(outcome.runs[0].exit, Exit::Code(0));
+    assert_eq!(outcome.runs[0].exit, HookExit::Code(0));
     let input: Value = serde_json::from_str(&project.read("input.json")).expect("JSON");
-    assert_eq!(input, prompt("hello").encode_input(&project.occasion()));
+    assert_eq!(input, prompt("hello").encode_input(&project.context()));
 }
 
 #[tokio::test]
@@ -168,17 +168,20 @@ async fn failures_are_told() {
 #[tokio::test]
 async fn a_hook_that_cannot_start_says_so() {
     let project = Project::new();
-    let hooks =
-        Hooks::new(read_hooks(&at("BeforeAgent", &["true"]), Scope::User), &HookSettings::default(), true);
+    let hooks = Hooks::new(
+        read_hooks(&at("BeforeAgent", &["true"]), HookScope::User),
+        &HookSettings::default(),
+        true,
+    );
     let nowhere = project.path("nowhere");
-    let occasion = Occasion { cwd: nowhere.clone(), ..project.occasion() };
+    let context = HookContext { cwd: nowhere.clone(), ..project.context() };
     let environment = HookEnvironment { project: nowhere, ..project.environment() };
-    let outcome = run_hooks(&hooks, &prompt(""), &occasion, &environment, &project.cancel).await;
-    assert!(matches!(outcome.runs[0].exit, Exit::NotStarted(_)), "{outcome:?}");
+    let outcome = run_hooks(&hooks, &prompt(""), &context, &environment, &project.cancel).await;
+    assert!(matches!(outcome.runs[0].exit, HookExit::NotStarted(_)), "{outcome:?}");
     assert_eq!(outcome.block(), None);
-    // A working folder that was deleted does not keep hooks from running.
-    let outcome = run_hooks(&hooks, &prompt(""), &occasion, &project.environment(), &project.cancel).await;
-    assert_eq!(outcome.runs[0].exit, Exit::Code(0));
+    // A deleted working folder does not prevent hooks from running.
+    let outcome = run_hooks(&hooks, &prompt(""), &context, &project.environment(), &project.cancel).await;
+    assert_eq!(outcome.runs[0].exit, HookExit::Code(0));
 }
 
 #[tokio::test]
@@ -188,14 +191,14 @@ async fn more_than_a_pipe_holds_goes_in_and_out() {
     let outcome = project.run(&at("BeforeAgent", &["cat", "true # reads nothing"]), &long).await;
     let lengths: Vec<_> =
         outcome.runs.iter().map(|run| (run.stdout.len() > 1_000_000, run.exit.clone())).collect();
-    assert_eq!(lengths, [(true, Exit::Code(0)), (false, Exit::Code(0))]);
+    assert_eq!(lengths, [(true, HookExit::Code(0)), (false, HookExit::Code(0))]);
 }
 
 #[tokio::test]
 async fn a_flood_is_cut_and_the_hook_still_ends() {
     let project = Project::new();
     let outcome = project.run_command("head -c 6000000 /dev/zero | tr '\\0' x").await;
-    assert_eq!((outcome.runs[0].stdout.len(), &outcome.runs[0].exit), (4 << 20, &Exit::Code(0)));
+    assert_eq!((outcome.runs[0].stdout.len(), &outcome.runs[0].exit), (4 << 20, &HookExit::Code(0)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -203,13 +206,13 @@ async fn a_hook_that_takes_too_long_is_killed_and_blocks_nothing() {
     let project = Project::new();
     project.pipe("block");
     let outcome = project.run_command("cat block; echo '{\"decision\": \"deny\"}'").await;
-    assert_eq!(outcome.runs[0].exit, Exit::TimedOut);
+    assert_eq!(outcome.runs[0].exit, HookExit::TimedOut);
     assert_eq!(outcome.block(), None);
     let failure = outcome.failures().next().expect("a failure");
     assert!(failure.contains("was killed after 6"), "{failure}");
 }
 
-/// Lets a script say that it runs, and then learns when all its processes have ended.
+/// Observes a script through a pipe: that it runs, and when all its processes have ended.
 struct Witness {
     lines: BufReader<fs::File>,
 }
@@ -225,17 +228,17 @@ impl Witness {
         tokio::task::spawn_blocking(open).await.expect("no panic")
     }
 
-    /// Waits until nobody is left who could write.
+    /// Waits until no writer is left.
     async fn all_ended(mut self) {
         let read = move || self.lines.read_to_string(&mut String::new()).map(drop);
         tokio::task::spawn_blocking(read).await.expect("no panic").expect("read");
     }
 }
 
-/// A script whose child holds on to the pipe `alive` and does not listen to TERM.
+/// A script whose child holds the pipe `alive` open and ignores TERM.
 const STUBBORN_CHILD: &str = "( trap '' TERM; exec 9>alive; echo started >&9; read line <block ) & wait";
 
-/// A script that itself does all that.
+/// A script that does the same itself.
 const STUBBORN: &str = "trap '' TERM; exec 9>alive; echo started >&9; while :; do read line <block; done";
 
 #[tokio::test(start_paused = true)]
@@ -251,7 +254,7 @@ async fn cancelling_ends_a_hook_and_all_it_started() {
         };
         let (outcome, witness) = tokio::join!(project.run_command(script), watch);
         witness.all_ended().await;
-        assert_eq!(outcome.runs[0].exit, Exit::Cancelled);
+        assert_eq!(outcome.runs[0].exit, HookExit::Cancelled);
         assert_eq!(outcome.failures().next(), None);
     }
 }
@@ -280,7 +283,7 @@ async fn nothing_runs_once_it_is_cancelled() {
     let project = Project::new();
     project.cancel.cancel();
     let outcome = project.run_command("touch ran").await;
-    assert_eq!(outcome.runs[0].exit, Exit::Cancelled);
+    assert_eq!(outcome.runs[0].exit, HookExit::Cancelled);
     assert!(!project.path("ran").exists());
 }
 
@@ -289,7 +292,7 @@ async fn what_a_hook_leaves_running_keeps_nobody_waiting() {
     let project = Project::new();
     let pipe = project.pipe("block");
     let outcome = project.run_command("cat block & echo done").await;
-    assert_eq!((&outcome.runs[0].exit, outcome.runs[0].stdout.as_str()), (&Exit::Code(0), "done\n"));
+    assert_eq!((&outcome.runs[0].exit, outcome.runs[0].stdout.as_str()), (&HookExit::Code(0), "done\n"));
     // It still reads: the hook's end has not killed it.
     tokio::task::spawn_blocking(|| fs::write(pipe, "released")).await.expect("no panic").expect("written");
 }
@@ -298,7 +301,7 @@ async fn what_a_hook_leaves_running_keeps_nobody_waiting() {
 async fn hooks_run_at_the_same_time() {
     let project = Project::new();
     project.pipe("talk");
-    // Each waits for the other: in turn they would never end.
+    // Each waits for the other: in sequence they would never end.
     let outcome = project.run(&at("BeforeAgent", &["echo heard > talk", "cat talk"]), &prompt("")).await;
     assert_eq!(outcome.runs[1].stdout, "heard\n");
     assert_eq!(outcome.system_message(), Some("heard"));
@@ -318,8 +321,9 @@ async fn hooks_in_turn_see_what_was_changed() {
     let change = r#"echo '{"hookSpecificOutput": {"tool_input": {"file_path": "b"}}}'"#;
     let tool_input = json!({"file_path": "a", "limit": 1}).as_object().expect("an object").clone();
     let call = ToolUse { tool_name: "read_file".into(), tool_input, ..ToolUse::default() };
-    let outcome =
-        project.run(&in_turn("BeforeTool", &[change, "cat > tool.json"]), &Event::BeforeTool { call }).await;
+    let outcome = project
+        .run(&in_turn("BeforeTool", &[change, "cat > tool.json"]), &HookEvent::BeforeTool { call })
+        .await;
     let input: Value = serde_json::from_str(&project.read("tool.json")).expect("JSON");
     assert_eq!(input["tool_input"], json!({"file_path": "b", "limit": 1}));
     assert_eq!(outcome.tool_input(), json!({"file_path": "b"}).as_object());
@@ -345,9 +349,9 @@ async fn one_block_is_enough() {
 #[tokio::test]
 async fn an_untrusted_folder_runs_no_hook_of_its_own() {
     let project = Project { is_trusted: false, ..Project::new() };
-    let mut hooks = read_hooks(&at("BeforeAgent", &["touch project"]), Scope::Project);
-    hooks.extend(read_hooks(&at("BeforeAgent", &["touch user"]), Scope::User));
-    hooks.extend(read_hooks(&at("BeforeAgent", &["touch extension"]), Scope::Extension));
+    let mut hooks = read_hooks(&at("BeforeAgent", &["touch project"]), HookScope::Project);
+    hooks.extend(read_hooks(&at("BeforeAgent", &["touch user"]), HookScope::User));
+    hooks.extend(read_hooks(&at("BeforeAgent", &["touch extension"]), HookScope::Extension));
     let outcome = project.run_hooks(hooks, &prompt("")).await;
     assert_eq!(outcome.runs.len(), 2);
     assert!(!project.path("project").exists());
@@ -363,11 +367,11 @@ async fn matchers_choose() {
         {"hooks": [{"type": "command", "command": "echo all"}]}
     ]});
     let call = ToolUse { tool_name: "write_file".into(), ..ToolUse::default() };
-    let outcome = project.run(&hooks, &Event::BeforeTool { call }).await;
+    let outcome = project.run(&hooks, &HookEvent::BeforeTool { call }).await;
     assert_eq!(outcome.system_message(), Some("writes\nall"));
 }
 
-/// The blocks of a language in the documentation, in order.
+/// The code blocks of a language in the documentation, in order.
 fn blocks(language: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/hooks.md");
     let text = fs::read_to_string(path).expect("the documentation");
@@ -387,7 +391,8 @@ async fn the_recipe_in_the_documentation_works() {
     fs::write(project.path(".gemini/hooks/save-facts.sh"), save).expect("written");
     fs::write(project.path(".gemini/hooks/show-facts.sh"), show).expect("written");
 
-    let (prompt, compaction) = (prompt("go on"), Event::PreCompress { trigger: CompressTrigger::Auto });
+    let (prompt, compaction) =
+        (prompt("go on"), HookEvent::PreCompress { trigger: HookCompressTrigger::Auto });
     let submit = || project.run(&recipe["hooks"], &prompt);
     let compress = || project.run(&recipe["hooks"], &compaction);
     assert_eq!(submit().await.context(), None);

@@ -1,7 +1,7 @@
 //! Whether a call may run: what the rules say, and what the user says where the rules ask.
 
 use longhaul_conversation::ToolCall;
-use longhaul_hooks::Event as HookEvent;
+use longhaul_hooks::HookEvent;
 use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::{
     AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, Rule, SHELL_TOOL, Tier, Verdict,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use longhaul_agent::{Limits, OutputSettings};
 use longhaul_compaction::TruncateMode;
 use longhaul_conversation::TokenCount;
-use longhaul_hooks::{Hook, HookSettings, Scope, VariableRules, parse_hooks};
+use longhaul_hooks::{Hook, HookScope, HookSettings, VariableRules, parse_hooks};
 use longhaul_policy::{ApprovalMode, PolicyError, Rule, Standing, rule_from_setting};
 use longhaul_providers::AnswerLimits;
 use longhaul_tools::ALIASES;
@@ -233,7 +233,7 @@ impl Settings {
             let Some(node) = layer.root.get("hooks") else { continue };
             let is_workspace =
                 matches!(&layer.source, Source::File(file) if Some(file.as_ref()) == workspace);
-            let scope = if is_workspace { Scope::Project } else { Scope::User };
+            let scope = if is_workspace { HookScope::Project } else { HookScope::User };
             let (hooks, warnings) = parse_hooks(&node.to_value(), scope);
             found.0.extend(hooks);
             found.1.extend(warnings);
@@ -371,7 +371,7 @@ mod tests {
         let set = settings(&[("user.json", &hook("a")), ("work.json", &hook("b"))]);
         let (hooks, warnings) = set.hooks(Some(Path::new("work.json")));
         let found: Vec<_> = hooks.iter().map(|hook| (hook.command.as_str(), hook.scope)).collect();
-        assert_eq!(found, [("a", Scope::User), ("b", Scope::Project)]);
+        assert_eq!(found, [("a", HookScope::User), ("b", HookScope::Project)]);
         assert!(warnings.is_empty());
         assert!(set.hook_settings().is_enabled);
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use longhaul_hooks::{Scope, parse_hooks};
+use longhaul_hooks::{HookScope, parse_hooks};
 use longhaul_memory::{Memory, MemorySettings, Places, SkipReason, WorkFolder, load_memory};
 use longhaul_redact::has_secret;
 use longhaul_workspace::{Contents, Fingerprint, WorkspaceFolder, blank_comments};
@@ -189,7 +189,7 @@ fn hooks(
 ) -> BTreeMap<String, Fingerprint> {
     let mut items = files(&place.root().join("hooks"), &[], 4);
     let Some(section) = settings.get("hooks") else { return items };
-    let (hooks, _) = parse_hooks(section, Scope::Project);
+    let (hooks, _) = parse_hooks(section, HookScope::Project);
     for hook in &hooks {
         let own = hook.name.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
         let base = format!("{}{own}", hook.event);
