@@ -1,31 +1,31 @@
-//! Finds what text refers to by name: paths, identifiers, commands, addresses, numbers, hashes, errors, quoted code.
+//! A detector of names in text: paths, identifiers, commands, URLs, numbers, hashes, errors, quoted code.
 //!
-//! This detector judges what extractors keep, so it shares no code with any of them.
+//! It judges the extractors, so it shares no code with any of them.
 
 use std::collections::HashSet;
 
 use crate::paths::path_of;
-use crate::text::{Use, collapse};
+use crate::text::{TextUse, collapse};
 
-/// One thing that text refers to by name.
+/// A name that text refers to.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Anchor {
-    /// What kind of thing it is.
-    pub kind: AnchorKind,
-    /// Its name, as it is looked for.
+pub(crate) struct EvalAnchor {
+    /// Its kind.
+    pub kind: EvalAnchorKind,
+    /// The name, in the form searched for.
     pub text: String,
 }
 
-/// The kinds of anchors.
+/// The kinds of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum AnchorKind {
+pub(crate) enum EvalAnchorKind {
     /// A file or folder, without the working directory and line numbers.
     Path,
     /// A name of six characters or more in camelCase, snake_case or dotted form.
     Identifier,
     /// The first two words of a shell command.
     Command,
-    /// A web address.
+    /// A URL.
     Url,
     /// A number of three digits or more.
     Number,
@@ -33,49 +33,49 @@ pub enum AnchorKind {
     Hash,
     /// The name or code of an error.
     Error,
-    /// What stands between backticks.
+    /// Text between backticks.
     Quoted,
 }
 
 /// The shortest identifier that counts.
 const IDENTIFIER_LENGTH: usize = 6;
-/// The longest anchor that counts, in bytes; what is longer is data.
+/// The longest name in bytes; anything longer is data.
 const LONGEST: usize = 120;
 
-/// Collects anchors, each once, in order of appearance.
+/// Collects distinct names in order of appearance.
 #[derive(Debug, Default)]
-pub(crate) struct Anchors<'d> {
+pub(crate) struct AnchorCollector<'d> {
     directory: Option<&'d str>,
-    found: Vec<Anchor>,
+    found: Vec<EvalAnchor>,
     known: HashSet<String>,
 }
 
-impl<'d> Anchors<'d> {
-    /// Nothing found yet; paths lose `directory`.
-    pub(crate) fn in_directory(directory: Option<&'d str>) -> Self {
+impl<'d> AnchorCollector<'d> {
+    /// An empty collector; `directory` is stripped from paths.
+    pub(crate) fn new(directory: Option<&'d str>) -> Self {
         let directory = directory.map(|path| path.trim_end_matches('/')).filter(|path| !path.is_empty());
         Self { directory, ..Self::default() }
     }
 
-    /// What was found.
-    pub(crate) fn into_vec(self) -> Vec<Anchor> {
+    /// The collected names.
+    pub(crate) fn into_vec(self) -> Vec<EvalAnchor> {
         self.found
     }
 
-    /// Looks for anchors where a message uses something.
-    pub(crate) fn scan(&mut self, used: &Use<'_>) {
+    /// Collects the names in a use.
+    pub(crate) fn scan(&mut self, used: &TextUse<'_>) {
         match used {
-            Use::Prose(_, text) => self.scan_text(text, Backticks::Quote),
-            Use::Argument(text) => self.scan_text(text, Backticks::Code),
-            Use::Command(command) => self.scan_command(command),
+            TextUse::Prose(_, text) => self.scan_text(text, Backticks::Quote),
+            TextUse::Argument(text) => self.scan_text(text, Backticks::Code),
+            TextUse::Command(command) => self.scan_command(command),
         }
     }
 
-    fn add(&mut self, kind: AnchorKind, text: &str) {
+    fn add(&mut self, kind: EvalAnchorKind, text: &str) {
         let fits = (2..=LONGEST).contains(&text.len()) && text.contains(|c: char| c.is_alphanumeric());
         if fits && !self.known.contains(text) {
             self.known.insert(text.to_string());
-            self.found.push(Anchor { kind, text: text.to_string() });
+            self.found.push(EvalAnchor { kind, text: text.to_string() });
         }
     }
 
@@ -99,7 +99,7 @@ impl<'d> Anchors<'d> {
             } else if byte == b'h' && starts_address(&bytes[place..]) {
                 let end = place + address_length(&text[place..]);
                 self.add(
-                    AnchorKind::Url,
+                    EvalAnchorKind::Url,
                     text[place..end].trim_end_matches(['.', ',', ';', ':', '!', '?', '*']),
                 );
                 place = end;
@@ -118,23 +118,23 @@ impl<'d> Anchors<'d> {
         let quoted = collapse(quoted);
         let inside = self.directory.and_then(|directory| quoted.strip_prefix(directory)?.strip_prefix('/'));
         let quoted = inside.unwrap_or(&quoted);
-        // A short plain word is met everywhere, quoted or not.
+        // A short plain word occurs everywhere, quoted or not.
         let is_plain = quoted.bytes().all(|byte| byte.is_ascii_alphabetic());
         let least = if is_plain { IDENTIFIER_LENGTH } else { 3 };
         if quoted.len() >= least && path_of(quoted, None).is_none() {
-            self.add(AnchorKind::Quoted, quoted);
+            self.add(EvalAnchorKind::Quoted, quoted);
         }
     }
 
-    /// Adds what a run of token characters names; says whether that is a path.
+    /// Adds the name in a run of token characters; returns true if it is a path.
     fn add_token(&mut self, token: &str) -> bool {
         let token = token.trim_end_matches(['.', '-', '+', '@', '~']);
         if let Some(path) = path_of(token, self.directory) {
-            self.add(AnchorKind::Path, path);
+            self.add(EvalAnchorKind::Path, path);
             return true;
         }
         if is_uuid(token) {
-            self.add(AnchorKind::Hash, token);
+            self.add(EvalAnchorKind::Hash, token);
             return false;
         }
         for piece in token.split(['-', '/', '+', '@', '~']) {
@@ -145,20 +145,20 @@ impl<'d> Anchors<'d> {
 
     fn add_name(&mut self, name: &str) {
         if is_hash(name) {
-            self.add(AnchorKind::Hash, name);
+            self.add(EvalAnchorKind::Hash, name);
         } else if is_number(name) {
-            self.add(AnchorKind::Number, name);
+            self.add(EvalAnchorKind::Number, name);
         } else if is_error(name) {
-            self.add(AnchorKind::Error, name);
+            self.add(EvalAnchorKind::Error, name);
         } else if is_dotted(name) {
             if name.len() >= IDENTIFIER_LENGTH {
-                self.add(AnchorKind::Identifier, name);
+                self.add(EvalAnchorKind::Identifier, name);
             }
             name.split('.').for_each(|piece| self.add_name(piece));
         } else if name.contains('.') {
             name.split('.').filter(|piece| !piece.is_empty()).for_each(|piece| self.add_name(piece));
         } else if name.len() >= IDENTIFIER_LENGTH && (is_snake(name) || is_camel(name)) {
-            self.add(AnchorKind::Identifier, name);
+            self.add(EvalAnchorKind::Identifier, name);
         }
     }
 
@@ -168,21 +168,21 @@ impl<'d> Anchors<'d> {
         for command in line.split(['|', ';', '&']) {
             let mut words = command.split_whitespace().skip_while(|word| word.contains('=')).take(2);
             let (Some(first), Some(second)) = (words.next(), words.next()) else { continue };
-            // A path or a quoted text as second word is an anchor of its own, or none.
+            // A path or a quoted text as the second word is a name of its own, or none.
             let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':' | '@');
             if first != "cd" && first.chars().all(is_word) && second.chars().all(is_word) {
-                self.add(AnchorKind::Command, &format!("{first} {second}"));
+                self.add(EvalAnchorKind::Command, &format!("{first} {second}"));
             }
         }
     }
 }
 
-/// What a backtick means in a text.
+/// The meaning of backticks in a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Backticks {
-    /// It quotes something.
+    /// They quote something.
     Quote,
-    /// It belongs to some language.
+    /// They are part of some language.
     Code,
 }
 
@@ -190,7 +190,7 @@ fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'/' | b'-' | b'~' | b'@' | b'+')
 }
 
-/// Where the backtick quote that starts at `from` ends; it stays on one line.
+/// The end of the backtick quote that starts at `from`, on the same line.
 fn quote_from(text: &str, from: usize) -> Option<usize> {
     let length =
         text.as_bytes()[from..].iter().take(LONGEST + 1).position(|byte| matches!(byte, b'`' | b'\n'))?;
@@ -210,7 +210,7 @@ fn address_length(text: &str) -> usize {
     text.find(ends).unwrap_or(text.len())
 }
 
-/// Where a number that starts at `start` ends, with its further groups of three digits: `1,234,567`.
+/// The end of a number that starts at `start`, with further groups of three digits: `1,234,567`.
 fn number_end(bytes: &[u8], start: usize, mut end: usize) -> usize {
     let digits = |range: std::ops::Range<usize>| {
         bytes.get(range).is_some_and(|group| !group.is_empty() && group.iter().all(u8::is_ascii_digit))
@@ -226,7 +226,7 @@ fn number_end(bytes: &[u8], start: usize, mut end: usize) -> usize {
     end
 }
 
-/// How many bytes behind a path say where in the file: `:12:5`, `#L10-L20`.
+/// The length of a position after a path: `:12:5`, `#L10-L20`.
 fn position_length(bytes: &[u8]) -> usize {
     let digits =
         |from: usize| bytes[from.min(bytes.len())..].iter().take_while(|b| b.is_ascii_digit()).count();
@@ -243,7 +243,7 @@ fn position_length(bytes: &[u8]) -> usize {
     length
 }
 
-/// Hexadecimal of seven digits or more that is neither a word nor a number.
+/// True for hexadecimal of seven digits or more that is neither a word nor a number.
 fn is_hash(name: &str) -> bool {
     let hex = name.strip_prefix("0x").unwrap_or(name);
     let one_case =
@@ -261,7 +261,7 @@ fn is_uuid(token: &str) -> bool {
         && token.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-')
 }
 
-/// A number or a version with at least three digits.
+/// True for a number or a version with at least three digits.
 fn is_number(name: &str) -> bool {
     let digits = name.strip_prefix('v').unwrap_or(name);
     digits.starts_with(|c: char| c.is_ascii_digit())
@@ -269,7 +269,7 @@ fn is_number(name: &str) -> bool {
         && digits.bytes().filter(u8::is_ascii_digit).count() >= 3
 }
 
-/// `ValueError`, `ENOENT`, `E0277`, `TS2345`.
+/// True for `ValueError`, `ENOENT`, `E0277`, `TS2345`.
 fn is_error(name: &str) -> bool {
     const SYSTEM: [&str; 22] = [
         "EACCES",
@@ -306,7 +306,7 @@ fn is_error(name: &str) -> bool {
     named || coded || SYSTEM.contains(&name)
 }
 
-/// Names joined by dots, each starting like a name.
+/// True for names joined by dots, each starting like a name.
 fn is_dotted(name: &str) -> bool {
     let is_part = |part: &str| {
         part.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -328,17 +328,17 @@ fn is_camel(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::text::Voice;
+    use crate::text::Speaker;
 
-    fn found(used: &Use<'_>) -> Vec<String> {
-        let mut anchors = Anchors::in_directory(Some("/home/me/app/"));
+    fn found(used: &TextUse<'_>) -> Vec<String> {
+        let mut anchors = AnchorCollector::new(Some("/home/me/app/"));
         anchors.scan(used);
         anchors.into_vec().into_iter().map(|anchor| format!("{:?} {}", anchor.kind, anchor.text)).collect()
     }
 
     #[track_caller]
     fn check(text: &str, expected: &[&str]) {
-        assert_eq!(found(&Use::Prose(Voice::Model, text)), expected, "{text}");
+        assert_eq!(found(&TextUse::Prose(Speaker::Model, text)), expected, "{text}");
     }
 
     #[test]
@@ -383,13 +383,13 @@ mod tests {
         check("run `cargo test` or `x` or `else` or `Parser`", &["Quoted cargo test", "Quoted Parser"]);
         check("`/home/me/app/a b` and `src/a.rs`", &["Quoted a b", "Path src/a.rs"]);
         check("```sh\nls\n``` then `no\nend`", &[]);
-        assert_eq!(found(&Use::Argument("`two words`")), Vec::<String>::new());
+        assert_eq!(found(&TextUse::Argument("`two words`")), Vec::<String>::new());
     }
 
     #[test]
     fn commands_give_their_first_two_words() {
         let check = |command: &str, expected: &[&str]| {
-            assert_eq!(found(&Use::Command(command)), expected, "{command}");
+            assert_eq!(found(&TextUse::Command(command)), expected, "{command}");
         };
         check("cd /x && RUST_LOG=1 cargo test -p a | tail -5", &["Command cargo test", "Command tail -5"]);
         check("cat src/a.rs; ls", &[]);
@@ -399,8 +399,8 @@ mod tests {
     #[test]
     fn any_text_is_scanned_without_harm() {
         for text in ["", "`", "``", "http://", "日本語`…", "a.", "...", "-", "1,", ":", "x:\u{301}"] {
-            found(&Use::Prose(Voice::Model, text));
-            found(&Use::Command(text));
+            found(&TextUse::Prose(Speaker::Model, text));
+            found(&TextUse::Command(text));
         }
     }
 }

@@ -1,25 +1,23 @@
-//! The plain ways to shorten a conversation, to compare with.
+//! Simple baselines to compare methods with.
 
-use std::collections::HashSet;
+use longhaul_conversation::{Body, Message, Output};
 
-use longhaul_conversation::{Body, Message, MessageId, Origin, Output, Part, Role};
-
-use crate::method::{Compactor, Method, Task};
+use crate::excerpt::{NOTE, room, with_excerpt};
+use crate::method::{CompactionTask, Compactor, Method};
 use crate::replay::boundaries;
 use crate::text::{cumulative_characters, readable_text};
 use crate::tfidf::TfIdf;
 
-/// Stands in front of what a baseline keeps of the head.
-const NOTE: &str = "[Earlier messages were left out.]\n";
-
-/// Every baseline, plainest first.
+/// All baselines, simplest first.
 pub fn baselines() -> Vec<Method> {
     vec![
-        Method::new("tail-only", || Excerpt(|_, _| String::new())),
+        Method::new("tail-only", || ExcerptBaseline(|_, _| String::new())),
         Method::new("longer-tail", || LongerTail),
-        Method::new("first-plus-tail", || Excerpt(|head, room| start_of(&text_of(head), room).to_string())),
+        Method::new("first-plus-tail", || {
+            ExcerptBaseline(|head, room| start_of(&text_of(head), room).to_string())
+        }),
         Method::new("masking-only", || {
-            Excerpt(|head, room| {
+            ExcerptBaseline(|head, room| {
                 let masked: Vec<Message> = head.iter().map(mask).collect();
                 end_of(&text_of(&masked), room).to_string()
             })
@@ -28,51 +26,36 @@ pub fn baselines() -> Vec<Method> {
     ]
 }
 
-/// Keeps a part of the head's text, chosen by a function of the head and the characters there is room for.
-struct Excerpt(fn(&[Message], usize) -> String);
+/// Keeps a part of the head's text, chosen by a function of the head and the available characters.
+struct ExcerptBaseline(fn(&[Message], usize) -> String);
 
-impl Compactor for Excerpt {
-    fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+impl Compactor for ExcerptBaseline {
+    fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message> {
         let kept = (self.0)(task.head(), room(task));
         with_excerpt(task, &kept)
     }
 }
 
-/// Spends the budget on more tail: whole messages, calls with their results.
+/// Spends the budget on a longer tail of whole messages, with calls and results kept together.
 struct LongerTail;
 
 impl Compactor for LongerTail {
-    fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+    fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message> {
         let before = cumulative_characters(&task.context[..task.tail_from]);
         let fits = |from: &usize| before[task.tail_from] - before[*from] <= room(task) as u64;
         let earlier = boundaries(task.context).into_iter().filter(|place| *place < task.tail_from);
         let tail_from = std::iter::once(0).chain(earlier).find(fits).unwrap_or(task.tail_from);
-        with_excerpt(&Task { tail_from, ..*task }, "")
+        with_excerpt(&CompactionTask { tail_from, ..*task }, "")
     }
 }
 
-/// How many characters a baseline may keep of the head.
-pub(crate) fn room(task: &Task<'_>) -> usize {
-    (task.budget.0 as usize).saturating_mul(4).saturating_sub(NOTE.chars().count())
-}
-
-/// The new conversation: one user message with the excerpt, then the tail.
-pub(crate) fn with_excerpt(task: &Task<'_>, kept: &str) -> Vec<Message> {
-    if task.tail_from == 0 {
-        return task.context.to_vec();
-    }
-    let id = MessageId::made_up(format_args!("excerpt-{}", task.tail().len()));
-    let note = Message::new(id, Role::User, vec![Part::text(Origin::Summary, format!("{NOTE}{kept}"))]);
-    std::iter::once(note).chain(task.tail().iter().cloned()).collect()
-}
-
-/// The head as plain text; an earlier excerpt in it does not repeat its note.
+/// The head as plain text, without the note of an earlier excerpt.
 fn text_of(head: &[Message]) -> String {
     let text: String = head.iter().map(readable_text).collect();
     text.strip_prefix(NOTE).map_or(text.clone(), str::to_string)
 }
 
-/// The last `room` characters of a text, from the start of a line where there is one.
+/// The last `room` characters of a text, from the start of a line if possible.
 fn end_of(text: &str, room: usize) -> &str {
     let Some(skipped) = text.chars().count().checked_sub(room).filter(|skipped| *skipped > 0) else {
         return text;
@@ -85,14 +68,14 @@ fn end_of(text: &str, room: usize) -> &str {
     cut.split_once('\n').map_or(cut, |(_, rest)| rest)
 }
 
-/// The first `room` characters of a text, to the end of a line where there is one.
+/// The first `room` characters of a text, to the end of a line if possible.
 fn start_of(text: &str, room: usize) -> &str {
     let Some((end, _)) = text.char_indices().nth(room) else { return text };
     let cut = &text[..end];
     cut.rfind('\n').map_or(cut, |line_end| &cut[..=line_end])
 }
 
-/// The message with its tool outputs cut to a preview and its thoughts left out.
+/// The message with tool outputs cut to a preview and without thoughts.
 fn mask(message: &Message) -> Message {
     let mut masked = message.clone();
     masked.parts.retain(|part| !matches!(part.body, Body::Thought(_)));
@@ -119,16 +102,11 @@ fn preview(output: &str) -> String {
     format!("{start}\n[… {left_out} characters left out …]\n{end}")
 }
 
-/// The ids of some messages.
-pub(crate) fn ids(messages: &[Message]) -> HashSet<&MessageId> {
-    messages.iter().map(|message| &message.id).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::text::count_tokens;
-    use longhaul_conversation::{TokenCount, ToolCall, ToolResult, find_faults};
+    use longhaul_conversation::{Part, Role, TokenCount, ToolCall, ToolResult, find_faults};
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -192,7 +170,7 @@ mod tests {
         ) {
             let messages = session(&lines);
             let tail_from = tail.min(messages.len() - 1) / 3 * 3;
-            let task = Task { context: &messages, tail_from, budget: TokenCount(budget) };
+            let task = CompactionTask { context: &messages, tail_from, budget: TokenCount(budget) };
             for method in baselines() {
                 let mut compactor = method.open();
                 messages.iter().for_each(|message| compactor.observe(message));

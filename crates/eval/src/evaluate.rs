@@ -1,4 +1,4 @@
-//! Runs methods over a session and collects what they reach.
+//! Runs methods over a session and collects their figures.
 
 use std::time::{Duration, Instant};
 
@@ -6,24 +6,24 @@ use longhaul_conversation::{FaultKind, Message, TokenCount, find_faults};
 
 use crate::figures::{Cell, Figures, Measure, SessionReport, mean};
 use crate::index::TextIndex;
-use crate::method::{Method, Task};
+use crate::method::{CompactionTask, Method};
 use crate::planted::{RULES, plant};
-use crate::replay::{Step, chain, cut_points, tail_of};
+use crate::replay::{CompactionStep, chain, cut_points, tail_start};
 use crate::rereads::rereads;
-use crate::score::{Kept, Needs, Share};
-use crate::subject::Subject;
+use crate::score::{KeptShare, KeptShares, Needs};
+use crate::session::EvalSession;
 use crate::text::{Rendering, count_characters};
 
-/// How sessions are evaluated.
+/// The settings of an evaluation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    /// The budgets that methods are given.
+    /// The budgets to test.
     pub budgets: Vec<TokenCount>,
     /// The shares of a session's tokens at which it is cut.
     pub cuts: Vec<f64>,
-    /// Cut points where fewer anchors are needed say too little to count for recall.
-    pub least_anchors: usize,
-    /// How many compactions make a chain.
+    /// The fewest needed names at a cut point that count for recall.
+    pub min_anchors: usize,
+    /// The number of compactions in a chain.
     pub chain: usize,
 }
 
@@ -32,61 +32,61 @@ impl Default for Settings {
         Self {
             budgets: [1_000, 2_000, 4_000, 8_000].map(TokenCount).to_vec(),
             cuts: vec![0.4, 0.6, 0.8],
-            least_anchors: 5,
+            min_anchors: 5,
             chain: 5,
         }
     }
 }
 
 /// Evaluates `methods` on one session.
-pub fn evaluate(subject: &Subject, methods: &[Method], settings: &Settings) -> SessionReport {
-    let replay = Replay::prepare(subject, settings);
+pub fn evaluate(session: &EvalSession, methods: &[Method], settings: &Settings) -> SessionReport {
+    let replay = PreparedSession::prepare(session, settings);
     let runs = methods.iter().flat_map(|method| settings.budgets.iter().map(move |budget| (method, *budget)));
     let cells = runs.map(|(method, budget)| {
-        let figures = Run { replay: &replay, method, budget, figures: Figures::default() }.figures();
+        let figures = MethodRun { replay: &replay, method, budget, figures: Figures::default() }.figures();
         Cell { method: method.name.clone(), budget, figures }
     });
     SessionReport {
-        name: subject.name.clone(),
-        tokens: subject.tokens,
-        class: subject.class(),
+        name: session.name.clone(),
+        tokens: session.tokens,
+        class: session.class(),
         cells: cells.collect(),
-        rereads: rereads(&subject.messages),
+        rereads: rereads(&session.messages),
         needed: replay.points.iter().map(|point| point.needs.anchor_count()).collect(),
     }
 }
 
-/// A session with all that does not depend on a method worked out.
-struct Replay<'s> {
+/// A session with everything precomputed that does not depend on a method.
+struct PreparedSession<'s> {
     messages: &'s [Message],
-    points: Vec<Point>,
-    least_anchors: usize,
-    /// The chain that ends at the last point.
-    chain: Vec<Step>,
-    /// The session up to the last point with rules planted into it.
+    points: Vec<CutPoint>,
+    min_anchors: usize,
+    /// The chain that ends at the last cut point.
+    chain: Vec<CompactionStep>,
+    /// The session up to the last cut point, with planted rules.
     planted: Vec<Message>,
-    planted_chain: Vec<Step>,
-    /// The rules that stand in the part of it that is compacted, and those of them without a cue word.
+    planted_chain: Vec<CompactionStep>,
+    /// The rules in its compacted part, and those of them without a cue word.
     planted_rules: [Vec<&'static str>; 2],
-    /// Expected answers that the session holds, in lower case.
+    /// Expected answers that occur in the session, in lower case.
     answers: Vec<String>,
 }
 
-/// A place where the session is compacted once.
-struct Point {
-    step: Step,
+/// A cut point, at which the session is compacted once.
+struct CutPoint {
+    step: CompactionStep,
     needs: Needs,
 }
 
-impl<'s> Replay<'s> {
-    fn prepare(subject: &'s Subject, settings: &Settings) -> Self {
-        let messages = subject.messages.as_slice();
-        let points: Vec<Point> = cut_points(messages, &settings.cuts)
+impl<'s> PreparedSession<'s> {
+    fn prepare(session: &'s EvalSession, settings: &Settings) -> Self {
+        let messages = session.messages.as_slice();
+        let points: Vec<CutPoint> = cut_points(messages, &settings.cuts)
             .into_iter()
             .map(|step| {
                 let (head, tail) = messages[..step.at].split_at(step.tail_from);
-                let needs = Needs::of(head, tail, &messages[step.at..], subject.directory.as_deref());
-                Point { step, needs }
+                let needs = Needs::of(head, tail, &messages[step.at..], session.directory.as_deref());
+                CutPoint { step, needs }
             })
             .collect();
         let before = points.last().map_or(&[][..], |last| &messages[..last.step.at]);
@@ -99,11 +99,11 @@ impl<'s> Replay<'s> {
         };
         let text = Rendering::of(messages).text.to_lowercase();
         let mut answers: Vec<String> =
-            subject.questions.iter().map(|asked| asked.expected.to_lowercase()).collect();
+            session.questions.iter().map(|asked| asked.expected.to_lowercase()).collect();
         answers.retain(|answer| text.contains(answer.as_str()));
         Self {
             messages,
-            least_anchors: settings.least_anchors,
+            min_anchors: settings.min_anchors,
             chain: chain(before, settings.chain),
             planted_rules: [planted_in_head(&RULES), planted_in_head(&RULES[RULES.len() / 2..])],
             planted_chain,
@@ -114,31 +114,31 @@ impl<'s> Replay<'s> {
     }
 }
 
-/// What a compactor can look back on in a chain.
+/// The memory of a compactor in a chain.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Memory {
-    /// The session's log: everything that was ever said.
+enum ChainMemory {
+    /// The session's log: all messages ever.
     Log,
-    /// What the compaction before it left.
+    /// Only the result of the compaction before.
     Files,
 }
 
 /// One method with one budget on one session.
-struct Run<'r> {
-    replay: &'r Replay<'r>,
+struct MethodRun<'r> {
+    replay: &'r PreparedSession<'r>,
     method: &'r Method,
     budget: TokenCount,
     figures: Figures,
 }
 
-impl Run<'_> {
+impl MethodRun<'_> {
     fn figures(mut self) -> Figures {
         self.single_compactions();
         let log = [Measure::LogRecall, Measure::LogGrounded, Measure::LogSentences, Measure::LogRules];
-        self.chained_compactions(Memory::Log, log, Measure::LogPlanted);
+        self.chained_compactions(ChainMemory::Log, log, Measure::LogPlanted);
         let files =
             [Measure::FilesRecall, Measure::FilesGrounded, Measure::FilesSentences, Measure::FilesRules];
-        self.chained_compactions(Memory::Files, files, Measure::FilesPlanted);
+        self.chained_compactions(ChainMemory::Files, files, Measure::FilesPlanted);
         self.planted_rules();
         self.answers();
         self.figures
@@ -146,7 +146,7 @@ impl Run<'_> {
 
     fn single_compactions(&mut self) {
         let (mut recall, mut grounded) = (Vec::new(), Vec::new());
-        let mut all = Kept::default();
+        let mut all = KeptShares::default();
         let (mut time, mut added) = (Duration::ZERO, 0);
         for point in &self.replay.points {
             let start = Instant::now();
@@ -154,7 +154,7 @@ impl Run<'_> {
             time += start.elapsed();
             let kept = point.needs.measure(&result.index());
             added += result.added;
-            if kept.anchors.of >= self.replay.least_anchors {
+            if kept.anchors.of >= self.replay.min_anchors {
                 recall.extend(kept.anchors.value());
                 grounded.extend(kept.grounded.value());
                 all.paths += kept.paths;
@@ -174,13 +174,13 @@ impl Run<'_> {
         self.figures.set(Measure::Rules, all.rules.value());
     }
 
-    /// Sets the four measures of a chain, and what it leaves of the planted rules.
-    fn chained_compactions(&mut self, memory: Memory, measures: [Measure; 4], planted: Measure) {
+    /// Sets the four measures of a chain, and the share of planted rules it keeps.
+    fn chained_compactions(&mut self, memory: ChainMemory, measures: [Measure; 4], planted: Measure) {
         let replay = self.replay;
         if let Some(point) = replay.points.last() {
             let result = self.compact_chain(replay.messages, &replay.chain, memory);
             let kept = point.needs.measure(&result.index());
-            let enough = kept.anchors.of >= replay.least_anchors;
+            let enough = kept.anchors.of >= replay.min_anchors;
             let shares = [
                 kept.anchors.value().filter(|_| enough),
                 kept.grounded.value().filter(|_| enough),
@@ -209,9 +209,9 @@ impl Run<'_> {
             return;
         }
         let messages = self.replay.messages;
-        let result = self.compact_once(messages, tail_of(messages));
+        let result = self.compact_once(messages, tail_start(messages));
         let text = Rendering::of(&result.messages).text.to_lowercase();
-        let mut share = Share::default();
+        let mut share = KeptShare::default();
         self.replay.answers.iter().for_each(|answer| share.count(text.contains(answer.as_str())));
         self.figures.set(Measure::Answers, share.value());
     }
@@ -220,13 +220,13 @@ impl Run<'_> {
     fn compact_once(&mut self, context: &[Message], tail_from: usize) -> Compacted {
         let mut compactor = self.method.open();
         context.iter().for_each(|message| compactor.observe(message));
-        let task = Task { context, tail_from, budget: self.budget };
+        let task = CompactionTask { context, tail_from, budget: self.budget };
         let messages = compactor.compact(&task);
-        self.examine(messages, &task)
+        self.count_defects(messages, &task)
     }
 
-    /// Follows a session through all compactions of a chain; the result of the last one.
-    fn compact_chain(&mut self, log: &[Message], steps: &[Step], memory: Memory) -> Compacted {
+    /// Follows a session through all compactions of a chain; returns the last result.
+    fn compact_chain(&mut self, log: &[Message], steps: &[CompactionStep], memory: ChainMemory) -> Compacted {
         let mut compactor = self.method.open();
         let mut seen = 0;
         let mut last = Compacted::default();
@@ -236,8 +236,8 @@ impl Run<'_> {
             let mut context = last.messages;
             context.extend_from_slice(new);
             match memory {
-                Memory::Log => new.iter().for_each(|message| compactor.observe(message)),
-                Memory::Files => {
+                ChainMemory::Log => new.iter().for_each(|message| compactor.observe(message)),
+                ChainMemory::Files => {
                     compactor = self.method.open();
                     context.iter().for_each(|message| compactor.observe(message));
                 }
@@ -245,15 +245,15 @@ impl Run<'_> {
             let tail = &log[step.tail_from].id;
             let kept = context.iter().position(|message| message.id == *tail);
             let tail_from = kept.unwrap_or_else(|| context.len().saturating_sub(step.at - step.tail_from));
-            let task = Task { context: &context, tail_from, budget: self.budget };
+            let task = CompactionTask { context: &context, tail_from, budget: self.budget };
             let messages = compactor.compact(&task);
-            last = self.examine(messages, &task);
+            last = self.count_defects(messages, &task);
         }
         last
     }
 
-    /// Counts what is wrong with a result.
-    fn examine(&mut self, messages: Vec<Message>, task: &Task<'_>) -> Compacted {
+    /// Counts the defects of a result.
+    fn count_defects(&mut self, messages: Vec<Message>, task: &CompactionTask<'_>) -> Compacted {
         let added = count_characters(&messages).saturating_sub(count_characters(task.tail())).div_ceil(4);
         let tail_len = messages.ends_with(task.tail()).then_some(task.tail().len());
         let defects = &mut self.figures.defects;
@@ -263,32 +263,32 @@ impl Run<'_> {
                 _ => defects.pairing += 1,
             }
         }
-        // Where nothing can be cut off, nothing was added either.
+        // If nothing can be cut off, nothing was added either.
         defects.over_budget += usize::from(task.tail_from > 0 && TokenCount(added) > task.budget);
         defects.changed_tails += usize::from(tail_len.is_none());
         Compacted { messages, added, tail_len: tail_len.unwrap_or(0) }
     }
 }
 
-/// What a compaction left.
+/// The result of a compaction.
 #[derive(Default)]
 struct Compacted {
     messages: Vec<Message>,
-    /// The tokens beside the tail.
+    /// The tokens besides the tail.
     added: u64,
-    /// How many messages at the end are the tail as it was.
+    /// The number of messages at the end that are the unchanged tail.
     tail_len: usize,
 }
 
 impl Compacted {
-    /// The part that can hold what was needed: the tail as it was holds none of it.
+    /// An index of the part that can hold needed names: the unchanged tail holds none.
     fn index(&self) -> TextIndex {
         TextIndex::new(Rendering::of(&self.messages[..self.messages.len() - self.tail_len]))
     }
 }
 
-fn rules_in(index: &TextIndex, rules: &[&str]) -> Share {
-    let mut share = Share::default();
+fn rules_in(index: &TextIndex, rules: &[&str]) -> KeptShare {
+    let mut share = KeptShare::default();
     rules.iter().for_each(|rule| share.count(index.text().contains(rule)));
     share
 }
@@ -297,12 +297,12 @@ fn rules_in(index: &TextIndex, rules: &[&str]) -> Share {
 mod tests {
     use super::*;
     use crate::method::Compactor;
-    use crate::subject::Class;
+    use crate::session::Class;
     use longhaul_conversation::{Origin, Part, Role, ToolCall, ToolResult};
     use serde_json::json;
 
-    /// A session in which every turn names things of earlier turns.
-    fn subject(turns: usize) -> Subject {
+    /// A session in which every turn names things from earlier turns.
+    fn session(turns: usize) -> EvalSession {
         let name = |nth: usize| format!("handleCase{nth}");
         let messages = (0..turns).flat_map(|nth| {
             let old = name(nth.saturating_sub(turns / 2));
@@ -323,7 +323,7 @@ mod tests {
         });
         let messages: Vec<Message> = messages.collect();
         let tokens = crate::count_tokens(&messages);
-        Subject { name: "made".into(), messages, directory: None, questions: Vec::new(), tokens }
+        EvalSession { name: "made".into(), messages, directory: None, questions: Vec::new(), tokens }
     }
 
     /// Keeps every message it was ever shown, or none of the head.
@@ -334,7 +334,7 @@ mod tests {
             self.1.push(message.clone());
         }
 
-        fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+        fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message> {
             if self.0 {
                 return task.context.to_vec();
             }
@@ -345,10 +345,10 @@ mod tests {
 
     #[track_caller]
     fn check_all(keep: bool, expected: f64) -> Figures {
-        let subject = subject(60);
+        let session = session(60);
         let method = Method::new("keep", move || Keep(keep, Vec::new()));
         let report = evaluate(
-            &subject,
+            &session,
             &[method],
             &Settings { budgets: vec![TokenCount(100)], ..Settings::default() },
         );
@@ -379,12 +379,12 @@ mod tests {
     fn faults_are_the_methods_own() {
         struct Torn;
         impl Compactor for Torn {
-            fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+            fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message> {
                 task.tail().iter().skip(2).cloned().collect()
             }
         }
         let settings = Settings { budgets: vec![TokenCount(100)], ..Settings::default() };
-        let report = evaluate(&subject(60), &[Method::new("torn", || Torn)], &settings);
+        let report = evaluate(&session(60), &[Method::new("torn", || Torn)], &settings);
         let defects = report.cells[0].figures.defects;
         assert!(defects.pairing > 0 && defects.changed_tails > 0, "{defects:?}");
     }

@@ -1,35 +1,35 @@
-//! The figures that an evaluation yields, and their means.
+//! The figures of an evaluation, and their means.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use longhaul_conversation::TokenCount;
 
-use crate::score::Share;
-use crate::subject::Class;
+use crate::score::KeptShare;
+use crate::session::Class;
 
-/// Something that is measured as a share between 0 and 1.
+/// A measured share between 0 and 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Measure {
-    /// Needed anchors that are still there.
+    /// Needed names that are still there.
     Recall,
-    /// Needed anchors that are still there among words they stood among.
+    /// Needed names that are still there among words that surrounded them.
     Grounded,
     /// Needed paths that are still there.
     Paths,
-    /// Needed anchors that the model used before anything showed them again.
+    /// Needed names that the model used before anything showed them again.
     Remembered,
-    /// User sentences kept word for word.
+    /// Sentences of the user kept verbatim.
     Sentences,
-    /// User rules kept word for word.
+    /// Rules of the user kept verbatim.
     Rules,
-    /// Planted rules kept word for word.
+    /// Planted rules kept verbatim.
     Planted,
-    /// Planted rules without a cue word kept word for word.
+    /// Planted rules without a cue word kept verbatim.
     PlantedUncued,
     /// Expected answers that are still there.
     Answers,
-    /// [`Measure::Recall`] after a chain of compactions with the session's log at hand.
+    /// [`Measure::Recall`] after a chain of compactions with access to the session's log.
     LogRecall,
     /// [`Measure::Grounded`] after such a chain.
     LogGrounded,
@@ -39,7 +39,7 @@ pub enum Measure {
     LogRules,
     /// [`Measure::Planted`] after such a chain.
     LogPlanted,
-    /// [`Measure::Recall`] after a chain in which each compaction knew only what the one before it left.
+    /// [`Measure::Recall`] after a chain in which each compaction only had the result of the one before.
     FilesRecall,
     /// [`Measure::Grounded`] after such a chain.
     FilesGrounded,
@@ -51,7 +51,7 @@ pub enum Measure {
     FilesPlanted,
 }
 
-/// What a method did wrong, over all its compactions.
+/// The defects of a method over all its compactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Defects {
     /// Faults in the pairing of calls and results.
@@ -60,31 +60,31 @@ pub struct Defects {
     pub bad_starts: usize,
     /// Results that added more than the budget.
     pub over_budget: usize,
-    /// Results that do not end with the tail as it was.
+    /// Results that do not end with the unchanged tail.
     pub changed_tails: usize,
 }
 
-/// What one method reached.
+/// The figures of one method.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Figures {
-    /// The shares that could be measured.
+    /// The measured shares.
     pub shares: BTreeMap<Measure, f64>,
-    /// What went wrong.
+    /// The defects.
     pub defects: Defects,
-    /// The mean of the tokens added beside the tail.
+    /// The mean number of tokens added besides the tail.
     pub added: f64,
-    /// The mean time of one compaction, with reading its messages.
+    /// The mean time of one compaction, including reading its messages.
     pub time: Duration,
 }
 
-/// What one method reached on one session with one budget.
+/// The figures of one method on one session with one budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     /// The method's name.
     pub method: String,
     /// The budget.
     pub budget: TokenCount,
-    /// What it reached.
+    /// The figures.
     pub figures: Figures,
 }
 
@@ -95,27 +95,27 @@ pub struct SessionReport {
     pub name: String,
     /// Its size.
     pub tokens: TokenCount,
-    /// What its figures are good for.
+    /// The session's class.
     pub class: Class,
-    /// How many anchors were needed at each cut point.
+    /// The number of needed names at each cut point.
     pub needed: Vec<usize>,
-    /// Of its reads of files, those that brought nothing new.
-    pub rereads: Share,
+    /// The share of file reads that brought nothing new.
+    pub rereads: KeptShare,
     /// One cell for each method and budget.
     pub cells: Vec<Cell>,
 }
 
-/// The means over sessions.
+/// Means over sessions.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Summary {
-    /// How many sessions went in.
+pub struct EvalSummary {
+    /// The number of sessions.
     pub sessions: usize,
     /// One cell for each method and budget.
     pub cells: Vec<Cell>,
 }
 
 impl Measure {
-    /// Every measure, in order.
+    /// All measures in order.
     pub const ALL: [Self; 19] = [
         Self::Recall,
         Self::Grounded,
@@ -138,7 +138,7 @@ impl Measure {
         Self::FilesPlanted,
     ];
 
-    /// A stable name for machines.
+    /// The stable name in JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Recall => "recall",
@@ -165,7 +165,7 @@ impl Measure {
 }
 
 impl Figures {
-    /// The share reached, where it could be measured.
+    /// The share, if it could be measured.
     pub fn share(&self, measure: Measure) -> Option<f64> {
         self.shares.get(&measure).copied()
     }
@@ -177,8 +177,8 @@ impl Figures {
     }
 }
 
-impl Summary {
-    /// The means over those reports that are of `class`. A session counts for a measure if it has it.
+impl EvalSummary {
+    /// The means over the reports of `class`. A session counts for a measure if it has it.
     pub fn of(reports: &[SessionReport], class: Class) -> Self {
         let reports: Vec<&SessionReport> = reports.iter().filter(|report| report.class == class).collect();
         let mut cells: Vec<(Cell, Vec<&Figures>)> = Vec::new();
@@ -201,13 +201,13 @@ impl Summary {
         Self { sessions: reports.len(), cells }
     }
 
-    /// The cell of a method and a budget.
+    /// Finds the cell of a method and a budget.
     pub fn cell(&self, method: &str, budget: TokenCount) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.method == method && cell.budget == budget)
     }
 }
 
-/// The mean of some values; nothing of none.
+/// The mean of some values; none if there are no values.
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.into_iter().fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
@@ -244,7 +244,7 @@ mod tests {
             tokens: TokenCount(1),
             class,
             needed: vec![],
-            rereads: Share::default(),
+            rereads: KeptShare::default(),
             cells: vec![cell],
         }
     }
@@ -257,7 +257,7 @@ mod tests {
             report(Class::Real, None, 0),
             report(Class::Small, Some(0.0), 4),
         ];
-        let summary = Summary::of(&reports, Class::Real);
+        let summary = EvalSummary::of(&reports, Class::Real);
         let figures = &summary.cell("m", TokenCount(1)).expect("it was measured").figures;
         assert_eq!((summary.sessions, figures.share(Measure::Recall)), (3, Some(0.75)));
         assert_eq!((figures.share(Measure::Answers), figures.defects.pairing), (None, 3));

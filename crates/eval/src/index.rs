@@ -1,38 +1,38 @@
-//! Finds phrases in a text at word boundaries, and the words around them.
+//! A word index: finds phrases at word boundaries, and the words around them.
 
 use crate::text::Rendering;
 
-/// How far around an occurrence its neighbours are looked for, in characters; counted in bytes, which is the same for
-/// most text and never asks for more.
+/// The distance around an occurrence in which neighbours are searched, in characters; counted in bytes, which is the
+/// same for most text and never asks for more.
 const NEIGHBOURHOOD: usize = 100;
 
-/// A text with its words sorted, so that a phrase is found without reading the text again.
+/// A text with a sorted word index, so that a phrase is found without reading the text again.
 #[derive(Debug, Default)]
 pub(crate) struct TextIndex {
     text: String,
-    words: Vec<Word>,
-    /// The words by hash, then by place.
+    words: Vec<IndexedWord>,
+    /// The words by hash, then by position.
     sorted: Vec<(u64, u32)>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Word {
+struct IndexedWord {
     start: u32,
     end: u32,
     hash: u64,
-    /// Whether it counts as a neighbour: a plain word, not a name or a piece of one. A bare list of names has none.
-    telling: bool,
+    /// True if it counts as a neighbour: a plain word, not a name or a part of one. A bare list of names has none.
+    is_plain_word: bool,
 }
 
-/// The telling words around one occurrence of a phrase, those of the phrase itself left out; sorted, each once.
+/// The neighbours of one occurrence of a phrase, without the words of the phrase; sorted, without duplicates.
 pub(crate) type Neighbours = Vec<u64>;
 
-/// Whether `c` belongs to a word. Scripts without spaces between words have boundaries everywhere.
+/// True if `c` belongs to a word. Unspaced scripts have boundaries everywhere.
 pub(crate) fn is_word(c: char) -> bool {
     c.is_ascii_alphanumeric() || c == '_' || (!c.is_ascii() && c.is_alphanumeric() && !is_unspaced(c))
 }
 
-/// Whether `c` is of a script that writes words without spaces: Chinese, Japanese.
+/// True if `c` is of a script that writes words without spaces: Chinese, Japanese.
 pub(crate) fn is_unspaced(c: char) -> bool {
     matches!(c, '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}')
 }
@@ -40,7 +40,7 @@ pub(crate) fn is_unspaced(c: char) -> bool {
 impl TextIndex {
     pub(crate) fn new(rendering: Rendering) -> Self {
         let text = rendering.text;
-        let words: Vec<Word> = words_of(&text).collect();
+        let words: Vec<IndexedWord> = words_of(&text).collect();
         let mut sorted: Vec<(u64, u32)> = words.iter().zip(0..).map(|(word, nth)| (word.hash, nth)).collect();
         sorted.sort_unstable();
         Self { text, words, sorted }
@@ -50,14 +50,14 @@ impl TextIndex {
         &self.text
     }
 
-    /// Whether `phrase` stands in the text at word boundaries.
+    /// True if `phrase` occurs at word boundaries.
     pub(crate) fn contains(&self, phrase: &str) -> bool {
         self.occurrences(phrase).next().is_some()
     }
 
-    /// Where `phrase` stands in the text at word boundaries, in no certain order.
+    /// The positions of `phrase` at word boundaries, in any order.
     pub(crate) fn occurrences<'a>(&'a self, phrase: &'a str) -> impl Iterator<Item = usize> + 'a {
-        // Only places of the phrase's rarest word are looked at.
+        // Only positions of the phrase's rarest word are examined.
         let rarest = words_of(phrase)
             .map(|word| (self.places_of(word.hash), word.start as usize))
             .min_by_key(|(places, _)| places.len());
@@ -80,7 +80,7 @@ impl TextIndex {
         let own: Vec<u64> = words_of(&self.text[start..start + length]).map(|word| word.hash).collect();
         let mut hashes: Vec<u64> = around
             .iter()
-            .filter(|word| word.telling && !own.contains(&word.hash))
+            .filter(|word| word.is_plain_word && !own.contains(&word.hash))
             .map(|word| word.hash)
             .collect();
         hashes.sort_unstable();
@@ -107,7 +107,7 @@ impl TextIndex {
     }
 }
 
-/// How many words two neighbourhoods share.
+/// The number of words that two neighbourhoods share.
 pub(crate) fn shared(one: &Neighbours, other: &Neighbours) -> usize {
     let (mut left, mut right, mut count) = (0, 0, 0);
     while let (Some(a), Some(b)) = (one.get(left), other.get(right)) {
@@ -125,7 +125,7 @@ pub(crate) fn shared(one: &Neighbours, other: &Neighbours) -> usize {
 }
 
 /// The words of a text; each character of an unspaced script is one.
-fn words_of(text: &str) -> impl Iterator<Item = Word> + '_ {
+fn words_of(text: &str) -> impl Iterator<Item = IndexedWord> + '_ {
     let mut from = 0;
     std::iter::from_fn(move || {
         let start = from + text[from..].find(|c| is_word(c) || is_unspaced(c))?;
@@ -137,11 +137,11 @@ fn words_of(text: &str) -> impl Iterator<Item = Word> + '_ {
         };
         from = end;
         let word = &text[start..end];
-        Some(Word {
+        Some(IndexedWord {
             start: start as u32,
             end: end as u32,
             hash: hash(word.as_bytes()),
-            telling: is_plain(word) && !is_joined(&text[..start], &text[end..]),
+            is_plain_word: is_plain(word) && !is_joined(&text[..start], &text[end..]),
         })
     })
 }
@@ -153,7 +153,7 @@ fn is_plain(word: &str) -> bool {
     word.len() >= 2 && word.chars().all(char::is_alphabetic) && !is_camel()
 }
 
-/// Whether a word is joined to another: `src/main`, `os.path`.
+/// True if a word is joined to another: `src/main`, `os.path`.
 fn is_joined(before: &str, behind: &str) -> bool {
     let joins = |c: &char| matches!(c, '.' | '/' | '\\' | ':');
     let mut before = before.chars().rev();
@@ -162,7 +162,7 @@ fn is_joined(before: &str, behind: &str) -> bool {
         || behind.next().filter(joins).is_some() && behind.next().is_some_and(is_word)
 }
 
-/// FNV-1a: the same on every machine, and good enough to tell words apart.
+/// FNV-1a: the same on every machine, and good enough to distinguish words.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     bytes
         .iter()

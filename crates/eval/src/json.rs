@@ -1,14 +1,14 @@
-//! The figures as JSON for programs.
+//! The figures as JSON.
 
 use serde_json::{Map, Value, json};
 
-use crate::figures::{Cell, Figures, SessionReport, Summary};
-use crate::subject::Class;
+use crate::figures::{Cell, EvalSummary, Figures, SessionReport};
+use crate::session::Class;
 
 /// All figures as JSON: the means over the sessions of each class, and each session.
 pub fn to_json(reports: &[SessionReport]) -> Value {
     let summary = |class: Class| {
-        let summary = Summary::of(reports, class);
+        let summary = EvalSummary::of(reports, class);
         json!({"sessions": summary.sessions, "cells": summary.cells.iter().map(cell_json).collect::<Vec<_>>()})
     };
     let sessions: Vec<Value> = reports
@@ -69,7 +69,7 @@ mod tests {
             tokens: TokenCount(9_000),
             class: Class::Real,
             needed: vec![7, 9],
-            rereads: crate::Share::default(),
+            rereads: crate::KeptShare::default(),
             cells: vec![cell(4_000), cell(1_000)],
         }
     }

@@ -1,49 +1,49 @@
-//! What is measured: a way to make a conversation smaller.
+//! Methods under evaluation: ways to compact a conversation.
 
 use longhaul_conversation::{Message, TokenCount};
 
-/// One compaction to carry out.
+/// A compaction to carry out.
 #[derive(Clone, Copy, Debug)]
-pub struct Task<'a> {
-    /// The conversation as it stands, with what earlier compactions left of it.
+pub struct CompactionTask<'a> {
+    /// The current conversation, including the results of earlier compactions.
     pub context: &'a [Message],
-    /// The first message of the tail that stays as it is.
+    /// The index of the first message of the tail, which stays unchanged.
     pub tail_from: usize,
-    /// How many tokens may be added beside the tail.
+    /// The tokens that may be added besides the tail.
     pub budget: TokenCount,
 }
 
-impl<'a> Task<'a> {
-    /// What is to be made smaller.
+impl<'a> CompactionTask<'a> {
+    /// The part to compact.
     pub fn head(&self) -> &'a [Message] {
         &self.context[..self.tail_from]
     }
 
-    /// What stays.
+    /// The part that stays.
     pub fn tail(&self) -> &'a [Message] {
         &self.context[self.tail_from..]
     }
 }
 
-/// Makes conversations smaller; one value follows one session.
+/// Compacts conversations; one value follows one session.
 pub trait Compactor {
-    /// A message was added to the session. Where the session's log is at hand these are the original messages, however
-    /// often the conversation was compacted meanwhile; where only the last file is, they are what stands in it.
+    /// Observes a message of the session. With access to the log these are the original messages, however often the
+    /// conversation was compacted meanwhile; with only the last file, they are its content.
     fn observe(&mut self, _message: &Message) {}
 
-    /// The new conversation: what is left of the head, then the tail.
-    fn compact(&mut self, task: &Task<'_>) -> Vec<Message>;
+    /// Compacts the conversation: the rest of the head, then the tail.
+    fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message>;
 }
 
-/// A named way to make conversations smaller.
+/// A named way to compact conversations.
 pub struct Method {
-    /// Its name in tables.
+    /// The name in tables.
     pub name: String,
     open: Box<dyn Fn() -> Box<dyn Compactor> + Sync>,
 }
 
 impl Method {
-    /// A method whose compactors are opened by `open`, one for each session it follows.
+    /// A method that opens a compactor for each session with `open`.
     pub fn new<C: Compactor + 'static>(
         name: impl Into<String>,
         open: impl Fn() -> C + Sync + 'static,

@@ -1,30 +1,30 @@
-//! Longhaul's own offline compaction, measured like any other method.
+//! Longhaul's own offline compaction as a method.
 
 use longhaul_compaction::{ComposeOptions, Tracker, compose};
 use longhaul_conversation::{Estimator, Weights};
 use longhaul_conversation::{Message, Ordinal, Origin, Part, Role, TokenCount};
 
-use crate::method::{Compactor, Method, Task};
+use crate::method::{CompactionTask, Compactor, Method};
 
-/// The method under test: the tracker follows the session, the snapshot is composed from it.
+/// The method under test: the tracker follows the session, and the snapshot is composed from it.
 pub fn offline() -> Method {
-    Method::new("longhaul", Offline::default)
+    Method::new("longhaul", OfflineMethod::default)
 }
 
 #[derive(Default)]
-struct Offline {
+struct OfflineMethod {
     tracker: Tracker,
 }
 
-/// What the model answers to a snapshot where the tail goes on with the user.
+/// The model's answer to a snapshot if the tail continues with the user.
 const ACKNOWLEDGED: &str = "Understood; I will go on from this state.";
 
-impl Compactor for Offline {
+impl Compactor for OfflineMethod {
     fn observe(&mut self, message: &Message) {
         self.tracker.observe(message);
     }
 
-    fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+    fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message> {
         let tail = task.tail();
         let first = tail.iter().find_map(|message| message.ordinal);
         let before = first.unwrap_or(Ordinal(self.tracker.last().0 + 1));
@@ -33,7 +33,7 @@ impl Compactor for Offline {
             tail,
             before,
             focus: None,
-            // Tokens are characters / 4 here, whatever the characters are.
+            // Here tokens are characters / 4, whatever the characters.
             estimator: Estimator { weights: Weights { chars_per_token: 4.0, non_ascii: 0.25 } },
         };
         let composed = compose(&self.tracker, &options);

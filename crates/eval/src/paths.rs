@@ -1,12 +1,12 @@
-//! Tells paths from other text with slashes and dots, and finds the folder a session worked in.
+//! Recognition of paths, and of the folder a session worked in.
 
 use std::collections::BTreeMap;
 
 use longhaul_conversation::Message;
 
-use crate::text::{Use, uses};
+use crate::text::{TextUse, uses};
 
-/// Endings that make a bare name a file.
+/// Extensions that make a bare name a file.
 const ENDINGS: &[&str] = &[
     "bash", "bat", "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "dart", "go", "gradle", "graphql",
     "h", "hpp", "htm", "html", "ini", "ipynb", "java", "jpg", "js", "json", "jsonl", "jsx", "kt", "lua",
@@ -41,7 +41,7 @@ const FOLDERS: &[&str] = &[
     "web",
 ];
 
-/// The path that `token` names, without `directory`; nothing if it names none.
+/// The path in `token`, without `directory`; none if it is not a path.
 pub(crate) fn path_of<'a>(token: &'a str, directory: Option<&str>) -> Option<&'a str> {
     let token = token.trim_end_matches('/');
     let inside = directory.and_then(|directory| token.strip_prefix(directory)?.strip_prefix('/'));
@@ -72,7 +72,7 @@ pub(crate) fn path_of<'a>(token: &'a str, directory: Option<&str>) -> Option<&'a
     is_path.then_some(path)
 }
 
-/// What stands behind the last dot of a file's name.
+/// The extension of a file name.
 fn ending(path: &str) -> Option<&str> {
     let name = path.rsplit('/').next()?;
     let (stem, ending) = name.rsplit_once('.')?;
@@ -82,17 +82,17 @@ fn ending(path: &str) -> Option<&str> {
     (is_ending && !stem.is_empty()).then_some(ending)
 }
 
-/// Top folders that hold many projects, or none.
+/// Top-level folders that hold many projects, or none.
 const SHARED_FOLDERS: &[&str] = &["Users", "etc", "home", "opt", "private", "root", "tmp", "usr", "var"];
 
-/// The folder that a session worked in, from the absolute paths in its calls: the deepest that holds seven in ten of
+/// The folder a session worked in, from the absolute paths in its calls: the deepest that contains seven in ten of
 /// them.
 pub(crate) fn guess_directory(messages: &[Message]) -> Option<String> {
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut total = 0;
     for message in messages {
         for used in uses(message) {
-            let Use::Argument(text) = used else { continue };
+            let TextUse::Argument(text) = used else { continue };
             let is_path = text.starts_with('/') && !text.contains(char::is_whitespace) && text.len() < 300;
             let Some((folder, _)) = text.rsplit_once('/').filter(|(folder, _)| is_path && !folder.is_empty())
             else {
@@ -112,7 +112,7 @@ pub(crate) fn guess_directory(messages: &[Message]) -> Option<String> {
         .map(|(folder, _)| folder)
 }
 
-/// Whether a folder is deep enough to be one project's: `/app` is, `/home/me` is not.
+/// True if a folder is deep enough to be one project's: `/app` is, `/home/me` is not.
 fn is_project(folder: &str) -> bool {
     let mut names = folder.split('/').skip(1);
     let is_shared = names.next().is_none_or(|top| SHARED_FOLDERS.contains(&top));

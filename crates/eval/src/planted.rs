@@ -1,11 +1,11 @@
-//! Twelve rules of our own, put into a session to see whether they survive.
+//! Twelve rules planted into a session, to see whether they survive.
 
 use longhaul_conversation::{Message, MessageId, Ordinal, Part, Role};
 
 use crate::replay::boundaries;
 use crate::text::cumulative_characters;
 
-/// The rules: the first half say by a word that they are rules, the second half do not.
+/// The rules: the first half have a cue word, the second half do not.
 pub(crate) const RULES: [&str; 12] = [
     "Never write to the staging database from a test.",
     "Always run the formatter before you show me a diff.",
@@ -21,7 +21,7 @@ pub(crate) const RULES: [&str; 12] = [
     "I review on a phone, and lines past 90 columns are lost on me.",
 ];
 
-/// What a person says around a rule, in turn: mostly nothing.
+/// Text around a planted rule, in turn: mostly none.
 const AROUND: [(&str, &str); 4] = [
     ("", ""),
     ("Good, that looks right so far. ", ""),
@@ -29,11 +29,11 @@ const AROUND: [(&str, &str); 4] = [
     ("By the way: ", ""),
 ];
 
-/// How much of a session's characters may have passed before the last planted rule; behind that it could be the tail.
+/// The share of a session's characters before the last planted rule; after that it might be in the tail.
 const PLANTED_SHARE: f64 = 0.6;
 
-/// The session with the rules planted, each in a user message of its own, evenly over its first part and in mixed
-/// order; all messages are counted anew.
+/// Plants the rules, each in a user message of its own, evenly over the first part of the session and in mixed order;
+/// all messages are renumbered.
 pub(crate) fn plant(messages: &[Message]) -> Vec<Message> {
     let before = cumulative_characters(messages);
     let room = before[messages.len()] as f64 * PLANTED_SHARE;
@@ -56,7 +56,7 @@ pub(crate) fn plant(messages: &[Message]) -> Vec<Message> {
     planted
 }
 
-/// The `nth` message with a rule; rules with and without a cue word take turns.
+/// The `nth` message with a rule; rules with and without a cue word alternate.
 fn rule_message(nth: usize) -> Message {
     let rule = RULES[nth / 2 + nth % 2 * RULES.len() / 2];
     let (before, behind) = AROUND[nth % AROUND.len()];

@@ -1,4 +1,4 @@
-//! Decides where a session is cut for measuring, alone and in a chain.
+//! Cut points of a session, single and in a chain.
 
 use std::collections::HashSet;
 
@@ -8,51 +8,51 @@ use longhaul_conversation::{CallId, Message, TokenCount};
 use crate::text::count_characters;
 
 /// One compaction in the replay of a session: it happens when the session is `at` messages long, and the messages from
-/// `tail_from` on stay as they are.
+/// `tail_from` on stay unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Step {
+pub(crate) struct CompactionStep {
     pub(crate) at: usize,
     pub(crate) tail_from: usize,
 }
 
-/// Where a session is cut: at the first place behind each share of its tokens that parts no call from its result, and
-/// has something before and behind it. Shares that fall on one place give one step.
-pub(crate) fn cut_points(messages: &[Message], shares: &[f64]) -> Vec<Step> {
+/// The cut points of a session: the first boundary after each share of its tokens that separates no call from its
+/// result and has something on both sides. Shares with the same boundary give one step.
+pub(crate) fn cut_points(messages: &[Message], shares: &[f64]) -> Vec<CompactionStep> {
     let sizes = Sizes::of(messages);
-    let mut steps: Vec<Step> = shares
+    let mut steps: Vec<CompactionStep> = shares
         .iter()
-        .filter_map(|share| sizes.first_place_behind(*share))
+        .filter_map(|share| sizes.first_boundary_after(*share))
         .filter(|at| *at < messages.len())
-        .map(|at| Step { at, tail_from: tail_of(&messages[..at]) })
+        .map(|at| CompactionStep { at, tail_from: tail_start(&messages[..at]) })
         .filter(|step| step.tail_from > 0)
         .collect();
     steps.dedup();
     steps
 }
 
-/// A chain of `count` compactions, evenly spread, the last one at the end of `messages`. A compaction that has nothing to
-/// cut off yet is left out.
-pub(crate) fn chain(messages: &[Message], count: usize) -> Vec<Step> {
+/// A chain of `count` compactions, evenly spread, the last one at the end of `messages`. A compaction with nothing to
+/// cut off is left out.
+pub(crate) fn chain(messages: &[Message], count: usize) -> Vec<CompactionStep> {
     let sizes = Sizes::of(messages);
     let mut tail_from = 0;
     let places = (1..=count).map(|nth| {
         let share = nth as f64 / count as f64;
-        sizes.first_place_behind(share).filter(|_| nth < count).unwrap_or(messages.len())
+        sizes.first_boundary_after(share).filter(|_| nth < count).unwrap_or(messages.len())
     });
     let steps = places.filter_map(|at| {
-        // What was once cut off does not come back into the tail.
-        tail_from = tail_of(&messages[..at]).max(tail_from);
-        (tail_from > 0).then_some(Step { at, tail_from })
+        // Evicted messages do not return into the tail.
+        tail_from = tail_start(&messages[..at]).max(tail_from);
+        (tail_from > 0).then_some(CompactionStep { at, tail_from })
     });
     steps.collect()
 }
 
-/// Where the kept tail starts, the same for every method. A method that wants a longer tail pays for it.
-pub(crate) fn tail_of(messages: &[Message]) -> usize {
+/// The start of the kept tail, the same for every method. A method that wants a longer tail pays for it.
+pub(crate) fn tail_start(messages: &[Message]) -> usize {
     plan_cut(messages, &CutSettings { least_tail: TokenCount::ZERO, ..CutSettings::default() }).tail_from
 }
 
-/// The places between two messages that part no call from its result; the end is one, the start is not.
+/// The boundaries between messages that separate no call from its result; the end is one, the start is not.
 pub(crate) fn boundaries(messages: &[Message]) -> Vec<usize> {
     let answered: HashSet<&CallId> =
         messages.iter().flat_map(Message::results).map(|result| &result.call).collect();
@@ -70,7 +70,7 @@ pub(crate) fn boundaries(messages: &[Message]) -> Vec<usize> {
     places
 }
 
-/// How many characters stand before each boundary.
+/// The number of characters before each boundary.
 struct Sizes {
     boundaries: Vec<(usize, u64)>,
     total: u64,
@@ -90,7 +90,7 @@ impl Sizes {
         Self { boundaries, total: so_far }
     }
 
-    fn first_place_behind(&self, share: f64) -> Option<usize> {
+    fn first_boundary_after(&self, share: f64) -> Option<usize> {
         let wanted = self.total as f64 * share;
         self.boundaries.iter().find(|(_, before)| *before as f64 >= wanted).map(|(place, _)| *place)
     }
@@ -155,7 +155,7 @@ mod tests {
             steps.windows(2).all(|pair| pair[0].at <= pair[1].at && pair[0].tail_from <= pair[1].tail_from)
         );
         assert!(steps.iter().all(|step| 0 < step.tail_from && step.tail_from < step.at));
-        assert_eq!(steps.last().map(|step| step.tail_from), Some(tail_of(&messages)));
+        assert_eq!(steps.last().map(|step| step.tail_from), Some(tail_start(&messages)));
         assert_eq!(chain(&[], 5), []);
     }
 }

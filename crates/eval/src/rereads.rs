@@ -1,17 +1,17 @@
-//! Counts files that a session read again although they were as before.
+//! Repeated reads of unchanged files.
 
 use std::collections::HashMap;
 
 use longhaul_conversation::{CallId, Message, ToolCall};
 
-use crate::score::Share;
+use crate::score::KeptShare;
 
-/// Of all reads of files, those that brought nothing new: the same lines, which said the same before. Where a session was
-/// compacted, they show what the summary should have kept.
-pub(crate) fn rereads(messages: &[Message]) -> Share {
+/// The share of file reads that brought nothing new: the same lines with the same content as before. In a compacted
+/// session they show what the summary should have kept.
+pub(crate) fn rereads(messages: &[Message]) -> KeptShare {
     let mut asked: HashMap<&CallId, String> = HashMap::new();
     let mut known: HashMap<String, blake3::Hash> = HashMap::new();
-    let mut share = Share::default();
+    let mut share = KeptShare::default();
     for message in messages {
         for call in message.calls().filter(|call| is_read(call)) {
             asked.insert(&call.id, format!("{} {}", call.name, call.args));
@@ -25,7 +25,7 @@ pub(crate) fn rereads(messages: &[Message]) -> Share {
     share
 }
 
-/// Whether a call reads a file, as agents name such tools.
+/// True if a call reads a file, by the tool names of known agents.
 fn is_read(call: &ToolCall) -> bool {
     const PATHS: [&str; 5] = ["file_path", "absolute_path", "path", "filePath", "target_file"];
     let name = call.name.to_lowercase();
@@ -56,7 +56,7 @@ mod tests {
                 ]
             })
             .collect();
-        assert_eq!(rereads(&messages), Share { kept: again, of });
+        assert_eq!(rereads(&messages), KeptShare { kept: again, of });
     }
 
     #[test]

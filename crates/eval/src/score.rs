@@ -1,28 +1,28 @@
-//! Measures what a new conversation still says of what the rest of the session needed.
+//! Scores: the share of needed names and sentences that a compacted conversation still contains.
 
 use std::collections::HashSet;
 
 use longhaul_conversation::Message;
 
-use crate::anchors::{Anchor, AnchorKind, Anchors};
+use crate::anchors::{AnchorCollector, EvalAnchor, EvalAnchorKind};
 use crate::index::{Neighbours, TextIndex, shared};
 use crate::sentences::{Sentence, sentences};
-use crate::text::{Rendering, Voice, typed_texts, uses};
+use crate::text::{Rendering, Speaker, typed_texts, uses};
 
-/// How many of its original neighbours an anchor needs around it to count as grounded.
+/// The number of original neighbours around a name that makes it grounded.
 const GROUNDING: usize = 4;
 
-/// How many of some things were kept.
+/// A share of kept things.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Share {
-    /// How many were kept.
+pub struct KeptShare {
+    /// The number kept.
     pub kept: usize,
-    /// How many there were.
+    /// The total number.
     pub of: usize,
 }
 
-impl Share {
-    /// The share, between 0 and 1; nothing where there were none.
+impl KeptShare {
+    /// The share between 0 and 1; none if the total is zero.
     pub fn value(self) -> Option<f64> {
         (self.of > 0).then(|| self.kept as f64 / self.of as f64)
     }
@@ -33,14 +33,14 @@ impl Share {
     }
 }
 
-impl std::ops::AddAssign for Share {
+impl std::ops::AddAssign for KeptShare {
     fn add_assign(&mut self, other: Self) {
         self.kept += other.kept;
         self.of += other.of;
     }
 }
 
-/// What the rest of a session needs of the part that is compacted.
+/// The names and sentences that the rest of a session needs from the compacted part.
 #[derive(Debug)]
 pub(crate) struct Needs {
     anchors: Vec<NeededAnchor>,
@@ -49,41 +49,41 @@ pub(crate) struct Needs {
 
 #[derive(Debug)]
 struct NeededAnchor {
-    anchor: Anchor,
-    /// Whether the model uses it before anything shows it again.
+    anchor: EvalAnchor,
+    /// True if the model uses it before anything shows it again.
     remembered: bool,
-    /// The words around each of its original occurrences.
+    /// The neighbours of each original occurrence.
     neighbours: Vec<Neighbours>,
-    /// How many of them must stand around it again: there may have been fewer than usual.
+    /// The number of them required for grounding: there may have been fewer than usual.
     grounding: usize,
 }
 
-/// How much of what was needed is left.
+/// The kept shares of what was needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Kept {
-    /// The anchors.
-    pub anchors: Share,
-    /// The anchors that stand among words they stood among before.
-    pub grounded: Share,
-    /// The paths among the anchors.
-    pub paths: Share,
-    /// The anchors that the model used before anything showed them again.
-    pub remembered: Share,
-    /// The sentences that a person typed, word for word.
-    pub sentences: Share,
-    /// The sentences among them that are rules.
-    pub rules: Share,
+pub(crate) struct KeptShares {
+    /// The names.
+    pub anchors: KeptShare,
+    /// The names among words that surrounded them before.
+    pub grounded: KeptShare,
+    /// The paths.
+    pub paths: KeptShare,
+    /// The names that the model used before anything showed them again.
+    pub remembered: KeptShare,
+    /// The sentences of the user, verbatim.
+    pub sentences: KeptShare,
+    /// The rules among those sentences.
+    pub rules: KeptShare,
 }
 
 impl Needs {
-    /// What `later` needs of `head` and does not find in `tail`.
+    /// The names that `later` uses, `head` contains and `tail` does not.
     pub(crate) fn of(head: &[Message], tail: &[Message], later: &[Message], directory: Option<&str>) -> Self {
         let head_index = TextIndex::new(Rendering::of(head));
         let tail_index = TextIndex::new(Rendering::of(tail));
         let later_text = Rendering::of(later);
         let later_index = TextIndex::new(later_text.clone());
 
-        let mut used = Anchors::in_directory(directory);
+        let mut used = AnchorCollector::new(directory);
         later.iter().flat_map(uses).for_each(|place| used.scan(&place));
         let mut anchors = Vec::new();
         for anchor in used.into_vec() {
@@ -98,7 +98,7 @@ impl Needs {
             neighbours.dedup();
             let Some(most) = neighbours.iter().map(Vec::len).max() else { continue };
             let first = later_index.occurrences(&anchor.text).min();
-            let remembered = first.is_some_and(|place| later_text.voice_at(place) == Voice::Model);
+            let remembered = first.is_some_and(|place| later_text.speaker_at(place) == Speaker::Model);
             anchors.push(NeededAnchor { anchor, remembered, neighbours, grounding: most.min(GROUNDING) });
         }
 
@@ -110,20 +110,20 @@ impl Needs {
         Self { anchors, sentences: typed }
     }
 
-    /// How many anchors are needed.
+    /// The number of needed names.
     pub(crate) fn anchor_count(&self) -> usize {
         self.anchors.len()
     }
 
-    /// How much of it stands in `context`. The tail holds none of it, so it may be left out.
-    pub(crate) fn measure(&self, context: &TextIndex) -> Kept {
-        let mut kept = Kept::default();
+    /// Measures the kept shares in `context`. The tail holds none of them, so it may be left out.
+    pub(crate) fn measure(&self, context: &TextIndex) -> KeptShares {
+        let mut kept = KeptShares::default();
         for needed in &self.anchors {
             let found: Vec<usize> = context.occurrences(&needed.anchor.text).collect();
             let is_found = !found.is_empty();
             kept.anchors.count(is_found);
             kept.grounded.count(found.iter().any(|start| needed.is_grounded(context, *start)));
-            if needed.anchor.kind == AnchorKind::Path {
+            if needed.anchor.kind == EvalAnchorKind::Path {
                 kept.paths.count(is_found);
             }
             if needed.remembered {
@@ -163,12 +163,12 @@ mod tests {
         Message::new("m", Role::Model, vec![Part::model_text(text)])
     }
 
-    fn measure(needs: &Needs, context: &[Message]) -> Kept {
+    fn measure(needs: &Needs, context: &[Message]) -> KeptShares {
         needs.measure(&TextIndex::new(Rendering::of(context)))
     }
 
-    fn share(kept: usize, of: usize) -> Share {
-        Share { kept, of }
+    fn share(kept: usize, of: usize) -> KeptShare {
+        KeptShare { kept, of }
     }
 
     #[test]

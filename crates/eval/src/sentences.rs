@@ -1,24 +1,24 @@
-//! Finds the sentences that a person typed, and which of them are rules.
+//! Sentences that a person typed, and the rules among them.
 
 use crate::index::is_unspaced;
 use crate::text::collapse;
 
-/// One sentence of a person's.
+/// A sentence of the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sentence {
-    /// Its text, white space collapsed.
+    /// The text, with white space collapsed.
     pub(crate) text: String,
-    /// Whether it lays down how to work.
+    /// True if it is a rule about how to work.
     pub(crate) is_rule: bool,
 }
 
-/// Sentences this long are data.
+/// The longest sentence; anything longer is data.
 const LONGEST: usize = 600;
 
-/// Nobody types a text this long; it was pasted, and its wording binds nobody.
+/// The longest typed text; anything longer was pasted, and its wording binds no one.
 const LONGEST_TYPED: usize = 8_000;
 
-/// The sentences in a text that a person typed. Code and other material is passed over: nobody is bound by its wording.
+/// The sentences in a typed text. Code and other material is skipped: its wording binds no one.
 pub(crate) fn sentences(text: &str) -> Vec<Sentence> {
     if text.len() > LONGEST_TYPED {
         return Vec::new();
@@ -47,7 +47,7 @@ fn without_list_mark(line: &str) -> &str {
     ["- ", "* ", "+ ", "• "].iter().find_map(|mark| line.strip_prefix(mark)).unwrap_or(line).trim_start()
 }
 
-/// Splits behind full stops; a Latin one only before a space, as it also stands inside names.
+/// Splits after full stops; a Latin one only before a space, as it also occurs inside names.
 fn split_sentences(line: &str) -> impl Iterator<Item = &str> {
     let mut rest = line;
     std::iter::from_fn(move || {
@@ -73,7 +73,7 @@ fn is_abbreviation(before: &str) -> bool {
     ["e.g", "i.e", "etc", "vs", "cf"].iter().any(|short| before.ends_with(short))
 }
 
-/// Whether a line reads as language: enough words, and hardly anything but letters.
+/// True if a line reads as language: enough words, and hardly anything but letters.
 fn is_sentence(text: &str) -> bool {
     let unspaced = text.chars().filter(|c| is_unspaced(*c)).count();
     let words = text.split(' ').filter(|word| word.chars().filter(|c| c.is_alphabetic()).count() > 1).count();

@@ -1,45 +1,45 @@
-//! Turns messages into the text that is searched and measured.
+//! The text of messages, for searching and measuring.
 
 use std::borrow::Cow;
 
 use longhaul_conversation::{Body, Message, Origin, Part, TokenCount, ToolCall};
 use serde_json::Value;
 
-/// Who speaks in a stretch of text, as far as remembering is concerned.
+/// The speaker of a stretch of text, as far as remembering is concerned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Voice {
+pub(crate) enum Speaker {
     /// The model: its text and the arguments of its calls.
     Model,
-    /// Everyone who tells the model something: the person, the tools, the host.
+    /// Everyone else: the user, the tools, the host.
     Others,
 }
 
-/// The text of some messages, white space collapsed, and who speaks where.
+/// The text of some messages, with white space collapsed, and its speakers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rendering {
     /// The text.
     pub(crate) text: String,
-    /// Where each voice begins, ascending.
-    voices: Vec<(usize, Voice)>,
+    /// The start of each speaker's stretch, ascending.
+    speakers: Vec<(usize, Speaker)>,
 }
 
-/// A stretch of text in which the work refers to something.
+/// A stretch of text that refers to something.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Use<'a> {
-    /// Text of the model's or of the person's.
-    Prose(Voice, &'a str),
-    /// A string among the arguments of a call.
+pub(crate) enum TextUse<'a> {
+    /// Text of the model or the user.
+    Prose(Speaker, &'a str),
+    /// A string in the arguments of a call.
     Argument(&'a str),
     /// A shell command; its text is also an argument.
     Command(&'a str),
 }
 
-/// Counts tokens the way all figures here do: characters / 4, rounded up.
+/// Counts tokens as all figures here do: characters / 4, rounded up.
 pub fn count_tokens(messages: &[Message]) -> TokenCount {
     TokenCount(count_characters(messages).div_ceil(4))
 }
 
-/// The characters of all that a model would read in these messages.
+/// The characters of everything a model would read in these messages.
 pub(crate) fn count_characters(messages: &[Message]) -> u64 {
     let mut count = 0;
     for part in messages.iter().flat_map(|message| &message.parts) {
@@ -48,7 +48,7 @@ pub(crate) fn count_characters(messages: &[Message]) -> u64 {
     count
 }
 
-/// The characters before each message, and behind the last one all of them: any stretch is a difference of two.
+/// The characters before each message, and the total at the end: any stretch is a difference of two.
 pub(crate) fn cumulative_characters(messages: &[Message]) -> Vec<u64> {
     let mut total = 0;
     let mut cumulative = vec![0];
@@ -59,7 +59,7 @@ pub(crate) fn cumulative_characters(messages: &[Message]) -> Vec<u64> {
     cumulative
 }
 
-/// The plain text of a message as a reader would see it, its pieces on lines of their own.
+/// The plain text of a message as a reader sees it, its parts on lines of their own.
 pub(crate) fn readable_text(message: &Message) -> String {
     let mut text = String::new();
     for part in &message.parts {
@@ -76,26 +76,26 @@ impl Rendering {
     pub(crate) fn of<'m>(messages: impl IntoIterator<Item = &'m Message>) -> Self {
         let mut rendering = Self::default();
         for part in messages.into_iter().flat_map(|message| &message.parts) {
-            each_text(part, &mut |voice, text| rendering.push(voice, text));
+            each_text(part, &mut |speaker, text| rendering.push(speaker, text));
         }
         rendering
     }
 
-    fn push(&mut self, voice: Voice, text: &str) {
-        if self.voices.last().is_none_or(|(_, last)| *last != voice) {
-            self.voices.push((self.text.len(), voice));
+    fn push(&mut self, speaker: Speaker, text: &str) {
+        if self.speakers.last().is_none_or(|(_, last)| *last != speaker) {
+            self.speakers.push((self.text.len(), speaker));
         }
         collapse_into(&without_line_numbers(text), &mut self.text);
     }
 
-    /// Who speaks at this byte.
-    pub(crate) fn voice_at(&self, place: usize) -> Voice {
-        let next = self.voices.partition_point(|(start, _)| *start <= place);
-        next.checked_sub(1).map_or(Voice::Others, |last| self.voices[last].1)
+    /// The speaker at this byte.
+    pub(crate) fn speaker_at(&self, place: usize) -> Speaker {
+        let next = self.speakers.partition_point(|(start, _)| *start <= place);
+        next.checked_sub(1).map_or(Speaker::Others, |last| self.speakers[last].1)
     }
 }
 
-/// Appends `text` with each run of white space made one space, and a space behind it.
+/// Appends `text` with white space collapsed, followed by a space.
 pub(crate) fn collapse_into(text: &str, into: &mut String) {
     into.reserve(text.len() + 1);
     for word in text.split_whitespace() {
@@ -104,7 +104,7 @@ pub(crate) fn collapse_into(text: &str, into: &mut String) {
     }
 }
 
-/// `text` with each run of white space made one space.
+/// `text` with white space collapsed.
 pub(crate) fn collapse(text: &str) -> String {
     let mut collapsed = String::new();
     collapse_into(text, &mut collapsed);
@@ -112,16 +112,16 @@ pub(crate) fn collapse(text: &str) -> String {
     collapsed
 }
 
-/// Where a message refers to things: the model's text, the strings in its calls, and what a person typed.
-pub(crate) fn uses(message: &Message) -> Vec<Use<'_>> {
+/// The stretches of a message that refer to things: the model's text, the strings in its calls, and typed text.
+pub(crate) fn uses(message: &Message) -> Vec<TextUse<'_>> {
     let mut found = Vec::new();
     for part in &message.parts {
         match (&part.body, part.origin) {
-            (Body::Text(text), Origin::Model) => found.push(Use::Prose(Voice::Model, text)),
-            (Body::Text(text), Origin::User) => found.push(Use::Prose(Voice::Others, text)),
+            (Body::Text(text), Origin::Model) => found.push(TextUse::Prose(Speaker::Model, text)),
+            (Body::Text(text), Origin::User) => found.push(TextUse::Prose(Speaker::Others, text)),
             (Body::Call(call), _) => {
-                each_string(&call.args, &mut |text| found.push(Use::Argument(text)));
-                found.extend(shell_commands(call).into_iter().map(Use::Command));
+                each_string(&call.args, &mut |text| found.push(TextUse::Argument(text)));
+                found.extend(shell_commands(call).into_iter().map(TextUse::Command));
             }
             _ => {}
         }
@@ -129,40 +129,40 @@ pub(crate) fn uses(message: &Message) -> Vec<Use<'_>> {
     found
 }
 
-/// What a person typed in a message.
+/// The texts that the user typed in a message.
 pub(crate) fn typed_texts(message: &Message) -> impl Iterator<Item = &str> {
     message.parts.iter().filter(|part| part.origin == Origin::User).filter_map(Part::as_text)
 }
 
-fn each_text(part: &Part, visit: &mut impl FnMut(Voice, &str)) {
+fn each_text(part: &Part, visit: &mut impl FnMut(Speaker, &str)) {
     match &part.body {
         Body::Text(text) => {
-            visit(if part.origin == Origin::Model { Voice::Model } else { Voice::Others }, text);
+            visit(if part.origin == Origin::Model { Speaker::Model } else { Speaker::Others }, text);
         }
-        Body::Thought(thought) => visit(Voice::Model, &thought.text),
+        Body::Thought(thought) => visit(Speaker::Model, &thought.text),
         Body::Call(call) => {
-            visit(Voice::Model, &call.name);
+            visit(Speaker::Model, &call.name);
             each_argument(&call.args, visit);
         }
-        Body::Result(result) => visit(Voice::Others, &result.readable()),
+        Body::Result(result) => visit(Speaker::Others, &result.readable()),
         Body::Media(_) => {}
-        Body::File(file) => visit(Voice::Others, &file.uri),
-        Body::Opaque(opaque) => visit(Voice::Others, &opaque.value.to_string()),
+        Body::File(file) => visit(Speaker::Others, &file.uri),
+        Body::Opaque(opaque) => visit(Speaker::Others, &opaque.value.to_string()),
     }
 }
 
-fn each_argument(value: &Value, visit: &mut impl FnMut(Voice, &str)) {
+fn each_argument(value: &Value, visit: &mut impl FnMut(Speaker, &str)) {
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
-                visit(Voice::Model, key);
+                visit(Speaker::Model, key);
                 each_argument(value, visit);
             }
         }
         Value::Array(items) => items.iter().for_each(|item| each_argument(item, visit)),
-        Value::String(text) => visit(Voice::Model, text),
+        Value::String(text) => visit(Speaker::Model, text),
         Value::Null => {}
-        Value::Bool(_) | Value::Number(_) => visit(Voice::Model, &value.to_string()),
+        Value::Bool(_) | Value::Number(_) => visit(Speaker::Model, &value.to_string()),
     }
 }
 
@@ -189,7 +189,7 @@ fn shell_commands(call: &ToolCall) -> Vec<&str> {
         Some(Value::Array(words)) => {
             let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
             match words.as_slice() {
-                // An argument list that hands a script to a shell.
+                // An argument list that passes a script to a shell.
                 [shell, flag, script] if shell.ends_with("sh") && flag.starts_with('-') => vec![script],
                 _ => words,
             }
@@ -198,7 +198,7 @@ fn shell_commands(call: &ToolCall) -> Vec<&str> {
     }
 }
 
-/// Leaves out the line numbers that tools print in front of lines: they would pass for numbers that matter.
+/// Removes the line numbers that tools print before lines: they would pass for numbers that matter.
 fn without_line_numbers(text: &str) -> Cow<'_, str> {
     if !text.lines().any(|line| line_number_length(line) > 0) {
         return Cow::Borrowed(text);
@@ -211,7 +211,7 @@ fn without_line_numbers(text: &str) -> Cow<'_, str> {
     Cow::Owned(stripped)
 }
 
-/// How many bytes at the start of a line are a printed line number with its separator.
+/// The length of a printed line number with its separator.
 fn line_number_length(line: &str) -> usize {
     let number = line.trim_start_matches(' ');
     let rest = number.trim_start_matches(|c: char| c.is_ascii_digit());
@@ -258,9 +258,9 @@ mod tests {
         let told = Message::new("b", Role::User, vec![Part::user_text("yours")]);
         let rendering = Rendering::of([&said, &told]);
         assert_eq!(rendering.text, "mine yours ");
-        assert_eq!(rendering.voice_at(0), Voice::Model);
-        assert_eq!(rendering.voice_at(4), Voice::Model);
-        assert_eq!(rendering.voice_at(5), Voice::Others);
+        assert_eq!(rendering.speaker_at(0), Speaker::Model);
+        assert_eq!(rendering.speaker_at(4), Speaker::Model);
+        assert_eq!(rendering.speaker_at(5), Speaker::Others);
     }
 
     #[test]

@@ -1,45 +1,45 @@
-//! The strongest plain baseline: picks the lines whose rare words are not yet covered.
+//! The strongest simple baseline: TF-IDF over lines.
 
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use longhaul_conversation::{Message, MessageId};
 
-use crate::baselines::{ids, room, with_excerpt};
+use crate::excerpt::{ids, room, with_excerpt};
 use crate::index::hash;
-use crate::method::{Compactor, Task};
+use crate::method::{CompactionTask, Compactor};
 use crate::text::readable_text;
 
-/// A line that long is cut: one such line would take the whole budget.
+/// The longest line; a longer one is cut, since it would take the whole budget.
 const LONGEST_LINE: usize = 400;
 
-/// Picks lines greedily by the weight of the words they add, for their length.
+/// Picks lines greedily by the weight of the uncovered words they add, per length.
 #[derive(Default)]
 pub(crate) struct TfIdf {
-    messages: Vec<(MessageId, Vec<Line>)>,
+    messages: Vec<(MessageId, Vec<WeighedLine>)>,
 }
 
-struct Line {
+struct WeighedLine {
     text: String,
     length: usize,
     words: Vec<u64>,
 }
 
-/// A line that may be picked, with the weight it had when it was last looked at.
+/// A line to pick, with its last computed weight.
 #[derive(PartialEq)]
-struct Candidate {
+struct LineCandidate {
     weight: f64,
     place: usize,
 }
 
-impl Eq for Candidate {}
+impl Eq for LineCandidate {}
 
-impl Ord for Candidate {
+impl Ord for LineCandidate {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.weight.total_cmp(&other.weight).then_with(|| other.place.cmp(&self.place))
     }
 }
 
-impl PartialOrd for Candidate {
+impl PartialOrd for LineCandidate {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
@@ -50,9 +50,9 @@ impl Compactor for TfIdf {
         self.messages.push((message.id.clone(), lines_of(&readable_text(message))));
     }
 
-    fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+    fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message> {
         let tail = ids(task.tail());
-        let head: Vec<&[Line]> = self
+        let head: Vec<&[WeighedLine]> = self
             .messages
             .iter()
             .filter(|(id, _)| !tail.contains(id))
@@ -62,11 +62,11 @@ impl Compactor for TfIdf {
     }
 }
 
-/// The lines worth most within `room` characters, in their order.
-fn pick(messages: &[&[Line]], room: usize) -> String {
+/// The lines of the highest weight within `room` characters, in order.
+fn pick(messages: &[&[WeighedLine]], room: usize) -> String {
     let rarity = rarity(messages);
     let mut seen = HashSet::new();
-    let lines: Vec<&Line> = messages
+    let lines: Vec<&WeighedLine> = messages
         .iter()
         .flat_map(|lines| lines.iter())
         .filter(|line| seen.insert(line.text.as_str()))
@@ -74,7 +74,7 @@ fn pick(messages: &[&[Line]], room: usize) -> String {
     let mut open: Vec<usize> = (0..lines.len()).collect();
     let mut left = room;
     let mut picked = Vec::new();
-    // Once every word is covered the rest of the room is filled in the same way, as if nothing were.
+    // Once every word is covered, the rest of the room is filled in the same way, as if nothing were.
     loop {
         let round = pick_round(&lines, &open, &rarity, &mut left);
         if round.is_empty() {
@@ -89,20 +89,20 @@ fn pick(messages: &[&[Line]], room: usize) -> String {
 
 /// Picks among the `open` lines until each word is covered or nothing more fits.
 fn pick_round(
-    lines: &[&Line],
+    lines: &[&WeighedLine],
     open: &[usize],
     rarity: &HashMap<u64, f64>,
     left: &mut usize,
 ) -> HashSet<usize> {
     let mut covered: HashSet<u64> = HashSet::new();
-    let weigh = |line: &Line, covered: &HashSet<u64>| {
+    let weigh = |line: &WeighedLine, covered: &HashSet<u64>| {
         let new = line.words.iter().filter(|word| !covered.contains(word));
         let gain: f64 = new.filter_map(|word| rarity.get(word)).sum();
         gain / (line.length as f64 + 20.0)
     };
-    let mut candidates: BinaryHeap<Candidate> = open
+    let mut candidates: BinaryHeap<LineCandidate> = open
         .iter()
-        .map(|place| Candidate { weight: weigh(lines[*place], &covered), place: *place })
+        .map(|place| LineCandidate { weight: weigh(lines[*place], &covered), place: *place })
         .collect();
     let mut picked = HashSet::new();
     while let Some(candidate) = candidates.pop() {
@@ -116,7 +116,7 @@ fn pick_round(
             continue;
         }
         if candidates.peek().is_some_and(|next| next.weight > weight) {
-            candidates.push(Candidate { weight, ..candidate });
+            candidates.push(LineCandidate { weight, ..candidate });
             continue;
         }
         *left -= line.length + 1;
@@ -126,8 +126,8 @@ fn pick_round(
     picked
 }
 
-/// How telling each word is: its frequency in all, by the share of messages that have it.
-fn rarity(messages: &[&[Line]]) -> HashMap<u64, f64> {
+/// The weight of each word: its total frequency, by the share of messages that contain it.
+fn rarity(messages: &[&[WeighedLine]]) -> HashMap<u64, f64> {
     let mut counts: HashMap<u64, (f64, f64, usize)> = HashMap::new();
     for (nth, lines) in messages.iter().enumerate() {
         for word in lines.iter().flat_map(|line| &line.words) {
@@ -144,11 +144,11 @@ fn rarity(messages: &[&[Line]]) -> HashMap<u64, f64> {
     counts.into_iter().map(|(word, (frequency, spread, _))| (word, weight(frequency, spread))).collect()
 }
 
-fn lines_of(text: &str) -> Vec<Line> {
+fn lines_of(text: &str) -> Vec<WeighedLine> {
     text.lines().filter_map(line_of).collect()
 }
 
-fn line_of(line: &str) -> Option<Line> {
+fn line_of(line: &str) -> Option<WeighedLine> {
     let text: String = line.trim().chars().take(LONGEST_LINE).collect();
     let mut words: Vec<u64> = text
         .split(|c: char| !(c.is_alphanumeric() || c == '_'))
@@ -158,7 +158,7 @@ fn line_of(line: &str) -> Option<Line> {
     words.sort_unstable();
     words.dedup();
     let length = text.chars().count();
-    (!words.is_empty()).then_some(Line { text, length, words })
+    (!words.is_empty()).then_some(WeighedLine { text, length, words })
 }
 
 #[cfg(test)]
@@ -167,8 +167,8 @@ mod tests {
 
     #[track_caller]
     fn check(messages: &[&str], room: usize, expected: &str) {
-        let lines: Vec<Vec<Line>> = messages.iter().map(|text| lines_of(text)).collect();
-        let lines: Vec<&[Line]> = lines.iter().map(Vec::as_slice).collect();
+        let lines: Vec<Vec<WeighedLine>> = messages.iter().map(|text| lines_of(text)).collect();
+        let lines: Vec<&[WeighedLine]> = lines.iter().map(Vec::as_slice).collect();
         assert_eq!(pick(&lines, room), expected);
     }
 

@@ -1,40 +1,40 @@
-//! Holds the measures against real sessions: what they must and must not reward.
+//! Tests of the measures on real sessions: what they must and must not reward.
 
 use std::collections::HashSet;
 use std::fs::File;
 
 use longhaul_conversation::{Body, Message, Origin, Part, Role, TokenCount};
 use longhaul_eval::{
-    Class, Compactor, Figures, Measure, Method, Settings, Subject, Summary, Task, baselines, count_tokens,
-    evaluate,
+    Class, CompactionTask, Compactor, EvalSession, EvalSummary, Figures, Measure, Method, Settings,
+    baselines, count_tokens, evaluate,
 };
 
 const BUDGET: TokenCount = TokenCount(4_000);
 
-fn subjects() -> Option<Vec<Subject>> {
+fn subjects() -> Option<Vec<EvalSession>> {
     let folder = longhaul_testkit::corpus()?.join("sessions/normalized");
     let read = |path: &std::path::PathBuf| {
         let session = longhaul_session::read_session(File::open(path).ok()?).ok()?;
-        let subject = Subject::new(path.file_stem()?.to_string_lossy(), &session);
+        let session = EvalSession::new(path.file_stem()?.to_string_lossy(), &session);
         // Larger ones take long without optimisation.
-        (subject.class() == Class::Real && subject.tokens < TokenCount(20_000)).then_some(subject)
+        (session.class() == Class::Real && session.tokens < TokenCount(20_000)).then_some(session)
     };
     Some(longhaul_testkit::files_below(&folder).iter().filter_map(read).collect())
 }
 
-fn figures(subjects: &[Subject], method: Method) -> Figures {
+fn figures(subjects: &[EvalSession], method: Method) -> Figures {
     let name = method.name.clone();
     let methods = [method];
     let settings = Settings { budgets: vec![BUDGET], ..Settings::default() };
-    let reports: Vec<_> = subjects.iter().map(|subject| evaluate(subject, &methods, &settings)).collect();
-    Summary::of(&reports, Class::Real).cell(&name, BUDGET).expect("it was evaluated").figures.clone()
+    let reports: Vec<_> = subjects.iter().map(|session| evaluate(session, &methods, &settings)).collect();
+    EvalSummary::of(&reports, Class::Real).cell(&name, BUDGET).expect("it was evaluated").figures.clone()
 }
 
-/// Keeps every word of the head that looks like a name, newest first, and nothing around it.
+/// Keeps every word of the head that looks like a name, newest first, without context.
 struct WordList;
 
 impl Compactor for WordList {
-    fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+    fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message> {
         let mut known = HashSet::new();
         let (mut list, mut room) = (String::new(), BUDGET.0 as usize * 4);
         let texts =
@@ -47,10 +47,10 @@ impl Compactor for WordList {
         for text in texts {
             let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '/' | '-');
             for word in text.split(|c| !is_name(c)).map(|word| word.trim_matches('.')) {
-                let telling = word.len() >= 6
+                let is_plain_word = word.len() >= 6
                     && (word.contains(['_', '.', '/'])
                         || word.chars().skip(1).any(|c| c.is_ascii_uppercase()));
-                if telling && room > word.len() && known.insert(word.to_string()) {
+                if is_plain_word && room > word.len() && known.insert(word.to_string()) {
                     room -= word.len() + 1;
                     list.push_str(word);
                     list.push(' ');
@@ -76,7 +76,7 @@ fn a_bare_word_list_is_found_out() {
 struct Everything;
 
 impl Compactor for Everything {
-    fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+    fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message> {
         task.context.to_vec()
     }
 }
@@ -93,7 +93,7 @@ fn everything_kept_is_everything_reached() {
 #[test]
 fn baselines_keep_the_rules_of_the_game() {
     let Some(subjects) = subjects() else { return };
-    assert!(subjects.iter().all(|subject| subject.tokens == count_tokens(&subject.messages)));
+    assert!(subjects.iter().all(|session| session.tokens == count_tokens(&session.messages)));
     for method in baselines() {
         let name = method.name.clone();
         let defects = figures(&subjects, method).defects;

@@ -7,7 +7,7 @@ use longhaul_compaction::{Compaction, CutReason, Plan, PlanOptions, Planner, Run
 use longhaul_conversation::{Estimator, Weights};
 use longhaul_conversation::{Message, Origin, Part, Role, SpendMeter, TokenCount};
 use longhaul_engine::{HostState, Spend, SpendCaps, Summariser, Task as Writing, Verify};
-use longhaul_eval::{Compactor, Method, Task, offline};
+use longhaul_eval::{CompactionTask, Compactor, Method, offline};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
@@ -120,7 +120,7 @@ impl Compactor for ByModel {
         self.offline.observe(message);
     }
 
-    fn compact(&mut self, task: &Task<'_>) -> Vec<Message> {
+    fn compact(&mut self, task: &CompactionTask<'_>) -> Vec<Message> {
         let Some(snapshot) = self.snapshot(task) else { return self.offline.compact(task) };
         let tail = task.tail();
         let mut messages =
@@ -135,7 +135,7 @@ impl Compactor for ByModel {
 
 impl ByModel {
     /// What the model writes, if it does.
-    fn snapshot(&self, task: &Task<'_>) -> Option<String> {
+    fn snapshot(&self, task: &CompactionTask<'_>) -> Option<String> {
         let shared = &*self.shared;
         // Tokens are characters / 4 here, whatever the characters are.
         let estimator = Estimator { weights: Weights { chars_per_token: 4.0, non_ascii: 0.25 } };

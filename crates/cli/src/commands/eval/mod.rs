@@ -10,7 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_conversation::TokenCount;
-use longhaul_eval::{Class, Method, SessionReport, Settings, Subject, baselines, evaluate, offline, to_json};
+use longhaul_eval::{
+    Class, EvalSession, Method, SessionReport, Settings, baselines, evaluate, offline, to_json,
+};
 use longhaul_session::read_session;
 use serde_json::{Value, json};
 
@@ -142,7 +144,7 @@ fn evaluate_file(
     small: bool,
 ) -> anyhow::Result<SessionReport> {
     let session = read_session(input::open(file)?)?;
-    let subject = Subject::new(input::display_name(file), &session);
+    let subject = EvalSession::new(input::display_name(file), &session);
     if subject.class() == Class::Small && !small {
         let tokens = thousands(subject.tokens.0);
         return Err(anyhow!("{tokens} tokens are too few; --small takes it too"));

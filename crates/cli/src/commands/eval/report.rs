@@ -1,7 +1,7 @@
 //! The figures as tables for people, made for 80 columns.
 
 use longhaul_conversation::TokenCount;
-use longhaul_eval::{Cell, Class, Defects, Figures, Measure, SessionReport, Summary};
+use longhaul_eval::{Cell, Class, Defects, EvalSummary, Figures, Measure, SessionReport};
 
 use super::Evaluation;
 use crate::output::{Page, Screen, bar, fit, pad, pad_left, plural, thousands};
@@ -62,7 +62,7 @@ const EFFORT: usize = 6 + 7;
 pub(super) fn text(evaluation: &Evaluation, each_session: bool, screen: &Screen) -> String {
     let mut page = Page::new(*screen);
     for class in [Class::Real, Class::Scripted, Class::Small] {
-        let summary = Summary::of(&evaluation.reports, class);
+        let summary = EvalSummary::of(&evaluation.reports, class);
         if summary.sessions > 0 {
             means(&mut page, class, &summary, &evaluation.budgets);
         }
@@ -74,7 +74,7 @@ pub(super) fn text(evaluation: &Evaluation, each_session: bool, screen: &Screen)
     page.into_text()
 }
 
-fn means(page: &mut Page, class: Class, summary: &Summary, budgets: &[TokenCount]) {
+fn means(page: &mut Page, class: Class, summary: &EvalSummary, budgets: &[TokenCount]) {
     let count = plural(summary.sessions, "session", "sessions");
     page.heading(&format!("{count}, {}: means in percent", describe(class)));
     for budget in budgets {
@@ -156,7 +156,7 @@ fn percent(figures: &Figures, measure: Measure) -> String {
 }
 
 /// What went wrong, method by method.
-fn defects(page: &mut Page, summary: &Summary) {
+fn defects(page: &mut Page, summary: &EvalSummary) {
     let mut lines = Vec::new();
     for cell in &summary.cells {
         let Defects { pairing, bad_starts, over_budget, changed_tails } = cell.figures.defects;

@@ -1,4 +1,4 @@
-//! A session made ready to be evaluated.
+//! A session prepared for evaluation.
 
 use longhaul_conversation::{Message, TokenCount, repair};
 use longhaul_session::{Question, Session};
@@ -6,25 +6,25 @@ use longhaul_session::{Question, Session};
 use crate::paths::guess_directory;
 use crate::text::count_tokens;
 
-/// Sessions with fewer tokens are never compacted in practice.
+/// The fewest tokens of a session that would be compacted in practice.
 const LEAST_TOKENS: TokenCount = TokenCount(8_000);
 
-/// A session made ready to be evaluated.
+/// A session prepared for evaluation.
 #[derive(Clone, Debug)]
-pub struct Subject {
-    /// Names it in reports.
+pub struct EvalSession {
+    /// The name in reports.
     pub name: String,
-    /// Its messages, paired without faults: what is wrong afterwards is a method's doing.
+    /// The messages with repaired pairing, so that any fault afterwards is the method's.
     pub messages: Vec<Message>,
     /// The folder it worked in.
     pub directory: Option<String>,
-    /// Questions with expected answers that it carries.
+    /// Questions with expected answers.
     pub questions: Vec<Question>,
     /// Its size.
     pub tokens: TokenCount,
 }
 
-/// What a session's figures are good for.
+/// The class of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// A real session that is large enough; it counts for the headline.
@@ -35,8 +35,8 @@ pub enum Class {
     Scripted,
 }
 
-impl Subject {
-    /// Makes a session ready.
+impl EvalSession {
+    /// Prepares a session.
     pub fn new(name: impl Into<String>, session: &Session) -> Self {
         let messages = repair(session.transcript.messages().to_vec()).messages;
         let directory = session.info.directory.clone().or_else(|| guess_directory(&messages));
@@ -44,7 +44,7 @@ impl Subject {
         Self { name: name.into(), messages, directory, questions: session.info.questions.clone(), tokens }
     }
 
-    /// What its figures are good for.
+    /// The session's class.
     pub fn class(&self) -> Class {
         if !self.questions.is_empty() {
             Class::Scripted
@@ -57,7 +57,7 @@ impl Subject {
 }
 
 impl Class {
-    /// The lower-case word used in output.
+    /// The lowercase name in output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Real => "real",
