@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use longhaul_archive::{Search, SessionRef, parse_mark};
+use longhaul_archive::{Search, SessionRef, parse_message_number};
 use longhaul_conversation::{Body, CallId, FinishReason, Message, Part, ToolCall, ToolDeclaration};
 use longhaul_tools::{Preview, ToolAnswer, ToolDisplay, parse_arguments, schema_of};
 use schemars::JsonSchema;
@@ -166,7 +166,7 @@ impl Agent {
 
     fn recall(&self, args: &RecallArguments) -> ToolAnswer {
         let said = self.conversation.said();
-        if let Some(mark) = parse_mark(&args.query) {
+        if let Some(mark) = parse_message_number(&args.query) {
             let found = said.iter().rfind(|message| message.ordinal == Some(mark));
             return match found {
                 Some(message) => {
@@ -193,7 +193,7 @@ impl Agent {
         let told: Vec<String> = hits
             .iter()
             .map(|hit| {
-                let mark = hit.mark.map(|mark| format!("[{mark}] ")).unwrap_or_default();
+                let mark = hit.number.map(|mark| format!("[{mark}] ")).unwrap_or_default();
                 let tool = hit.tool.as_deref().map(|tool| format!(" ({tool})")).unwrap_or_default();
                 format!("{mark}{}{tool}:\n{}", hit.role.as_str(), hit.excerpt.text)
             })

@@ -1,11 +1,11 @@
-//! Says how often a question finds what answers it: `cargo run --release -p longhaul-archive --example recall -- FILE…`.
-//! The files are conversations with questions and the turns that answer them, as LoCoMo has them.
+//! Measures how often a question finds its answer: `cargo run --release -p longhaul-archive --example recall -- FILE…`.
+//! The files are conversations with questions and the turns that answer them, in the format of LoCoMo.
 
 use longhaul_archive::{Search, SessionRef};
 use longhaul_conversation::{Message, Part, Role};
 use serde_json::Value;
 
-/// Questions of this category have no answer in the conversation.
+/// The category of questions without an answer in the conversation.
 const UNANSWERABLE: u64 = 5;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

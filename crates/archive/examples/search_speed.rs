@@ -1,5 +1,5 @@
-//! Says how fast tool output is searched: `cargo run --release -p longhaul-archive --example search_speed -- QUERY [FILE…]`.
-//! Without files, output of a compiler is made up.
+//! Measures the speed of searching tool output: `cargo run --release -p longhaul-archive --example search_speed --
+//! QUERY [FILE…]`. Without files, compiler output is made up.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -47,14 +47,14 @@ fn main() -> std::io::Result<()> {
     }
     println!("{query:?}: {megabytes:.1} MB in {} messages, {:.0} MB/s", messages.len(), megabytes / best);
     for hit in hits {
-        let mark = hit.mark.map(|mark| mark.to_string()).unwrap_or_default();
+        let mark = hit.number.map(|number| number.to_string()).unwrap_or_default();
         let found: Vec<&str> = hit.excerpt.matched().collect();
         println!("{mark:>8} {:6.2} line {} (+{}): {found:?}", hit.score, hit.excerpt.first_line, hit.repeats);
     }
     Ok(())
 }
 
-/// Counts the time of the processor where the system tells it, for others may be using the machine.
+/// Measures processor time if the system provides it, since others may be using the machine.
 struct Clock {
     processor: Option<Duration>,
     started: Instant,

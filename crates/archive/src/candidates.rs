@@ -1,6 +1,6 @@
-//! Finds the next place where any spelling stands, whatever its case, as fast as memory can be read.
+//! Finds the next occurrence of any spelling, ignoring case, as fast as memory can be read.
 //!
-//! The vector search knows no cases, so the text goes through it in lower case, one chunk at a time. Only ASCII is
+//! The vector search is case-sensitive, so the text goes through it in lower case, one chunk at a time. Only ASCII is
 //! changed, which leaves every byte in its place.
 
 use std::ops::Range;
@@ -8,23 +8,23 @@ use std::ops::Range;
 use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, Input, Span};
 
-/// So much of a text is put in lower case at a time; it stays in the processor's cache.
+/// The bytes of text lowercased at a time, so that they stay in the processor's cache.
 const CHUNK: usize = 32 * 1024;
 
-/// Where any of some spellings stands in a text.
-pub(crate) struct Candidates<'a> {
+/// The occurrences of any spelling in a text.
+pub(crate) struct SpellingScanner<'a> {
     text: &'a [u8],
     automaton: &'a AhoCorasick,
     searcher: Option<&'a Searcher>,
     /// The length of the longest spelling.
     longest: usize,
-    /// The chunk in lower case, and where in the text it is.
+    /// The chunk in lower case, and its range in the text.
     lower: Vec<u8>,
     chunk: Range<usize>,
 }
 
-impl<'a> Candidates<'a> {
-    /// Both the automaton and the searcher, where the machine has one, look for the same spellings.
+impl<'a> SpellingScanner<'a> {
+    /// The automaton and the searcher, if the machine has one, look for the same spellings.
     pub(crate) fn new(
         text: &'a str,
         automaton: &'a AhoCorasick,
@@ -34,7 +34,7 @@ impl<'a> Candidates<'a> {
         Self { text: text.as_bytes(), automaton, searcher, longest, lower: Vec::new(), chunk: 0..0 }
     }
 
-    /// The next place from `at` on.
+    /// The next occurrence from `at` on.
     pub(crate) fn next(&mut self, mut at: usize) -> Option<Range<usize>> {
         let Some(searcher) = self.searcher else {
             let found = self.automaton.find(Input::new(self.text).range(at..));
@@ -51,7 +51,7 @@ impl<'a> Candidates<'a> {
             if self.chunk.end == self.text.len() {
                 return None;
             }
-            // A spelling may begin in this chunk and end in the next.
+            // A spelling may start in this chunk and end in the next.
             at = at.max(self.chunk.end + 1 - self.longest);
             self.load(at);
         }
@@ -80,7 +80,7 @@ mod tests {
         for shift in 0..16 {
             let text = format!("{}Needle{} STRAW", ".".repeat(CHUNK - 8 + shift), ".".repeat(2 * CHUNK - 4));
             for searcher in [searcher.as_ref(), None] {
-                let mut candidates = Candidates::new(&text, &automaton, searcher, 6);
+                let mut candidates = SpellingScanner::new(&text, &automaton, searcher, 6);
                 let mut found = Vec::new();
                 let mut at = 0;
                 while let Some(range) = candidates.next(at) {

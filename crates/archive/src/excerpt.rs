@@ -1,35 +1,35 @@
-//! A few lines around a match.
+//! Excerpts: a few lines around a match.
 
 use std::ops::Range;
 
 use crate::matcher::Matcher;
 
-/// So many lines are shown before and behind the window.
+/// The context lines before and after the window.
 const CONTEXT: usize = 2;
 
-/// An excerpt is hardly longer than this, in bytes.
+/// The approximate longest excerpt, in bytes.
 const LONGEST: usize = 1200;
 
-/// Of a line that is longer, only so much is shown before and behind what was found.
+/// The bytes of a long line shown before and after the match.
 const LONGEST_LINE: usize = 300;
 
-/// A few lines around a match, word for word.
+/// A few lines around a match, verbatim.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The lines; the first and the last are whole unless they are very long.
+    /// The lines; the first and the last are complete unless they are very long.
     pub text: String,
-    /// What was found in them: ranges of bytes, ascending and apart.
+    /// The matches: byte ranges, ascending and disjoint.
     pub matches: Vec<Range<usize>>,
-    /// The number of the first line in its text, from 1.
+    /// The line number of the first line, from 1.
     pub first_line: usize,
-    /// Whether there is more text before it.
+    /// True if there is more text before it.
     pub is_cut_before: bool,
-    /// Whether there is more text behind it.
-    pub is_cut_behind: bool,
+    /// True if there is more text after it.
+    pub is_cut_after: bool,
 }
 
 impl Excerpt {
-    /// What was found, as it is written there.
+    /// The matched texts.
     pub fn matched(&self) -> impl Iterator<Item = &str> {
         self.matches.iter().filter_map(|range| self.text.get(range.clone()))
     }
@@ -46,7 +46,7 @@ impl Excerpt {
         Self { matches, ..Self::of(text, range) }
     }
 
-    /// The beginning of a text, up to so many bytes.
+    /// The first `most` bytes of a text.
     pub(crate) fn beginning(text: &str, most: usize) -> Self {
         Self::of(text, 0..text.floor_char_boundary(most))
     }
@@ -57,17 +57,17 @@ impl Excerpt {
             matches: Vec::new(),
             first_line: memchr::memchr_iter(b'\n', &text.as_bytes()[..range.start]).count() + 1,
             is_cut_before: range.start > 0,
-            is_cut_behind: range.end < text.len(),
+            is_cut_after: range.end < text.len(),
         }
     }
 }
 
-/// The window with the rest of its lines and some lines around it.
+/// Widens a window to complete lines with context.
 fn widen(text: &str, window: Range<usize>) -> Range<usize> {
     let bytes = text.as_bytes();
     let mut start = line_start(bytes, window.start);
     let mut end = line_end(bytes, window.end);
-    // One side after the other, so that neither takes all the room.
+    // Alternating sides, so that neither takes all the room.
     let (mut before, mut behind) = (CONTEXT, CONTEXT);
     while before + behind > 0 {
         if before > 0 {
@@ -102,7 +102,7 @@ fn line_end(bytes: &[u8], at: usize) -> usize {
     memchr::memchr(b'\n', &bytes[at..most]).map_or(most, |newline| at + newline)
 }
 
-/// Ascending ranges, those that touch made one.
+/// Merges ascending ranges that touch.
 fn merge(ranges: impl Iterator<Item = Range<usize>>) -> Vec<Range<usize>> {
     let mut merged: Vec<Range<usize>> = Vec::new();
     for range in ranges {

@@ -1,4 +1,4 @@
-//! The texts of a message that are searched.
+//! The searchable texts of a message.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -6,19 +6,19 @@ use std::fmt::Write as _;
 use longhaul_conversation::{Body, CallId, Origin, Part};
 use serde_json::Value;
 
-/// One text of a message.
-pub(crate) struct Field<'a> {
+/// A searchable text of a message.
+pub(crate) struct SearchField<'a> {
     pub(crate) origin: Origin,
     /// The tool that is called.
     pub(crate) tool: Option<&'a str>,
     /// The call that is answered.
     pub(crate) answers: Option<&'a CallId>,
     pub(crate) text: Cow<'a, str>,
-    /// What it counts beside other texts.
+    /// The weight of this kind of text.
     pub(crate) prior: f32,
 }
 
-impl<'a> Field<'a> {
+impl<'a> SearchField<'a> {
     /// The text of a part, if it has one.
     pub(crate) fn of(part: &'a Part) -> Option<Self> {
         let origin = part.origin;
@@ -42,7 +42,8 @@ impl<'a> Field<'a> {
     }
 }
 
-/// What people and models say is meant; what tools print is often there by chance, and summaries repeat.
+/// The weight of an origin: messages of people and models are deliberate; tool output often matches by chance, and
+/// summaries repeat.
 fn prior_of(origin: Origin) -> f32 {
     match origin {
         Origin::User => 1.2,
@@ -53,7 +54,7 @@ fn prior_of(origin: Origin) -> f32 {
     }
 }
 
-/// The arguments of a call as lines `name: value`, texts as they are.
+/// Renders the arguments of a call as lines `name: value`, with strings verbatim.
 fn render(value: &Value, name: &str, text: &mut String) {
     match value {
         Value::Object(fields) => {
@@ -81,7 +82,7 @@ mod tests {
 
     #[track_caller]
     fn check(part: &Part, expected: Option<&str>) {
-        assert_eq!(Field::of(part).map(|field| field.text.into_owned()).as_deref(), expected);
+        assert_eq!(SearchField::of(part).map(|field| field.text.into_owned()).as_deref(), expected);
     }
 
     #[test]

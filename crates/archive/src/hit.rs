@@ -1,4 +1,4 @@
-//! What a search finds.
+//! Search results.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,17 +7,17 @@ use longhaul_conversation::{MessageId, Ordinal, Origin, Role, Timestamp};
 
 use crate::Excerpt;
 
-/// Names the session that a message belongs to.
+/// The id of a session.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SessionRef(Arc<str>);
 
 impl SessionRef {
-    /// The session with this id.
+    /// Wraps a session id.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
 
-    /// Its id.
+    /// The id.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -29,27 +29,27 @@ impl fmt::Display for SessionRef {
     }
 }
 
-/// A message that has what was sought.
+/// A matching message.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Hit {
-    /// The session it was said in.
+    /// Its session.
     pub session: SessionRef,
     /// The message.
     pub message: MessageId,
-    /// Its place in the log, written `m12`.
-    pub mark: Option<Ordinal>,
-    /// The side it stands on.
+    /// Its number in the log, written `m12`.
+    pub number: Option<Ordinal>,
+    /// Its role.
     pub role: Role,
-    /// Who produced the part that the excerpt is from.
+    /// The origin of the part in the excerpt.
     pub origin: Origin,
     /// The tool that was called or answered there.
     pub tool: Option<String>,
-    /// When it was said.
+    /// Its time.
     pub at: Option<Timestamp>,
-    /// How well it fits; only to be compared with other hits of the same search.
+    /// The score; only comparable within one search.
     pub score: f64,
     /// The lines around the best match.
     pub excerpt: Excerpt,
-    /// How many other messages have the very same lines.
+    /// The number of other messages with the same lines.
     pub repeats: usize,
 }

@@ -1,6 +1,6 @@
-//! What characters are to a search.
+//! Character classes for the search.
 
-/// Whether words are written without spaces in the script of this character, so that pairs take their place.
+/// True if the script of this character writes words without spaces, so that pairs take their place.
 pub(crate) fn is_cjk(letter: char) -> bool {
     matches!(letter,
         '\u{3005}'..='\u{3007}'
@@ -14,7 +14,7 @@ pub(crate) fn is_cjk(letter: char) -> bool {
         | '\u{20000}'..='\u{323AF}')
 }
 
-/// Whether the character is part of a word or an identifier.
+/// True if the character is part of a word or an identifier.
 pub(crate) fn is_word(letter: char) -> bool {
     if letter.is_ascii() {
         letter.is_ascii_alphanumeric() || letter == '_'
@@ -44,7 +44,7 @@ pub(crate) fn split_identifier(name: &str) -> Vec<&str> {
     pieces
 }
 
-/// Whether a new piece of an identifier begins with `letter`.
+/// True if a new piece of an identifier starts with `letter`.
 pub(crate) fn is_hump(before: char, letter: char, after: Option<char>) -> bool {
     let begins_capital = letter.is_uppercase()
         && (before.is_lowercase() || before.is_uppercase() && after.is_some_and(char::is_lowercase));
@@ -53,7 +53,7 @@ pub(crate) fn is_hump(before: char, letter: char, after: Option<char>) -> bool {
         || before.is_alphabetic() && letter.is_numeric()
 }
 
-/// How many bytes of `text` are `lower`, whatever the case; `None` if it does not begin so.
+/// The bytes of `text` that match `lower`, ignoring case; none if it does not start so.
 pub(crate) fn length_of_prefix(text: &str, lower: &str) -> Option<usize> {
     let mut rest = text.char_indices();
     let mut wanted = lower.chars();

@@ -1,15 +1,15 @@
-//! Finds again what was said or compacted away.
+//! Recall: finds messages again, including those that were compacted away.
 //!
-//! A [`Search`] looks at one message after the other and keeps only the best, so that sessions of any size can be
-//! searched: [`Search::observe`] each message of each session, then ask for the [`Hit`]s. Nothing is indexed, read or
-//! written here, and the same messages give the same hits.
+//! A [`Search`] observes one message after the other and keeps only the best, so that sessions of any size can be searched:
+//! [`Search::observe`] each message of each session, then ask for the [`Hit`]s. Nothing is indexed, read or written here, and
+//! the same messages give the same hits.
 //!
-//! - Words match whatever their case; whole words count more than beginnings or parts of identifiers.
+//! - Words match in any case; whole words count more than beginnings or parts of identifiers.
 //! - `parseConfig` also finds `parse_config`, and, with less weight, `parse` and `config`.
 //! - `store/list.rs` finds every path that ends so; the file's name alone counts less.
-//! - A `"quoted phrase"` must be there, whatever space is between its words.
+//! - A `"quoted phrase"` must be there, with any white space between its words.
 //! - Chinese and Japanese match by pairs of characters.
-//! - A mark, `m12` or `[m12]`, finds the message that has it.
+//! - A message number, `m12` or `[m12]`, finds that message.
 //!
 //! ```
 //! use longhaul_archive::{Search, SessionRef};
@@ -23,7 +23,7 @@
 //! let mut search = Search::new("list.rs mismatched");
 //! search.observe(&session, &said);
 //! let hits = search.hits(5);
-//! assert_eq!((hits[0].mark, hits[0].tool.as_deref()), (Some(Ordinal(12)), Some("shell")));
+//! assert_eq!((hits[0].number, hits[0].tool.as_deref()), (Some(Ordinal(12)), Some("shell")));
 //! let found: Vec<&str> = hits[0].excerpt.matched().collect();
 //! assert_eq!(found, ["mismatched", "list.rs"]);
 //! ```
@@ -41,5 +41,5 @@ mod window;
 
 pub use excerpt::Excerpt;
 pub use hit::{Hit, SessionRef};
-pub use query::parse_mark;
+pub use query::parse_message_number;
 pub use search::Search;

@@ -1,23 +1,23 @@
 //! Finds the terms of a query in a text.
 //!
-//! Most of a text is skipped by one search for all spellings. Only the line around a match is looked at closely,
-//! where matches may overlap: a path, its end and the words in it.
+//! Most of a text is skipped by one search for all spellings. Only the line around a match is examined closely, where
+//! matches may overlap: a path, its end and the words in it.
 
 use std::ops::Range;
 
 use aho_corasick::packed::Searcher;
 use aho_corasick::{AhoCorasick, AhoCorasickKind, Input};
 
-use crate::candidates::Candidates;
+use crate::candidates::SpellingScanner;
 use crate::letters::{is_hump, is_word, length_of_prefix};
 use crate::query::{Edges, Spelling, Term};
 
-/// A line is looked at so far before and behind a match; longer ones are taken in pieces.
+/// The bytes of a line examined before and after a match; longer lines are taken in pieces.
 const BEFORE: usize = 256;
-const BEHIND: usize = 1024;
+const AFTER: usize = 1024;
 
-/// Up to so many bytes of spellings the fastest automaton is built; beyond, building it would take longer than it saves.
-const MOST_FOR_DFA: usize = 2000;
+/// The most bytes of spellings for which a DFA is built; beyond that, building it would take longer than it saves.
+const MAX_FOR_DFA: usize = 2000;
 
 /// The most space between two words of a phrase.
 const LONGEST_GAP: usize = 64;
@@ -27,9 +27,9 @@ const BESIDE_DIGITS: f32 = 0.7;
 const OTHER_ENDING: f32 = 0.9;
 const BEGINNING: f32 = 0.6;
 
-/// One match of one term.
+/// A match of one term.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Found {
+pub(crate) struct TermMatch {
     pub(crate) term: usize,
     /// From 0 to 1.
     pub(crate) quality: f32,
@@ -41,26 +41,26 @@ pub(crate) struct Found {
 pub(crate) struct Matcher {
     automaton: AhoCorasick,
     searcher: Option<Searcher>,
-    patterns: Vec<Pattern>,
+    patterns: Vec<SpellingPattern>,
     longest: usize,
 }
 
 #[derive(Debug)]
-struct Pattern {
+struct SpellingPattern {
     term: usize,
     quality: f32,
     edges: Edges,
 }
 
 impl Matcher {
-    /// `None` if there is nothing to find.
+    /// Compiles the terms; none if there is nothing to find.
     pub(crate) fn new(terms: &[Term]) -> Option<Self> {
         let mut texts: Vec<String> = Vec::new();
         let mut patterns = Vec::new();
         for (place, term) in terms.iter().enumerate() {
             for Spelling { text, quality, edges } in &term.spellings {
                 for text in cases(text) {
-                    patterns.push(Pattern { term: place, quality: *quality, edges: edges.clone() });
+                    patterns.push(SpellingPattern { term: place, quality: *quality, edges: edges.clone() });
                     texts.push(text);
                 }
             }
@@ -68,7 +68,7 @@ impl Matcher {
         let longest = texts.iter().map(String::len).max()?;
         let mut builder = AhoCorasick::builder();
         builder.ascii_case_insensitive(true);
-        if texts.iter().map(String::len).sum::<usize>() <= MOST_FOR_DFA {
+        if texts.iter().map(String::len).sum::<usize>() <= MAX_FOR_DFA {
             builder.kind(Some(AhoCorasickKind::DFA));
         }
         let automaton = builder.build(&texts).ok()?;
@@ -76,19 +76,20 @@ impl Matcher {
         Some(Self { automaton, searcher, patterns, longest })
     }
 
-    /// Hands over the matches of each line that has any, with the part of the line that was looked at.
-    pub(crate) fn scan(&self, text: &str, mut take: impl FnMut(Range<usize>, &[Found])) {
+    /// Passes the matches of each matching line to `take`, with the range that was examined.
+    pub(crate) fn scan(&self, text: &str, mut take: impl FnMut(Range<usize>, &[TermMatch])) {
         let mut found = Vec::new();
         let mut at = 0;
         let mut done = 0;
-        let mut candidates = Candidates::new(text, &self.automaton, self.searcher.as_ref(), self.longest);
+        let mut candidates =
+            SpellingScanner::new(text, &self.automaton, self.searcher.as_ref(), self.longest);
         while let Some(first) = candidates.next(at) {
             let line = line_around(text, first.clone(), done);
             self.find_in(text, line.clone(), done, &mut found);
             if !found.is_empty() {
                 take(line.clone(), &found);
             }
-            // What goes on behind the end of a piece ends in the next one.
+            // A match that crosses the end of a piece ends in the next one.
             at = first.end.max(text.floor_char_boundary(line.end.saturating_sub(self.longest)));
             if line.end == text.len() || text.as_bytes()[line.end] == b'\n' {
                 at = line.end;
@@ -97,8 +98,8 @@ impl Matcher {
         }
     }
 
-    /// The matches that end in a part of a text and behind `done`, in order, one for each place of a term.
-    pub(crate) fn find_in(&self, text: &str, range: Range<usize>, done: usize, found: &mut Vec<Found>) {
+    /// The matches that end in a range and after `done`, in order, one for each position of a term.
+    pub(crate) fn find_in(&self, text: &str, range: Range<usize>, done: usize, found: &mut Vec<TermMatch>) {
         found.clear();
         let done = done.max(range.start);
         let start = text.floor_char_boundary(range.start.saturating_sub(self.longest));
@@ -119,7 +120,7 @@ impl Matcher {
             };
             if let Some(fit) = fit {
                 let quality = pattern.quality * fit;
-                found.push(Found { term: pattern.term, quality, range: start..end });
+                found.push(TermMatch { term: pattern.term, quality, range: start..end });
             }
         }
         if found.len() > 1 {
@@ -128,8 +129,8 @@ impl Matcher {
     }
 }
 
-/// Two spellings of one term in one place are one match.
-fn merge_spellings(found: &mut Vec<Found>) {
+/// Merges spellings of one term at one position into one match.
+fn merge_spellings(found: &mut Vec<TermMatch>) {
     found.sort_by_key(|found| (found.term, found.range.start, found.range.end));
     found.dedup_by(|next, kept| {
         let is_same = next.term == kept.term && next.range.start < kept.range.end;
@@ -142,7 +143,7 @@ fn merge_spellings(found: &mut Vec<Found>) {
     found.sort_by_key(|found| (found.range.start, found.range.end, found.term));
 }
 
-/// A lower-case text as it may be written; the automaton itself only knows the cases of ASCII.
+/// The letter cases of a lowercase text; the automaton itself only knows those of ASCII.
 fn cases(text: &str) -> Vec<String> {
     let mut cases = vec![text.to_owned()];
     if !text.is_ascii() {
@@ -156,12 +157,12 @@ fn cases(text: &str) -> Vec<String> {
     cases
 }
 
-/// The line of a match, but not more of it than is needed, and nothing before `done`.
+/// The line of a match, within limits and not before `done`.
 fn line_around(text: &str, matched: Range<usize>, done: usize) -> Range<usize> {
     let bytes = text.as_bytes();
     let least = done.max(matched.start.saturating_sub(BEFORE)).min(matched.start);
     let start = memchr::memrchr(b'\n', &bytes[least..matched.start]).map_or(least, |at| least + at + 1);
-    let most = (matched.end + BEHIND).min(bytes.len());
+    let most = (matched.end + AFTER).min(bytes.len());
     let end = memchr::memchr(b'\n', &bytes[matched.end..most]).map_or(most, |at| matched.end + at);
     text.floor_char_boundary(start)..text.ceil_char_boundary(end)
 }
@@ -170,13 +171,13 @@ fn before(text: &str, at: usize) -> Option<char> {
     text[..at].chars().next_back()
 }
 
-fn behind(text: &str, at: usize) -> Option<char> {
+fn after(text: &str, at: usize) -> Option<char> {
     text[at..].chars().next()
 }
 
-/// How well a match is a word: whole, a piece of an identifier, or the beginning of a longer one.
+/// The quality of a match as a word: whole, a piece of an identifier, or the start of a longer one.
 fn word_fit(text: &str, start: usize, end: usize) -> Option<f32> {
-    let first = behind(text, start)?;
+    let first = after(text, start)?;
     let left = match before(text, start).filter(|letter| is_word(*letter)) {
         None => 1.0,
         Some('_') => PIECE_OF_NAME,
@@ -189,9 +190,9 @@ fn word_fit(text: &str, start: usize, end: usize) -> Option<f32> {
     Some(left * right_fit(text, start, end)?)
 }
 
-/// As [`word_fit`], for what has other characters than those of words in it.
+/// Like [`word_fit`], for text with non-word characters.
 fn literal_fit(text: &str, start: usize, end: usize) -> Option<f32> {
-    let begins_word = behind(text, start).is_some_and(is_word);
+    let begins_word = after(text, start).is_some_and(is_word);
     if begins_word && before(text, start).is_some_and(is_word) {
         return None;
     }
@@ -200,7 +201,7 @@ fn literal_fit(text: &str, start: usize, end: usize) -> Option<f32> {
 
 fn right_fit(text: &str, start: usize, end: usize) -> Option<f32> {
     let last = before(text, end)?;
-    let Some(next) = behind(text, end).filter(|letter| is_word(*letter) && is_word(last)) else {
+    let Some(next) = after(text, end).filter(|letter| is_word(*letter) && is_word(last)) else {
         return Some(1.0);
     };
     let after = text[end..].chars().nth(1);
@@ -219,7 +220,7 @@ fn right_fit(text: &str, start: usize, end: usize) -> Option<f32> {
     }
 }
 
-/// Whether the rest of a word is what English words end with in another form.
+/// True if the rest of a word is an English inflection.
 fn is_ending(rest: &str) -> bool {
     let letters = rest.bytes().take_while(u8::is_ascii_lowercase).count();
     let is_whole = !rest[letters..].chars().next().is_some_and(is_word);
@@ -227,7 +228,7 @@ fn is_ending(rest: &str) -> bool {
         && matches!(&rest[..letters], "s" | "es" | "e" | "d" | "ed" | "ing" | "ings" | "y" | "ies" | "ied")
 }
 
-/// Where a phrase ends whose first word ends at `end`.
+/// The end of a phrase whose first word ends at `end`.
 fn phrase_end(text: &str, mut end: usize, rest: &[String]) -> Option<usize> {
     for word in rest {
         let behind = &text[end..];
@@ -336,7 +337,7 @@ mod tests {
         let text = "needle ".repeat(2000);
         assert_eq!(found("needle", &text).len(), 2000);
         for shift in 0..80 {
-            let text = format!("needle{} needle {}needle", " ".repeat(BEHIND - 40 + shift), "é ".repeat(600));
+            let text = format!("needle{} needle {}needle", " ".repeat(AFTER - 40 + shift), "é ".repeat(600));
             assert_eq!(found("needle", &text).len(), 3, "{shift}");
         }
     }

@@ -1,4 +1,4 @@
-//! Takes apart what was asked for.
+//! Query parsing.
 
 use std::collections::HashSet;
 
@@ -6,75 +6,75 @@ use longhaul_conversation::Ordinal;
 
 use crate::letters::{is_cjk, is_word, split_identifier};
 
-/// More terms than this do not make a search better.
-const MOST_TERMS: usize = 64;
+/// The most terms; more do not make a search better.
+const MAX_TERMS: usize = 64;
 
-/// Of a query, so many bytes are read.
+/// The most bytes of a query that are read.
 const LONGEST_QUERY: usize = 8 * 1024;
 
-/// The longest text that is looked for, in bytes.
+/// The longest term, in bytes.
 const LONGEST: usize = 256;
 
-/// So many ends of a path are looked for.
-const MOST_TAILS: usize = 4;
+/// The most ends of a path that are searched for.
+const MAX_TAILS: usize = 4;
 
 const PIECE_WEIGHT: f32 = 0.25;
 const TAIL_WEIGHT: f32 = 0.35;
 const PHRASE_WEIGHT: f32 = 1.5;
 const OTHER_SPELLING: f32 = 0.9;
 
-/// Words that say nothing about what is sought, as long as there are others.
+/// Words that carry no meaning, as long as there are others.
 const STOP_WORDS: &[&str] = &[
     "a", "an", "and", "are", "as", "at", "be", "by", "did", "do", "does", "for", "from", "had", "has",
     "have", "how", "i", "in", "is", "it", "its", "my", "of", "on", "or", "our", "that", "the", "there",
     "this", "to", "was", "we", "were", "what", "when", "where", "which", "who", "why", "with", "you",
 ];
 
-/// What was asked for.
+/// A parsed query.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Query {
-    /// The message with this mark.
-    Mark(Ordinal),
+    /// The message with this number.
+    MessageNumber(Ordinal),
     /// Messages with these terms, the more the better.
     Terms(Vec<Term>),
 }
 
-/// Something that is sought.
+/// A search term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Term {
-    /// What it counts beside the others.
+    /// Its weight among the others.
     pub(crate) weight: f32,
-    /// Whether a message without it is none.
+    /// True if a message must contain it.
     pub(crate) is_required: bool,
     /// Its spellings.
     pub(crate) spellings: Vec<Spelling>,
 }
 
-/// One way in which a term may be written.
+/// A spelling of a term.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Spelling {
     /// The text, in lower case.
     pub(crate) text: String,
-    /// How good a match it is, from 0 to 1.
+    /// The quality of a match, from 0 to 1.
     pub(crate) quality: f32,
     pub(crate) edges: Edges,
 }
 
-/// What must be around a match.
+/// The required surroundings of a match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Edges {
-    /// The beginning of a word, or of a piece of an identifier.
+    /// The start of a word or of a piece of an identifier.
     Word,
-    /// No word that goes on before it.
+    /// No word that continues before it.
     Literal,
     /// Anything.
     Free,
-    /// The other words of a phrase behind it.
+    /// The other words of a phrase after it.
     Phrase(Vec<String>),
 }
 
-/// Reads a mark: `m12` or `[m12]`.
-pub fn parse_mark(text: &str) -> Option<Ordinal> {
+/// Parses a message number: `m12` or `[m12]`.
+pub fn parse_message_number(text: &str) -> Option<Ordinal> {
     let text = text.trim();
     let text = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
     let digits = text.strip_prefix('m').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()))?;
@@ -83,10 +83,10 @@ pub fn parse_mark(text: &str) -> Option<Ordinal> {
 
 impl Query {
     pub(crate) fn parse(text: &str) -> Self {
-        if let Some(mark) = parse_mark(text) {
-            return Self::Mark(mark);
+        if let Some(number) = parse_message_number(text) {
+            return Self::MessageNumber(number);
         }
-        let mut terms = Terms::default();
+        let mut terms = TermCollector::default();
         let mut words: Vec<&str> = Vec::new();
         let text = &text[..text.floor_char_boundary(LONGEST_QUERY)];
         let pieces: Vec<&str> = text.split('"').collect();
@@ -109,16 +109,16 @@ impl Query {
 }
 
 #[derive(Default)]
-struct Terms {
+struct TermCollector {
     found: Vec<Term>,
     seen: HashSet<String>,
 }
 
-impl Terms {
+impl TermCollector {
     fn add(&mut self, weight: f32, is_required: bool, spellings: Vec<Spelling>) {
         let Some(first) = spellings.first() else { return };
         let is_fine = first.text.len() <= LONGEST && !first.text.is_empty();
-        if is_fine && self.found.len() < MOST_TERMS && self.seen.insert(key(first)) {
+        if is_fine && self.found.len() < MAX_TERMS && self.seen.insert(key(first)) {
             self.found.push(Term { weight, is_required, spellings });
         }
     }
@@ -134,7 +134,7 @@ impl Terms {
         self.add(PHRASE_WEIGHT, true, vec![Spelling { text: first, quality: 1.0, edges }]);
     }
 
-    /// One word of the query, whatever it is.
+    /// Adds one token of the query.
     fn token(&mut self, token: &str) {
         let is_edge = |letter: char| !letter.is_alphanumeric() && !matches!(letter, '_' | '/' | '\\' | '~');
         let token = token.trim_matches(is_edge);
@@ -150,7 +150,7 @@ impl Terms {
         }
     }
 
-    /// Chinese or Japanese: pairs of characters.
+    /// Adds Chinese or Japanese text as pairs of characters.
     fn pairs(&mut self, run: &str) {
         let starts: Vec<usize> = run.char_indices().map(|(at, _)| at).chain([run.len()]).collect();
         if starts.len() == 2 {
@@ -162,7 +162,7 @@ impl Terms {
         }
     }
 
-    /// A word or an identifier.
+    /// Adds a word or an identifier.
     fn name(&mut self, name: &str, weight: f32) {
         let lower = name.to_lowercase();
         let pieces = split_identifier(name);
@@ -190,7 +190,7 @@ impl Terms {
         }
     }
 
-    /// Something with other characters in it: a path, a version, a qualified name, a flag.
+    /// Adds a token with other characters: a path, a version, a qualified name, a flag.
     fn literal(&mut self, text: &str) {
         if text.contains(['/', '\\']) {
             return self.path(&text.to_lowercase());
@@ -201,7 +201,7 @@ impl Terms {
         self.pieces(&pieces);
     }
 
-    /// A path, and what it ends with.
+    /// Adds a path and its ends.
     fn path(&mut self, path: &str) {
         let path = path.replace('\\', "/");
         let relative = path.trim_start_matches(['/', '~', '.']).trim_start_matches('/');
@@ -214,7 +214,7 @@ impl Terms {
         };
         self.add(1.0, false, spellings(relative));
         let ends: Vec<usize> = relative.match_indices('/').map(|(at, _)| at + 1).collect();
-        for at in ends.iter().rev().take(MOST_TAILS) {
+        for at in ends.iter().rev().take(MAX_TAILS) {
             self.add(TAIL_WEIGHT, false, spellings(&relative[*at..]));
         }
         let file = ends.last().map_or(relative, |at| &relative[*at..]);
@@ -224,7 +224,7 @@ impl Terms {
     }
 }
 
-/// An English word without its ending, where enough is left to begin other words of its family.
+/// An English word without its ending, if the rest is long enough to start related words.
 fn stem(word: &str) -> &str {
     let is_stem = |stem: &&str| stem.len() >= 4 && stem.bytes().all(|byte| byte.is_ascii_lowercase());
     let ending =
@@ -236,7 +236,7 @@ fn stem(word: &str) -> &str {
         .unwrap_or(word)
 }
 
-/// What makes a term another one.
+/// The identity of a term.
 fn key(spelling: &Spelling) -> String {
     match &spelling.edges {
         Edges::Phrase(rest) => format!("\"{} {}", spelling.text, rest.join(" ")),
@@ -244,7 +244,7 @@ fn key(spelling: &Spelling) -> String {
     }
 }
 
-/// The token, split where Chinese or Japanese begins or ends.
+/// Splits a token where Chinese or Japanese starts or ends.
 fn runs(token: &str) -> Vec<&str> {
     let mut runs = Vec::new();
     let mut start = 0;
@@ -267,7 +267,7 @@ fn runs(token: &str) -> Vec<&str> {
 mod tests {
     use super::*;
 
-    /// The spellings of each term, `!` before what is required and `~` before what counts less.
+    /// Checks the spellings of each term, with `!` before required ones and `~` before weaker ones.
     #[track_caller]
     fn check(query: &str, expected: &[&str]) {
         let Query::Terms(terms) = Query::parse(query) else { panic!("{query} is a mark") };
@@ -351,7 +351,7 @@ mod tests {
 
     #[track_caller]
     fn check_mark(text: &str, expected: Option<u32>) {
-        assert_eq!(parse_mark(text), expected.map(Ordinal), "{text}");
+        assert_eq!(parse_message_number(text), expected.map(Ordinal), "{text}");
     }
 
     #[test]

@@ -1,37 +1,37 @@
-//! How well a message fits, in the manner of BM25.
+//! Ranking in the manner of BM25.
 
-/// How soon more of the same stops to count.
+/// The BM25 saturation of repeated terms.
 const SATURATION: f32 = 1.2;
 
-/// How much longer messages have to show more. Lengths count by their logarithm, for an excerpt is taken of any.
+/// The BM25 length normalisation. Lengths count by their logarithm, because only an excerpt is shown.
 const LENGTH: f32 = 0.7;
 
-/// What was seen of all messages.
+/// Statistics over all observed messages.
 #[derive(Clone, Debug)]
-pub(crate) struct Statistics {
+pub(crate) struct TermStatistics {
     pub(crate) messages: u64,
     /// The sum of the logarithms of their lengths.
     lengths: f64,
-    /// In how many each term was found, as well as it was.
+    /// The number of messages with each term, weighted by quality.
     frequencies: Vec<f64>,
 }
 
-/// What was found of a term in a message.
+/// The matches of a term in a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Share {
+pub(crate) struct TermMatches {
     pub(crate) term: usize,
-    /// The sum of the qualities of its matches.
+    /// The sum of the qualities.
     pub(crate) count: f32,
     /// The best quality.
     pub(crate) quality: f32,
 }
 
-impl Statistics {
+impl TermStatistics {
     pub(crate) fn new(terms: usize) -> Self {
         Self { messages: 0, lengths: 0.0, frequencies: vec![0.0; terms] }
     }
 
-    pub(crate) fn add(&mut self, length: usize, shares: &[Share]) {
+    pub(crate) fn add(&mut self, length: usize, shares: &[TermMatches]) {
         self.messages += 1;
         self.lengths += f64::from(log_length(length));
         for share in shares {
@@ -39,15 +39,15 @@ impl Statistics {
         }
     }
 
-    /// What a term weighs: the rarer, the more.
+    /// The weight of a term: the rarer, the higher.
     pub(crate) fn rarity(&self, term: usize) -> f32 {
         let found = self.frequencies[term];
         let others = (self.messages as f64 - found).max(0.0);
         (1.0 + (others + 0.5) / (found + 0.5)).ln() as f32
     }
 
-    /// How well a message fits that has these shares of the terms.
-    pub(crate) fn score(&self, weights: &[f32], length: usize, shares: &[Share]) -> f32 {
+    /// The score of a message with these matches.
+    pub(crate) fn score(&self, weights: &[f32], length: usize, shares: &[TermMatches]) -> f32 {
         let usual = (self.lengths / self.messages.max(1) as f64).max(1.0) as f32;
         let norm = SATURATION * (1.0 - LENGTH + LENGTH * log_length(length) / usual);
         let mut score = 0.0;

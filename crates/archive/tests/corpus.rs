@@ -1,4 +1,4 @@
-//! On real sessions, a line that was said is found where it was said.
+//! Tests on real sessions: a line is found in its message.
 
 use std::fs::File;
 
@@ -6,10 +6,10 @@ use longhaul_archive::{Search, SessionRef};
 use longhaul_conversation::{Message, Part};
 use longhaul_session::read_session;
 
-/// So many lines are sought in each session.
+/// The number of lines searched for in each session.
 const LINES: usize = 12;
 
-/// A line of a message that is worth seeking: some words, no quotes.
+/// A line of a message that is worth searching for: some words, no quotes.
 fn line_of(message: &Message) -> Option<&str> {
     let text = message.parts.iter().find_map(Part::as_text)?;
     let is_telling =
@@ -35,7 +35,7 @@ fn a_line_is_found_where_it_was_said() {
             let has_line = |message: &Message| {
                 message.parts.iter().filter_map(Part::as_text).any(|text| text.contains(line))
             };
-            // As a phrase, every hit has it; as words, one of the best has.
+            // As a phrase, every hit contains it; as words, one of the best does.
             let hits = find(&format!("\"{line}\""));
             assert!(!hits.is_empty(), "{}: {line}", path.display());
             assert!(hits.iter().all(|hit| !hit.excerpt.matches.is_empty()));

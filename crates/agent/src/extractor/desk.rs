@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use longhaul_archive::parse_mark;
+use longhaul_archive::parse_message_number;
 use longhaul_conversation::{Ordinal, Timestamp};
 use longhaul_skills::{
     Inbox, LearnedSkill, MemoryKind, PatchTargets, ProposedFact, Script, Skill, SkillError, SkillTier,
@@ -83,7 +83,9 @@ impl Desk {
     pub(super) fn read_session(&self, args: &ReadSessionArguments) -> Result<String, String> {
         let shelved = self.shelf.find(&args.session)?;
         let from = match args.from.as_deref().map(str::trim).filter(|from| !from.is_empty()) {
-            Some(from) => Some(parse_mark(from).ok_or_else(|| format!("{from:?} is no mark such as m57."))?),
+            Some(from) => {
+                Some(parse_message_number(from).ok_or_else(|| format!("{from:?} is no mark such as m57."))?)
+            }
             None => None,
         };
         let page = self.shelf.text(shelved)?.page(from)?;
@@ -288,7 +290,7 @@ impl Desk {
         let text = self.shelf.text(shelved)?;
         let mut found = Vec::new();
         for mark in marks {
-            match parse_mark(mark).filter(|mark| text.has(*mark)) {
+            match parse_message_number(mark).filter(|mark| text.has(*mark)) {
                 Some(mark) => found.push(mark),
                 None => return Err(format!("session {id} has no message {mark:?}")),
             }
@@ -328,7 +330,7 @@ impl Desk {
         if !shelved.was_read() {
             return Err(format!("Session {id} was not read."));
         }
-        let near = args.mark.as_deref().and_then(parse_mark);
+        let near = args.mark.as_deref().and_then(parse_message_number);
         let Some(mark) = self.shelf.text(shelved)?.typed(&quote, near) else {
             return Err(format!(
                 "The user did not type these words in session {id}. Only what the user typed becomes a fact."

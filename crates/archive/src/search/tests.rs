@@ -1,4 +1,4 @@
-//! What an agent asks for, and what it should find.
+//! Queries that agents make, and the hits they should get.
 
 use longhaul_conversation::{Ordinal, Part, Thought, ToolCall, ToolResult};
 use proptest::prelude::*;
@@ -7,11 +7,11 @@ use serde_json::json;
 use super::*;
 
 /// Messages in one session, numbered from 1, a minute apart.
-struct Talk {
+struct TestSession {
     messages: Vec<Message>,
 }
 
-impl Talk {
+impl TestSession {
     fn new() -> Self {
         Self { messages: Vec::new() }
     }
@@ -46,26 +46,26 @@ impl Talk {
         search.hits(100)
     }
 
-    /// The marks of the hits, best first.
+    /// Checks the numbers of the hits, best first.
     #[track_caller]
     fn check(&self, query: &str, expected: &[u32]) -> &Self {
         let hits = self.search(query);
-        let marks: Vec<u32> = hits.iter().filter_map(|hit| hit.mark).map(|mark| mark.0).collect();
+        let marks: Vec<u32> = hits.iter().filter_map(|hit| hit.number).map(|number| number.0).collect();
         assert_eq!(marks, expected, "{query}: {hits:#?}");
         self
     }
 
-    /// The best mark.
+    /// Checks the number of the best hit.
     #[track_caller]
     fn check_first(&self, query: &str, expected: u32) -> &Self {
         let hits = self.search(query);
-        assert_eq!(hits.first().and_then(|hit| hit.mark), Some(Ordinal(expected)), "{query}: {hits:#?}");
+        assert_eq!(hits.first().and_then(|hit| hit.number), Some(Ordinal(expected)), "{query}: {hits:#?}");
         self
     }
 }
 
-fn work() -> Talk {
-    Talk::new()
+fn work() -> TestSession {
+    TestSession::new()
         .user("Please make the importer faster. Never touch the public API of crates/reader.")
         .model("I look at the importer first.")
         .say(Part::call(ToolCall::new("c1", "read_file").with_args(json!({"path": "crates/importer/src/parse.rs"}))))
@@ -101,14 +101,14 @@ fn what_an_agent_needs_is_found_again() {
 fn a_summary_stands_behind_what_it_repeats() {
     let summary =
         "[m1] Make the export retry.\n[m2] retry_1.rs, retry_2.rs and retry_4.rs retry on port 8080.";
-    Talk::new()
+    TestSession::new()
         .user("Keep amounts in cents. Make the export retry.")
         .model("The carrier in src/retry_2.rs uses port 8080 and keeps the ledger of amounts in cents.")
         .say(Part { origin: Origin::Summary, ..Part::user_text(summary) })
         .say(Part { origin: Origin::Summary, ..Part::user_text(format!("{summary}\n[m9] retry more")) })
         .check_first("retry_3", 1)
         .check_first("retry_2 port", 2)
-        // What stands nowhere else is still found.
+        // Text that occurs nowhere else is still found.
         .check("more", &[4]);
 }
 
@@ -128,7 +128,7 @@ fn nothing_is_found_where_nothing_is() {
 
 #[test]
 fn whole_words_go_before_pieces() {
-    let talk = Talk::new()
+    let talk = TestSession::new()
         .model("see configuration")
         .model("see parse_config")
         .model("see config")
@@ -138,7 +138,7 @@ fn whole_words_go_before_pieces() {
 
 #[test]
 fn exact_identifiers_go_before_their_pieces() {
-    let talk = Talk::new()
+    let talk = TestSession::new()
         .model("the parse of a config")
         .model("call parseConfig here")
         .model("call parse_config here")
@@ -148,19 +148,19 @@ fn exact_identifiers_go_before_their_pieces() {
 
 #[test]
 fn longer_ends_of_paths_go_first() {
-    let talk = Talk::new()
+    let talk = TestSession::new()
         .model("other/list.rs changed")
         .model("/home/me/app/src/store/list.rs changed")
         .model("store/list.rs changed")
         .model("src/store/playlist.rs changed");
     talk.check_first("src/store/list.rs", 2).check_first("/elsewhere/src/store/list.rs", 2);
-    let marks: Vec<_> = talk.search("src/store/list.rs").iter().filter_map(|hit| hit.mark).collect();
+    let marks: Vec<_> = talk.search("src/store/list.rs").iter().filter_map(|hit| hit.number).collect();
     assert_eq!(marks[..3], [Ordinal(2), Ordinal(3), Ordinal(1)]);
 }
 
 #[test]
 fn rare_words_count_more() {
-    let mut talk = Talk::new();
+    let mut talk = TestSession::new();
     for _ in 0..30 {
         talk = talk.model("the build runs and the build ends");
     }
@@ -170,18 +170,20 @@ fn rare_words_count_more() {
 
 #[test]
 fn more_of_the_query_counts_more() {
-    let talk =
-        Talk::new().model("socket socket socket socket").model("socket timeout").model("timeout timeout");
+    let talk = TestSession::new()
+        .model("socket socket socket socket")
+        .model("socket timeout")
+        .model("timeout timeout");
     talk.check_first("socket timeout", 2);
 }
 
 #[test]
 fn of_equals_the_newest_comes_first() {
-    let talk = Talk::new().model("ring one").model("ring two").model("ring three");
+    let talk = TestSession::new().model("ring one").model("ring two").model("ring three");
     talk.check("ring", &[2, 1, 3]);
-    let same = Talk::new().user("ring").model("other").user("ring");
+    let same = TestSession::new().user("ring").model("other").user("ring");
     let hits = same.search("ring");
-    assert_eq!((hits.len(), hits[0].mark, hits[0].repeats), (1, Some(Ordinal(3)), 1));
+    assert_eq!((hits.len(), hits[0].number, hits[0].repeats), (1, Some(Ordinal(3)), 1));
 }
 
 #[test]
@@ -219,8 +221,9 @@ fn a_hit_tells_where_it_is_from() {
     let named_by_its_call = &work().search("parseRecord")[0];
     assert_eq!(named_by_its_call.tool.as_deref(), Some("read_file"));
     let call = &work().search("crates/importer/src/parse.rs read_file")[0];
-    assert_eq!((call.origin, call.mark), (Origin::Model, Some(Ordinal(3))));
-    let thought = Talk::new().say(Part::thought(Thought { text: "a ring".into(), ..Thought::default() }));
+    assert_eq!((call.origin, call.number), (Origin::Model, Some(Ordinal(3))));
+    let thought =
+        TestSession::new().say(Part::thought(Thought { text: "a ring".into(), ..Thought::default() }));
     thought.check("ring", &[1]);
 }
 
@@ -230,28 +233,28 @@ fn the_best_window_of_a_long_output_is_shown() {
     let text = format!(
         "error count: 0\n{noise}before\nerror: linker failed\nbehind\nmore\nfar\n{noise}the linker\n"
     );
-    let hits = Talk::new().tool(&text).search("linker error");
+    let hits = TestSession::new().tool(&text).search("linker error");
     let excerpt = &hits[0].excerpt;
     assert_eq!(excerpt.text, "   Compiling thing v0.1.0\nbefore\nerror: linker failed\nbehind\nmore");
     assert_eq!(excerpt.first_line, 4001);
     assert_eq!(excerpt.matched().collect::<Vec<_>>(), ["error", "linker"]);
-    assert!(excerpt.is_cut_before && excerpt.is_cut_behind);
+    assert!(excerpt.is_cut_before && excerpt.is_cut_after);
 }
 
 #[test]
 fn short_texts_are_shown_whole() {
-    let hits = Talk::new().user("one\ntwo ring\nthree").search("ring");
+    let hits = TestSession::new().user("one\ntwo ring\nthree").search("ring");
     let excerpt = &hits[0].excerpt;
     assert_eq!((excerpt.text.as_str(), excerpt.first_line), ("one\ntwo ring\nthree", 1));
-    assert!(!excerpt.is_cut_before && !excerpt.is_cut_behind);
+    assert!(!excerpt.is_cut_before && !excerpt.is_cut_after);
 }
 
 #[test]
 fn very_long_lines_are_cut_at_characters() {
     let text = format!("{}needle{}", "語".repeat(5000), "é".repeat(5000));
-    let hits = Talk::new().tool(&text).search("needle");
+    let hits = TestSession::new().tool(&text).search("needle");
     let excerpt = &hits[0].excerpt;
-    assert!(excerpt.text.len() < 2000 && excerpt.is_cut_before && excerpt.is_cut_behind);
+    assert!(excerpt.text.len() < 2000 && excerpt.is_cut_before && excerpt.is_cut_after);
     assert_eq!(excerpt.matched().collect::<Vec<_>>(), ["needle"]);
 }
 
@@ -264,9 +267,9 @@ fn a_message_is_found_by_its_mark() {
     let hits = talk.search("m5");
     assert!(hits[0].excerpt.text.starts_with("error[E0502]") && hits[0].excerpt.text.ends_with("note: here"));
     assert_eq!(hits[0].tool.as_deref(), Some("shell"));
-    let long = Talk::new().tool(&"語".repeat(50_000));
+    let long = TestSession::new().tool(&"語".repeat(50_000));
     let excerpt = &long.search("m1")[0].excerpt;
-    assert!(excerpt.is_cut_behind && excerpt.text.len() > 30_000 && excerpt.text.len() <= LONGEST_WHOLE);
+    assert!(excerpt.is_cut_after && excerpt.text.len() > 30_000 && excerpt.text.len() <= LONGEST_WHOLE);
     let mut search = Search::new("m1");
     for session in ["a", "b"] {
         search.observe(&SessionRef::new(session), &work().messages[0]);
@@ -306,7 +309,7 @@ fn hostile_queries_are_bounded() {
     }
 }
 
-/// Texts in which the words of queries are likely.
+/// Texts that are likely to contain the words of queries.
 fn text(words: usize) -> impl Strategy<Value = String> {
     let word = prop_oneof![
         Just("ring".to_owned()),

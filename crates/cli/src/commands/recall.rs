@@ -153,7 +153,7 @@ fn text(screen: Screen, query: &str, sessions: usize, search: &Search, hits: &[H
 }
 
 fn show(page: &mut Page, hit: &Hit) {
-    let mark = hit.mark.map(|mark| format!("{} ", page.screen.strong(&mark.to_string())));
+    let mark = hit.number.map(|mark| format!("{} ", page.screen.strong(&mark.to_string())));
     let who = hit.tool.as_deref().unwrap_or(hit.origin.as_str());
     let mut line = format!("{}{}", mark.unwrap_or_default(), visible(who));
     if let Some(at) = hit.at {
@@ -173,7 +173,7 @@ fn json(query: &str, sessions: usize, search: &Search, hits: &[Hit], unread: &[S
     let hits = hits.iter().map(|hit| {
         json!({
             "session": hit.session.as_str(),
-            "mark": hit.mark.map(|mark| mark.to_string()),
+            "mark": hit.number.map(|mark| mark.to_string()),
             "message": hit.message.as_str(),
             "role": hit.role.as_str(),
             "origin": hit.origin.as_str(),

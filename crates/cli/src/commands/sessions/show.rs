@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use longhaul_archive::parse_mark;
+use longhaul_archive::parse_message_number;
 use longhaul_conversation::{Body, CallId, Message, Ordinal, Part, Role, Transcript};
 use longhaul_engine::State;
 use longhaul_session::{Recorded, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_recorded};
@@ -123,7 +123,7 @@ impl Shown {
 }
 
 fn mark(text: &str) -> Result<Ordinal, String> {
-    parse_mark(text).ok_or_else(|| "expected a mark such as m12".to_string())
+    parse_message_number(text).ok_or_else(|| "expected a mark such as m12".to_string())
 }
 
 fn head(page: &mut Page, session: &Shown, shown: usize) {

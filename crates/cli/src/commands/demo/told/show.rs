@@ -181,7 +181,7 @@ impl Show {
         paragraph(&mut page, gone);
         page.line(&format!("  $ longhaul recall {query:?}"));
         for hit in hits {
-            let mark = hit.mark.map(|mark| mark.to_string()).unwrap_or_default();
+            let mark = hit.number.map(|mark| mark.to_string()).unwrap_or_default();
             page.item(&mark, 5, hit.tool.as_deref().unwrap_or(hit.origin.as_str()));
             for line in hit.excerpt.text.lines() {
                 page.line(&format!("        {}", fit(&visible(line), self.screen.width.saturating_sub(8))));
