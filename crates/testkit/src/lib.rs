@@ -1,7 +1,7 @@
-//! What Longhaul's tests share. Only ever a dev-dependency.
+//! Shared test support. Only ever a dev-dependency.
 //!
 //! ```
-//! // Tests on real sessions run where the corpus is, and say so where it is not.
+//! // Tests on real sessions run if the corpus is there, and say so if it is not.
 //! if let Some(corpus) = longhaul_testkit::corpus() {
 //!     assert!(corpus.join("README.md").exists());
 //! }
@@ -12,8 +12,8 @@ pub mod fake_provider;
 
 use std::path::{Path, PathBuf};
 
-/// The folder of real sessions that `LONGHAUL_CORPUS` names. Where it is not set, prints `skipped: no corpus` so that a
-/// run tells how many tests had nothing to work on.
+/// The folder of real sessions that `LONGHAUL_CORPUS` names. If it is not set, prints `skipped: no corpus`, so that the
+/// output shows how many tests were skipped.
 pub fn corpus() -> Option<PathBuf> {
     match std::env::var_os("LONGHAUL_CORPUS").filter(|path| !path.is_empty()) {
         Some(path) => {

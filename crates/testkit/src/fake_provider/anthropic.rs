@@ -1,4 +1,4 @@
-//! Replies as Anthropic sends them.
+//! Replies in the format of Anthropic.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ pub fn event(event: &Value) -> String {
     format!("event: {name}\ndata: {event}\n\n")
 }
 
-/// The events of one block: how it begins, and its deltas.
+/// The events of one block: its start and its deltas.
 pub fn block(index: usize, block: &Value, deltas: &[Value]) -> Vec<String> {
     let start = json!({"type": "content_block_start", "index": index, "content_block": block});
     let deltas =
@@ -19,7 +19,7 @@ pub fn block(index: usize, block: &Value, deltas: &[Value]) -> Vec<String> {
     [start].into_iter().chain(deltas).chain([stop]).map(|it| event(&it)).collect()
 }
 
-/// An answer of these blocks.
+/// A reply with these blocks.
 pub fn blocks(blocks: &[Vec<String>], stop_reason: &str) -> Reply {
     let start = json!({"type": "message_start", "message": {"id": "msg_1", "role": "assistant", "content": [],
         "usage": {"input_tokens": 26, "cache_read_input_tokens": 64, "cache_creation_input_tokens": 10,
@@ -33,37 +33,37 @@ pub fn blocks(blocks: &[Vec<String>], stop_reason: &str) -> Reply {
     Reply::events(events.chain(blocks.iter().flatten().cloned()).chain(end.iter().map(event)))
 }
 
-/// An answer that comes in these pieces of text.
+/// A reply in these pieces of text.
 pub fn texts(pieces: &[&str]) -> Reply {
     let deltas: Vec<Value> =
         pieces.iter().map(|piece| json!({"type": "text_delta", "text": piece})).collect();
     blocks(&[block(0, &json!({"type": "text", "text": ""}), &deltas)], "end_turn")
 }
 
-/// An answer of one text.
+/// A reply with one text.
 pub fn text(text: &str) -> Reply {
     texts(&[text])
 }
 
-/// An answer of one block with this delta, again and again, without end.
+/// A reply with one block that repeats this delta without end.
 pub fn endless(block: &Value, delta: &Value) -> Reply {
     let start = json!({"type": "content_block_start", "index": 0, "content_block": block});
     let delta = json!({"type": "content_block_delta", "index": 0, "delta": delta});
     Reply::events([event(&start)]).then_repeat(event(&delta))
 }
 
-/// An error.
+/// An error reply.
 pub fn error(status: u16, kind: &str, message: &str) -> Reply {
     Reply::json(status, &json!({"type": "error", "error": {"type": kind, "message": message}}))
 }
 
-/// Too many requests; the header says how many seconds to wait.
+/// A rate limit reply; the header says how many seconds to wait.
 pub fn rate_limited(retry_after: &str) -> Reply {
     error(429, "rate_limit_error", "This request would exceed the rate limit")
         .with_header("retry-after", retry_after)
 }
 
-/// The answer to a request that is too long.
+/// The reply to a request that is too long.
 pub fn too_long() -> Reply {
     error(400, "invalid_request_error", "prompt is too long: 213462 tokens > 200000 maximum")
 }

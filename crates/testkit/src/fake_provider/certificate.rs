@@ -1,4 +1,4 @@
-//! Certificates that are made for one test, so that no key lies in the repository.
+//! Certificates generated for one test, so that the repository holds no key.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
 
-/// What a server shows to say who it is, with the key that proves it.
+/// A server certificate with its private key.
 #[derive(Debug)]
 pub struct Certificate {
     pem: String,
@@ -15,25 +15,25 @@ pub struct Certificate {
     key: PrivateKeyDer<'static>,
 }
 
-/// Somebody who vouches for servers.
+/// A certificate authority.
 pub struct Authority(CertifiedKey);
 
-/// Whether a certificate can still be trusted.
+/// The validity of a certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Validity {
-    /// For far longer than any test runs.
+    /// Valid for far longer than any test runs.
     Current,
-    /// No more.
+    /// No longer valid.
     Expired,
 }
 
 impl Certificate {
-    /// A certificate for `host` that is its own authority, as `openssl req -x509` makes it.
+    /// A self-signed certificate for `host`, as `openssl req -x509` makes it.
     pub fn self_signed(host: &str, validity: Validity) -> Self {
         Self::new(&own_authority(host, validity))
     }
 
-    /// The certificate, without its key, as it stands in a file.
+    /// The certificate in PEM, without its key.
     pub fn pem(&self) -> &str {
         &self.pem
     }
@@ -43,7 +43,7 @@ impl Certificate {
         Self { pem: cert.pem(), der: cert.der().clone(), key }
     }
 
-    /// What speaks TLS as the server that this certificate names.
+    /// A TLS acceptor with this certificate.
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
@@ -63,14 +63,14 @@ impl Default for Authority {
 }
 
 impl Authority {
-    /// Vouches for `host`.
+    /// Signs a certificate for `host`.
     pub fn sign(&self, host: &str, validity: Validity) -> Certificate {
         let key_pair = new_key();
         let signed = params(host, validity).signed_by(&key_pair, &self.0.cert, &self.0.key_pair);
         Certificate::new(&CertifiedKey { cert: signed.expect("an authority can sign"), key_pair })
     }
 
-    /// The authority's own certificate, as it stands in a file.
+    /// The authority's own certificate in PEM.
     pub fn pem(&self) -> String {
         self.0.cert.pem()
     }

@@ -1,4 +1,4 @@
-//! Replies as Gemini sends them.
+//! Replies in the format of Gemini.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ pub fn event(chunk: &Value) -> String {
     format!("data: {chunk}\r\n\r\n")
 }
 
-/// A chunk with these parts; the last chunk of an answer says why it stops.
+/// A chunk with these parts; the last chunk of a reply has a finish reason.
 pub fn chunk(parts: &Value, finish: Option<&str>) -> Value {
     let mut candidate = json!({"content": {"role": "model", "parts": parts}, "index": 0});
     if let Some(finish) = finish {
@@ -20,7 +20,7 @@ pub fn chunk(parts: &Value, finish: Option<&str>) -> Value {
          "thoughtsTokenCount": 13}})
 }
 
-/// An answer that comes in these pieces of text.
+/// A reply in these pieces of text.
 pub fn texts(pieces: &[&str]) -> Reply {
     let last = pieces.len().saturating_sub(1);
     let chunks = pieces.iter().enumerate().map(|(place, piece)| {
@@ -30,23 +30,23 @@ pub fn texts(pieces: &[&str]) -> Reply {
     Reply::events(chunks)
 }
 
-/// An answer of one text.
+/// A reply with one text.
 pub fn text(text: &str) -> Reply {
     texts(&[text])
 }
 
-/// An answer of these parts, each in a chunk of its own.
+/// A reply with these parts, each in a chunk of its own.
 pub fn parts(parts: &[Value]) -> Reply {
     let chunks = parts.iter().map(|part| event(&chunk(&json!([part]), None)));
     Reply::events(chunks.chain([event(&chunk(&json!([]), Some("STOP")))]))
 }
 
-/// An answer of this part, again and again, without end.
+/// A reply that repeats this part without end.
 pub fn endless(part: &Value) -> Reply {
     Reply::events::<String>([]).then_repeat(event(&chunk(&json!([part]), None)))
 }
 
-/// An error, with Google's details.
+/// An error reply with Google's details.
 pub fn error(code: u16, status: &str, message: &str, details: &Value) -> Reply {
     Reply::json(
         code,
@@ -54,13 +54,13 @@ pub fn error(code: u16, status: &str, message: &str, details: &Value) -> Reply {
     )
 }
 
-/// Too many requests; Google says in the body how long to wait.
+/// A rate limit reply; Google states the delay in the body.
 pub fn rate_limited(delay: &str) -> Reply {
     let details = json!([{"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": delay}]);
     error(429, "RESOURCE_EXHAUSTED", "Resource has been exhausted.", &details)
 }
 
-/// The answer to a request that is too long.
+/// The reply to a request that is too long.
 pub fn too_long() -> Reply {
     let message = "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).";
     error(400, "INVALID_ARGUMENT", message, &json!([]))

@@ -1,7 +1,7 @@
-//! Servers that answer as providers do, well or badly, from a script.
+//! Fake providers: servers that reply from a script, correctly or not.
 //!
-//! A script is a list of [`Reply`]s, one for each request. Where the time of something matters, a reply waits for a
-//! [`Signal`] instead of sleeping. What was asked is kept for the test to look at.
+//! A script is a list of [`Reply`]s, one for each request. If timing matters, a reply waits for a [`Signal`] instead of
+//! sleeping. Requests are logged for the test to examine.
 //!
 //! ```
 //! use longhaul_testkit::fake_provider::{FakeProvider, gemini};

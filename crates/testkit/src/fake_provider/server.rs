@@ -1,4 +1,4 @@
-//! The server itself, on a port of this machine or in memory.
+//! The server, on a local port or in memory.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -25,26 +25,26 @@ use super::reply::{Reply, Signal, Step};
 /// A server that answers each request with the next reply of its script. It ends with the test.
 #[derive(Clone, Debug)]
 pub struct FakeProvider {
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
     address: Option<SocketAddr>,
     is_secure: bool,
 }
 
-/// A request as it arrived.
+/// A logged request.
 #[derive(Clone, Debug)]
 pub struct LoggedRequest {
     /// `GET` or `POST`.
     pub method: String,
-    /// The path with its query; with a proxy, the whole address.
+    /// The path with its query; through a proxy, the whole URL.
     pub target: String,
     /// The headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// The body, null if it is no JSON.
+    /// The body; null if it is not JSON.
     pub body: Value,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct SharedState {
     replies: Mutex<VecDeque<Reply>>,
     requests: Mutex<Vec<LoggedRequest>>,
     connections: AtomicUsize,
@@ -61,12 +61,12 @@ impl LoggedRequest {
 }
 
 impl FakeProvider {
-    /// Starts a server on a free port of this machine, on a thread of its own, so that tests need not be async.
+    /// Starts a server on a free local port, on a thread of its own, so that tests need not be async.
     pub fn start(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::listen(replies, None)
     }
 
-    /// The same server over TLS.
+    /// Starts a server over TLS.
     pub fn start_secure(certificate: &Certificate, replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::listen(replies, Some(certificate.acceptor()))
     }
@@ -83,12 +83,12 @@ impl FakeProvider {
             runtime.block_on(async {
                 let listener = TcpListener::from_std(listener).expect("a listener");
                 while let Ok((connection, _)) = listener.accept().await {
-                    // Each chunk of a reply is to arrive on its own.
+                    // Each chunk of a reply has to arrive on its own.
                     connection.set_nodelay(true).ok();
                     let (shared, tls) = (shared.clone(), tls.clone());
                     tokio::spawn(async move {
                         match tls {
-                            // A client that does not trust the server goes away, and that is its right.
+                            // A client that does not trust the server may disconnect.
                             Some(tls) => {
                                 if let Ok(connection) = tls.accept(connection).await {
                                     serve(connection, shared).await;
@@ -103,10 +103,11 @@ impl FakeProvider {
         server
     }
 
-    /// A server without a port, to be reached by [`Self::connect`]. It needs neither threads nor sockets, so that time
-    /// can be paused.
+    /// A server without a port, reached by [`Self::connect`]. It needs neither threads nor sockets, so that time can be
+    /// paused.
     pub fn in_memory(replies: impl IntoIterator<Item = Reply>) -> Self {
-        let shared = Shared { replies: Mutex::new(replies.into_iter().collect()), ..Shared::default() };
+        let shared =
+            SharedState { replies: Mutex::new(replies.into_iter().collect()), ..SharedState::default() };
         Self { shared: Arc::new(shared), address: None, is_secure: false }
     }
 
@@ -117,7 +118,7 @@ impl FakeProvider {
         near
     }
 
-    /// The address of the server.
+    /// The server's URL.
     pub fn url(&self) -> String {
         let scheme = if self.is_secure { "https" } else { "http" };
         self.address
@@ -129,27 +130,27 @@ impl FakeProvider {
         lock(&self.shared.requests).clone()
     }
 
-    /// How many connections were opened.
+    /// The number of connections opened.
     pub fn connections(&self) -> usize {
         self.shared.connections.load(Ordering::Relaxed)
     }
 
-    /// How many bytes of bodies were sent. Some of them may not have reached the client.
+    /// The number of body bytes sent. Some of them may not have reached the client.
     pub fn bytes_sent(&self) -> usize {
         self.shared.sent.load(Ordering::Relaxed)
     }
 
-    /// How many replies have not been asked for.
+    /// The number of unused replies.
     pub fn replies_left(&self) -> usize {
         lock(&self.shared.replies).len()
     }
 
-    /// Waits until a request has arrived that no earlier call has waited for.
+    /// Waits for a request that no earlier call has waited for.
     pub async fn request_arrived(&self) {
         self.shared.arrived.wait().await;
     }
 
-    /// Waits until a client has gone away in the middle of an answer.
+    /// Waits until a client has disconnected in the middle of a reply.
     pub async fn answer_abandoned(&self) {
         self.shared.abandoned.wait().await;
     }
@@ -159,18 +160,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn serve(connection: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, shared: Arc<Shared>) {
+async fn serve(connection: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, shared: Arc<SharedState>) {
     shared.connections.fetch_add(1, Ordering::Relaxed);
     let answer = service_fn(move |request| answer(request, shared.clone()));
-    // A connection that is cut, by either side, is part of the game.
+    // A connection cut by either side is expected.
     http1::Builder::new().serve_connection(TokioIo::new(connection), answer).await.ok();
 }
 
-type Chunks = std::pin::Pin<Box<dyn stream::Stream<Item = Result<Frame<Bytes>, Cut>> + Send>>;
+type Chunks = std::pin::Pin<Box<dyn stream::Stream<Item = Result<Frame<Bytes>, ConnectionCut>> + Send>>;
 
 async fn answer(
     request: Request<Incoming>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 ) -> Result<Response<StreamBody<Chunks>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes()).unwrap_or_default();
@@ -191,7 +192,7 @@ async fn answer(
     for (name, value) in &reply.headers {
         response = response.header(name, value);
     }
-    let sender = Sender { steps: reply.steps.into(), shared };
+    let sender = ReplyBody { steps: reply.steps.into(), shared };
     let chunks: Chunks = Box::pin(stream::unfold(sender, |mut sender| async {
         let chunk = sender.next().await?;
         Some((chunk, sender))
@@ -199,16 +200,16 @@ async fn answer(
     Ok(response.body(StreamBody::new(chunks)).expect("replies have valid headers"))
 }
 
-/// Goes through the steps of a reply.
-struct Sender {
+/// Sends the steps of a reply.
+struct ReplyBody {
     steps: VecDeque<Step>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedState>,
 }
 
-impl Sender {
-    async fn next(&mut self) -> Option<Result<Frame<Bytes>, Cut>> {
+impl ReplyBody {
+    async fn next(&mut self) -> Option<Result<Frame<Bytes>, ConnectionCut>> {
         loop {
-            // A step is only taken out when it is done: what is left tells whether the client went away too early.
+            // A step is only removed when it is done: the rest tells whether the client disconnected too early.
             match self.steps.front()? {
                 Step::Send(bytes) => {
                     let bytes = bytes.clone();
@@ -229,11 +230,11 @@ impl Sender {
                 Step::Stall => std::future::pending().await,
                 Step::Cut => {
                     self.steps.clear();
-                    // Bytes that hyper still holds would be thrown away with the connection.
+                    // Bytes that hyper still holds would be lost with the connection.
                     for _ in 0..8 {
                         tokio::task::yield_now().await;
                     }
-                    return Some(Err(Cut));
+                    return Some(Err(ConnectionCut));
                 }
             }
             self.steps.pop_front();
@@ -241,14 +242,14 @@ impl Sender {
     }
 }
 
-impl Sender {
-    fn frame(&self, bytes: Bytes) -> Option<Result<Frame<Bytes>, Cut>> {
+impl ReplyBody {
+    fn frame(&self, bytes: Bytes) -> Option<Result<Frame<Bytes>, ConnectionCut>> {
         self.shared.sent.fetch_add(bytes.len(), Ordering::Relaxed);
         Some(Ok(Frame::data(bytes)))
     }
 }
 
-impl Drop for Sender {
+impl Drop for ReplyBody {
     fn drop(&mut self) {
         if !self.steps.is_empty() {
             self.shared.abandoned.raise();
@@ -256,14 +257,14 @@ impl Drop for Sender {
     }
 }
 
-/// The script says that the connection is cut here.
+/// The error that cuts the connection.
 #[derive(Debug)]
-struct Cut;
+struct ConnectionCut;
 
-impl std::fmt::Display for Cut {
+impl std::fmt::Display for ConnectionCut {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("cut by the script")
     }
 }
 
-impl std::error::Error for Cut {}
+impl std::error::Error for ConnectionCut {}
