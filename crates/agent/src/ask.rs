@@ -4,8 +4,8 @@ use std::future::poll_fn;
 
 use longhaul_compaction::{CalibrationSettings, Loop, LoopDetector, Observation, Status, Trigger, prepare};
 use longhaul_conversation::{
-    Answer, FinishReason, Message, MessageId, Model, ModelError, Origin, Part, Request, ResponseEvent,
-    SpendMeter, TokenCount, ToolCall, ToolChoice,
+    FinishReason, Message, MessageId, Model, ModelError, Origin, Part, Request, ResponseBuilder,
+    ResponseEvent, SpendMeter, TokenCount, ToolCall, ToolChoice,
 };
 use longhaul_engine::{EngineError, observe_request};
 use longhaul_hooks::EventName;
@@ -196,7 +196,7 @@ impl Agent {
     }
 
     /// Records what a hook answers in the model's place.
-    fn take_answer_of_hook(&mut self, answer: Answer, host: &Host<'_>) -> Result<Step, AgentError> {
+    fn take_answer_of_hook(&mut self, answer: ResponseBuilder, host: &Host<'_>) -> Result<Step, AgentError> {
         let finish = answer.finish.clone().unwrap_or(FinishReason::Stop);
         let reply = Message { at: Some((host.now)()), ..answer.into_message((host.new_id)()) };
         if !reply.is_empty() {
@@ -250,8 +250,8 @@ async fn listen(
     voice: Voice,
     host: &Host<'_>,
     cancel: &CancellationToken,
-) -> (Answer, Option<Cut>) {
-    let mut answer = Answer::default();
+) -> (ResponseBuilder, Option<Cut>) {
+    let mut answer = ResponseBuilder::default();
     let mut stream = model.stream(request);
     let cut = loop {
         let next = poll_fn(|context| stream.as_mut().poll_next(context));

@@ -1,6 +1,6 @@
 //! Where the user's hooks take part in asking the model: before it is asked, in the choice of tools, behind its answer.
 
-use longhaul_conversation::{Answer, FinishReason, Message, Request};
+use longhaul_conversation::{FinishReason, Message, Request, ResponseBuilder};
 use longhaul_hooks::{EventName, HookEvent};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -16,7 +16,7 @@ pub(crate) enum Asked {
     /// It is sent, perhaps with changes.
     Sent { request: Request, is_changed: bool },
     /// A hook answers in the model's place.
-    Answered(Answer),
+    Answered(ResponseBuilder),
     /// The turn ends.
     Stopped(String),
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::future::join_all;
 use longhaul_conversation::{
-    CallId, Message, OUTPUT_ENDS, Part, Role, ToolCall, ToolResult, ToolStatus, imitates_memory,
+    CallId, Message, OUTPUT_END_NOTE, Part, Role, ToolCall, ToolResult, ToolStatus, imitates_memory,
     neutralise_snapshots,
 };
 use longhaul_hooks::{HookEvent, ToolUse, describe_changes};
@@ -401,7 +401,7 @@ impl Agent {
             if let Cow::Owned(harmless) = neutralise_snapshots(&text) {
                 text = harmless + SNAPSHOT_ESCAPED;
             }
-            text.push_str(OUTPUT_ENDS);
+            text.push_str(OUTPUT_END_NOTE);
         }
         // A sub-agent that failed may have changed files before.
         if (status == ToolStatus::Succeeded || is_errand)

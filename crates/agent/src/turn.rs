@@ -30,7 +30,7 @@ use std::path::{Path, PathBuf};
 
 use longhaul_compaction::{Loop, LoopDetector};
 use longhaul_conversation::{
-    Body, Message, Origin, Part, Place, Role, TokenCount, ToolCall, ToolDeclaration,
+    Body, FragmentPlace, Message, Origin, Part, Role, TokenCount, ToolCall, ToolDeclaration,
 };
 use longhaul_engine::{Conversation, HostJob};
 use longhaul_hooks::{EndReason, HookEvent, SessionSource};
@@ -574,9 +574,9 @@ impl Agent {
     /// Records the system prompt where it is another one than before.
     fn record_system(&mut self, host: &Host<'_>) -> Result<(), AgentError> {
         let content = FragmentContent::Text(self.system());
-        let fragment = RecordedFragment { origin: Origin::Hook, place: Place::System, content };
+        let fragment = RecordedFragment { origin: Origin::Hook, place: FragmentPlace::System, content };
         let mut recorded = self.conversation.log().replay().fragments().iter();
-        if recorded.rfind(|known| known.place == Place::System) == Some(&fragment) {
+        if recorded.rfind(|known| known.place == FragmentPlace::System) == Some(&fragment) {
             return Ok(());
         }
         Ok(self.conversation.record_fragment(fragment, host.stamp())?)

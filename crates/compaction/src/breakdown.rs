@@ -1,6 +1,6 @@
 //! Where the tokens of a conversation are, as a value that every front end shows alike.
 
-use longhaul_conversation::{Fault, MessageId, Ordinal, Role, Timestamp, TokenCount};
+use longhaul_conversation::{MessageId, Ordinal, PairingFault, Role, Timestamp, TokenCount};
 
 /// Where the tokens of a conversation are.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +28,7 @@ pub struct Breakdown {
     /// Tokens of messages that are no longer part of the conversation: compacted away or taken back.
     pub dropped: TokenCount,
     /// Where a provider would refuse the conversation.
-    pub faults: Vec<Fault>,
+    pub faults: Vec<PairingFault>,
 }
 
 /// What a token is spent on.

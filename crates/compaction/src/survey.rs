@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
 
 use longhaul_conversation::{
-    Body, CallId, Change, Estimate, Estimator, Message, MessageId, Ordinal, Origin, Part, Role, Sequence,
-    Shape, Timestamp, TokenCount, ToolCall, ToolDeclaration, ToolStatus, find_faults_in,
+    Body, CallId, Change, Estimate, Estimator, Message, MessageId, MessageShape, Ordinal, Origin, Part, Role,
+    Sequence, Timestamp, TokenCount, ToolCall, ToolDeclaration, ToolStatus, find_faults_in,
 };
 use serde_json::Value;
 
@@ -68,7 +68,7 @@ struct Facts {
     uses: Vec<(Use, Step, Estimate)>,
     typed: Option<Box<str>>,
     preview: Box<str>,
-    shape: Shape,
+    shape: MessageShape,
 }
 
 /// The tool and the file that a call concerns, by number.
@@ -288,7 +288,7 @@ impl Look {
             uses: Vec::new(),
             typed: None,
             preview: "".into(),
-            shape: Shape::of(message),
+            shape: MessageShape::of(message),
         };
         self.add_parts(&mut facts, &message.parts);
         facts

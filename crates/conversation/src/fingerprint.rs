@@ -1,4 +1,4 @@
-//! Recognises messages and prefixes of conversations by content.
+//! Fingerprints of messages and of conversation prefixes, by content.
 
 use std::fmt;
 
@@ -7,17 +7,17 @@ use serde_json::{Map, Value};
 
 use crate::{Body, MediaData, Message, Output, Part, Role, ToolStatus};
 
-/// A hash of what a message, or a conversation up to a message, says.
+/// A hash of the content of a message, or of a conversation up to a message.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fingerprint([u8; 16]);
 
-/// Fields that concern the transport and not the conversation: clients move and change them at will.
+/// Fields of the transport rather than the conversation: clients move and change them at will.
 const TRANSPORT: &[&str] = &["cache_control", "timestamp", "ts"];
 
-/// The fingerprint of one message: its role and parts in canonical form, without message ids, times, ids that
-/// we made up and transport marks. The order of keys in an object does not matter.
+/// The fingerprint of one message: its role and parts in canonical form, without message ids, times, generated ids and
+/// transport fields. The order of keys in an object does not matter.
 pub fn fingerprint_message(message: &Message) -> Fingerprint {
-    let mut sum = Canonical(blake3::Hasher::new());
+    let mut sum = CanonicalHasher(blake3::Hasher::new());
     sum.tag(match message.role {
         Role::User => "user",
         Role::Model => "model",
@@ -29,9 +29,9 @@ pub fn fingerprint_message(message: &Message) -> Fingerprint {
     sum.finish()
 }
 
-/// The fingerprints of every prefix: the last one stands for the whole conversation.
+/// The fingerprints of all prefixes: the last one stands for the whole conversation.
 ///
-/// Two conversations share a prefix of `n` messages exactly when their chains agree up to place `n - 1`.
+/// Two conversations share a prefix of `n` messages exactly when their chains agree up to index `n - 1`.
 pub fn fingerprint_chain<'a>(
     messages: impl IntoIterator<Item = &'a Message>,
 ) -> impl Iterator<Item = Fingerprint> {
@@ -64,10 +64,11 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Feeds values to a hash so that different values give different bytes: every text goes with its length.
-struct Canonical(blake3::Hasher);
+/// Hashes values in canonical form: every text is preceded by its length, so that different values give different
+/// bytes.
+struct CanonicalHasher(blake3::Hasher);
 
-impl Canonical {
+impl CanonicalHasher {
     fn tag(&mut self, tag: &'static str) {
         self.text(tag);
     }
@@ -158,7 +159,7 @@ impl Canonical {
             Value::Bool(false) => self.tag("false"),
             Value::Number(number) => {
                 self.tag("number");
-                // 1 and 1.0 are one number to JSON.
+                // 1 and 1.0 are the same number in JSON.
                 match number.as_f64().filter(|n| n.fract() == 0.0 && n.abs() < 9e15) {
                     Some(whole) => self.text(&(whole as i64).to_string()),
                     None => self.text(&number.to_string()),

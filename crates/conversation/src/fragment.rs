@@ -1,33 +1,33 @@
-//! A bounded piece that is placed beside the conversation itself.
+//! Fragments: bounded texts placed beside the conversation.
 
 use crate::{Origin, Part, TokenCount};
 
-/// Text placed in a request that is no message of the conversation: memory, a skill list, a reminder.
+/// Text in a request that is not a message of the conversation: memory, a skill list, a reminder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fragment {
-    /// Who it comes from.
+    /// Its origin.
     pub origin: Origin,
-    /// Where it stands in the request.
-    pub place: Place,
+    /// Its place in the request.
+    pub place: FragmentPlace,
     /// The text.
     pub text: String,
-    /// The most it may take; whoever makes a fragment keeps to this.
+    /// The most tokens it may take, which its maker observes.
     pub cap: TokenCount,
 }
 
-/// Where a fragment stands.
+/// The place of a fragment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FragmentPlace {
     /// In the system instruction.
     System,
     /// Before the first user message.
     FirstUserMessage,
-    /// Behind the newest message.
+    /// After the newest message.
     NewestMessage,
 }
 
 impl Fragment {
-    /// The fragment as a part of a message.
+    /// Converts the fragment to a part of a message.
     pub fn to_part(&self) -> Part {
         Part::text(self.origin, self.text.clone())
     }

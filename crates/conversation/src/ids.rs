@@ -1,49 +1,49 @@
-//! Names of messages and tool calls.
+//! Ids of messages and tool calls.
 
 use std::fmt::{self, Write};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// Names one message for as long as its session exists.
+/// A message's id, stable for as long as its session exists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct MessageId(Arc<str>);
 
-/// Ties a tool's result to the call that asked for it.
+/// The id that ties a tool's result to its call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallId(Arc<str>);
 
-/// The place of a message in its log, counted from 1 and never reused; written `m12`.
+/// The number of a message in its log, counted from 1 and never reused; written `m12`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ordinal(pub u32);
 
-/// Marks the ids that a source lacked and we invented; fingerprints leave them out.
-const MADE_UP: &str = "lh-";
+/// The prefix of generated ids, for sources that have none; fingerprints leave them out.
+const GENERATED_PREFIX: &str = "lh-";
 
 fn made_up(place: impl fmt::Display) -> String {
-    // There is room for all, so that it is not moved as it grows.
+    // Enough capacity for all of it, so that it does not move as it grows.
     let mut id = String::with_capacity(32);
-    write!(id, "{MADE_UP}{place}").expect("strings can be written to");
+    write!(id, "{GENERATED_PREFIX}{place}").expect("strings can be written to");
     id
 }
 
 impl MessageId {
-    /// Takes a message's own id.
+    /// Wraps a message's own id.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
 
-    /// Invents an id for a message whose source has none, from its place in the source.
+    /// Generates an id for a message without one, from its position in the source.
     pub fn made_up(place: impl fmt::Display) -> Self {
         Self(made_up(place).into())
     }
 
-    /// Whether the source had no id of its own.
+    /// True if the id was generated.
     pub fn is_made_up(&self) -> bool {
-        self.0.starts_with(MADE_UP)
+        self.0.starts_with(GENERATED_PREFIX)
     }
 
     /// The id as text.
@@ -53,19 +53,19 @@ impl MessageId {
 }
 
 impl CallId {
-    /// Takes a call's own id.
+    /// Wraps a call's own id.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
 
-    /// Invents an id for a call whose source has none.
+    /// Generates an id for a call without one.
     pub fn made_up(place: impl fmt::Display) -> Self {
         Self(made_up(format_args!("call-{place}")).into())
     }
 
-    /// Whether the source had no id of its own.
+    /// True if the id was generated.
     pub fn is_made_up(&self) -> bool {
-        self.0.starts_with(MADE_UP)
+        self.0.starts_with(GENERATED_PREFIX)
     }
 
     /// The id as text.

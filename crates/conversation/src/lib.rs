@@ -1,13 +1,12 @@
-//! What a conversation between a person, a model and its tools is made of.
+//! The types of a conversation between a person, a model and its tools.
 //!
-//! Every other crate of Longhaul speaks in these types: a [`Message`] of [`Part`]s, each with an
-//! [`Origin`] that says who really produced it; a [`Transcript`] of messages that changes only through
-//! [`Change`]s; a [`Request`] to a [`Model`] and the [`ResponseEvent`]s that come back. Vendor JSON does
-//! not appear here: it is read and written at the edges, and what we do not model travels along as
-//! [`Opaque`] parts and [`Extra`] fields.
+//! All crates of Longhaul share these types: a [`Message`] of [`Part`]s, each with an [`Origin`] that names its real
+//! producer; a [`Transcript`] of messages that changes only through [`Change`]s; a [`Request`] to a [`Model`] and the
+//! [`ResponseEvent`]s that come back. Vendor JSON does not appear here: it is read and written at the edges, and anything
+//! not modelled is carried along as [`Opaque`] parts and [`Extra`] fields.
 //!
-//! The crate also owns the one law that every provider enforces, that calls and results pair up:
-//! [`find_faults`] checks it and [`repair`] restores it.
+//! The crate also owns the one law that every provider enforces, that calls and results pair up: [`find_faults`] checks it
+//! and [`repair`] restores it.
 //!
 //! ```
 //! use longhaul_conversation::{Message, Part, Role, ToolCall, find_faults, repair};
@@ -24,8 +23,6 @@
 //! assert_eq!(repaired.repairs.len(), 1);
 //! ```
 
-mod answer;
-mod behind_results;
 mod estimate;
 mod fingerprint;
 mod fragment;
@@ -40,6 +37,8 @@ mod own_texts;
 mod pairing;
 mod part;
 mod request;
+mod response_builder;
+mod result_memory;
 mod scripted;
 mod sequence;
 mod tags;
@@ -50,11 +49,9 @@ mod tool_call;
 mod transcript;
 mod usage;
 
-pub use answer::Answer;
-pub use behind_results::{CAME_IN, CHANGED, OUTPUT_ENDS, imitates_memory, split_memory};
 pub use estimate::{Estimate, Estimator, Meter, Weights};
 pub use fingerprint::{Fingerprint, fingerprint_chain, fingerprint_message};
-pub use fragment::{Fragment, Place};
+pub use fragment::{Fragment, FragmentPlace};
 pub use ids::{CallId, MessageId, Ordinal};
 pub use json_size::{message_json_len, message_size};
 pub use limits::{FALLBACK_WINDOW, WindowSource, context_window, known_models};
@@ -65,9 +62,15 @@ pub use origin::Origin;
 pub use own_texts::{
     OWN_TAGS, SNAPSHOT_TAG, neutralise_snapshots, piped_input, snapshot_through, wrap_by_origin,
 };
-pub use pairing::{Fault, FaultKind, Repair, Repaired, Shape, find_faults, find_faults_in, repair};
+pub use pairing::{
+    FaultKind, MessageShape, PairingFault, Repair, Repaired, find_faults, find_faults_in, repair,
+};
 pub use part::{Body, Extra, FileReference, Media, MediaData, Opaque, Part, Signature, Thought, Vendor};
 pub use request::{CallLimits, Request, Sampling, ToolChoice, ToolDeclaration};
+pub use response_builder::ResponseBuilder;
+pub use result_memory::{
+    DISCOVERED_MEMORY_MARKS, OUTPUT_END_NOTE, UPDATED_MEMORY_MARKS, imitates_memory, split_memory,
+};
 pub use scripted::{ScriptedModel, ScriptedReply};
 pub use sequence::Sequence;
 pub use tags::{replace_bytes, tag_places};

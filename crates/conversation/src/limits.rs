@@ -1,22 +1,22 @@
-//! How many tokens each known model can take.
+//! Context windows of known models.
 
 use crate::TokenCount;
 
-/// The window assumed for a model that nobody knows.
+/// The window assumed for an unknown model.
 pub const FALLBACK_WINDOW: TokenCount = TokenCount(1_048_576);
 
-/// Where a window's size comes from.
+/// The source of a window's size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WindowSource {
-    /// The user stated it.
+    /// Stated by the user.
     Stated,
-    /// The model is in the table.
+    /// From the table.
     Table,
-    /// The model is unknown, or none was named.
+    /// The fallback, because the model is unknown or not named.
     Fallback,
 }
 
-/// Exact names first, then beginnings of names; the first line that fits decides.
+/// Exact names; they come before the prefixes, and the first match decides.
 const EXACT: &[(&str, u64)] = &[
     ("gemini-1.5-pro", 2_097_152),
     ("gemini-1.5-flash", 1_048_576),
@@ -49,9 +49,9 @@ const BEGINNINGS: &[(&str, u64)] = &[
     ("o4-mini", 200_000),
 ];
 
-/// The context window for a model: what the user states, else the table, else [`FALLBACK_WINDOW`].
+/// The context window of a model: stated by the user, else from the table, else [`FALLBACK_WINDOW`].
 ///
-/// A provider before a slash (`anthropic/claude-…`) and a `[1m]` mark behind the name are understood.
+/// A provider before a slash (`anthropic/claude-…`) and the suffix `[1m]` are understood.
 ///
 /// ```
 /// use longhaul_conversation::{TokenCount, WindowSource, context_window};
@@ -78,7 +78,7 @@ pub fn context_window(model: Option<&str>, stated: Option<TokenCount>) -> (Token
     }
 }
 
-/// The names and beginnings of names in the table, with their windows.
+/// The names and prefixes in the table, with their windows.
 pub fn known_models() -> impl Iterator<Item = (&'static str, TokenCount)> {
     EXACT.iter().chain(BEGINNINGS).map(|(name, window)| (*name, TokenCount(*window)))
 }

@@ -1,12 +1,12 @@
-//! A message: what one side said at one time.
+//! Messages.
 
 use crate::{
     Extra, MessageId, Ordinal, Origin, Part, Timestamp, ToolCall, ToolResult, Usage, snapshot_through,
 };
 
-/// Which side of the conversation a message stands on.
+/// The side of the conversation that a message belongs to.
 ///
-/// Tool results and everything the host adds stand on the user's side; [`crate::Origin`] tells them apart.
+/// Tool results and everything the host adds are on the user's side; [`crate::Origin`] distinguishes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Role {
     /// The person, the tools and the host program.
@@ -15,29 +15,29 @@ pub enum Role {
     Model,
 }
 
-/// What one side said at one time.
+/// A message of one side.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
-    /// Names the message durably.
+    /// The stable id.
     pub id: MessageId,
-    /// Its place in its log, where it stands in one.
+    /// Its number, if it is in a log.
     pub ordinal: Option<Ordinal>,
-    /// Whose message it is.
+    /// Its side.
     pub role: Role,
-    /// When it was said, where known.
+    /// The time, if known.
     pub at: Option<Timestamp>,
-    /// The model that wrote it, where known.
+    /// The model that wrote it, if known.
     pub model: Option<String>,
-    /// What the provider said the call consumed.
+    /// The provider's figures for the call.
     pub usage: Option<Box<Usage>>,
-    /// What was said.
+    /// The content.
     pub parts: Vec<Part>,
-    /// Fields of the vendor's message that we do not model, to be written back.
+    /// Vendor fields that are not modelled, to be written back.
     pub extra: Option<Box<Extra>>,
 }
 
 impl Role {
-    /// The lower-case word used in output.
+    /// The lowercase name in output.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -47,7 +47,7 @@ impl Role {
 }
 
 impl Message {
-    /// A message of which only the content is known.
+    /// A message with content only.
     pub fn new(id: impl Into<MessageId>, role: Role, parts: Vec<Part>) -> Self {
         Self { id: id.into(), ordinal: None, role, at: None, model: None, usage: None, parts, extra: None }
     }
@@ -62,8 +62,8 @@ impl Message {
         self.parts.iter().filter_map(Part::as_result)
     }
 
-    /// The last message that a snapshot of ours in it stands for. See [`snapshot_through`]. Beside something that a person
-    /// typed it was pasted.
+    /// The last message that a Longhaul snapshot in this message covers. See [`snapshot_through`]. Beside typed text, a
+    /// snapshot was pasted and does not count.
     pub fn snapshot_through(&self) -> Option<Ordinal> {
         let summaries = self.parts.iter().filter(|part| part.origin == Origin::Summary);
         let is_typed = |part: &Part| {
@@ -73,7 +73,7 @@ impl Message {
         (self.role == Role::User && !self.parts.iter().any(is_typed)).then_some(through)
     }
 
-    /// Whether nothing in it says anything.
+    /// True if all its parts are empty.
     pub fn is_empty(&self) -> bool {
         self.parts.iter().all(Part::is_empty)
     }

@@ -1,13 +1,13 @@
-//! Counts what a call to a model consumes: every request that is sent for it, those that fail and are sent again included.
+//! A meter for the consumption of model calls, including failed requests and retries.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::{TokenCount, Usage};
 
-/// A counter of the requests that are really sent.
+/// A counter of the requests actually sent.
 ///
-/// A [`crate::Request`] carries it to the model, which counts at the moment it sends; whoever asked keeps a clone and reads
-/// the total at any time, also where the answer failed or was not waited for. Calls that share a meter follow each other.
+/// A [`crate::Request`] carries it to the model, which counts at the moment it sends; the caller keeps a clone and reads the
+/// total at any time, even if the response failed or was abandoned. Calls that share a meter follow each other.
 ///
 /// ```
 /// use longhaul_conversation::{SpendMeter, TokenCount, Usage};
@@ -21,17 +21,17 @@ use crate::{TokenCount, Usage};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct SpendMeter {
-    /// What one request is estimated to take, for those of which the provider reports nothing.
+    /// The estimated size of a request, for those that the provider reports nothing about.
     expected: TokenCount,
     tally: Arc<Mutex<Tally>>,
 }
 
-/// What was consumed, as far as the provider told, and by estimate where it did not.
+/// The consumption as reported by the provider, and by estimate where it reported nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Consumption {
-    /// The requests that were sent, retries included.
+    /// The number of requests sent, including retries.
     pub requests: u32,
-    /// The figures that the provider reported, summed; `None` where it reported nothing.
+    /// The sum of the reported figures; none if nothing was reported.
     pub usage: Option<Usage>,
     /// The estimated input of requests whose input was not reported.
     pub estimated_input: TokenCount,
@@ -45,7 +45,7 @@ struct Tally {
     open: Option<OpenRequest>,
 }
 
-/// The request that was sent last.
+/// The request sent last.
 #[derive(Clone, Copy, Debug)]
 struct OpenRequest {
     expected: TokenCount,
@@ -53,7 +53,7 @@ struct OpenRequest {
     received: u64,
 }
 
-/// The bytes of an answer that are estimated at one token.
+/// The bytes of an answer per estimated token.
 const BYTES_PER_TOKEN: u64 = 4;
 
 impl SpendMeter {
@@ -62,7 +62,7 @@ impl SpendMeter {
         Self { expected, ..Self::default() }
     }
 
-    /// The same meter for a further call, whose requests are of about this size.
+    /// The same meter for a further call with requests of about this size.
     #[must_use]
     pub fn for_call(&self, expected: TokenCount) -> Self {
         Self { expected, tally: Arc::clone(&self.tally) }
@@ -75,33 +75,33 @@ impl SpendMeter {
         tally.open = Some(OpenRequest { expected: self.expected, usage: Usage::default(), received: 0 });
     }
 
-    /// Takes the last request back: it never reached the provider.
+    /// Uncounts the last request, which never reached the provider.
     pub fn unsent(&self) {
         self.tally().open = None;
     }
 
-    /// Notes that the provider turned the last request down before it worked on it, which costs no tokens.
+    /// Records that the provider rejected the last request before working on it, which costs no tokens.
     pub fn refused(&self) {
         if let Some(open) = &mut self.tally().open {
             open.expected = TokenCount::ZERO;
         }
     }
 
-    /// Notes what the provider said the last request consumed; this replaces what it said of it before.
+    /// Records the provider's figures for the last request, replacing earlier ones.
     pub fn reported(&self, usage: Usage) {
         if let Some(open) = &mut self.tally().open {
             open.usage = usage;
         }
     }
 
-    /// Notes that so many bytes of an answer to the last request arrived.
+    /// Records that bytes of an answer to the last request arrived.
     pub fn received(&self, bytes: u64) {
         if let Some(open) = &mut self.tally().open {
             open.received = open.received.saturating_add(bytes);
         }
     }
 
-    /// What was consumed so far.
+    /// The consumption so far.
     pub fn total(&self) -> Consumption {
         let tally = self.tally();
         tally.open.map_or(tally.closed, |open| tally.closed + open.consumed())
@@ -112,7 +112,7 @@ impl SpendMeter {
     }
 }
 
-/// A meter is no part of what is asked: two requests are equal whoever counts them.
+/// A meter is not part of the request's content: two requests are equal whatever their meters.
 impl PartialEq for SpendMeter {
     fn eq(&self, _: &Self) -> bool {
         true
@@ -146,23 +146,23 @@ impl OpenRequest {
 }
 
 impl Consumption {
-    /// Tokens of the requests, reported or estimated.
+    /// The input tokens, reported or estimated.
     pub fn input(&self) -> TokenCount {
         self.usage.and_then(|usage| usage.input).unwrap_or_default() + self.estimated_input
     }
 
-    /// Tokens of the answers, hidden reasoning included, reported or estimated.
+    /// The output tokens, including hidden reasoning, reported or estimated.
     pub fn output(&self) -> TokenCount {
         let usage = self.usage.unwrap_or_default();
         usage.output.unwrap_or_default() + usage.thoughts.unwrap_or_default() + self.estimated_output
     }
 
-    /// What of all this is an estimate.
+    /// The estimated part of the total.
     pub fn estimated(&self) -> TokenCount {
         self.estimated_input + self.estimated_output
     }
 
-    /// The figures with estimates in the place of those that were not reported; `None` where nothing was consumed.
+    /// The figures, with estimates for those that were not reported; none if nothing was consumed.
     pub fn usage_with_estimates(&self) -> Option<Usage> {
         if self.estimated() == TokenCount::ZERO {
             return self.usage;
@@ -201,7 +201,7 @@ mod tests {
     }
     use Act::{Input, Received, Refused, Sent, Unsent};
 
-    /// Requests, reported input, estimated input and estimated output, where a request is expected to take 100.
+    /// Checks requests, reported input, estimated input and estimated output, for requests of an expected size of 100.
     #[track_caller]
     fn check(acts: &[Act], expected: (u32, Option<u64>, u64, u64)) {
         let meter = SpendMeter::expecting(TokenCount(100));

@@ -1,4 +1,4 @@
-//! What a model is to Longhaul: requests in, a stream of events out.
+//! The model interface: a request in, a stream of events out.
 
 use std::fmt;
 use std::pin::Pin;
@@ -8,127 +8,127 @@ use futures_core::Stream;
 
 use crate::{Part, Request, Usage, grouped};
 
-/// The events of one answer, as they arrive. Dropping the stream cancels the call.
+/// The events of one response. Dropping the stream cancels the call.
 pub type ModelStream<'a> = Pin<Box<dyn Stream<Item = Result<ResponseEvent, ModelError>> + Send + 'a>>;
 
-/// Something that answers requests: a provider over the network, or a script in tests.
+/// A model that answers requests: a provider over the network, or a script in tests.
 pub trait Model: Send + Sync {
-    /// Starts one call. Dropping the stream cancels it. Every request that is sent is counted by the meter of `request`.
+    /// Starts one call. Dropping the stream cancels it. The meter of `request` counts every request sent.
     fn stream(&self, request: Request) -> ModelStream<'_>;
 }
 
-/// One thing that happens while a model answers.
+/// An event of a model's response.
 ///
-/// All text and reasoning arrives as deltas. Where a piece of it carries something of its vendor's, such as a
-/// signature, a [`ResponseEvent::Part`] with the whole piece follows its deltas and stands for them: who shows an
-/// answer needs only the deltas, who keeps it folds all events into an [`crate::Answer`].
+/// All text and reasoning arrives as deltas. If a piece of it carries vendor data, such as a signature, a
+/// [`ResponseEvent::Part`] with the whole piece follows its deltas and replaces them: a display needs only the deltas,
+/// a recorder folds all events into a [`crate::ResponseBuilder`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum ResponseEvent {
-    /// A piece of the answer's text.
+    /// A piece of text.
     TextDelta(String),
-    /// A piece of the reasoning.
+    /// A piece of reasoning.
     ThoughtDelta(String),
-    /// A part is complete: a call, media, something opaque, or a text or thought in place of its deltas.
+    /// A complete part: a call, media, something opaque, or a text or thought that replaces its deltas.
     Part(Part),
-    /// The provider told what the call consumed; a later one replaces an earlier one.
+    /// The provider's figures; a later one replaces an earlier one.
     Usage(Usage),
-    /// The answer is complete.
+    /// The end of the response.
     Finished(FinishReason),
 }
 
-/// Why a model stopped.
+/// The reason why a model stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FinishReason {
-    /// It said all it wanted to.
+    /// The response is complete.
     Stop,
-    /// It wants tools to run.
+    /// The model wants tools to run.
     ToolCalls,
-    /// It ran into its output limit: the answer is cut off.
+    /// The output limit was reached: the response is cut off.
     Length,
-    /// The provider withheld the answer.
+    /// The provider withheld the response.
     Filtered,
-    /// Another reason, in the provider's word.
+    /// Another reason, in the provider's words.
     Other(String),
 }
 
-/// Why a call failed, divided by what the caller can do.
+/// The failure of a call, by what the caller can do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Try again, not before the time the provider gives.
+    /// Try again, not before the time that the provider gives.
     #[error("the model is busy: {reason}")]
     Busy {
-        /// What the provider said.
+        /// The provider's message.
         reason: String,
-        /// How long the provider asks to wait.
+        /// The time to wait, if the provider gave one.
         retry_after: Option<Duration>,
     },
-    /// Pay, wait for another day, or use another model: trying again soon is of no use.
+    /// Pay, wait for another day, or use another model: retrying soon is useless.
     #[error("{provider} allows no further requests: {reason}")]
     Exhausted {
-        /// Who refused.
+        /// The provider.
         provider: String,
-        /// What the provider said.
+        /// The provider's message.
         reason: String,
     },
     /// Shorten the request.
     #[error("the request does not fit in the context window")]
     TooLong,
-    /// Give a key.
+    /// Provide a key.
     #[error("there is no key for {provider}")]
     NoKey {
-        /// Who wants a key.
+        /// The provider.
         provider: String,
-        /// Where one was looked for, such as the names of environment variables.
+        /// The places searched for a key, such as names of environment variables.
         looked_at: Vec<String>,
     },
-    /// Give another key.
+    /// Provide another key.
     #[error("{provider} did not accept the key{}", behind_colon(.reason))]
     Unauthorised {
-        /// Who refused.
+        /// The provider.
         provider: String,
-        /// What the provider said, where that helps.
+        /// The provider's message, if it helps.
         reason: Option<String>,
     },
-    /// Name another model.
+    /// Use another model.
     #[error("there is no model {model:?}")]
     UnknownModel {
-        /// The name that was asked for.
+        /// The requested name.
         model: String,
-        /// Known names that are like it, the most alike first.
+        /// Similar known names, the most similar first.
         nearest: Vec<String>,
     },
-    /// Mend the request: sending it again would fail again.
+    /// Fix the request: sending it again would fail again.
     #[error("the provider refused the request: {reason}")]
     Refused {
-        /// What the provider said.
+        /// The provider's message.
         reason: String,
     },
     /// Check the network.
     #[error("could not reach {host}: {reason}")]
     Unreachable {
-        /// The host that was called.
+        /// The host.
         host: String,
-        /// What went wrong.
+        /// The cause.
         reason: String,
     },
-    /// Check the endpoint: something answered, but not as a model does.
+    /// Check the endpoint: something answered, but not a model.
     #[error("what answered at {host} is not a model: {reason}")]
     NotAModel {
-        /// The host that was called.
+        /// The host.
         host: String,
-        /// What came instead of an answer.
+        /// The response received instead.
         reason: String,
     },
-    /// Allow longer answers, or ask for a shorter one: what had arrived was more than one answer may have.
+    /// Allow longer answers, or ask for a shorter one: the answer exceeded a limit.
     #[error("the answer was cut off: {limit}")]
     OverLimit {
-        /// The limit that it ran into.
+        /// The limit.
         limit: AnswerLimit,
     },
-    /// The answer broke off; it may be asked for again.
+    /// The answer broke off; the request may be repeated.
     #[error("the answer broke off: {reason}")]
     Interrupted {
-        /// What went wrong.
+        /// The cause.
         reason: String,
     },
 }
@@ -142,18 +142,18 @@ pub enum AnswerLimit {
     Thoughts(u64),
     /// Bytes of the arguments of all calls.
     Arguments(u64),
-    /// Bytes of media and of what only its vendor understands.
+    /// Bytes of media and opaque parts.
     Media(u64),
-    /// Calls of tools.
+    /// Tool calls.
     Calls(u64),
-    /// Bytes that were sent for it, keep-alives and all.
+    /// Bytes received in total, including keep-alives.
     Stream(u64),
-    /// Time from the first request on.
+    /// Time since the first request.
     Time(Duration),
 }
 
 impl AnswerLimit {
-    /// The key in settings.json that sets it.
+    /// The key in settings.json.
     pub fn setting(&self) -> &'static str {
         match self {
             Self::Text(_) => "longhaul.answers.textBytes",
@@ -188,7 +188,7 @@ fn behind_colon(text: &Option<String>) -> String {
 }
 
 impl ModelError {
-    /// What a person can do about it.
+    /// The remedy, for people.
     pub fn hint(&self) -> String {
         match self {
             Self::Busy { retry_after: Some(wait), .. } => {

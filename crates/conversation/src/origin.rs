@@ -1,13 +1,13 @@
-//! Who really produced a piece of a conversation, whatever role it travelled under.
+//! The origin of a part, independent of the role it was sent under.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Who produced a part.
+/// The producer of a part.
 ///
-/// Agents put much into user messages that no person typed: reminders, command output, summaries. Rules and
-/// requests are taken only from [`Origin::User`], so readers decide this with care.
+/// Agents put much into user messages that no person typed: reminders, command output, summaries. Rules and requests
+/// are taken only from [`Origin::User`], so readers decide this with care.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Origin {
@@ -26,15 +26,15 @@ pub enum Origin {
 }
 
 impl Origin {
-    /// Every origin.
+    /// All origins.
     pub const ALL: [Self; 6] = [Self::User, Self::Model, Self::Tool, Self::Memory, Self::Hook, Self::Summary];
 
-    /// The origin that [`Origin::as_str`] writes as `word`.
+    /// Parses the word written by [`Origin::as_str`].
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|origin| origin.as_str() == word)
     }
 
-    /// The lower-case word used in output and on disk.
+    /// The lowercase name in output and on disk.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",

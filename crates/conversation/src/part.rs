@@ -1,56 +1,56 @@
-//! One piece of a message.
+//! Parts of messages.
 
 use serde_json::{Map, Value};
 
 use crate::{Origin, ToolCall, ToolResult};
 
-/// One piece of a message: its content, who produced it, and what its vendor said besides.
+/// A part of a message: content, origin and additional vendor fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Part {
-    /// Who produced it.
+    /// Its origin.
     pub origin: Origin,
-    /// What it is.
+    /// Its content.
     pub body: Body,
-    /// Fields of the vendor's part that we do not model, to be written back.
+    /// Vendor fields that are not modelled, to be written back.
     pub extra: Option<Box<Extra>>,
 }
 
-/// What a part holds. There may be millions in memory, so that the larger ones lie elsewhere.
+/// The content of a part. Larger variants are boxed, as there may be millions in memory.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body {
     /// Plain text.
     Text(String),
     /// The model's reasoning.
     Thought(Box<Thought>),
-    /// The model asks for a tool to run.
+    /// A tool call.
     Call(Box<ToolCall>),
-    /// A tool has answered.
+    /// A tool result.
     Result(Box<ToolResult>),
-    /// An image, a document or a sound, carried along.
+    /// An image, a document or audio, carried inline.
     Media(Box<Media>),
     /// A file that the provider holds or fetches.
     File(Box<FileReference>),
-    /// Something a vendor sends that we do not model.
+    /// A vendor's item that is not modelled.
     Opaque(Box<Opaque>),
 }
 
-/// The model's reasoning, with what proves it to its vendor.
+/// The model's reasoning, with the vendor's proof of it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thought {
-    /// The reasoning, or its summary; may be empty where only the signature is given.
+    /// The reasoning or its summary; may be empty if only the signature is given.
     pub text: String,
-    /// The vendor's proof; a signed thought is only worth something to the vendor that signed it.
+    /// The vendor's proof, which is worthless to other vendors.
     pub signature: Option<Signature>,
     /// The vendor's id of this reasoning item, which calls may refer to.
     pub item: Option<String>,
 }
 
-/// Opaque bytes with which a vendor recognises its own reasoning.
+/// Opaque bytes by which a vendor recognises its own reasoning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Signature {
-    /// Who signed.
+    /// The signing vendor.
     pub vendor: Vendor,
-    /// The signature, exactly as it came.
+    /// The signature, verbatim.
     pub value: String,
 }
 
@@ -68,46 +68,46 @@ pub struct Media {
 pub enum MediaData {
     /// Base64 text.
     Base64(String),
-    /// The source left the content out and told its size.
+    /// Left out by the source, which states the size.
     Omitted {
-        /// How many bytes were left out.
+        /// The number of bytes left out.
         bytes: u64,
     },
 }
 
-/// A file named by address.
+/// A file named by URI.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileReference {
-    /// The media type, where the source gives one.
+    /// The media type, if the source gives one.
     pub mime: Option<String>,
-    /// Where the file is.
+    /// The file's URI.
     pub uri: String,
 }
 
-/// A vendor's item that we carry without understanding it.
+/// A vendor's item, carried along without interpretation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Opaque {
-    /// Whose item it is.
+    /// The vendor.
     pub vendor: Vendor,
     /// The item, key order included.
     pub value: Value,
 }
 
-/// Fields beside the ones we model, in the order they came.
+/// Unmodelled fields, in their original order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extra {
-    /// Whose fields they are: another vendor would refuse them.
+    /// The vendor; another one would refuse them.
     pub vendor: Vendor,
     /// The fields.
     pub fields: Map<String, Value>,
 }
 
-/// Whose wire format something belongs to.
+/// The vendor of a wire format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Vendor {
     /// Gemini `contents`.
     Gemini,
-    /// OpenAI chat completions and the many servers that speak it.
+    /// OpenAI chat completions and compatible servers.
     OpenAiChat,
     /// OpenAI Responses items, also in Codex rollouts.
     OpenAiResponses,
@@ -128,17 +128,17 @@ impl Part {
         Self::new(origin, Body::Text(text.into()))
     }
 
-    /// Text that a person typed.
+    /// Text typed by a person.
     pub fn user_text(text: impl Into<String>) -> Self {
         Self::text(Origin::User, text)
     }
 
-    /// Text that the model wrote.
+    /// Text written by the model.
     pub fn model_text(text: impl Into<String>) -> Self {
         Self::text(Origin::Model, text)
     }
 
-    /// A thought of the model's.
+    /// A thought of the model.
     pub fn thought(thought: Thought) -> Self {
         Self::new(Origin::Model, Body::Thought(Box::new(thought)))
     }
@@ -153,12 +153,12 @@ impl Part {
         Self::new(Origin::Tool, Body::Result(Box::new(result)))
     }
 
-    /// Something of a vendor's that we carry without understanding it.
+    /// A vendor's item, carried along without interpretation.
     pub fn opaque(origin: Origin, vendor: Vendor, value: Value) -> Self {
         Self::new(origin, Body::Opaque(Box::new(Opaque { vendor, value })))
     }
 
-    /// The same part with a vendor's further fields; none are kept if there are none.
+    /// Adds vendor fields, unless they are empty.
     #[must_use]
     pub fn with_extra(mut self, vendor: Vendor, fields: Map<String, Value>) -> Self {
         self.extra = Extra::boxed(vendor, fields);
@@ -189,7 +189,7 @@ impl Part {
         }
     }
 
-    /// Whether the part says nothing: empty text, or a thought with neither text nor signature.
+    /// True for an empty text, or a thought with neither text nor signature.
     pub fn is_empty(&self) -> bool {
         match &self.body {
             Body::Text(text) => text.is_empty(),
@@ -200,12 +200,12 @@ impl Part {
 }
 
 impl Extra {
-    /// Keeps `fields` if there are any.
+    /// Boxes the fields, unless they are empty.
     pub fn boxed(vendor: Vendor, fields: Map<String, Value>) -> Option<Box<Self>> {
         (!fields.is_empty()).then(|| Box::new(Self { vendor, fields }))
     }
 
-    /// The fields, if they are `vendor`'s.
+    /// The fields, if they belong to `vendor`.
     pub fn for_vendor(extra: &Option<Box<Self>>, vendor: Vendor) -> Option<&Map<String, Value>> {
         extra.as_deref().filter(|extra| extra.vendor == vendor).map(|extra| &extra.fields)
     }

@@ -1,4 +1,4 @@
-//! One call to a model, before any vendor's encoding.
+//! A model request, before vendor encoding.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::{Message, Part, SpendMeter, TokenCount};
 
-/// Everything one call to a model is made of.
+/// A model request.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The model's name, as its provider knows it.
@@ -17,60 +17,60 @@ pub struct Request {
     pub tools: Vec<ToolDeclaration>,
     /// The conversation.
     pub messages: Vec<Message>,
-    /// Whether the model may, must or must not call tools.
+    /// Permission to call tools.
     pub tool_choice: ToolChoice,
-    /// How the answer is drawn, where that is said.
+    /// The sampling parameters, if given.
     pub sampling: Sampling,
-    /// Further settings for the provider, passed through as they are.
+    /// Further provider settings, passed through unchanged.
     pub extra: Map<String, Value>,
-    /// Tighter limits than the model has by itself.
+    /// Tighter limits than the model's own.
     pub limits: CallLimits,
-    /// Counts what the call consumes.
+    /// Counts the consumption of the call.
     pub meter: SpendMeter,
 }
 
-/// Tighter limits for one call than its model has by itself; what is not set stays as it is there.
+/// Limits for one call that are tighter than the model's own; unset ones keep the model's value.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallLimits {
-    /// How long nothing of the answer may arrive. A call that ends like this is not made again.
+    /// The longest silence. A call that ends like this is not repeated.
     pub idle: Option<Duration>,
-    /// How long the call may take in all.
+    /// The longest total time.
     pub time: Option<Duration>,
 }
 
-/// Whether a model may call the tools of a request.
+/// The permission to call tools.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ToolChoice {
-    /// As it likes.
+    /// The model decides.
     #[default]
     Free,
-    /// It must call one.
+    /// The model must call one.
     Required,
-    /// It must not call any; it is still told of them, as calls in the conversation need their declarations.
+    /// The model must not call any; they are still declared, because calls in the conversation need their declarations.
     Forbidden,
 }
 
-/// How an answer is drawn; what is not set is left to the provider.
+/// The sampling parameters; unset ones are left to the provider.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sampling {
-    /// How much chance there is in it.
+    /// The randomness.
     pub temperature: Option<f64>,
-    /// Only the likeliest tokens that make up this share.
+    /// The share of the likeliest tokens considered.
     pub top_p: Option<f64>,
-    /// Only so many of the likeliest tokens, where the provider knows that.
+    /// The number of the likeliest tokens considered, for providers that support it.
     pub top_k: Option<u64>,
     /// The longest answer.
     pub max_output: Option<TokenCount>,
-    /// Texts at which it ends.
+    /// Texts that end the answer.
     pub stop: Vec<String>,
 }
 
-/// A tool as the model sees it.
+/// The declaration of a tool for the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDeclaration {
-    /// The name to call it by.
+    /// The tool's name.
     pub name: String,
-    /// What it does.
+    /// The description.
     pub description: String,
     /// The JSON Schema of its arguments.
     pub parameters: Value,

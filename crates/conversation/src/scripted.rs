@@ -1,4 +1,4 @@
-//! A model that answers from a script, for tests and demonstrations without a key.
+//! A scripted model, for tests and demos without a key.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -9,31 +9,31 @@ use futures_core::Stream;
 
 use crate::{FinishReason, Model, ModelError, ModelStream, Part, Request, ResponseEvent, SpendMeter};
 
-/// One prepared answer.
+/// A prepared reply.
 #[derive(Clone, Debug, Default)]
 pub struct ScriptedReply {
     events: Vec<Result<ResponseEvent, ModelError>>,
 }
 
-/// Answers each request with the next prepared reply and remembers the requests.
+/// Answers each request with the next prepared reply and records the requests.
 #[derive(Debug, Default)]
 pub struct ScriptedModel {
-    state: Mutex<State>,
+    state: Mutex<ScriptState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ScriptState {
     replies: VecDeque<ScriptedReply>,
     requests: Vec<Request>,
 }
 
 impl ScriptedReply {
-    /// Says `text` and stops.
+    /// Replies with `text` and stops.
     pub fn text(text: impl Into<String>) -> Self {
         Self::events([ResponseEvent::TextDelta(text.into()), ResponseEvent::Finished(FinishReason::Stop)])
     }
 
-    /// Asks for tools: `parts` are the calls, with whatever else belongs to them.
+    /// Replies with `parts`, such as tool calls.
     pub fn parts(parts: impl IntoIterator<Item = Part>) -> Self {
         Self::events(
             parts
@@ -43,7 +43,7 @@ impl ScriptedReply {
         )
     }
 
-    /// Sends exactly these events.
+    /// Replies with exactly these events.
     pub fn events(events: impl IntoIterator<Item = ResponseEvent>) -> Self {
         Self { events: events.into_iter().map(Ok).collect() }
     }
@@ -53,7 +53,7 @@ impl ScriptedReply {
         Self { events: vec![Err(error)] }
     }
 
-    /// The same reply, failing with `error` behind its last event.
+    /// Fails with `error` after the last event.
     #[must_use]
     pub fn then_error(mut self, error: ModelError) -> Self {
         self.events.push(Err(error));
@@ -62,9 +62,11 @@ impl ScriptedReply {
 }
 
 impl ScriptedModel {
-    /// A model with these answers, in order. When they run out, every further call is refused.
+    /// A model with these replies in order. After the last one, every call is refused.
     pub fn new(replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
-        Self { state: Mutex::new(State { replies: replies.into_iter().collect(), requests: Vec::new() }) }
+        Self {
+            state: Mutex::new(ScriptState { replies: replies.into_iter().collect(), requests: Vec::new() }),
+        }
     }
 
     /// The requests made so far.
@@ -82,16 +84,16 @@ impl Model for ScriptedModel {
         let reply = state.replies.pop_front().unwrap_or_else(|| {
             ScriptedReply::error(ModelError::Refused { reason: "the script has no further reply".into() })
         });
-        Box::pin(Events { left: reply.events.into(), meter })
+        Box::pin(ScriptedStream { left: reply.events.into(), meter })
     }
 }
 
-struct Events {
+struct ScriptedStream {
     left: VecDeque<Result<ResponseEvent, ModelError>>,
     meter: SpendMeter,
 }
 
-impl Stream for Events {
+impl Stream for ScriptedStream {
     type Item = Result<ResponseEvent, ModelError>;
 
     fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<Self::Item>> {

@@ -1,4 +1,4 @@
-//! Things in order that can be found, replaced and taken back by the id of their message.
+//! An ordered list that is indexed by message id.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -6,26 +6,26 @@ use hashbrown::HashTable;
 
 use crate::MessageId;
 
-/// A list with an entry for each message. A transcript keeps the messages themselves in it; a fold over a session too
-/// large to hold keeps a few figures of each.
+/// A list with one entry for each message. A transcript holds the messages themselves; a fold over a session too large
+/// to hold keeps a few figures for each.
 #[derive(Clone, Debug)]
 pub struct Sequence<T> {
     entries: Vec<T>,
     ids: Vec<MessageId>,
-    // Where each id stands, so that changes to early entries do not search the whole list.
-    places: HashTable<Place>,
+    // An index by id, so that changes to early entries do not search the whole list.
+    places: HashTable<IndexSlot>,
     hasher: RandomState,
 }
 
-/// Where an id stands, with a hash of it. Nothing else is kept: there may be millions of messages, each in several lists.
+/// The index of an id, with its hash. Nothing else is kept: there may be millions of messages, each in several lists.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct IndexSlot {
     at: u32,
     hash: u32,
 }
 
-impl Place {
-    /// A hash that differs in its highest bits, too, as tables want it.
+impl IndexSlot {
+    /// A hash that also differs in its highest bits, as hash tables require.
     fn spread(self) -> u64 {
         u64::from(self.hash).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     }
@@ -43,12 +43,12 @@ impl<T> Default for Sequence<T> {
 }
 
 impl<T> Sequence<T> {
-    /// Puts an entry behind the last one, or in the place of the one with its id, which is returned.
+    /// Appends an entry, or replaces the one with its id, which is returned.
     pub fn put(&mut self, id: MessageId, entry: T) -> Option<T> {
         self.put_at(self.entries.len(), id, entry)
     }
 
-    /// As [`Self::put`], but behind the entry with the id `after`, where there is one.
+    /// Like [`Self::put`], but inserts after the entry with the id `after`, if there is one.
     pub fn put_after(&mut self, after: &MessageId, id: MessageId, entry: T) -> Option<T> {
         let place = self.position(after).map_or(self.entries.len(), |place| place + 1);
         self.put_at(place, id, entry)
@@ -59,7 +59,7 @@ impl<T> Sequence<T> {
         if let Some(known) = self.find(place, &id) {
             return Some(std::mem::replace(&mut self.entries[known], entry));
         }
-        // From the end, so that no two ever stand at the same place.
+        // From the end, so that no two ever have the same index.
         for later in (at..self.ids.len()).rev() {
             let sought = self.sought(&self.ids[later]);
             let known = self.places.find_mut(sought.spread(), |known| known.at as usize == later);
@@ -72,7 +72,7 @@ impl<T> Sequence<T> {
         None
     }
 
-    /// Takes back the entry with this id and all behind it, in order; an unknown id takes back nothing.
+    /// Removes the entry with this id and all after it, in order; an unknown id removes nothing.
     pub fn rewind_to(&mut self, id: &MessageId) -> Vec<T> {
         let Some(first) = self.position(id) else { return Vec::new() };
         for at in first..self.ids.len() {
@@ -84,26 +84,26 @@ impl<T> Sequence<T> {
         self.entries.split_off(first)
     }
 
-    /// Takes out everything.
+    /// Takes all entries.
     pub fn take_all(&mut self) -> Vec<T> {
         self.ids.clear();
         self.places.clear();
         std::mem::take(&mut self.entries)
     }
 
-    /// Where the entry with this id stands.
+    /// The index of the entry with this id.
     pub fn position(&self, id: &MessageId) -> Option<usize> {
         self.find(self.sought(id), id)
     }
 
-    fn find(&self, sought: Place, id: &MessageId) -> Option<usize> {
-        let is_same = |known: &Place| known.hash == sought.hash && self.ids[known.at as usize] == *id;
+    fn find(&self, sought: IndexSlot, id: &MessageId) -> Option<usize> {
+        let is_same = |known: &IndexSlot| known.hash == sought.hash && self.ids[known.at as usize] == *id;
         self.places.find(sought.spread(), is_same).map(|known| known.at as usize)
     }
 
-    /// A place that only has the hash yet.
-    fn sought(&self, id: &MessageId) -> Place {
-        Place { at: 0, hash: self.hasher.hash_one(id) as u32 }
+    /// A slot with only the hash set.
+    fn sought(&self, id: &MessageId) -> IndexSlot {
+        IndexSlot { at: 0, hash: self.hasher.hash_one(id) as u32 }
     }
 
     /// The entry with this id.
@@ -111,13 +111,13 @@ impl<T> Sequence<T> {
         Some(&self.entries[self.position(id)?])
     }
 
-    /// The entry with this id, to change it.
+    /// The entry with this id, mutable.
     pub fn get_mut(&mut self, id: &MessageId) -> Option<&mut T> {
         let place = self.position(id)?;
         Some(&mut self.entries[place])
     }
 
-    /// The entries, in order.
+    /// The entries in order.
     pub fn as_slice(&self) -> &[T] {
         &self.entries
     }

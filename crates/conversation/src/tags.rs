@@ -1,8 +1,9 @@
-//! Finds what looks like a tag of ours in text that others wrote, so that it can be made harmless.
+//! Detection of Longhaul's tags in foreign text, so that they can be neutralised.
 
-/// Where brackets stand that begin or end one of the named tags, in order.
+/// The positions of brackets that start or end one of the named tags, in order.
 ///
-/// Spaces, slashes and capitals do not hide a tag, because a model would not be fooled by them either; a longer name is another tag.
+/// Spaces, slashes and capitals do not hide a tag, because a model would not be fooled by them either; a longer name is
+/// another tag.
 ///
 /// ```
 /// use longhaul_conversation::tag_places;
@@ -22,11 +23,11 @@ fn is_tag(rest: &str, tags: &[&str]) -> bool {
     })
 }
 
-/// The same text with the bytes at some places, in order, replaced.
+/// Replaces the bytes at some positions, given in order.
 ///
 /// # Panics
 ///
-/// If a place is not the place of a character of one byte.
+/// If a position is not that of a single-byte character.
 pub fn replace_bytes(text: &str, places: &[(usize, &str)]) -> String {
     let mut safe = String::with_capacity(text.len() + places.iter().map(|(_, by)| by.len()).sum::<usize>());
     let mut from = 0;

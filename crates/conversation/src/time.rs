@@ -1,4 +1,4 @@
-//! A moment in time, as sessions write it.
+//! Timestamps.
 
 use std::fmt;
 
@@ -17,7 +17,7 @@ impl Timestamp {
         Self(millis)
     }
 
-    /// From a number that is seconds, milliseconds, microseconds or nanoseconds since 1970; its size tells which.
+    /// From a number of seconds, milliseconds, microseconds or nanoseconds since 1970, distinguished by its size.
     pub fn from_number(number: f64) -> Option<Self> {
         if !number.is_finite() {
             return None;
@@ -37,11 +37,11 @@ impl Timestamp {
         self.0
     }
 
-    /// Reads `2026-02-06T15:04:05.678Z` and its relatives: a space for the `T`, an offset such as `+02:00`, no
-    /// zone (taken as UTC), any number of decimals, no seconds, or a date alone.
+    /// Parses `2026-02-06T15:04:05.678Z` and variants: a space for the `T`, an offset such as `+02:00`, no zone (taken
+    /// as UTC), any number of decimals, no seconds, or a date alone.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
-        let mut fields = Fields { rest: text.as_bytes() };
+        let mut fields = TimeParser { rest: text.as_bytes() };
         let year = fields.number(4)?;
         fields.expect(b"-")?;
         let month = fields.number(2)?;
@@ -78,14 +78,14 @@ impl Timestamp {
         (year, month, day, seconds / 3600, seconds / 60 % 60, seconds % 60, in_day % 1000)
     }
 
-    /// `2026-02-06 15:04`, for people.
+    /// Formats as `2026-02-06 15:04`, for people.
     pub fn to_minute(self) -> String {
         let (year, month, day, hour, minute, ..) = self.civil();
         format!("{year:04}-{month:02}-{day:02} {hour:02}:{minute:02}")
     }
 }
 
-/// `2026-02-06T15:04:05.678Z`.
+/// Formats as `2026-02-06T15:04:05.678Z`.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (year, month, day, hour, minute, second, millis) = self.civil();
@@ -93,11 +93,11 @@ impl fmt::Display for Timestamp {
     }
 }
 
-struct Fields<'a> {
+struct TimeParser<'a> {
     rest: &'a [u8],
 }
 
-impl Fields<'_> {
+impl TimeParser<'_> {
     fn number(&mut self, digits: usize) -> Option<i64> {
         let (number, rest) = self.rest.split_at_checked(digits)?;
         self.rest = rest;
@@ -111,7 +111,7 @@ impl Fields<'_> {
         any_of.contains(first).then(|| self.rest = rest)
     }
 
-    /// Decimals of a second, as milliseconds; further digits are cut off.
+    /// Decimals of a second as milliseconds; further digits are truncated.
     fn decimals(&mut self) -> Option<i64> {
         let count = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if count == 0 {
@@ -141,9 +141,9 @@ impl Fields<'_> {
     }
 }
 
-/// Days since 1970 of a date in the proleptic Gregorian calendar.
+/// The days since 1970 of a date in the proleptic Gregorian calendar.
 fn days_from_civil(year: i64, month: i64, day: i64) -> i64 {
-    // Years are counted from March, so that the leap day is the last of its year.
+    // Years start in March, so that the leap day is the last of its year.
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
     let year_of_era = year.rem_euclid(400);

@@ -1,4 +1,4 @@
-//! A number of tokens, kept apart from numbers of bytes, characters and messages.
+//! Token counts, distinct from numbers of bytes, characters and messages.
 
 use std::fmt;
 use std::iter::Sum;
@@ -6,16 +6,16 @@ use std::ops::{Add, AddAssign, Sub};
 
 use serde::{Deserialize, Serialize};
 
-/// How many tokens something is, by estimate or by count.
+/// A number of tokens, estimated or counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct TokenCount(pub u64);
 
 impl TokenCount {
-    /// No tokens at all.
+    /// Zero tokens.
     pub const ZERO: Self = Self(0);
 
-    /// The share of `whole` that this is, 0 where `whole` is nothing.
+    /// The share of `whole`; 0 if `whole` is zero.
     pub fn share_of(self, whole: Self) -> f64 {
         if whole.0 == 0 { 0.0 } else { self.0 as f64 / whole.0 as f64 }
     }
@@ -34,7 +34,7 @@ impl AddAssign for TokenCount {
     }
 }
 
-/// Stops at zero: a count of tokens is never negative.
+/// Saturates at zero: a token count is never negative.
 impl Sub for TokenCount {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
@@ -48,14 +48,14 @@ impl Sum for TokenCount {
     }
 }
 
-/// For people: `12,345`.
+/// Formats for people: `12,345`.
 impl fmt::Display for TokenCount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&grouped(self.0))
     }
 }
 
-/// A number as people read it, with a comma between thousands: `1234567` as `1,234,567`.
+/// Formats a number with thousands separators: `1234567` as `1,234,567`.
 pub fn grouped(number: impl std::fmt::Display) -> String {
     let digits = number.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);

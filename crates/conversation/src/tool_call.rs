@@ -1,4 +1,4 @@
-//! A tool call and its result.
+//! Tool calls and their results.
 
 use std::borrow::Cow;
 
@@ -6,57 +6,57 @@ use serde_json::{Map, Value};
 
 use crate::{Body, CallId, Part};
 
-/// The model asks for a tool to run.
+/// A tool call of the model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
-    /// Ties the call to its result.
+    /// The id that ties the call to its result.
     pub id: CallId,
     /// The tool's name.
     pub name: String,
-    /// Its arguments, usually an object; key order is kept.
+    /// The arguments, usually an object; the order of keys is kept.
     pub args: Value,
-    /// The vendor's id of the reasoning item this call must travel with, where the vendor ties them.
+    /// The vendor's id of the reasoning item that this call must be sent with, if the vendor ties them.
     pub reasoning: Option<String>,
 }
 
-/// A tool has answered, well or badly.
+/// The result of a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolResult {
     /// The call this answers.
     pub call: CallId,
-    /// The tool's name, where the source gives it.
+    /// The tool's name, if the source gives it.
     pub name: Option<String>,
-    /// How it went.
+    /// The status.
     pub status: ToolStatus,
-    /// What it answered.
+    /// The main output.
     pub output: Output,
-    /// Texts and media that came with the answer, in order.
+    /// Additional texts and media, in order.
     pub nested: Vec<Part>,
 }
 
-/// How a tool call went.
+/// The status of a tool result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ToolStatus {
-    /// The source does not say.
+    /// Not stated by the source.
     #[default]
     Unstated,
     /// It succeeded.
     Succeeded,
-    /// It failed, and the output says how.
+    /// It failed; the output says why.
     Failed,
     /// It was stopped or refused before it finished.
     Cancelled,
 }
 
-/// The main answer of a tool.
+/// The main output of a tool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Output {
-    /// No answer, or only nested parts.
+    /// None, or only nested parts.
     #[default]
     Empty,
     /// Text.
     Text(String),
-    /// A structure, usually an object.
+    /// Structured data, usually an object.
     Structured(Value),
 }
 
@@ -66,7 +66,7 @@ impl ToolCall {
         Self { id: id.into(), name: name.into(), args: Value::Object(Map::new()), reasoning: None }
     }
 
-    /// The same call with these arguments.
+    /// Sets the arguments.
     #[must_use]
     pub fn with_args(mut self, args: Value) -> Self {
         self.args = args;
@@ -75,7 +75,7 @@ impl ToolCall {
 }
 
 impl ToolResult {
-    /// A textual answer to `call`.
+    /// A text result of `call`.
     pub fn text(call: impl Into<CallId>, text: impl Into<String>) -> Self {
         Self {
             call: call.into(),
@@ -86,23 +86,23 @@ impl ToolResult {
         }
     }
 
-    /// The same result with the tool's name.
+    /// Sets the tool's name.
     #[must_use]
     pub fn with_name(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// The same result with this status.
+    /// Sets the status.
     #[must_use]
     pub fn with_status(mut self, status: ToolStatus) -> Self {
         self.status = status;
         self
     }
 
-    /// All text of the answer as a reader would see it: the output, then the nested texts.
+    /// All text of the result as a reader sees it: the output, then the nested texts.
     ///
-    /// Of a structure, a string under `output`, `content` or `error` is the text; otherwise its JSON is.
+    /// In structured output, a string under `output`, `content` or `error` is the text; otherwise its JSON is.
     pub fn readable(&self) -> Cow<'_, str> {
         let main = match &self.output {
             Output::Empty => Cow::Borrowed(""),

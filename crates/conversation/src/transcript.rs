@@ -1,40 +1,40 @@
-//! What the model may see now, and the changes that make it so.
+//! Transcripts, and the changes to them.
 
 use crate::{Message, MessageId, Part, Sequence, ToolDeclaration};
 
-/// A conversation as it stands: the system instruction, the tools and the messages in order.
+/// The current conversation: system instruction, tools and messages in order.
 #[derive(Clone, Debug, Default)]
 pub struct Transcript {
     /// The system instruction.
     pub system: Vec<Part>,
-    /// The tools that were declared.
+    /// The declared tools.
     pub tools: Vec<ToolDeclaration>,
     messages: Sequence<Message>,
 }
 
-/// One step in the life of a transcript. Session formats differ in how they write these; the steps are the same.
+/// A change to a transcript. Session formats write these in different ways; the changes are the same.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
-    /// A message is added behind the last one. If its id is already present it replaces that message in place.
+    /// Appends a message, or replaces the one with its id in place.
     Put(Message),
-    /// A message is added behind the one with the id `after`, or behind the last one where there is no such; if its
-    /// own id is already present it replaces that message in place.
+    /// Inserts a message after the one with the id `after`, or appends it if there is none; a message with its own id
+    /// is replaced in place.
     PutAfter {
-        /// The message it belongs behind.
+        /// The message before it.
         after: MessageId,
         /// The message.
         message: Message,
     },
-    /// A message that was written piece by piece grows by these parts; an unknown id changes nothing.
+    /// Appends parts to a message that is written piece by piece; an unknown id changes nothing.
     Extend {
-        /// The message that grows.
+        /// The message.
         id: MessageId,
-        /// What it grows by.
+        /// The new parts.
         parts: Vec<Part>,
     },
-    /// This message and everything after it are taken back; an unknown id changes nothing.
+    /// Removes this message and all after it; an unknown id changes nothing.
     RewindTo(MessageId),
-    /// The transcript starts over: what came before was compacted away.
+    /// Starts over: everything before was compacted away.
     Restart,
 }
 
@@ -48,7 +48,7 @@ impl Transcript {
         transcript
     }
 
-    /// The same instruction and tools around other messages.
+    /// Replaces the messages; the system instruction and the tools stay.
     #[must_use]
     pub fn with_messages(self, messages: impl IntoIterator<Item = Message>) -> Self {
         Self { system: self.system, tools: self.tools, ..Self::from_messages(messages) }
@@ -59,22 +59,22 @@ impl Transcript {
         self.messages.as_slice()
     }
 
-    /// The messages, given away.
+    /// Takes the messages.
     pub fn into_messages(mut self) -> Vec<Message> {
         self.take_messages()
     }
 
-    /// Takes all messages out; the system instruction and the tools stay.
+    /// Takes all messages; the system instruction and the tools stay.
     pub fn take_messages(&mut self) -> Vec<Message> {
         self.messages.take_all()
     }
 
-    /// Where the message with this id stands.
+    /// The index of the message with this id.
     pub fn position(&self, id: &MessageId) -> Option<usize> {
         self.messages.position(id)
     }
 
-    /// Carries out one change.
+    /// Applies a change.
     pub fn apply(&mut self, change: Change) {
         match change {
             Change::Put(message) => {
@@ -97,7 +97,7 @@ impl Transcript {
         }
     }
 
-    /// A message that replaces another keeps the mark it was first quoted by.
+    /// Keeps the number under which a replaced message was first quoted.
     fn keep_mark(&mut self, id: &MessageId, replaced: Option<Message>) {
         if let Some(mark) = replaced.and_then(|message| message.ordinal)
             && let Some(message) = self.messages.get_mut(id)

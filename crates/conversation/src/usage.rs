@@ -1,25 +1,25 @@
-//! What a provider says one call consumed.
+//! The figures that a provider reports for a call.
 
 use serde::{Deserialize, Serialize};
 
 use crate::TokenCount;
 
-/// Token figures reported by a provider; a figure it did not give is `None`.
+/// Token figures reported by a provider; one that it did not give is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Usage {
-    /// Tokens of the request, those from and for a cache included.
+    /// Input tokens, including those read from and written to a cache.
     pub input: Option<TokenCount>,
-    /// Tokens of the answer, without hidden reasoning where the provider tells it apart.
+    /// Output tokens, without hidden reasoning if the provider reports that separately.
     pub output: Option<TokenCount>,
-    /// Tokens of the request that came from a cache.
+    /// Input tokens read from a cache.
     pub cached: Option<TokenCount>,
-    /// Tokens of the request that were written to a cache, where the provider charges for that.
+    /// Input tokens written to a cache, if the provider charges for that.
     pub written: Option<TokenCount>,
     /// Those of the written ones that stay for an hour rather than minutes.
     pub written_hour: Option<TokenCount>,
     /// Tokens of hidden reasoning.
     pub thoughts: Option<TokenCount>,
-    /// Tokens of tool use that the provider reports apart.
+    /// Tokens of tool use that the provider reports separately.
     pub tool: Option<TokenCount>,
     /// The provider's own total.
     pub total: Option<TokenCount>,
@@ -28,7 +28,7 @@ pub struct Usage {
 impl std::ops::Add for Usage {
     type Output = Self;
 
-    /// What two calls consumed together; a figure that neither gives stays unknown.
+    /// The sum of two calls; a figure that neither gives stays unknown.
     fn add(self, other: Self) -> Self {
         let sum = |a: Option<TokenCount>, b: Option<TokenCount>| match (a, b) {
             (None, None) => None,
@@ -48,12 +48,12 @@ impl std::ops::Add for Usage {
 }
 
 impl Usage {
-    /// Whether the provider gave no figure at all.
+    /// True if the provider gave no figure at all.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The same figures, where a provider counts hidden reasoning with the answer.
+    /// Separates hidden reasoning from the output, for providers that count it in.
     #[must_use]
     pub fn with_thoughts_apart(self) -> Self {
         let thoughts = self.thoughts.unwrap_or_default();

@@ -297,7 +297,7 @@ mod tests {
 
     #[test]
     fn memory_behind_a_result_is_not_quoted() {
-        let (before, behind) = longhaul_conversation::CAME_IN;
+        let (before, behind) = longhaul_conversation::DISCOVERED_MEMORY_MARKS;
         let text = format!("error[E0308]: mismatched types{before}Run `make check` first.{behind}");
         let result = Part::result(ToolResult::text("c", text));
         check(&[result], &[(Source::Output, "error[E0308]: mismatched types")]);

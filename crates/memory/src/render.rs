@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use longhaul_conversation::{CAME_IN, CHANGED as UPDATED, Timestamp, TokenCount};
+use longhaul_conversation::{
+    DISCOVERED_MEMORY_MARKS, Timestamp, TokenCount, UPDATED_MEMORY_MARKS as UPDATED,
+};
 
 use crate::budget::{Fitted, fit};
 use crate::neutralise::{label, neutralise};
@@ -94,7 +96,7 @@ pub fn render_block(files: &[MemoryFile], workspace: Option<&Path>, settings: &M
     let Fitted { texts, left_out } = fit(&files.iter().collect::<Vec<_>>(), budget);
     let blocks: Vec<String> =
         files.iter().zip(&texts).map(|(file, text)| block(&file.path, text, workspace, settings)).collect();
-    let (before, behind) = CAME_IN;
+    let (before, behind) = DISCOVERED_MEMORY_MARKS;
     let text = format!("{before}{}{behind}", blocks.join("\n\n"));
     Rendered { text, left_out }
 }

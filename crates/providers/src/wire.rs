@@ -98,7 +98,7 @@ pub enum StreamFault {
 /// Reads one answer from the bytes of its stream.
 ///
 /// ```
-/// use longhaul_conversation::{Answer, Part};
+/// use longhaul_conversation::{Part, ResponseBuilder};
 /// use longhaul_providers::{StreamDecoder, WireFormat};
 ///
 /// let stream = br#"data: {"candidates":[{"content":{"parts":[{"text":"Hello"}]},"finishReason":"STOP"}]}"#;
@@ -109,7 +109,7 @@ pub enum StreamFault {
 /// }
 /// decoder.finish(&mut events)?;
 ///
-/// let mut answer = Answer::default();
+/// let mut answer = ResponseBuilder::default();
 /// events.into_iter().for_each(|event| answer.add(event));
 /// assert_eq!(answer.into_message("a1").parts, [Part::model_text("Hello")]);
 /// # Ok::<(), longhaul_providers::StreamFault>(())

@@ -5,7 +5,7 @@ mod laws;
 use std::path::{Path, PathBuf};
 
 use laws::{FORMATS, check_answer, check_sse};
-use longhaul_conversation::{Answer, Message, Part, Request, Role, ToolResult};
+use longhaul_conversation::{Message, Part, Request, ResponseBuilder, Role, ToolResult};
 use longhaul_providers::{EncodeOptions, StreamDecoder, WireFormat, encode_request};
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 fn sent_back(format: WireFormat, answer: Value) -> Value {
     let mut events = Vec::new();
     StreamDecoder::new(format, "seed").take_whole(answer, &mut events).expect("an answer");
-    let mut answer = Answer::default();
+    let mut answer = ResponseBuilder::default();
     events.into_iter().for_each(|event| answer.add(event));
     let answer = answer.into_message("a1");
     let mut results: Vec<Part> =

@@ -1,18 +1,18 @@
-//! Works out which result answers which call and where that breaks the rules.
+//! Analysis of pairing: which result answers which call, and where that breaks the rules.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::check::{Fault, FaultKind};
-use super::shape::{Item, ItemKind, Shape};
+use super::fault::{FaultKind, PairingFault};
+use super::shape::{MessageShape, PairingItem, PairingItemKind};
 use crate::{CallId, Role};
 
-/// Where a part stands: the message's place and the part's place in it.
+/// The position of a part: the index of its message and its index in it.
 pub(super) type Spot = (usize, u32);
 
-/// Everything the check reports and the repairer acts on.
+/// The findings that the check reports and the repair acts on.
 #[derive(Default)]
 pub(super) struct Analysis {
-    faults: Vec<(usize, Fault)>,
+    faults: Vec<(usize, PairingFault)>,
     /// The result that answers each call.
     pub(super) answers: HashMap<Spot, Spot>,
     /// Calls made together whose results do not directly follow, by the last message of their turn.
@@ -21,7 +21,7 @@ pub(super) struct Analysis {
     pub(super) spare_results: HashSet<Spot>,
     /// Calls on the user's side.
     pub(super) spare_calls: HashSet<Spot>,
-    /// Calls whose id an earlier call has.
+    /// Calls whose id an earlier call already has.
     pub(super) renamed: Vec<Spot>,
     /// Signed thoughts that nothing follows.
     pub(super) loose_thoughts: HashSet<Spot>,
@@ -29,14 +29,14 @@ pub(super) struct Analysis {
     pub(super) loose_calls: HashSet<Spot>,
 }
 
-/// Neighbouring messages of one role, the empty ones left out.
-struct Turn {
+/// Adjacent messages of one role, without empty ones.
+struct MessageTurn {
     role: Role,
     messages: Vec<usize>,
 }
 
 impl Analysis {
-    pub(super) fn of(shapes: &[&Shape]) -> Self {
+    pub(super) fn of(shapes: &[&MessageShape]) -> Self {
         let mut analysis = Self::default();
         analysis.match_answers(shapes);
         analysis.check_turns(shapes);
@@ -44,23 +44,24 @@ impl Analysis {
         analysis
     }
 
-    pub(super) fn into_faults(self) -> Vec<Fault> {
+    pub(super) fn into_faults(self) -> Vec<PairingFault> {
         self.faults.into_iter().map(|(_, fault)| fault).collect()
     }
 
-    pub(super) fn take_faults(&mut self) -> Vec<Fault> {
+    pub(super) fn take_faults(&mut self) -> Vec<PairingFault> {
         std::mem::take(&mut self.faults).into_iter().map(|(_, fault)| fault).collect()
     }
 
-    fn report(&mut self, shapes: &[&Shape], kind: FaultKind, place: usize, call: Option<&CallId>) {
+    fn report(&mut self, shapes: &[&MessageShape], kind: FaultKind, place: usize, call: Option<&CallId>) {
         let shape = &shapes[place];
-        let fault = Fault { kind, message: shape.id.clone(), ordinal: shape.ordinal, call: call.cloned() };
+        let fault =
+            PairingFault { kind, message: shape.id.clone(), ordinal: shape.ordinal, call: call.cloned() };
         self.faults.push((place, fault));
     }
 
-    /// Decides which result answers which call. A call takes the first result behind it that stands before the next
-    /// call of the same id; a call left without takes any result that is still free.
-    fn match_answers(&mut self, shapes: &[&Shape]) {
+    /// Matches results to calls. A call takes the first result after it that comes before the next call of the same id;
+    /// a call left without one takes any free result.
+    fn match_answers(&mut self, shapes: &[&MessageShape]) {
         #[derive(Default)]
         struct Uses {
             calls: Vec<Spot>,
@@ -70,12 +71,16 @@ impl Analysis {
         for (place, shape) in shapes.iter().enumerate() {
             for item in &shape.items {
                 match &item.kind {
-                    ItemKind::Call { id, .. } if shape.role == Role::User => {
+                    PairingItemKind::Call { id, .. } if shape.role == Role::User => {
                         self.spare_calls.insert((place, item.part));
                         self.report(shapes, FaultKind::CallFromUser, place, Some(id));
                     }
-                    ItemKind::Call { id, .. } => uses.entry(id).or_default().calls.push((place, item.part)),
-                    ItemKind::Result(id) => uses.entry(id).or_default().results.push((place, item.part)),
+                    PairingItemKind::Call { id, .. } => {
+                        uses.entry(id).or_default().calls.push((place, item.part));
+                    }
+                    PairingItemKind::Result(id) => {
+                        uses.entry(id).or_default().results.push((place, item.part));
+                    }
                     _ => {}
                 }
             }
@@ -117,9 +122,9 @@ impl Analysis {
         }
     }
 
-    fn check_turns(&mut self, shapes: &[&Shape]) {
+    fn check_turns(&mut self, shapes: &[&MessageShape]) {
         let turns = self.turns(shapes);
-        if let Some(Turn { role: Role::Model, messages }) = turns.first() {
+        if let Some(MessageTurn { role: Role::Model, messages }) = turns.first() {
             self.report(shapes, FaultKind::WrongFirstRole, messages[0], None);
         }
         for (nth, turn) in turns.iter().enumerate() {
@@ -130,8 +135,8 @@ impl Analysis {
         }
     }
 
-    fn turns(&mut self, shapes: &[&Shape]) -> Vec<Turn> {
-        let mut turns: Vec<Turn> = Vec::new();
+    fn turns(&mut self, shapes: &[&MessageShape]) -> Vec<MessageTurn> {
+        let mut turns: Vec<MessageTurn> = Vec::new();
         for (place, shape) in shapes.iter().enumerate() {
             if shape.items.is_empty() {
                 self.report(shapes, FaultKind::EmptyTurn, place, None);
@@ -139,23 +144,23 @@ impl Analysis {
             }
             match turns.last_mut() {
                 Some(turn) if turn.role == shape.role => turn.messages.push(place),
-                _ => turns.push(Turn { role: shape.role, messages: vec![place] }),
+                _ => turns.push(MessageTurn { role: shape.role, messages: vec![place] }),
             }
         }
         turns
     }
 
-    /// The calls of one turn must be answered at the start of the next, in order, before anything else.
-    fn check_batch(&mut self, shapes: &[&Shape], turn: &Turn, next: Option<&Turn>) {
+    /// Checks that the calls of one turn are answered at the start of the next, in order, before anything else.
+    fn check_batch(&mut self, shapes: &[&MessageShape], turn: &MessageTurn, next: Option<&MessageTurn>) {
         let calls: Vec<(Spot, &CallId)> = items(shapes, turn)
             .filter_map(|(spot, item)| match &item.kind {
-                ItemKind::Call { id, .. } => Some((spot, id)),
+                PairingItemKind::Call { id, .. } => Some((spot, id)),
                 _ => None,
             })
             .collect();
         let misplaced: Vec<(Spot, &CallId)> = items(shapes, turn)
             .filter_map(|(spot, item)| match &item.kind {
-                ItemKind::Result(id) if !self.spare_results.contains(&spot) => Some((spot, id)),
+                PairingItemKind::Result(id) if !self.spare_results.contains(&spot) => Some((spot, id)),
                 _ => None,
             })
             .collect();
@@ -183,7 +188,7 @@ impl Analysis {
 
     fn report_batch(
         &mut self,
-        shapes: &[&Shape],
+        shapes: &[&MessageShape],
         calls: &[(Spot, &CallId)],
         expected: &[Option<Spot>],
         following: &[Spot],
@@ -193,9 +198,9 @@ impl Analysis {
         for ((call, id), answer) in calls.iter().zip(expected) {
             match answer {
                 None => self.report(shapes, FaultKind::UnansweredCall, call.0, Some(id)),
-                // The spots that follow are in order.
+                // The following spots are sorted.
                 Some(answer) if following.binary_search(answer).is_ok() => near.push(*answer),
-                // A result on the model's side has been reported as such.
+                // A result on the model's side has already been reported.
                 Some(answer) if shapes[answer.0].role == Role::Model => {}
                 Some(answer) if answer < call => {
                     self.report(shapes, FaultKind::ResultBeforeCall, answer.0, Some(id));
@@ -220,24 +225,24 @@ impl Analysis {
         }
     }
 
-    fn check_reasoning(&mut self, shapes: &[&Shape], turn: &Turn) {
+    fn check_reasoning(&mut self, shapes: &[&MessageShape], turn: &MessageTurn) {
         let mut known: HashSet<&str> = HashSet::new();
         let mut trailing: Vec<Spot> = Vec::new();
         for (spot, item) in items(shapes, turn) {
             match &item.kind {
-                ItemKind::SignedThought { item } => {
+                PairingItemKind::SignedThought { item } => {
                     known.extend(item.as_deref());
                     trailing.push(spot);
                     continue;
                 }
-                ItemKind::Call { id, reasoning: Some(needed) } if !known.contains(&**needed) => {
+                PairingItemKind::Call { id, reasoning: Some(needed) } if !known.contains(&**needed) => {
                     self.loose_calls.insert(spot);
                     self.report(shapes, FaultKind::CallWithoutReasoning, spot.0, Some(id));
                 }
                 _ => {}
             }
             // A result has no place in a model's turn and follows no thought.
-            if !matches!(item.kind, ItemKind::Result(_)) {
+            if !matches!(item.kind, PairingItemKind::Result(_)) {
                 trailing.clear();
             }
         }
@@ -248,7 +253,10 @@ impl Analysis {
     }
 }
 
-fn items<'a>(shapes: &'a [&Shape], turn: &'a Turn) -> impl Iterator<Item = (Spot, &'a Item)> {
+fn items<'a>(
+    shapes: &'a [&MessageShape],
+    turn: &'a MessageTurn,
+) -> impl Iterator<Item = (Spot, &'a PairingItem)> {
     turn.messages
         .iter()
         .flat_map(|place| shapes[*place].items.iter().map(move |item| ((*place, item.part), item)))

@@ -1,4 +1,4 @@
-//! Makes any conversation acceptable to every provider without losing what was said.
+//! Repair of a conversation so that every provider accepts it, without losing content.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -6,30 +6,30 @@ use std::fmt;
 use serde_json::{Map, Value};
 
 use super::analysis::{Analysis, Spot};
-use super::check::{Fault, FaultKind};
-use super::shape::Shape;
+use super::fault::{FaultKind, PairingFault};
+use super::shape::MessageShape;
 use crate::{
     Body, CallId, Extra, Message, MessageId, Origin, Part, Role, ToolCall, ToolResult, ToolStatus, Vendor,
 };
 
-/// A conversation that every provider accepts, and what had to be done for it.
+/// A repaired conversation with its repairs.
 #[derive(Clone, Debug)]
 pub struct Repaired {
     /// The conversation.
     pub messages: Vec<Message>,
-    /// What was repaired; empty if nothing was wrong, and then the messages are as they were.
+    /// The repairs; empty if there were no faults, and then the messages are unchanged.
     pub repairs: Vec<Repair>,
 }
 
-/// One fault that was repaired.
+/// A repaired fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repair {
-    /// What was wrong.
-    pub fault: Fault,
+    /// The fault.
+    pub fault: PairingFault,
 }
 
 impl Repair {
-    /// What was done about it.
+    /// A description of the repair.
     pub fn action(&self) -> &'static str {
         match self.fault.kind {
             FaultKind::UnansweredCall => "answered with a marked \"no result\"",
@@ -55,42 +55,42 @@ impl fmt::Display for Repair {
     }
 }
 
-/// What stands in for a result that was never recorded.
+/// The replacement for a result that was never recorded.
 const NO_RESULT: &str = "[no result was recorded for this call]";
-/// What stands in for reasoning that came as a signature alone.
+/// The replacement for reasoning that consists of a signature alone.
 const SEALED: &str = "[reasoning that only its provider could read]";
-/// What stands in for the user's first message where a conversation starts with the model.
+/// The replacement for the user's first message if a conversation starts with the model.
 const MISSING_START: &str = "[the beginning of this conversation is missing]";
 
-/// Repairs whatever [`super::find_faults`] finds. Messages without faults come back unchanged, and repairing twice
-/// changes nothing more.
+/// Repairs the faults that [`super::find_faults`] finds. Messages without faults come back unchanged, and repairing
+/// twice changes nothing more.
 pub fn repair(messages: Vec<Message>) -> Repaired {
-    let shapes: Vec<Shape> = messages.iter().map(Shape::of).collect();
+    let shapes: Vec<MessageShape> = messages.iter().map(MessageShape::of).collect();
     let mut analysis = Analysis::of(&shapes.iter().collect::<Vec<_>>());
     let repairs: Vec<Repair> = analysis.take_faults().into_iter().map(|fault| Repair { fault }).collect();
     if repairs.is_empty() {
         return Repaired { messages, repairs };
     }
-    let empty: Vec<bool> = shapes.iter().map(Shape::is_empty).collect();
+    let empty: Vec<bool> = shapes.iter().map(MessageShape::is_empty).collect();
     drop(shapes);
     let new_ids = new_call_ids(&messages, &analysis);
-    let mut work = Work { messages, analysis, new_ids, moved: HashMap::new(), behind: HashMap::new() };
+    let mut work = Repairer { messages, analysis, new_ids, moved: HashMap::new(), behind: HashMap::new() };
     work.mend_parts();
     Repaired { messages: work.rebuild(&empty), repairs }
 }
 
-struct Work {
+struct Repairer {
     messages: Vec<Message>,
     analysis: Analysis,
     new_ids: HashMap<Spot, CallId>,
-    /// Results lifted out of their messages, on the way to their calls.
+    /// Results taken out of their messages, to be moved to their calls.
     moved: HashMap<Spot, Part>,
-    /// What came with a result that is now text, to stand behind that text.
+    /// Nested parts of a result that became text, to be placed after that text.
     behind: HashMap<Spot, Vec<Part>>,
 }
 
-impl Work {
-    /// Everything that concerns one part and moves nothing.
+impl Repairer {
+    /// Repairs everything that concerns one part and moves nothing.
     fn mend_parts(&mut self) {
         let Self { messages, analysis, new_ids, moved, behind } = self;
         for (call, id) in new_ids.iter() {
@@ -149,7 +149,7 @@ impl Work {
         }
     }
 
-    /// Puts the conversation together again, with each scattered result behind its call.
+    /// Rebuilds the conversation with each scattered result after its call.
     fn rebuild(mut self, empty: &[bool]) -> Vec<Message> {
         let originals = std::mem::take(&mut self.messages);
         let mut taken: HashSet<MessageId> = originals.iter().map(|message| message.id.clone()).collect();
@@ -174,7 +174,7 @@ impl Work {
             if message.role == Role::User && !waiting.is_empty() {
                 message.parts.splice(0..0, waiting.drain(..));
             }
-            if !Shape::of(&message).is_empty() {
+            if !MessageShape::of(&message).is_empty() {
                 rebuilt.push(message);
             }
             if let Some(batch) = answer_batches.get(&place) {
@@ -194,13 +194,13 @@ impl Work {
         rebuilt
     }
 
-    /// The results that leave their place.
+    /// The results that are moved.
     fn lifted(&self) -> HashSet<Spot> {
         let calls = self.analysis.scattered.values().flatten();
         calls.filter_map(|call| self.analysis.answers.get(call).copied()).collect()
     }
 
-    /// For the last message of each scattered turn, the results to put behind it.
+    /// The results to insert after the last message of each scattered turn.
     fn answer_batches(&mut self, originals: &[Message]) -> HashMap<usize, Vec<Part>> {
         let scattered = std::mem::take(&mut self.analysis.scattered);
         let batches = scattered
@@ -220,8 +220,8 @@ impl Work {
     }
 }
 
-/// What came with a result, beside its texts, as it may stand outside of one. Calls and results would need their pair
-/// and signed thoughts what they led to, so these become text.
+/// The nested parts of a result, apart from texts, in a form that can stand alone. Calls, results and signed thoughts
+/// would need their counterparts, so they become text.
 fn stand_alone(nested: &[Part], origin: Origin) -> Vec<Part> {
     let mut parts = Vec::new();
     for part in nested {
@@ -252,7 +252,7 @@ fn no_result(originals: &[Message], call: Spot) -> Part {
     Part::result(answer)
 }
 
-/// Keeps what no longer counts for the vendor beside the part, so that nothing is lost.
+/// Keeps data that no longer counts for the vendor beside the part, so that nothing is lost.
 fn detach(part: &mut Part, proof: Option<String>, item: Option<String>) {
     let kept = [("detachedSignature", proof), ("detachedReasoning", item)];
     let fields: Map<String, Value> =
@@ -305,7 +305,7 @@ mod tests {
     use crate::{FaultKind as K, Media, MediaData, Signature, Thought, find_faults};
     use proptest::prelude::*;
 
-    /// Reads `u:hi | m:call(a) call(b) | u:result(b) result(a)`; every part carries its own number as content.
+    /// Parses `u:hi | m:call(a) call(b) | u:result(b) result(a)`; every part carries its own number as content.
     fn conversation(sketch: &str) -> Vec<Message> {
         let mut count = 0;
         sketch
@@ -528,7 +528,7 @@ mod tests {
         prop::collection::vec(message, 0..9).prop_map(|messages| messages.join("|"))
     }
 
-    /// Conversations of which most are sound.
+    /// Conversations most of which are sound.
     fn likely_sound() -> impl Strategy<Value = String> {
         let messages = prop::sample::select(vec![
             "u: text",
@@ -555,9 +555,9 @@ mod tests {
         #[test]
         fn what_is_sound_has_no_faults(sketched in prop_oneof![any_conversation(), likely_sound()]) {
             let messages = conversation(&sketched);
-            let shapes: Vec<Shape> = messages.iter().map(Shape::of).collect();
+            let shapes: Vec<MessageShape> = messages.iter().map(MessageShape::of).collect();
             let faults = find_faults_in(&shapes);
-            // Only where calls name their reasoning a closer look may find that nothing is wrong.
+            // Only if calls name their reasoning may a closer look find that nothing is wrong.
             let is_sound = is_sound(&messages);
             let names_reasoning = sketched.contains('<');
             prop_assert!(is_sound == faults.is_empty() || names_reasoning && !is_sound, "{:?}", faults);

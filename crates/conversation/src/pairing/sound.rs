@@ -1,12 +1,12 @@
-//! Tells that nothing is wrong with a conversation, as with nearly all, without working out what answers what.
+//! A fast test that a conversation is sound, as nearly all are, without matching results to calls.
 
 use std::collections::{HashSet, VecDeque};
 
-use super::shape::{Kind, kind_of};
+use super::shape::{PartKind, kind_of};
 use crate::{CallId, Message, Role};
 
-/// Whether every provider would accept the messages. Where calls name their reasoning, it may be `false` all the same: then
-/// only a closer look can tell.
+/// True if every provider would accept the messages. If calls name their reasoning, it may be false all the same: then
+/// only the full check can tell.
 pub(super) fn is_sound(messages: &[Message]) -> bool {
     let mut walk = Walk::default();
     messages.iter().all(|message| walk.accepts(message)) && walk.may_end()
@@ -16,9 +16,9 @@ pub(super) fn is_sound(messages: &[Message]) -> bool {
 struct Walk<'m> {
     role: Option<Role>,
     called: HashSet<&'m CallId>,
-    /// Calls of the last turn that nothing has answered yet.
+    /// Calls of the last turn that are not answered yet.
     waiting: VecDeque<&'m CallId>,
-    /// Whether the last thing is a thought that its vendor wants followed by something.
+    /// True if the last part is a thought that its vendor wants followed by something.
     is_loose: bool,
 }
 
@@ -42,23 +42,23 @@ impl<'m> Walk<'m> {
             })
     }
 
-    fn accepts_from_user(&mut self, kind: Kind<'m>) -> bool {
+    fn accepts_from_user(&mut self, kind: PartKind<'m>) -> bool {
         match kind {
-            Kind::Result(id) => self.waiting.pop_front() == Some(id),
-            Kind::Call { .. } => false,
-            Kind::SignedThought { .. } | Kind::Other => self.waiting.is_empty(),
+            PartKind::Result(id) => self.waiting.pop_front() == Some(id),
+            PartKind::Call { .. } => false,
+            PartKind::SignedThought { .. } | PartKind::Other => self.waiting.is_empty(),
         }
     }
 
-    fn accepts_from_model(&mut self, kind: Kind<'m>) -> bool {
-        self.is_loose = matches!(kind, Kind::SignedThought { .. });
+    fn accepts_from_model(&mut self, kind: PartKind<'m>) -> bool {
+        self.is_loose = matches!(kind, PartKind::SignedThought { .. });
         match kind {
-            Kind::Call { id, reasoning } => {
+            PartKind::Call { id, reasoning } => {
                 self.waiting.push_back(id);
                 reasoning.is_none() && self.called.insert(id)
             }
-            Kind::Result(_) => false,
-            Kind::SignedThought { .. } | Kind::Other => true,
+            PartKind::Result(_) => false,
+            PartKind::SignedThought { .. } | PartKind::Other => true,
         }
     }
 

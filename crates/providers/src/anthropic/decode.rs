@@ -268,17 +268,17 @@ fn read_usage(usage: &Value) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_conversation::Answer;
+    use longhaul_conversation::ResponseBuilder;
     use serde_json::json;
 
-    fn decode(events: &[Value]) -> (Answer, Option<FinishReason>) {
+    fn decode(events: &[Value]) -> (ResponseBuilder, Option<FinishReason>) {
         let mut decoder = Decoder::default();
         let mut out = Vec::new();
         for event in events {
             decoder.event(event.clone(), &mut out).expect("no error inside");
         }
         let finish = decoder.end(&mut out);
-        let mut answer = Answer::default();
+        let mut answer = ResponseBuilder::default();
         out.into_iter().for_each(|event| answer.add(event));
         (answer, finish)
     }

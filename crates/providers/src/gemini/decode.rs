@@ -218,7 +218,7 @@ fn read_usage(usage: &Value) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_conversation::{Answer, TokenCount};
+    use longhaul_conversation::{ResponseBuilder, TokenCount};
     use serde_json::json;
 
     fn decode(chunks: &[Value]) -> (Vec<ResponseEvent>, Option<FinishReason>) {
@@ -237,7 +237,7 @@ mod tests {
             .iter()
             .map(|parts| json!({"candidates": [{"content": {"role": "model", "parts": parts}}]}))
             .collect();
-        let mut answer = Answer::default();
+        let mut answer = ResponseBuilder::default();
         decode(&chunks).0.into_iter().for_each(|event| answer.add(event));
         assert_eq!(answer.into_message("a").parts, expected);
     }

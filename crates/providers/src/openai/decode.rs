@@ -312,17 +312,17 @@ fn read_usage(usage: &Value) -> Option<Usage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use longhaul_conversation::{Answer, TokenCount};
+    use longhaul_conversation::{ResponseBuilder, TokenCount};
     use serde_json::json;
 
-    fn decode(chunks: &[Value]) -> (Answer, Option<FinishReason>) {
+    fn decode(chunks: &[Value]) -> (ResponseBuilder, Option<FinishReason>) {
         let mut decoder = Decoder::new("seed".into());
         let mut events = Vec::new();
         for chunk in chunks {
             decoder.chunk(chunk.clone(), &mut events).expect("no error inside");
         }
         let finish = decoder.end(false, &mut events);
-        let mut answer = Answer::default();
+        let mut answer = ResponseBuilder::default();
         events.into_iter().for_each(|event| answer.add(event));
         (answer, finish)
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt;
 use longhaul_conversation::{
-    Answer, Message, Model, ModelError, Part, Request, ResponseEvent, Role, Timestamp,
+    Message, Model, ModelError, Part, Request, ResponseBuilder, ResponseEvent, Role, Timestamp,
 };
 use longhaul_providers::{
     AnswerLimits, Connection, Dial, Dialling, Endpoint, HttpClient, HttpModel, Key, Network,
@@ -95,8 +95,8 @@ pub(crate) fn asking(format: WireFormat, messages: Vec<Message>) -> Request {
 }
 
 /// The answer so far, and the error it ended with.
-pub(crate) async fn ask(model: &HttpModel, request: Request) -> (Answer, Option<ModelError>) {
-    let mut answer = Answer::default();
+pub(crate) async fn ask(model: &HttpModel, request: Request) -> (ResponseBuilder, Option<ModelError>) {
+    let mut answer = ResponseBuilder::default();
     let mut error = None;
     let mut stream = model.stream(request);
     while let Some(event) = stream.next().await {
@@ -114,7 +114,7 @@ pub(crate) async fn ask(model: &HttpModel, request: Request) -> (Answer, Option<
 }
 
 /// The text of an answer.
-pub(crate) fn text_of(answer: Answer) -> String {
+pub(crate) fn text_of(answer: ResponseBuilder) -> String {
     answer.into_message("a").parts.iter().filter_map(Part::as_text).collect()
 }
 

@@ -1,6 +1,8 @@
 //! What holds for any bytes a provider may send. The fuzzers check the same.
 
-use longhaul_conversation::{Answer, Body, Message, Part, Request, ResponseEvent, Role, find_faults, repair};
+use longhaul_conversation::{
+    Body, Message, Part, Request, ResponseBuilder, ResponseEvent, Role, find_faults, repair,
+};
 use longhaul_providers::{
     EncodeOptions, SseDecoder, SseTooLong, StreamDecoder, StreamFault, WireFormat, encode_request,
 };
@@ -57,7 +59,7 @@ fn read_answer(
 
 /// The message that events amount to, which says what they showed.
 fn check_events(events: Vec<ResponseEvent>) -> Message {
-    let mut answer = Answer::default();
+    let mut answer = ResponseBuilder::default();
     let mut shown = (String::new(), String::new());
     for event in events {
         match &event {

@@ -1,7 +1,7 @@
 //! What Longhaul records beside messages, and its form on disk: `{"$longhaul": {"v": 1, "kind": …}}`.
 
 use longhaul_conversation::{
-    CallId, Message, MessageId, Origin, Part, Place, Timestamp, TokenCount, ToolDeclaration,
+    CallId, FragmentPlace, Message, MessageId, Origin, Part, Timestamp, TokenCount, ToolDeclaration,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -129,7 +129,7 @@ pub struct RecordedFragment {
     /// Who it comes from.
     pub origin: Origin,
     /// Where it stood in the request.
-    pub place: Place,
+    pub place: FragmentPlace,
     /// What it said.
     pub content: FragmentContent,
 }
@@ -354,10 +354,10 @@ fn decode_fragment(mut fragment: Object<'_>) -> Option<RecordedFragment> {
     Some(RecordedFragment { origin, place, content })
 }
 
-const PLACES: [(&str, Place); 3] = [
-    ("system", Place::System),
-    ("first-user-message", Place::FirstUserMessage),
-    ("newest-message", Place::NewestMessage),
+const PLACES: [(&str, FragmentPlace); 3] = [
+    ("system", FragmentPlace::System),
+    ("first-user-message", FragmentPlace::FirstUserMessage),
+    ("newest-message", FragmentPlace::NewestMessage),
 ];
 
 fn fields_of(value: &impl Serialize) -> Map<String, Value> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use longhaul_conversation::{Fault, FaultKind, TokenCount};
+use longhaul_conversation::{FaultKind, PairingFault, TokenCount};
 use longhaul_session::Format;
 
 use super::Inspection;
@@ -229,7 +229,7 @@ fn faults(page: &mut Page, inspection: &Inspection) {
         return page.line(&line);
     }
     page.heading(&format!("Pairing: {}", plural(faults.len(), "fault", "faults")));
-    let mut kinds: BTreeMap<FaultKind, Vec<&Fault>> = BTreeMap::new();
+    let mut kinds: BTreeMap<FaultKind, Vec<&PairingFault>> = BTreeMap::new();
     for fault in faults {
         kinds.entry(fault.kind).or_default().push(fault);
     }

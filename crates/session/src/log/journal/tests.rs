@@ -123,7 +123,7 @@ fn rich_log() -> (tempfile::TempDir, Log) {
     log.append_all(&[said("4"), said("5"), said("6")]).expect("appended");
     record(&mut log, "p", EntryKind::Pin(PinChange::Added { text: "Never push.".into() }));
     let content = FragmentContent::Text("Be brief.".into());
-    let (origin, place) = (longhaul_conversation::Origin::Hook, longhaul_conversation::Place::System);
+    let (origin, place) = (longhaul_conversation::Origin::Hook, longhaul_conversation::FragmentPlace::System);
     record(&mut log, "f", EntryKind::Fragment(RecordedFragment { origin, place, content }));
     record(&mut log, "h", EntryKind::Host(HostRecord::default()));
     log.record(&compaction("k", vec![said("5"), said("6")])).expect("recorded");

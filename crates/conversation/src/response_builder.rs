@@ -1,51 +1,52 @@
-//! Puts an answer together from the events it arrives in.
+//! Assembles a model's response from its stream of events.
 
 use crate::{Body, FinishReason, Message, MessageId, Part, ResponseEvent, Role, Thought, Usage};
 
-/// What a model has answered so far.
+/// A model's response, assembled from its events.
 ///
 /// ```
-/// use longhaul_conversation::{Answer, FinishReason, Part, ResponseEvent};
+/// use longhaul_conversation::{FinishReason, Part, ResponseBuilder, ResponseEvent};
 ///
-/// let mut answer = Answer::default();
-/// answer.add(ResponseEvent::TextDelta("Hel".into()));
-/// answer.add(ResponseEvent::TextDelta("lo.".into()));
-/// answer.add(ResponseEvent::Finished(FinishReason::Stop));
-/// assert_eq!(answer.finish, Some(FinishReason::Stop));
-/// assert_eq!(answer.into_message("a1").parts, [Part::model_text("Hello.")]);
+/// let mut response = ResponseBuilder::default();
+/// response.add(ResponseEvent::TextDelta("Hel".into()));
+/// response.add(ResponseEvent::TextDelta("lo.".into()));
+/// response.add(ResponseEvent::Finished(FinishReason::Stop));
+/// assert_eq!(response.finish, Some(FinishReason::Stop));
+/// assert_eq!(response.into_message("a1").parts, [Part::model_text("Hello.")]);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Answer {
-    /// What the provider said the call consumed.
+pub struct ResponseBuilder {
+    /// The provider's figures for the call.
     pub usage: Option<Usage>,
-    /// Why the model stopped; `None` while it has not.
+    /// The reason why the model stopped; none until it has.
     pub finish: Option<FinishReason>,
     parts: Vec<Part>,
-    open: Option<Open>,
+    open: Option<OpenDelta>,
 }
 
-/// What the latest deltas are a piece of.
+/// The part that the latest deltas belong to.
 #[derive(Clone, Debug, PartialEq)]
-enum Open {
+enum OpenDelta {
     Text(String),
     Thought(String),
 }
 
-impl Answer {
-    /// Adds one event.
+impl ResponseBuilder {
+    /// Adds an event.
     pub fn add(&mut self, event: ResponseEvent) {
         match event {
             ResponseEvent::TextDelta(delta) => match &mut self.open {
-                Some(Open::Text(text)) => text.push_str(&delta),
-                _ => self.open_with(Open::Text(delta)),
+                Some(OpenDelta::Text(text)) => text.push_str(&delta),
+                _ => self.open_with(OpenDelta::Text(delta)),
             },
             ResponseEvent::ThoughtDelta(delta) => match &mut self.open {
-                Some(Open::Thought(text)) => text.push_str(&delta),
-                _ => self.open_with(Open::Thought(delta)),
+                Some(OpenDelta::Thought(text)) => text.push_str(&delta),
+                _ => self.open_with(OpenDelta::Thought(delta)),
             },
             ResponseEvent::Part(part) => {
                 match (&part.body, &self.open) {
-                    (Body::Text(_), Some(Open::Text(_))) | (Body::Thought(_), Some(Open::Thought(_))) => {
+                    (Body::Text(_), Some(OpenDelta::Text(_)))
+                    | (Body::Thought(_), Some(OpenDelta::Thought(_))) => {
                         self.open = None;
                     }
                     _ => self.close(),
@@ -57,21 +58,21 @@ impl Answer {
         }
     }
 
-    /// The message the events amount to, also where the answer broke off.
+    /// The message, complete or as far as it arrived.
     pub fn into_message(mut self, id: impl Into<MessageId>) -> Message {
         self.close();
         Message { usage: self.usage.map(Box::new), ..Message::new(id, Role::Model, self.parts) }
     }
 
-    fn open_with(&mut self, open: Open) {
+    fn open_with(&mut self, open: OpenDelta) {
         self.close();
         self.open = Some(open);
     }
 
     fn close(&mut self) {
         let part = match self.open.take() {
-            Some(Open::Text(text)) => Part::model_text(text),
-            Some(Open::Thought(text)) => Part::thought(Thought { text, ..Thought::default() }),
+            Some(OpenDelta::Text(text)) => Part::model_text(text),
+            Some(OpenDelta::Thought(text)) => Part::thought(Thought { text, ..Thought::default() }),
             None => return,
         };
         if !part.is_empty() {
@@ -104,7 +105,7 @@ mod tests {
 
     #[track_caller]
     fn check(events: impl IntoIterator<Item = ResponseEvent>, expected: &[Part]) {
-        let mut answer = Answer::default();
+        let mut answer = ResponseBuilder::default();
         events.into_iter().for_each(|event| answer.add(event));
         assert_eq!(answer.into_message("a").parts, expected);
     }
@@ -128,7 +129,7 @@ mod tests {
 
     #[test]
     fn the_last_usage_counts() {
-        let mut answer = Answer::default();
+        let mut answer = ResponseBuilder::default();
         let usage = |tokens| Usage { input: Some(crate::TokenCount(tokens)), ..Usage::default() };
         answer.add(ResponseEvent::Usage(usage(1)));
         answer.add(ResponseEvent::Usage(usage(2)));
