@@ -1,6 +1,6 @@
 //! A text field: cursor, words, lines, a kill buffer and folded pastes.
 
-use crate::text::char_width;
+use longhaul_display::text::char_width;
 
 /// The most lines of a paste that is inserted as it is; a longer one becomes a placeholder.
 const MAX_PASTED_LINES: usize = 8;

@@ -13,17 +13,18 @@
 //!
 //! Finished lines are printed into the terminal's own scrollback, and only the block below them is redrawn: the whole
 //! conversation can be scrolled, selected and copied as in any other program. Everything that a model or a tool writes
-//! reaches the terminal through [`style::StyledLine`], which makes control characters visible.
+//! reaches the terminal through [`longhaul_display::StyledLine`], which makes control characters visible.
 //!
 //! ```
-//! use longhaul_terminal::style::{Style, StyledLine};
+//! use longhaul_terminal::Page;
 //!
-//! let line = StyledLine::new("tool: ", Style::BOLD).with("\u{1b}[2J", Style::PLAIN);
-//! assert_eq!(line.text(), "tool: ␛[2J");
+//! let mut page = Page::new("Skills");
+//! page.fact("release", "enabled");
+//! let lines: Vec<String> = page.lines(40).iter().map(|line| line.text()).collect();
+//! assert_eq!(lines, ["Skills", "  release  enabled"]);
 //! ```
 
 mod demo;
-mod diff;
 mod driver;
 mod editor;
 mod editor_program;
@@ -32,7 +33,6 @@ mod guard;
 mod history;
 mod inbox;
 mod line_loop;
-mod markdown;
 mod notice;
 mod page;
 mod protocol;
@@ -45,8 +45,6 @@ mod slash;
 mod spoken;
 mod state;
 mod status_line;
-pub mod style;
-pub mod text;
 mod update;
 mod view;
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use longhaul_display::{Style, StyledLine, paragraphs};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
@@ -13,7 +14,6 @@ use crate::protocol::{DriverCommand, DriverMessage};
 use crate::services::{ExitReason, Options, Surface};
 use crate::signals::Signals;
 use crate::state::{ApprovalChoice, ApprovalStage, Dialog, Focus, TerminalSize, UiState};
-use crate::style::{Style, StyledLine, paragraphs};
 use crate::update::{Arrival, UiEffect, UiInput, update};
 use crate::{editor_program, files, spoken, view};
 

@@ -1,7 +1,7 @@
 //! A page of text rows, for the screen and for plain lines alike.
 
-use crate::style::{Style, StyledLine, Tone, paragraphs};
-use crate::text::{columns, pad};
+use longhaul_display::text::{columns, pad};
+use longhaul_display::{Style, StyledLine, Tone, paragraphs};
 
 /// A page of rows.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -138,9 +138,11 @@ impl Row {
                 let line = StyledLine::new("• ", Style::CYAN).with(text.as_str(), Style::PLAIN);
                 lines.extend(line.wrap(inner, 2).into_iter().map(indented));
             }
-            Self::Diff(text) => lines.extend(crate::diff::lines(text, inner).into_iter().map(indented)),
+            Self::Diff(text) => {
+                lines.extend(longhaul_display::diff::lines(text, inner).into_iter().map(indented));
+            }
             Self::Markdown(text) => {
-                lines.extend(crate::markdown::render(text, inner).into_iter().map(indented));
+                lines.extend(longhaul_display::markdown::render(text, inner).into_iter().map(indented));
             }
         }
     }

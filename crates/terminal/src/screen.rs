@@ -7,8 +7,8 @@ use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossterm::terminal;
+use longhaul_display::StyledLine;
 
-use crate::style::StyledLine;
 use crate::view::Frame;
 
 const BEGIN: &str = "\x1b[?2026h\x1b[?25l";

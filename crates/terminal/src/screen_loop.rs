@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{Event as TerminalEvent, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use futures_core::Stream;
+use longhaul_display::StyledLine;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::task::JoinHandle;
 
@@ -19,7 +20,6 @@ use crate::screen::{InlineScreen, RawMode, unless_panicking};
 use crate::services::{ExitReason, Options};
 use crate::signals::Signals;
 use crate::state::{TerminalSize, UiState};
-use crate::style::StyledLine;
 use crate::update::{Arrival, UiEffect, UiInput, update};
 use crate::{editor_program, files, view};
 

@@ -1,10 +1,10 @@
 //! Lines for screen readers: symbols, bars and rules become words or are left out.
 
 use longhaul_conversation::grouped;
+use longhaul_display::StyledLine;
 use longhaul_policy::ApprovalMode;
 
 use crate::status_line::{ContextMeter, StatusLine};
-use crate::style::StyledLine;
 use crate::view::percent;
 
 /// The words for the symbols at the start of a line.

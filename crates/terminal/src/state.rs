@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use longhaul_agent::{ApprovalRequest, Question};
 use longhaul_conversation::{CallId, MessageId, TokenCount};
+use longhaul_display::StyledLine;
+use longhaul_display::markdown::StreamingMarkdown;
 use longhaul_policy::Reach;
 use longhaul_tools::Preview;
 
@@ -13,12 +15,10 @@ use crate::editor::Editor;
 use crate::guard::{Guard, QUIET_PERIOD};
 use crate::history::InputHistory;
 use crate::inbox::{InboxItem, InboxKind, SkillChoice};
-use crate::markdown::StreamingMarkdown;
 use crate::protocol::PromptId;
 use crate::services::{Options, Surface};
 use crate::slash::{SkillCommand, commands_of};
 use crate::status_line::StatusLine;
-use crate::style::StyledLine;
 
 /// The time in which a second Ctrl-C leaves.
 pub(crate) const EXIT_WINDOW: Duration = Duration::from_secs(2);

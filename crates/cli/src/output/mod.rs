@@ -16,7 +16,7 @@ use crate::args::Color;
 
 pub(crate) use chart::{bar, sparkline};
 pub(crate) use longhaul_conversation::grouped as thousands;
-pub(crate) use longhaul_terminal::text::{escape_json, fit, pad, pad_left, visible, visible_text, wrapped};
+pub(crate) use longhaul_display::text::{escape_json, fit, pad, pad_left, visible, visible_text, wrapped};
 pub(crate) use numbers::{percent, plural, span};
 pub(crate) use page::Page;
 pub(crate) use progress::with_progress;

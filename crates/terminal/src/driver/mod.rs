@@ -15,6 +15,7 @@ use std::sync::Mutex;
 use longhaul_agent::{Agent, AgentError, Event, Host, Spending, TurnEnd};
 use longhaul_compaction::compact_offline;
 use longhaul_conversation::{Message, MessageId, Origin, Part, Role};
+use longhaul_display::text::sentence;
 use longhaul_engine::{EngineError, Stamp};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_policy::ApprovalMode;
@@ -27,7 +28,6 @@ use self::command_queue::CommandQueue;
 use crate::notice::Notice;
 use crate::protocol::{DriverCommand, DriverMessage, PastMessage, Topic, TurnChoice};
 use crate::services::{OpenedSession, Services, Spender};
-use crate::text::sentence;
 
 /// The prompt that drafts a memory file.
 const INIT: &str = include_str!("../prompts/init.md");

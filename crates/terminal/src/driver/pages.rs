@@ -6,11 +6,11 @@ use longhaul_agent::{Agent, Host, Instruction, SourceState};
 use longhaul_compaction::{LedgerCounts, Outcome, Rung, Trigger, compact_offline};
 use longhaul_conversation::{TokenCount, grouped};
 use longhaul_directives::Retirement;
+use longhaul_display::Tone;
 
 use super::status_line;
 use crate::page::{Page, Row};
 use crate::status_line::{ContextMeter, Segment};
-use crate::style::Tone;
 use crate::view::{duration, money, percent, plural};
 
 /// The number of entries in each list of the largest items.
@@ -56,7 +56,7 @@ pub(super) fn context(agent: &Agent) -> Page {
         page.heading("Heaviest messages");
         for message in breakdown.heaviest.iter().take(MAX_LISTED) {
             let mark = message.ordinal.map(|ordinal| format!("m{}", ordinal.0)).unwrap_or_default();
-            let text = crate::text::fit(&one_line(&message.preview), PREVIEW);
+            let text = longhaul_display::text::fit(&one_line(&message.preview), PREVIEW);
             page.fact(mark, format!("{} · {} · {text}", grouped(message.tokens.0), message.kind.name()));
         }
     }

@@ -16,12 +16,12 @@ mod review_tests;
 mod tests;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use longhaul_display::StyledLine;
 
 use crate::notice::Notice;
 use crate::protocol::{DriverCommand, DriverMessage};
 use crate::services::ExitReason;
 use crate::state::{Dialog, EXIT_WINDOW, FileList, TerminalSize, UiState};
-use crate::style::StyledLine;
 use crate::view;
 
 /// An input to the screen.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use longhaul_agent::{AlwaysOffer, Approval, ApprovalRequest, Event, Question, ToolEnd, TurnEnd};
 use longhaul_conversation::{FinishReason, MessageId, TokenCount, ToolCall, ToolStatus};
+use longhaul_display::StyledLine;
 use longhaul_engine::{Event as Compaction, Spend};
 use longhaul_policy::{AllowedCalls, AlwaysAllow, ApprovalMode, Reach};
 use longhaul_tools::{Preview, ToolDisplay};
@@ -19,7 +20,6 @@ use crate::protocol::{DriverCommand, DriverMessage, PromptId, SessionChoice, Top
 use crate::services::ExitReason;
 use crate::state::{TerminalSize, UiState};
 use crate::status_line::StatusLine;
-use crate::style::StyledLine;
 use crate::view;
 
 /// A screen state with a simulated keyboard.

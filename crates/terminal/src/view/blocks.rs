@@ -4,18 +4,19 @@ use std::time::Duration;
 
 use longhaul_agent::{Approval, ApprovalRequest, LimitOf, TurnEnd};
 use longhaul_conversation::{FinishReason, grouped};
+use longhaul_display::text::sentence;
+use longhaul_display::{Style, StyledLine, paragraphs};
+use longhaul_display::{diff, markdown};
 use longhaul_tools::Preview;
 
 use super::{duration, plural};
 use crate::notice::{Level, Notice};
 use crate::page::Page;
 use crate::protocol::PastMessage;
+use crate::slash;
 use crate::slash::SkillCommand;
 use crate::state::ApprovalDialog;
 use crate::status_line::StatusLine;
-use crate::style::{Style, StyledLine, paragraphs};
-use crate::text::sentence;
-use crate::{diff, markdown, slash};
 
 /// The most lines of a user message.
 const MAX_LINES: usize = 40;

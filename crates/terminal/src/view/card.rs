@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use longhaul_compaction::{AskCounts, LedgerCounts, Report, Rung, Status};
 use longhaul_conversation::{TokenCount, grouped};
+use longhaul_display::{Style, StyledLine, paragraphs};
 use longhaul_engine::{Event, Outcome, Spend, SummariserKind};
 
 use super::{duration, money, percent, plural};
 use crate::state::RunningCompaction;
-use crate::style::{Style, StyledLine, paragraphs};
 
 /// The size below which an inflated summary is no sign of trouble.
 const SMALL_HISTORY: TokenCount = TokenCount(50_000);

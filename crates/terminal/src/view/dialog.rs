@@ -1,5 +1,6 @@
 //! Dialogs, shown in place of the input.
 
+use longhaul_display::{Style, StyledLine, paragraphs};
 use longhaul_policy::Reach;
 
 use super::field::{Frame, MAX_ROWS, field, with_draft};
@@ -9,7 +10,6 @@ use crate::state::{
     ApprovalChoice, ApprovalDialog, ApprovalStage, Dialog, Focus, HistorySearch, Picker, QuestionDialog,
     UiState,
 };
-use crate::style::{Style, StyledLine, paragraphs};
 
 /// The most list items shown.
 const MAX_ITEMS: usize = 8;
@@ -121,7 +121,7 @@ fn list(picker: &Picker, width: usize) -> Frame {
     let from = (picker.selected + 1).saturating_sub(MAX_ITEMS);
     for (number, item) in matching.iter().enumerate().skip(from).take(MAX_ITEMS) {
         let detail = format!("  {}", item.detail);
-        let room = width.saturating_sub(crate::text::columns(&detail)).max(width / 2);
+        let room = width.saturating_sub(longhaul_display::text::columns(&detail)).max(width / 2);
         let line = choice_line(&item.title, number == picker.selected).fit(room);
         lines.push(line.with(detail, Style::FAINT).fit(width));
     }

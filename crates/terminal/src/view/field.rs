@@ -1,8 +1,9 @@
 //! Text fields, and the frame that holds one.
 
+use longhaul_display::{Style, StyledLine};
+
 use crate::editor::Editor;
 use crate::state::{Focus, UiState};
-use crate::style::{Style, StyledLine};
 
 /// The rows of the block, and its cursor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -17,7 +18,7 @@ pub(super) const MAX_ROWS: usize = 8;
 
 /// A text field with a prompt mark, cut to `most` rows around the cursor.
 pub(super) fn field(editor: &Editor, mark: &str, width: usize, most: usize) -> Frame {
-    let lead = crate::text::columns(mark);
+    let lead = longhaul_display::text::columns(mark);
     let layout = editor.layout(width.saturating_sub(lead).max(2));
     let from = (layout.row + 1).saturating_sub(most).min(layout.rows.len().saturating_sub(most));
     let rows = layout.rows.iter().enumerate().skip(from).take(most);

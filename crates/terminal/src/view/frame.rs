@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use longhaul_display::{Style, StyledLine};
+
 use super::field::{Frame, field};
 use super::{dialog, duration, status, tool};
 use crate::state::{Completion, Focus, UiState};
-use crate::style::{Style, StyledLine};
 
 /// The most rows of the input.
 const MAX_INPUT: usize = 10;
@@ -64,7 +65,7 @@ fn in_progress(state: &UiState) -> Vec<StyledLine> {
     let thoughts = state.thoughts.text.trim_end();
     if !thoughts.is_empty() {
         let style = Style { italic: true, ..Style::FAINT };
-        let all = crate::style::paragraphs(thoughts, style, width.saturating_sub(2));
+        let all = longhaul_display::paragraphs(thoughts, style, width.saturating_sub(2));
         let most = if state.shows_thoughts { usize::MAX } else { 2 };
         let from = all.len().saturating_sub(most);
         lines.push(StyledLine::default());
@@ -151,13 +152,14 @@ fn completions(completion: &Completion, width: usize) -> Vec<StyledLine> {
     let count = completion.items.len();
     let from = (completion.selected + 1).saturating_sub(MAX_COMPLETIONS);
     let shown = completion.items.iter().enumerate().skip(from).take(MAX_COMPLETIONS);
-    let names = completion.items.iter().map(|(name, _)| crate::text::columns(name)).max().unwrap_or(0);
+    let names =
+        completion.items.iter().map(|(name, _)| longhaul_display::text::columns(name)).max().unwrap_or(0);
     let names = names.min(width / 2);
     let mut lines: Vec<StyledLine> = shown
         .map(|(number, (name, does))| {
             let is_selected = number == completion.selected;
             let (mark, style) = if is_selected { ("▸ ", Style::CYAN) } else { ("  ", Style::PLAIN) };
-            let name = if does.is_empty() { name.clone() } else { crate::text::pad(name, names) };
+            let name = if does.is_empty() { name.clone() } else { longhaul_display::text::pad(name, names) };
             StyledLine::new(mark, style).with(name, style).with(format!("  {does}"), Style::FAINT).fit(width)
         })
         .collect();

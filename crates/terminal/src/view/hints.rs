@@ -1,9 +1,10 @@
 //! Hints and choices below a dialog.
 
+use longhaul_display::text::columns;
+use longhaul_display::{Style, StyledLine};
+
 use crate::services::Surface;
 use crate::state::{Focus, UiState};
-use crate::style::{Style, StyledLine};
-use crate::text::columns;
 
 /// Shown during the quiet period.
 pub(super) const SOON: &str = "one moment: typing goes to the input";

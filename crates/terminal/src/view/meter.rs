@@ -1,8 +1,9 @@
 //! The context meter: usage by segment, and the compaction threshold.
 
+use longhaul_display::{Style, StyledLine};
+
 use super::{percent, short_tokens};
 use crate::status_line::{ContextMeter, Segment};
-use crate::style::{Style, StyledLine};
 
 /// The meter in at most `width` columns; empty if nothing useful fits.
 pub(super) fn line(meter: &ContextMeter, width: usize) -> StyledLine {

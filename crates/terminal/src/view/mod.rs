@@ -25,7 +25,7 @@ pub(crate) use review::waiting_page;
 pub(crate) use tool::{command_output, describe_call, finished_tool, unfolded};
 
 /// The lines of the current dialog.
-pub(crate) fn dialog_lines(state: &crate::state::UiState) -> Vec<crate::style::StyledLine> {
+pub(crate) fn dialog_lines(state: &crate::state::UiState) -> Vec<longhaul_display::StyledLine> {
     state.dialogs.front().map(|dialog| dialog::frame(state, dialog).lines).unwrap_or_default()
 }
 

@@ -1,12 +1,13 @@
 //! The inbox review: a list with the details of the selected item.
 
+use longhaul_display::{Style, StyledLine, paragraphs};
+
 use super::field::{Frame, with_draft};
 use super::hints::{choice_line, hint, hints};
 use super::plural;
 use crate::inbox::{InboxItem, InboxKind};
 use crate::page::Page;
 use crate::state::{Focus, ReviewDialog, UiState};
-use crate::style::{Style, StyledLine, paragraphs};
 
 /// The most items shown.
 const MAX_ITEMS: usize = 6;
@@ -20,7 +21,7 @@ pub(super) fn frame(state: &UiState, reviewing: &ReviewDialog) -> Frame {
     let from = (selected + 1).saturating_sub(MAX_ITEMS);
     for (number, item) in items.iter().enumerate().skip(from).take(MAX_ITEMS) {
         let detail = format!("  {}", item.kind);
-        let room = width.saturating_sub(crate::text::columns(&detail)).max(width / 2);
+        let room = width.saturating_sub(longhaul_display::text::columns(&detail)).max(width / 2);
         let line = choice_line(&item.name, number == *selected).fit(room);
         lines.push(line.with(detail, Style::FAINT).fit(width));
     }

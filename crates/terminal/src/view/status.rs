@@ -1,12 +1,12 @@
 //! The status line: model, approval mode, folder, memory, cost and the context meter.
 
+use longhaul_display::text::columns;
+use longhaul_display::{Style, StyledLine};
 use longhaul_policy::ApprovalMode;
 
 use super::{meter, money, plural};
 use crate::state::{EXIT_WINDOW, UiState};
 use crate::status_line::StatusLine;
-use crate::style::{Style, StyledLine};
-use crate::text::columns;
 
 /// The lines below the input.
 pub(super) fn lines(state: &UiState) -> Vec<StyledLine> {

@@ -2,12 +2,12 @@
 
 use longhaul_agent::ToolEnd;
 use longhaul_conversation::{ToolStatus, grouped};
+use longhaul_display::diff;
+use longhaul_display::{Style, StyledLine, paragraphs};
 use longhaul_tools::{Preview, TodoItem, TodoStatus, ToolDisplay};
 
 use super::{duration, plural};
-use crate::diff;
 use crate::state::{FoldedText, RunningTool};
-use crate::style::{Style, StyledLine, paragraphs};
 
 /// The most lines of output shown.
 const MAX_OUTPUT: usize = 4;
@@ -40,7 +40,7 @@ pub(crate) fn finished_tool(
         head.push(&what, Style::PLAIN);
     }
     let facts = facts(end);
-    let room = width.saturating_sub(crate::text::columns(&facts) + 2);
+    let room = width.saturating_sub(longhaul_display::text::columns(&facts) + 2);
     let head = head.fit(room.max(12)).with(format!("  {facts}"), Style::FAINT).fit(width);
     let mut lines = vec![head];
     let title = format!("{} {what}", end.call.name);
@@ -133,7 +133,7 @@ fn push_output(
     if more > 0 && shown_end == OutputEnd::Head {
         lines.push(fold_line('└', more, width));
     }
-    let is_cut = more > 0 || shown.iter().any(|line| crate::text::columns(line) > inner);
+    let is_cut = more > 0 || shown.iter().any(|line| longhaul_display::text::columns(line) > inner);
     is_cut.then(|| FoldedText { title, text: text.to_string(), is_diff: false })
 }
 

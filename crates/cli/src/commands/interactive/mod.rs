@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use anyhow::Context;
-use longhaul_terminal::text::sentence;
+use longhaul_display::text::sentence;
 use longhaul_terminal::{ExitReason, Notice, NoticeSender, Options, Surface};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;

@@ -3,8 +3,8 @@
 use std::io::{self, BufWriter, Write};
 
 use anyhow::Context;
+use longhaul_display::text::EscapeJson;
 use longhaul_session::{Session, WrittenSession};
-use longhaul_terminal::text::EscapeJson;
 use serde::Serialize;
 use serde_json::{Value, json};
 

@@ -26,7 +26,7 @@ impl Album {
         let width = harness.state.size.width;
         let rows: Vec<String> =
             std::mem::take(&mut harness.printed).into_iter().chain(harness.block()).collect();
-        let widest = rows.iter().map(|row| crate::text::columns(row)).max().unwrap_or(0);
+        let widest = rows.iter().map(|row| longhaul_display::text::columns(row)).max().unwrap_or(0);
         assert!(widest < width, "{name}: {widest} columns of {width}");
         writeln!(self.0, "== {name} ({width} columns)").expect("a string grows");
         for row in rows {

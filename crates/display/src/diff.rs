@@ -3,7 +3,7 @@
 use crate::style::{Style, StyledLine};
 
 /// Styles a line of a unified diff.
-pub(crate) fn line(text: &str) -> StyledLine {
+pub fn line(text: &str) -> StyledLine {
     let style = match text.as_bytes() {
         [b'+', b'+', b'+', ..] | [b'-', b'-', b'-', ..] => Style::BOLD,
         [b'@', b'@', ..] => Style::CYAN,
@@ -16,12 +16,12 @@ pub(crate) fn line(text: &str) -> StyledLine {
 }
 
 /// Styles and wraps a unified diff.
-pub(crate) fn lines(diff: &str, width: usize) -> Vec<StyledLine> {
+pub fn lines(diff: &str, width: usize) -> Vec<StyledLine> {
     diff.lines().flat_map(|text| line(text).wrap(width, 1)).collect()
 }
 
 /// The number of added and removed lines, such as `+3 −1`.
-pub(crate) fn summary(diff: &str) -> String {
+pub fn summary(diff: &str) -> String {
     let count = |sign: char, name: &str| {
         diff.lines().filter(|line| line.starts_with(sign) && !line.starts_with(name)).count()
     };

@@ -149,7 +149,7 @@ pub fn columns(text: &str) -> usize {
 }
 
 /// The width of a character in columns.
-pub(crate) fn char_width(character: char) -> usize {
+pub fn char_width(character: char) -> usize {
     match character {
         ' '..='~' => 1,
         // The emoji selector: some terminals then show the character before it wide.

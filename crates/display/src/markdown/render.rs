@@ -9,7 +9,7 @@ use crate::diff;
 use crate::style::{Style, StyledLine};
 
 /// Renders a text, with blank lines between blocks.
-pub(crate) fn render(text: &str, width: usize) -> Vec<StyledLine> {
+pub fn render(text: &str, width: usize) -> Vec<StyledLine> {
     render_from(text, width, &mut OpenToken::default())
 }
 

@@ -11,7 +11,7 @@ use self::highlight::OpenToken;
 use self::render::render_from;
 use crate::style::StyledLine;
 
-pub(crate) use render::render;
+pub use render::render;
 
 /// The Markdown extensions that models use.
 fn options() -> Options {
@@ -20,7 +20,7 @@ fn options() -> Options {
 
 /// A Markdown text that is still arriving.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct StreamingMarkdown {
+pub struct StreamingMarkdown {
     /// The text that is not printed yet.
     open: String,
     /// True once a block was printed, which separates the next one with a blank line.
@@ -46,12 +46,12 @@ enum OpenBlock {
 
 impl StreamingMarkdown {
     /// Appends a piece of text.
-    pub(crate) fn push(&mut self, text: &str) {
+    pub fn push(&mut self, text: &str) {
         self.open.push_str(text);
     }
 
     /// Takes the lines that no further text can change.
-    pub(crate) fn finished_lines(&mut self, width: usize) -> Vec<StyledLine> {
+    pub fn finished_lines(&mut self, width: usize) -> Vec<StyledLine> {
         let Some(last) = last_block(settled(&self.open)) else { return Vec::new() };
         let mut lines = Vec::new();
         if last.start > 0 {
@@ -86,14 +86,14 @@ impl StreamingMarkdown {
     }
 
     /// Renders the open end.
-    pub(crate) fn open_lines(&self, width: usize) -> Vec<StyledLine> {
+    pub fn open_lines(&self, width: usize) -> Vec<StyledLine> {
         let mut lines = Vec::new();
         self.clone().show(&self.open, width, &mut lines);
         lines
     }
 
     /// Renders the rest at the end of the text.
-    pub(crate) fn finish(&mut self, width: usize) -> Vec<StyledLine> {
+    pub fn finish(&mut self, width: usize) -> Vec<StyledLine> {
         let mut lines = Vec::new();
         let rest = std::mem::take(&mut self.open);
         self.show(&rest, width, &mut lines);
