@@ -1,18 +1,20 @@
-//! Languages for syntax highlighting: a few lexical rules each, none of which has to be right for the code to be
-//! readable.
+//! Languages for syntax highlighting: a few lexical rules each, none of which has to be right for the code to be readable.
+//! They are data, in `languages.txt`.
+
+use std::sync::LazyLock;
 
 /// The lexical rules of a language.
-#[derive(Debug)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Language {
     /// The names used in code fences.
-    names: &'static [&'static str],
-    pub(super) keywords: &'static [&'static str],
+    names: Vec<&'static str>,
+    pub(super) keywords: Vec<&'static str>,
     /// The openings of line comments.
-    pub(super) line_comments: &'static [&'static str],
+    pub(super) line_comments: Vec<&'static str>,
     /// The opening and the end of block comments.
     pub(super) block_comment: Option<(&'static str, &'static str)>,
     /// String delimiters; longer ones come before their prefixes.
-    pub(super) quotes: &'static [StringDelimiters],
+    pub(super) quotes: Vec<StringDelimiters>,
     /// The mark after keys, in configuration languages.
     pub(super) key_mark: Option<char>,
 }
@@ -30,336 +32,76 @@ pub(super) struct StringDelimiters {
     pub(super) is_character: bool,
 }
 
-impl StringDelimiters {
-    const fn new(open: &'static str, close: &'static str) -> Self {
-        Self { open, close, escapes: true, is_long: false, is_character: false }
-    }
-
-    const fn raw(self) -> Self {
-        Self { escapes: false, ..self }
-    }
-
-    const fn long(self) -> Self {
-        Self { is_long: true, ..self }
-    }
-}
-
-const DOUBLE: StringDelimiters = StringDelimiters::new("\"", "\"");
-const SINGLE: StringDelimiters = StringDelimiters::new("'", "'");
-const CHARACTER: StringDelimiters = StringDelimiters { is_character: true, ..SINGLE };
-const C_COMMENT: Option<(&str, &str)> = Some(("/*", "*/"));
-
 /// The language that a code fence names, if it is known.
 pub(super) fn find(fence: &str) -> Option<&'static Language> {
+    static LANGUAGES: LazyLock<Vec<Language>> = LazyLock::new(|| parse(include_str!("languages.txt")));
     // Some fences have more after the name, such as `rust,ignore` or `js title="a.js"`.
     let name = fence.trim().split([' ', ',', '{', ':']).next().unwrap_or_default().to_ascii_lowercase();
     LANGUAGES.iter().find(|language| language.names.contains(&name.as_str()))
 }
 
-const LANGUAGES: &[Language] = &[
-    Language {
-        names: &["rust", "rs"],
-        keywords: &[
-            "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern",
-            "false", "fn", "for", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub",
-            "ref", "return", "self", "Self", "static", "struct", "super", "trait", "true", "type", "unsafe",
-            "use", "where", "while",
-        ],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: &[
-            StringDelimiters::new("r##\"", "\"##").raw().long(),
-            StringDelimiters::new("r#\"", "\"#").raw().long(),
-            StringDelimiters::new("r\"", "\"").raw().long(),
-            DOUBLE.long(),
-            CHARACTER,
-        ],
-        key_mark: None,
-    },
-    Language {
-        names: &["python", "py", "python3"],
-        keywords: &[
-            "False", "None", "True", "and", "as", "assert", "async", "await", "break", "class", "continue",
-            "def", "del", "elif", "else", "except", "finally", "for", "from", "global", "if", "import", "in",
-            "is", "lambda", "match", "nonlocal", "not", "or", "pass", "raise", "return", "self", "try",
-            "while", "with", "yield",
-        ],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: &[
-            StringDelimiters::new("\"\"\"", "\"\"\"").long(),
-            StringDelimiters::new("'''", "'''").long(),
-            DOUBLE,
-            SINGLE,
-        ],
-        key_mark: None,
-    },
-    Language {
-        names: &["javascript", "js", "jsx", "mjs", "typescript", "ts", "tsx"],
-        keywords: &[
-            "abstract",
-            "as",
-            "async",
-            "await",
-            "break",
-            "case",
-            "catch",
-            "class",
-            "const",
-            "continue",
-            "default",
-            "delete",
-            "do",
-            "else",
-            "enum",
-            "export",
-            "extends",
-            "false",
-            "finally",
-            "for",
-            "from",
-            "function",
-            "if",
-            "implements",
-            "import",
-            "in",
-            "instanceof",
-            "interface",
-            "let",
-            "new",
-            "null",
-            "of",
-            "private",
-            "protected",
-            "public",
-            "readonly",
-            "return",
-            "static",
-            "super",
-            "switch",
-            "this",
-            "throw",
-            "true",
-            "try",
-            "type",
-            "typeof",
-            "undefined",
-            "var",
-            "void",
-            "while",
-            "yield",
-        ],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: &[DOUBLE, SINGLE, StringDelimiters::new("`", "`").long()],
-        key_mark: None,
-    },
-    Language {
-        names: &["go", "golang"],
-        keywords: &[
-            "break",
-            "case",
-            "chan",
-            "const",
-            "continue",
-            "default",
-            "defer",
-            "else",
-            "fallthrough",
-            "false",
-            "for",
-            "func",
-            "go",
-            "goto",
-            "if",
-            "import",
-            "interface",
-            "map",
-            "nil",
-            "package",
-            "range",
-            "return",
-            "select",
-            "struct",
-            "switch",
-            "true",
-            "type",
-            "var",
-        ],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: &[DOUBLE, SINGLE, StringDelimiters::new("`", "`").raw().long()],
-        key_mark: None,
-    },
-    Language {
-        names: &["c", "h", "cpp", "c++", "cc", "cxx", "hpp"],
-        keywords: &[
-            "auto",
-            "bool",
-            "break",
-            "case",
-            "catch",
-            "char",
-            "class",
-            "const",
-            "constexpr",
-            "continue",
-            "default",
-            "delete",
-            "do",
-            "double",
-            "else",
-            "enum",
-            "explicit",
-            "extern",
-            "false",
-            "float",
-            "for",
-            "friend",
-            "goto",
-            "if",
-            "inline",
-            "int",
-            "long",
-            "namespace",
-            "new",
-            "noexcept",
-            "nullptr",
-            "operator",
-            "override",
-            "private",
-            "protected",
-            "public",
-            "return",
-            "short",
-            "signed",
-            "sizeof",
-            "static",
-            "struct",
-            "switch",
-            "template",
-            "this",
-            "throw",
-            "true",
-            "try",
-            "typedef",
-            "typename",
-            "union",
-            "unsigned",
-            "using",
-            "virtual",
-            "void",
-            "volatile",
-            "while",
-        ],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: &[DOUBLE, SINGLE],
-        key_mark: None,
-    },
-    Language {
-        names: &["java", "kotlin", "kt", "scala", "csharp", "cs", "swift"],
-        keywords: &[
-            "abstract",
-            "boolean",
-            "break",
-            "case",
-            "catch",
-            "class",
-            "continue",
-            "default",
-            "do",
-            "double",
-            "else",
-            "enum",
-            "extends",
-            "false",
-            "final",
-            "finally",
-            "float",
-            "for",
-            "fun",
-            "func",
-            "if",
-            "implements",
-            "import",
-            "in",
-            "instanceof",
-            "int",
-            "interface",
-            "let",
-            "long",
-            "namespace",
-            "new",
-            "null",
-            "object",
-            "override",
-            "package",
-            "private",
-            "protected",
-            "public",
-            "record",
-            "return",
-            "short",
-            "static",
-            "string",
-            "super",
-            "switch",
-            "this",
-            "throw",
-            "throws",
-            "true",
-            "try",
-            "using",
-            "val",
-            "var",
-            "void",
-            "when",
-            "while",
-        ],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: &[StringDelimiters::new("\"\"\"", "\"\"\"").long(), DOUBLE, SINGLE],
-        key_mark: None,
-    },
-    Language {
-        names: &["sh", "bash", "shell", "zsh", "console", "fish"],
-        keywords: &[
-            "case", "cd", "do", "done", "echo", "elif", "else", "esac", "exit", "export", "fi", "for",
-            "function", "if", "in", "local", "return", "set", "then", "until", "while",
-        ],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: &[DOUBLE.long(), SINGLE.raw().long()],
-        key_mark: None,
-    },
-    Language {
-        names: &["json", "jsonc", "json5", "jsonl"],
-        keywords: &["false", "null", "true"],
-        line_comments: &["//"],
-        block_comment: C_COMMENT,
-        quotes: &[DOUBLE],
-        key_mark: Some(':'),
-    },
-    Language {
-        names: &["toml", "ini"],
-        keywords: &["false", "true"],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: &[
-            StringDelimiters::new("\"\"\"", "\"\"\"").long(),
-            StringDelimiters::new("'''", "'''").raw().long(),
-            DOUBLE,
-            SINGLE.raw(),
-        ],
-        key_mark: Some('='),
-    },
-    Language {
-        names: &["yaml", "yml"],
-        keywords: &["false", "no", "null", "off", "on", "true", "yes"],
-        line_comments: &["#"],
-        block_comment: None,
-        quotes: &[DOUBLE, SINGLE.raw()],
-        key_mark: Some(':'),
-    },
-];
+/// Parses the blocks of `languages.txt`, whose head describes the form.
+fn parse(text: &'static str) -> Vec<Language> {
+    let mut languages: Vec<Language> = Vec::new();
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let mut words = line.split_whitespace();
+        let kind = words.next().unwrap_or_default();
+        if kind == "names" {
+            languages.push(Language { names: words.collect(), ..Language::default() });
+            continue;
+        }
+        let language = languages.last_mut().unwrap_or_else(|| panic!("{line:?} belongs to no language"));
+        match (kind, words.clone().collect::<Vec<_>>().as_slice()) {
+            ("keywords", _) => language.keywords.extend(words),
+            ("comment", [open]) => language.line_comments.push(open),
+            ("block", [open, close]) => language.block_comment = Some((open, close)),
+            ("string", [open, close, flags @ ..]) => language.quotes.push(StringDelimiters {
+                open,
+                close,
+                escapes: !flags.contains(&"raw"),
+                is_long: flags.contains(&"long"),
+                is_character: flags.contains(&"character"),
+            }),
+            ("key", [mark]) => language.key_mark = mark.chars().next(),
+            _ => panic!("{line:?} has no known form"),
+        }
+    }
+    languages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_form_is_understood() {
+        let [language] = &parse(
+            "# one\nnames toy t\n\nkeywords a b\nkeywords c\ncomment #\nblock /* */\nstring ' ' raw long\nkey =",
+        )[..] else {
+            panic!("one language")
+        };
+        assert_eq!(
+            (language.names.as_slice(), language.keywords.as_slice()),
+            (&["toy", "t"][..], &["a", "b", "c"][..])
+        );
+        assert_eq!(
+            (language.line_comments.as_slice(), language.block_comment),
+            (&["#"][..], Some(("/*", "*/")))
+        );
+        let quote =
+            StringDelimiters { open: "'", close: "'", escapes: false, is_long: true, is_character: false };
+        assert_eq!((language.quotes.as_slice(), language.key_mark), (&[quote][..], Some('=')));
+    }
+
+    #[test]
+    fn every_language_of_the_list_can_be_read() {
+        let languages = parse(include_str!("languages.txt"));
+        assert!(languages.len() >= 10);
+        for language in &languages {
+            for name in &language.names {
+                assert_eq!(find(name), Some(language), "{name} is taken by another language");
+            }
+            assert!(!language.keywords.is_empty() && !language.quotes.is_empty(), "{:?}", language.names);
+        }
+    }
+}
