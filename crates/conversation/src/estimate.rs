@@ -1,4 +1,4 @@
-//! Guesses how many tokens a piece of conversation is, without a tokeniser.
+//! Token estimates without a tokeniser.
 
 use crate::{
     Body, Change, FileReference, Media, MediaData, Message, MessageId, Output, Part, Sequence, TokenCount,
@@ -10,10 +10,10 @@ use crate::json_size::string_json_len;
 use longhaul_text::Units;
 use longhaul_text::count_units;
 
-/// How much a character weighs. The default is 0.25 tokens for ASCII and 1.3 for everything else.
+/// The weights of characters. The default is 0.25 tokens for ASCII and 1.3 for everything else.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weights {
-    /// Characters to a token.
+    /// The number of ASCII characters in a token.
     pub chars_per_token: f64,
     /// Tokens of a UTF-16 code unit outside ASCII.
     pub non_ascii: f64,
@@ -30,12 +30,12 @@ pub struct Estimator {
     pub weights: Weights,
 }
 
-/// Texts longer than this count every character alike.
+/// The length above which every character counts alike.
 const PLAIN_ABOVE: usize = 100_000;
-/// Results nested deeper than this count nothing.
+/// The nesting of results above which nothing counts.
 const DEEPEST: usize = 3;
 const IMAGE: f64 = 3_000.0;
-/// About a hundred pages.
+/// The tokens of a PDF: about a hundred pages.
 const PDF: f64 = 25_800.0;
 
 impl Weights {
@@ -52,7 +52,7 @@ impl Default for Weights {
 }
 
 impl Estimate {
-    /// Nothing.
+    /// Zero tokens.
     pub const ZERO: Self = Self(0.0);
 
     /// The tokens with their fraction.
@@ -104,7 +104,7 @@ impl Estimator {
         self.units(count_units(text))
     }
 
-    /// What a text of so many bytes takes at least, whatever it says.
+    /// The least estimate of a text of this many bytes, whatever its content.
     pub fn at_least(&self, bytes: usize) -> f64 {
         // A unit of UTF-16 has up to three bytes; a little less, so that rounding cannot matter.
         bytes as f64 * 0.33 * self.weights.non_ascii.min(1.0 / self.weights.chars_per_token)
@@ -213,7 +213,7 @@ fn known_media(mime: &str) -> Option<Estimate> {
     }
 }
 
-/// Keeps the estimate of a growing transcript: one more message costs one message.
+/// A running estimate of a transcript: one more message costs one message.
 #[derive(Clone, Debug, Default)]
 pub struct Meter {
     estimator: Estimator,

@@ -1,6 +1,6 @@
-//! Tells how long values and messages are as compact JSON, without writing the JSON.
+//! The length of values and messages as compact JSON, computed without writing it.
 //!
-//! Lengths are in UTF-16 units, as the reference counts them; nothing but quotes, backslashes and control characters is
+//! Lengths are in UTF-16 units, as the reference counts them; only quotes, backslashes and control characters are
 //! escaped.
 
 use std::fmt::Write;
@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use crate::Estimator;
 use longhaul_text::count_units;
 
-/// How many characters one estimated token of media counts for.
+/// The characters that one estimated token of media counts for.
 const CHARACTERS_PER_TOKEN: u64 = 4;
 
 /// The length of `value` as compact JSON.
@@ -45,7 +45,7 @@ pub(crate) fn string_json_len(text: &str) -> usize {
     count_units(text).all + count_escapes(text) + 2
 }
 
-/// How many units JSON's escapes add: one for quotation marks, backslashes, `\n` and its like, five for other control
+/// The units that JSON's escapes add: one for quotation marks, backslashes, `\n` and the like, five for other control
 /// characters.
 fn count_escapes(text: &str) -> usize {
     // Short runs are summed in bytes, so that the compiler can take many at a time.
@@ -78,7 +78,7 @@ fn named(key: &str, value: usize) -> usize {
 }
 
 fn display_len(value: &impl std::fmt::Display) -> usize {
-    /// Counts what is written to it.
+    /// Counts the bytes written to it.
     struct Count(usize);
     impl Write for Count {
         fn write_str(&mut self, text: &str) -> std::fmt::Result {
@@ -91,7 +91,7 @@ fn display_len(value: &impl std::fmt::Display) -> usize {
     count.0
 }
 
-/// How media counts.
+/// The way media counts.
 #[derive(Clone, Copy)]
 enum MediaLength<'a> {
     /// As its base64 text.
@@ -100,7 +100,7 @@ enum MediaLength<'a> {
     Estimated(&'a Estimator),
 }
 
-/// Measures messages in Gemini's form.
+/// Measures messages in the format of Gemini.
 #[derive(Clone, Copy)]
 struct Gemini<'a> {
     media: MediaLength<'a>,
@@ -184,7 +184,7 @@ fn file_fields(file: &FileReference) -> impl Iterator<Item = usize> {
     mime.into_iter().chain([named("fileUri", string_json_len(&file.uri))])
 }
 
-/// The length of `{"key":{…}}` with these fields inside. What else the vendor said stands beside the key, or inside if it
+/// The length of `{"key":{…}}` with these fields inside. Further vendor fields stand beside the key, or inside if they
 /// came from there.
 fn wrapped(key: &str, inside: impl Iterator<Item = usize>, extra: Option<&Map<String, Value>>) -> usize {
     let more = extra.and_then(|extra| extra.get(key)).and_then(Value::as_object);
@@ -192,7 +192,7 @@ fn wrapped(key: &str, inside: impl Iterator<Item = usize>, extra: Option<&Map<St
     list_len(std::iter::once(body).chain(fields(extra, Some(key))))
 }
 
-/// The lengths of a vendor's further fields, but for `except`.
+/// The lengths of a vendor's further fields, without `except`.
 fn fields<'a>(
     extra: Option<&'a Map<String, Value>>,
     except: Option<&'a str>,

@@ -1,10 +1,10 @@
-//! Every text of a message that the model reads.
+//! The texts of a message that the model reads.
 
 use serde_json::Value;
 
 use crate::{Body, Message};
 
-/// Calls `found` with every text that a message shows to the model.
+/// Calls `found` with every text of a message that the model reads.
 pub fn each_text(message: &Message, found: &mut impl FnMut(&str)) {
     for part in &message.parts {
         match &part.body {
