@@ -1,9 +1,9 @@
 //! Which provider and which model a name means.
 
 use longhaul_conversation::{ModelError, known_models};
+use longhaul_wire::WireFormat;
 
 use crate::settings::ProviderSettings;
-use crate::wire::WireFormat;
 
 /// A model and who offers it.
 #[derive(Clone, Copy, Debug)]
@@ -52,7 +52,8 @@ const BEGINNINGS: &[(&str, WireFormat)] = &[
 /// name begins, and a name that nobody knows belongs to `fallback`, where there is one.
 ///
 /// ```
-/// use longhaul_providers::{Key, ProviderSettings, WireFormat, choose};
+/// use longhaul_providers::{Key, ProviderSettings, choose};
+/// use longhaul_wire::WireFormat;
 ///
 /// let providers = [
 ///     ProviderSettings::usual(WireFormat::Gemini, Key::Given("a key".into())),

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use hyper::Uri;
 use longhaul_conversation::{TokenCount, context_window};
+use longhaul_wire::{WireFormat, default_limit};
 use secrecy::SecretString;
 
-use crate::anthropic::default_limit;
 use crate::http::Target;
 use crate::limits::AnswerLimits;
 use crate::prices::Prices;
-use crate::wire::WireFormat;
 
 /// How long is usually waited for the next piece of an answer. Some models think for minutes and say nothing of it.
 const IDLE: Duration = Duration::from_secs(180);

@@ -6,8 +6,9 @@ use anyhow::anyhow;
 use longhaul_conversation::ModelError;
 use longhaul_providers::{
     AnswerLimits, CacheWriting, Choice, Endpoint, Key, MicroDollars, ModelSettings, Prices, ProviderSettings,
-    Rates, WireFormat, choose, known_prices,
+    Rates, choose, known_prices,
 };
+use longhaul_wire::WireFormat;
 
 use crate::failure::hinted;
 use crate::settings::{StatedModel, StatedProvider};

@@ -1,105 +1,18 @@
-//! The three wire formats behind one face: requests in, JSON out; bytes in, events out.
+//! Reads one answer of a model, whole or as it streams: bytes in, events out.
 
-use longhaul_conversation::{FinishReason, Request, ResponseEvent, TokenCount};
-use serde_json::{Map, Value};
+use longhaul_conversation::ResponseEvent;
+use serde_json::Value;
 
-use crate::json::tokens;
-use crate::limits::AnswerSize;
-use crate::sse::{SseDecoder, SseTooLong};
+use crate::answer::{AnswerSize, Progress, StreamFault};
+use crate::format::WireFormat;
+use crate::sse::SseDecoder;
 use crate::{anthropic, gemini, openai};
-
-/// How a provider wants to be spoken to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum WireFormat {
-    /// Gemini's `generateContent`.
-    Gemini,
-    /// OpenAI's chat completions, which most other servers speak too.
-    OpenAi,
-    /// Anthropic's messages.
-    Anthropic,
-}
-
-/// What a request is encoded with besides its content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EncodeOptions {
-    /// Whether the answer is to come in pieces. Gemini says this in the address instead.
-    pub streams: bool,
-    /// The most the answer may have; Anthropic, which wants a limit, is told the usual one without one.
-    pub max_output: Option<TokenCount>,
-    /// What the server calls that limit; only OpenAI's format has two names.
-    pub limit_name: LimitName,
-    /// Whether to mark what Anthropic is to cache, where the request has no marks of its own.
-    pub marks_cache: bool,
-}
-
-/// What an OpenAI-compatible server calls the limit of an answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LimitName {
-    /// `max_tokens`: what nearly every server knows.
-    #[default]
-    MaxTokens,
-    /// `max_completion_tokens`: what OpenAI's own newer models insist on.
-    MaxCompletionTokens,
-}
-
-/// Encodes the body of a call. Fields of the request's `extra` are merged into it, and a null takes one out.
-pub fn encode_request(format: WireFormat, request: Request, options: &EncodeOptions) -> Map<String, Value> {
-    match format {
-        WireFormat::Gemini => gemini::encode(request, options),
-        WireFormat::OpenAi => openai::encode(request, options),
-        WireFormat::Anthropic => anthropic::encode(request, options),
-    }
-}
-
-/// Encodes the body of a call that counts tokens; OpenAI's format has none.
-pub(crate) fn encode_count(format: WireFormat, request: Request) -> Option<Map<String, Value>> {
-    match format {
-        WireFormat::Gemini => Some(gemini::encode_count(request)),
-        WireFormat::OpenAi => None,
-        WireFormat::Anthropic => Some(anthropic::encode_count(request)),
-    }
-}
-
-/// Reads the answer to a call that counts tokens.
-pub(crate) fn decode_count(format: WireFormat, answer: &Value) -> Option<TokenCount> {
-    match format {
-        WireFormat::Gemini => tokens(answer, "totalTokens"),
-        WireFormat::OpenAi => None,
-        WireFormat::Anthropic => tokens(answer, "input_tokens"),
-    }
-}
-
-/// How far an answer has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
-    /// There may be more.
-    More,
-    /// The sender said that this was all.
-    Done,
-}
-
-/// Why an answer cannot be read on.
-#[derive(Clone, Debug, PartialEq, thiserror::Error)]
-pub enum StreamFault {
-    /// The provider sent an error in place of the rest.
-    #[error("the provider sent an error")]
-    Error(Value),
-    /// Something arrived that is no JSON.
-    #[error("the stream holds something that is no JSON: {0}")]
-    Garbled(String),
-    /// One event is larger than allowed.
-    #[error(transparent)]
-    TooLong(#[from] SseTooLong),
-    /// The bytes ended before the answer did.
-    #[error("the stream ended in the middle of the answer")]
-    CutOff,
-}
 
 /// Reads one answer from the bytes of its stream.
 ///
 /// ```
 /// use longhaul_conversation::{Answer, Part};
-/// use longhaul_providers::{StreamDecoder, WireFormat};
+/// use longhaul_wire::{StreamDecoder, WireFormat};
 ///
 /// let stream = br#"data: {"candidates":[{"content":{"parts":[{"text":"Hello"}]},"finishReason":"STOP"}]}"#;
 /// let mut events = Vec::new();
@@ -112,7 +25,7 @@ pub enum StreamFault {
 /// let mut answer = Answer::default();
 /// events.into_iter().for_each(|event| answer.add(event));
 /// assert_eq!(answer.into_message("a1").parts, [Part::model_text("Hello")]);
-/// # Ok::<(), longhaul_providers::StreamFault>(())
+/// # Ok::<(), longhaul_wire::StreamFault>(())
 /// ```
 #[derive(Debug)]
 pub struct StreamDecoder {
@@ -159,7 +72,7 @@ impl StreamDecoder {
     }
 
     /// What the decoder took in beside the text and the reasoning that it handed on.
-    pub(crate) fn held(&self) -> AnswerSize {
+    pub fn held(&self) -> AnswerSize {
         match &self.answer {
             AnswerDecoder::Gemini(decoder) => decoder.held(),
             AnswerDecoder::OpenAi(decoder) => decoder.held(),
@@ -201,7 +114,7 @@ impl StreamDecoder {
     }
 
     /// Whether a JSON value that came whole may be an answer at all, and not something that another server says.
-    pub(crate) fn may_be_answer(&self, whole: &Value) -> bool {
+    pub fn may_be_answer(&self, whole: &Value) -> bool {
         let keys: &[&str] = match &self.answer {
             AnswerDecoder::Gemini(_) => {
                 &["candidates", "promptFeedback", "usageMetadata", "responseId", "error"]
@@ -216,7 +129,7 @@ impl StreamDecoder {
     }
 
     /// Whether any event has arrived.
-    pub(crate) fn has_events(&self) -> bool {
+    pub fn has_events(&self) -> bool {
         self.has_events
     }
 
@@ -251,14 +164,4 @@ impl AnswerDecoder {
             Self::Anthropic(decoder) => decoder.event(value, out),
         }
     }
-}
-
-/// Whether an event shows the reader something.
-pub(crate) fn is_shown(event: &ResponseEvent) -> bool {
-    matches!(event, ResponseEvent::TextDelta(_) | ResponseEvent::ThoughtDelta(_) | ResponseEvent::Part(_))
-}
-
-/// Whether an answer that stopped like this may well have nothing in it.
-pub(crate) fn may_be_empty(reason: &FinishReason) -> bool {
-    !matches!(reason, FinishReason::Stop | FinishReason::ToolCalls)
 }

@@ -7,9 +7,9 @@ use longhaul_conversation::{
 use serde_json::Value;
 
 use super::{DETAILS, SENT_AS};
-use crate::json::{Object, add_missing, apply_overrides, object, own_fields, said, says_something};
+use crate::fields::{Object, add_missing, apply_overrides, object, own_fields, said, says_something};
+use crate::options::{EncodeOptions, LimitName};
 use crate::prepare::{as_note, fit_nested, output_text, own_role, plain_id, prepare};
-use crate::wire::{EncodeOptions, LimitName};
 
 const OWN: Vendor = Vendor::OpenAiChat;
 
@@ -318,9 +318,9 @@ mod tests {
         let asked = |reasoning: Value| {
             let mut answer = json!({"role": "assistant", "content": null, "tool_calls": [
                 {"id": "c", "type": "function", "function": {"name": "ls", "arguments": "{\"z\":1,\"a\":2}"}}]});
-            crate::json::apply_overrides(
+            crate::fields::apply_overrides(
                 answer.as_object_mut().expect("an object"),
-                crate::json::into_object(reasoning),
+                crate::fields::into_object(reasoning),
             );
             json!([{"role": "user", "content": "q"}, answer, {"role": "tool", "tool_call_id": "c", "content": "ok"}])
         };

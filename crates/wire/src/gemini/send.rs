@@ -8,11 +8,11 @@ use longhaul_conversation::{
 };
 use serde_json::Value;
 
-use crate::json::{
+use crate::fields::{
     Object, add_missing, apply_overrides, arguments_object, object, own_fields, said, says_something,
 };
+use crate::options::EncodeOptions;
 use crate::prepare::{as_note, call_names, fit_nested, output_text, prepare};
-use crate::wire::EncodeOptions;
 
 const OWN: Vendor = Vendor::Gemini;
 const SIGNATURE: &str = "thoughtSignature";

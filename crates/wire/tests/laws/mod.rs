@@ -1,7 +1,7 @@
 //! What holds for any bytes a provider may send. The fuzzers check the same.
 
 use longhaul_conversation::{Answer, Body, Message, Part, Request, ResponseEvent, Role, find_faults, repair};
-use longhaul_providers::{
+use longhaul_wire::{
     EncodeOptions, SseDecoder, SseTooLong, StreamDecoder, StreamFault, WireFormat, encode_request,
 };
 

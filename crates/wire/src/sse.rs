@@ -27,7 +27,7 @@ pub struct SseTooLong {
 /// event at the very end counts even if no blank line follows it.
 ///
 /// ```
-/// use longhaul_providers::SseDecoder;
+/// use longhaul_wire::SseDecoder;
 ///
 /// let mut seen = Vec::new();
 /// let mut decoder = SseDecoder::default();
@@ -35,7 +35,7 @@ pub struct SseTooLong {
 ///     decoder.feed(chunk.as_bytes(), |event| seen.push((event.name.to_string(), event.data.to_string())))?;
 /// }
 /// assert_eq!(seen, [("".into(), "{\"a\":1}".into()), ("end".into(), "".into())]);
-/// # Ok::<(), longhaul_providers::SseTooLong>(())
+/// # Ok::<(), longhaul_wire::SseTooLong>(())
 /// ```
 #[derive(Debug)]
 pub struct SseDecoder {

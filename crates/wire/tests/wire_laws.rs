@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use laws::{FORMATS, check_answer, check_sse};
 use longhaul_conversation::{Answer, Message, Part, Request, Role, ToolResult};
-use longhaul_providers::{EncodeOptions, StreamDecoder, WireFormat, encode_request};
+use longhaul_wire::{EncodeOptions, StreamDecoder, WireFormat, encode_request};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};

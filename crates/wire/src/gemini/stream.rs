@@ -6,9 +6,9 @@ use longhaul_conversation::{
 };
 use serde_json::Value;
 
-use crate::json::{Object, Take, into_object, size_of, size_of_fields, tokens};
-use crate::limits::AnswerSize;
-use crate::wire::{Progress, StreamFault};
+use crate::answer::AnswerSize;
+use crate::answer::{Progress, StreamFault};
+use crate::fields::{Object, Take, into_object, size_of, size_of_fields, tokens};
 
 const OWN: Vendor = Vendor::Gemini;
 

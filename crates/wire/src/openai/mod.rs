@@ -1,10 +1,10 @@
 //! OpenAI's chat completions, as OpenAI and the many servers that follow it speak them.
 
-mod decode;
-mod encode;
+mod send;
+mod stream;
 
-pub(crate) use decode::Decoder;
-pub(crate) use encode::encode;
+pub(crate) use send::encode;
+pub(crate) use stream::Decoder;
 
 /// Says in a thought's fields under which name its server sent it, and wants it back.
 const SENT_AS: &str = "sent_as";

@@ -1,8 +1,8 @@
-//! Measures how fast streams are taken apart: `cargo run --release -p longhaul-providers --example sse_throughput`.
+//! Measures how fast streams are taken apart: `cargo run --release -p longhaul-wire --example sse_throughput`.
 
 use std::time::Instant;
 
-use longhaul_providers::{SseDecoder, StreamDecoder, WireFormat};
+use longhaul_wire::{SseDecoder, StreamDecoder, WireFormat};
 
 /// What is wanted, in MB/s.
 const LIMIT: f64 = 500.0;

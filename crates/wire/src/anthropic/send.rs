@@ -6,15 +6,15 @@ use longhaul_conversation::{
 };
 use serde_json::Value;
 
-use crate::json::{Object, add_missing, apply_overrides, arguments_object, object, own_fields, said};
+use crate::fields::{Object, add_missing, apply_overrides, arguments_object, object, own_fields, said};
+use crate::options::EncodeOptions;
 use crate::prepare::{as_note, fit_nested, output_text, plain_id, prepare};
-use crate::wire::EncodeOptions;
 
 const OWN: Vendor = Vendor::Anthropic;
 const CACHE_MARK: &str = "cache_control";
 
 /// The limit of an answer where none is stated: Anthropic wants one, and older models refuse more than they can give.
-pub(crate) fn default_limit(model: &str) -> TokenCount {
+pub fn default_limit(model: &str) -> TokenCount {
     let name = model.rsplit('/').next().unwrap_or(model);
     match name.strip_prefix("claude-3-") {
         Some(rest) if rest.starts_with("5-") => TokenCount(8_192),
@@ -277,7 +277,7 @@ mod tests {
             "stream": true,
         });
         assert_eq!(Value::Object(encode(asked.clone(), &options)), expected);
-        let fields = crate::json::into_object(json!({"cache_control": {"type": "ephemeral", "ttl": "1h"}}));
+        let fields = crate::fields::into_object(json!({"cache_control": {"type": "ephemeral", "ttl": "1h"}}));
         asked.system = vec![Part::text(Origin::Hook, "be brief").with_extra(OWN, fields)];
         let body = encode(asked, &options);
         assert_eq!(body["system"][0]["cache_control"]["ttl"], "1h");
