@@ -35,7 +35,8 @@ use longhaul_conversation::{
 use longhaul_engine::{Conversation, HostJob};
 use longhaul_hooks::{EndReason, Event as HookEvent, SessionSource};
 use longhaul_policy::Rule;
-use longhaul_session::{FragmentContent, Log, RecordedFragment, split_pasted};
+use longhaul_session::{FragmentContent, Log, RecordedFragment};
+use longhaul_wire::split_pasted;
 use tokio_util::sync::CancellationToken;
 
 use crate::activity::Activity;

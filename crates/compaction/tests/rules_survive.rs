@@ -7,7 +7,8 @@ use longhaul_compaction::{PlanOptions, Tracker, Trigger, compact_offline};
 use longhaul_conversation::{
     Message, Origin, Part, Role, TokenCount, ToolCall, ToolResult, Transcript, piped_input,
 };
-use longhaul_session::{Format, Session, read_session, split_pasted, write_session};
+use longhaul_session::{Format, Session, read_session, write_session};
+use longhaul_wire::split_pasted;
 
 /// Every format that can be written.
 const FORMATS: [Format; 7] = [

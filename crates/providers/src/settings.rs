@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use hyper::Uri;
 use longhaul_conversation::{TokenCount, context_window};
-use longhaul_wire::{WireFormat, default_limit};
+use longhaul_wire::WireFormat;
+use longhaul_wire::anthropic::default_limit;
 use secrecy::SecretString;
 
 use crate::http::Target;

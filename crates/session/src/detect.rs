@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
+use longhaul_wire::{Json, Object, mend, text_of};
 use serde::de::IgnoredAny;
 
 use crate::Format;
 use crate::ReadError;
-use crate::json::{Json, Object};
-use crate::lines::{Input, Lines, OwnedLine, Start, describe, mend, text_of};
+use crate::lines::{Input, Lines, OwnedLine, Start, describe};
 use crate::read::{KNOWN, KNOWN_TEXTS, Known, KnownText};
 use crate::sketch::{Sketch, Sketcher};
 

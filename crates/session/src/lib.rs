@@ -13,18 +13,8 @@
 //! # Ok::<(), longhaul_session::ReadError>(())
 //! ```
 //!
-//! [`write()`] goes the other way: it writes a request in a provider's wire format and tells what that format has no place
-//! for. [`write_session`] does the same for a whole session as the file of an agent.
-//!
-//! ```
-//! use longhaul_conversation::{Message, Part, Request, Role};
-//! use longhaul_session::{Target, write};
-//!
-//! let hello = Message::new("u1", Role::User, vec![Part::user_text("Hello")]);
-//! let written = write(Target::OpenAiChat, &Request { messages: vec![hello], ..Request::default() });
-//! assert_eq!(written.value.to_string(), r#"{"messages":[{"role":"user","content":"Hello"}]}"#);
-//! assert!(written.lost.is_empty());
-//! ```
+//! [`write_session`] goes the other way: it writes a session as the file of an agent or as a request of a provider, and
+//! tells what that format has no place for.
 //!
 //! [`Store`] keeps the sessions of one project: it lists them without reading what was said, finds the one that a user
 //! means, and deletes those that are not wanted any more with all that belongs to them.
@@ -65,11 +55,8 @@ mod error;
 mod event;
 mod format;
 mod info;
-mod json;
 mod lines;
-mod list;
 mod log;
-mod origins;
 mod out;
 mod read;
 mod sketch;
@@ -86,7 +73,6 @@ pub use log::{
     RecordedCompaction, RecordedFragment, RecordedWait, Recording, Recovery, Replay, Rewrite, RewriteKind,
     RewriteState, SessionKind, Setup,
 };
-pub use origins::split_pasted;
 pub use read::{
     Recorded, Session, SideChain, read, read_recorded, read_session, read_session_in, read_session_watched,
 };
@@ -96,6 +82,4 @@ pub use store::{
     SessionRole, Store, StoreError, ToolOutput, load_metadata, parse_period, plan_retention, sanitise_name,
     session_file_name, subagent_file_name,
 };
-pub use write::{
-    Loss, LossKind, Target, Written, WrittenSession, response_id, write, write_session, write_session_taking,
-};
+pub use write::{WrittenSession, response_id, write_session, write_session_taking};

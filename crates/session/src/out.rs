@@ -2,7 +2,10 @@
 
 use std::cell::Cell;
 
-use longhaul_conversation::{Change, Message, MessageId, Ordinal, Part, Sequence, Timestamp, Usage};
+use longhaul_conversation::{
+    Change, Message, MessageId, Ordinal, Part, Sequence, Timestamp, ToolDeclaration, Usage,
+};
+use longhaul_wire::Intake;
 
 use crate::{Event, Format, SessionInfo, Warning};
 
@@ -207,6 +210,44 @@ impl<'s> Out<'s> {
         if let Some(usage) = usage.filter(|usage| !usage.is_empty()) {
             self.info.last_usage = Some(*usage);
         }
+    }
+}
+
+impl Intake for Out<'_> {
+    fn put(&mut self, message: Message) {
+        self.put(message);
+    }
+
+    fn extend(&mut self, id: MessageId, parts: Vec<Part>) {
+        self.extend(id, parts);
+    }
+
+    fn add_system(&mut self, parts: Vec<Part>) {
+        self.info.system.extend(parts);
+    }
+
+    fn add_tool(&mut self, tool: ToolDeclaration) {
+        self.info.tools.push(tool);
+    }
+
+    fn note(&mut self, at: Option<Timestamp>, model: Option<&str>, usage: Option<&Usage>) {
+        self.note(at, model, usage);
+    }
+
+    fn skip(&mut self, kind: &str) {
+        self.skip(kind);
+    }
+
+    fn warn(&mut self, reason: String) {
+        self.warn(reason);
+    }
+
+    fn has_messages(&self) -> bool {
+        self.has_messages()
+    }
+
+    fn unused_id(&self, own: Option<MessageId>) -> MessageId {
+        self.unused_id(own)
     }
 }
 

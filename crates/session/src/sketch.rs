@@ -3,10 +3,8 @@
 
 use std::borrow::Cow;
 
+use longhaul_wire::{Json, List, Rest};
 use memchr::memchr2;
-
-use crate::json::Json;
-use crate::list::{List, Rest};
 
 /// A JSON value whose long lists are cut short.
 #[derive(Debug, Default)]
@@ -294,15 +292,6 @@ impl Scan {
     }
 }
 
-/// Where the first of several items ends that commas separate.
-pub(crate) fn end_of_item(bytes: &[u8]) -> usize {
-    let mut scan = Scan { depth: 1, list: Some(1), has_begun: true, ..Scan::default() };
-    match scan.advance(bytes) {
-        (length, Mark::None) => length,
-        (length, _) => length - 1,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -367,15 +356,6 @@ mod tests {
             let mut sketcher = Sketcher::default();
             sketcher.feed(text.as_bytes());
             assert_eq!(sketcher.is_complete(), expected, "{text}");
-        }
-    }
-
-    #[test]
-    fn items_end_at_their_comma() {
-        for (text, expected) in
-            [("1,2", "1"), (r#"{"a":[1,2],"b":","},3"#, r#"{"a":[1,2],"b":","}"#), ("", ""), ("\"a", "\"a")]
-        {
-            assert_eq!(&text[..end_of_item(text.as_bytes())], expected);
         }
     }
 }

@@ -5,7 +5,8 @@ use std::fs::File;
 use std::path::Path;
 
 use longhaul_conversation::{Body, Message, Part, Request};
-use longhaul_session::{Format, LossKind, Session, Target, read_session, write};
+use longhaul_session::{Format, Session, read_session};
+use longhaul_wire::{LossKind, WireFormat, write_request};
 
 fn count(messages: &[Message], is: impl Fn(&Part) -> bool) -> usize {
     messages.iter().flat_map(|message| &message.parts).filter(|part| is(part)).count()
@@ -46,19 +47,23 @@ fn request_of(session: &Session) -> Request {
 }
 
 /// What the neutral form can hold and a target cannot.
-fn expected_losses(target: Target) -> &'static [LossKind] {
+fn expected_losses(target: WireFormat) -> &'static [LossKind] {
     match target {
-        Target::Gemini => &[],
-        Target::OpenAiChat => &[LossKind::Media, LossKind::Status, LossKind::Order],
-        Target::Anthropic => &[LossKind::Media, LossKind::Thought, LossKind::Order, LossKind::ToolName],
+        WireFormat::Gemini => &[],
+        WireFormat::OpenAi => &[LossKind::Media, LossKind::Status, LossKind::Order],
+        WireFormat::Anthropic => &[LossKind::Media, LossKind::Thought, LossKind::Order, LossKind::ToolName],
     }
 }
 
 /// Writes the session for each target, reads it back, and says what did not survive.
-fn find_damage(name: &str, session: &Session, may_lose: impl Fn(Target, LossKind) -> bool) -> Vec<String> {
+fn find_damage(
+    name: &str,
+    session: &Session,
+    may_lose: impl Fn(WireFormat, LossKind) -> bool,
+) -> Vec<String> {
     let mut damage = Vec::new();
-    for target in Target::ALL {
-        let written = write(target, &request_of(session));
+    for target in WireFormat::ALL {
+        let written = write_request(target, request_of(session));
         let text = written.value.to_string();
         let back = read_session(text.as_bytes()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut check = |what: &str, holds: bool| {
@@ -67,7 +72,7 @@ fn find_damage(name: &str, session: &Session, may_lose: impl Fn(Target, LossKind
             }
         };
         check("calls and results", calls_and_results(&back) == calls_and_results(session));
-        let thoughts = target != Target::Anthropic;
+        let thoughts = target != WireFormat::Anthropic;
         // A target may put a name before what it cannot hold bare; what was there must still be there.
         let (before, after) = (letters(session, thoughts), letters(&back, thoughts));
         check("text", before.iter().all(|(letter, count)| after.get(letter) >= Some(count)));
@@ -110,7 +115,7 @@ fn every_original_survives_every_target() {
         let from_anthropic = session.info.format == Format::ClaudeCode;
         // Claude Code's own records are no part of a request; all else of Anthropic's goes home unharmed.
         let may_lose = |target, kind| {
-            let home = target == Target::Anthropic && from_anthropic;
+            let home = target == WireFormat::Anthropic && from_anthropic;
             !home || [LossKind::Opaque, LossKind::Thought, LossKind::Order].contains(&kind)
         };
         damage.extend(find_damage(&name_of(&path), &session, may_lose));

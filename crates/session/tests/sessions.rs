@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::fs::File;
 
 use longhaul_conversation::{Body, Message, Origin, Part, Role, Transcript, find_faults, repair};
-use longhaul_session::{Format, LossKind, Session, WrittenSession, read_session, write_session};
+use longhaul_session::{Format, Session, WrittenSession, read_session, write_session};
+use longhaul_wire::LossKind;
 
 fn read(path: &std::path::Path) -> Session {
     let file = File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

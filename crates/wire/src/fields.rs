@@ -1,35 +1,35 @@
-//! Small helpers for vendors' JSON.
+//! Helpers for JSON objects that are written.
 
 use longhaul_conversation::{Body, Part, TokenCount, Vendor};
 use serde_json::{Map, Value};
 
-/// A JSON object, key order kept.
-pub(crate) type Object = Map<String, Value>;
+/// The fields of a JSON object that is written, in order.
+pub type Fields = Map<String, Value>;
 
 /// An object of these fields.
-pub(crate) fn object<const N: usize>(fields: [(&str, Value); N]) -> Object {
+pub fn object<const N: usize>(fields: [(&str, Value); N]) -> Fields {
     fields.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
 }
 
 /// An object of those fields that have a value.
-pub(crate) fn said<const N: usize>(fields: [(&str, Option<Value>); N]) -> Object {
+pub(crate) fn said<const N: usize>(fields: [(&str, Option<Value>); N]) -> Fields {
     fields.into_iter().filter_map(|(key, value)| Some((key.to_string(), value?))).collect()
 }
 
 /// Takes fields out of an object, if they are of the wanted kind; others stay.
 pub(crate) trait Take {
     fn take_string(&mut self, key: &str) -> Option<String>;
-    fn take_object(&mut self, key: &str) -> Option<Object>;
+    fn take_object(&mut self, key: &str) -> Option<Fields>;
     fn take_array(&mut self, key: &str) -> Option<Vec<Value>>;
 }
 
-impl Take for Object {
+impl Take for Fields {
     fn take_string(&mut self, key: &str) -> Option<String> {
         self.get(key)?.as_str()?;
         if let Some(Value::String(text)) = self.shift_remove(key) { Some(text) } else { None }
     }
 
-    fn take_object(&mut self, key: &str) -> Option<Object> {
+    fn take_object(&mut self, key: &str) -> Option<Fields> {
         self.get(key)?.as_object()?;
         if let Some(Value::Object(fields)) = self.shift_remove(key) { Some(fields) } else { None }
     }
@@ -56,19 +56,19 @@ pub(crate) fn size_of(value: &Value) -> u64 {
 }
 
 /// About how many bytes the fields of an object take.
-pub(crate) fn size_of_fields(fields: &Object) -> u64 {
+pub(crate) fn size_of_fields(fields: &Fields) -> u64 {
     fields.iter().map(|(key, value)| key.len() as u64 + size_of(value)).sum()
 }
 
 /// The object in a value; anything else is an empty one.
-pub(crate) fn into_object(value: Value) -> Object {
-    if let Value::Object(fields) = value { fields } else { Object::new() }
+pub(crate) fn into_object(value: Value) -> Fields {
+    if let Value::Object(fields) = value { fields } else { Fields::new() }
 }
 
 /// The arguments of a call that were sent as text; what is no JSON stays text.
 pub(crate) fn parse_arguments(text: String) -> Value {
     if text.trim().is_empty() {
-        return Value::Object(Object::new());
+        return Value::Object(Fields::new());
     }
     serde_json::from_str(&text).unwrap_or(Value::String(text))
 }
@@ -77,26 +77,34 @@ pub(crate) fn parse_arguments(text: String) -> Value {
 pub(crate) fn arguments_object(args: &Value) -> Value {
     match args {
         Value::Object(_) => args.clone(),
-        Value::Null => Value::Object(Object::new()),
+        Value::Null => Value::Object(Fields::new()),
         other => Value::Object(object([("input", other.clone())])),
     }
 }
 
 /// The vendor's own fields of a part, to be written back; what only concerns us is left out.
-pub(crate) fn own_fields(part: &Part, vendor: Vendor) -> Object {
+pub(crate) fn own_fields(part: &Part, vendor: Vendor) -> Fields {
     const OURS: [&str; 3] = ["detachedSignature", "detachedReasoning", "callIndex"];
     let mut fields = match &part.extra {
         Some(extra) if extra.vendor == vendor => extra.fields.clone(),
-        _ => Object::new(),
+        _ => Fields::new(),
     };
     fields.retain(|key, _| !OURS.contains(&key.as_str()));
     fields
 }
 
 /// Adds the fields that are not there yet.
-pub(crate) fn add_missing(to: &mut Object, fields: Object) {
+pub fn add_missing(to: &mut Fields, fields: Fields) {
     for (key, value) in fields {
         to.entry(key).or_insert(value);
+    }
+}
+
+/// Takes the object under `key` out of `fields` and adds it to `inner`: the way back for what a reader found beside the
+/// fields it knew.
+pub(crate) fn restore_rest(inner: &mut Fields, fields: &mut Fields, key: &str) {
+    if let Some(Value::Object(rest)) = fields.shift_remove(key) {
+        add_missing(inner, rest);
     }
 }
 
@@ -109,7 +117,7 @@ pub(crate) fn says_something(part: &Part, vendor: Vendor) -> bool {
 }
 
 /// Overrides `body` with what the caller asked for besides: a null takes a field out, objects are merged.
-pub(crate) fn apply_overrides(body: &mut Object, overrides: Object) {
+pub(crate) fn apply_overrides(body: &mut Fields, overrides: Fields) {
     for (key, value) in overrides {
         match (value, body.get_mut(&key)) {
             (Value::Null, _) => {

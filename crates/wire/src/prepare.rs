@@ -1,11 +1,12 @@
-//! Makes a conversation acceptable to one vendor before it is encoded.
+//! Makes a conversation acceptable to the vendor that it is sent to, before it is encoded.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 use longhaul_conversation::{
-    Body, CallId, Media, MediaData, Message, Origin, Output, Part, Role, ToolResult, Vendor, repair,
+    Body, CallId, Extra, Media, MediaData, Message, Origin, Part, Role, Vendor, repair,
 };
+
+use crate::fields::own_fields;
 
 /// What stands at the end where the conversation stops with the model: providers answer users.
 const CONTINUE: &str = "[please continue]";
@@ -83,26 +84,23 @@ pub(crate) fn fit_nested(mut part: Part, fit: impl Fn(Part) -> Option<Part>) -> 
     part
 }
 
-/// The main answer of a tool as text, without what came with it.
-pub(crate) fn output_text(result: &ToolResult) -> Cow<'_, str> {
-    match &result.output {
-        Output::Text(text) => Cow::Borrowed(text),
-        Output::Empty => Cow::Borrowed(""),
-        Output::Structured(_) => {
-            let output = result.output.clone();
-            let alone = ToolResult { output, ..ToolResult::text(result.call.clone(), "") };
-            Cow::Owned(alone.readable().into_owned())
-        }
+/// Leaves a part, and what is inside of it, only the fields that `vendor` gets back.
+pub(crate) fn keep_own_fields(part: &mut Part, vendor: Vendor) {
+    part.extra = Extra::boxed(vendor, own_fields(part, vendor));
+    if let Body::Result(result) = &mut part.body {
+        result.nested.iter_mut().for_each(|part| keep_own_fields(part, vendor));
     }
-}
-
-/// The names of the tools, by call.
-pub(crate) fn call_names(messages: &[Message]) -> HashMap<CallId, String> {
-    messages.iter().flat_map(Message::calls).map(|call| (call.id.clone(), call.name.clone())).collect()
 }
 
 /// A call's id as a vendor takes it: letters, digits, `_` and `-`, at most 40 of them. Another id always becomes the same
 /// one, so that a result still finds its call.
+/// Gives a call an id that vendors take.
+pub(crate) fn make_plain(id: &mut CallId) {
+    if let Cow::Owned(plain) = plain_id(id) {
+        *id = CallId::new(plain);
+    }
+}
+
 pub(crate) fn plain_id(id: &CallId) -> Cow<'_, str> {
     let id = id.as_str();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -118,6 +116,7 @@ pub(crate) fn plain_id(id: &CallId) -> Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use longhaul_conversation::ToolResult;
     use longhaul_conversation::{Extra, Thought, ToolCall};
     use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Encodes a request for the provider that answers it.
+//! Encodes a request to be sent: repaired, sides taking turns, with notes in the place of what the vendor does not take.
 
 use longhaul_conversation::{Request, TokenCount};
 use serde_json::{Map, Value};
@@ -11,9 +11,9 @@ use crate::{anthropic, gemini, openai};
 /// Encodes the body of a call. Fields of the request's `extra` are merged into it, and a null takes one out.
 pub fn encode_request(format: WireFormat, request: Request, options: &EncodeOptions) -> Map<String, Value> {
     match format {
-        WireFormat::Gemini => gemini::encode(request, options),
-        WireFormat::OpenAi => openai::encode(request, options),
-        WireFormat::Anthropic => anthropic::encode(request, options),
+        WireFormat::Gemini => gemini::encode_to_send(request, options),
+        WireFormat::OpenAi => openai::encode_to_send(request, options),
+        WireFormat::Anthropic => anthropic::encode_to_send(request, options),
     }
 }
 

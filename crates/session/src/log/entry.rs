@@ -3,14 +3,13 @@
 use longhaul_conversation::{
     CallId, Message, MessageId, Origin, Part, Place, Timestamp, TokenCount, ToolDeclaration,
 };
+use longhaul_wire::{Json, Object, object};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::branch::{Branch, RecordedCompaction};
 use super::exact::{decode_message, decode_parts, decode_tools, encode_message, encode_parts, encode_tools};
 use super::view::{Piece, decode_view, encode_view};
-use crate::json::{Json, Object};
-use crate::write::object;
 
 /// The version of the records that are written and understood.
 const VERSION: u64 = 1;

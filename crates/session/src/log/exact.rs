@@ -8,11 +8,10 @@ use longhaul_conversation::{
     Role, Signature, Thought, Timestamp, TokenCount, ToolCall, ToolDeclaration, ToolResult, ToolStatus,
     Usage, Vendor,
 };
+use longhaul_wire::{Json, Object, object};
 use serde_json::{Map, Value};
 
-use crate::json::{Json, Object};
 use crate::read::contents::{status_of_word, status_word};
-use crate::write::object;
 
 /// Values nested deeper than this are written as text, for a reader of lines takes no more than 128 levels in all.
 const DEPTH_LIMIT: usize = 48;
@@ -362,7 +361,7 @@ fn vendor_of_word(word: &str) -> Option<Vendor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::write::laws::messages;
+    use longhaul_testkit::messages::messages;
     use proptest::prelude::*;
     use serde_json::json;
 

@@ -5,14 +5,13 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 
 use longhaul_conversation::MessageId;
+use longhaul_wire::{Json, text_of};
 use serde_json::json;
 
 use super::file::failed;
 use super::recording::Recording;
 use super::retell::retell;
 use super::{Log, LogError, NewSession, Replay};
-use crate::json::Json;
-use crate::lines::text_of;
 
 impl Log {
     /// Begins another session with all that happened in this one, up to the message `through` if one is named.

@@ -17,8 +17,8 @@ use tempfile::TempDir;
 use super::retell::retell;
 use super::*;
 use crate::write::gemini_cli::encode_record;
-use crate::write::laws::messages;
 use crate::{read_session, response_id};
+use longhaul_testkit::messages::messages;
 
 /// One thing that is done to a log.
 #[derive(Clone, Debug)]

@@ -6,15 +6,14 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use longhaul_conversation::Timestamp;
+use longhaul_wire::{Json, mend, object, text_of};
 use serde_json::{Value, json};
 
 use super::file::{LogFile, failed};
 use super::{Log, LogError, Replay};
 use crate::detect::find_format;
-use crate::json::Json;
-use crate::lines::{Lines, mend, text_of};
+use crate::lines::Lines;
 use crate::store::{sanitise_name, session_file_name, subagent_file_name};
-use crate::write::object;
 use crate::{Format, ReadError, read_session};
 
 /// A first line that is longer holds more than a header.

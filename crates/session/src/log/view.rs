@@ -3,14 +3,13 @@
 use std::collections::HashSet;
 
 use longhaul_conversation::{Body, Message, MessageId, Origin, Output, Part, Role, Timestamp};
+use longhaul_wire::{Json, Object, object};
 use serde_json::{Map, Value, json};
 
 use super::branch::{Branch, RecordedCompaction};
 use super::entry::{Mask, from_json};
 use super::exact::{decode_message, encode_message};
 use super::same_but_for_marks;
-use crate::json::{Json, Object};
-use crate::write::object;
 
 /// One message of a transcript that was rewritten.
 #[derive(Clone, Debug)]

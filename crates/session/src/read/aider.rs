@@ -8,10 +8,10 @@
 //! its own: later chats build on what the earlier ones did to the files.
 
 use longhaul_conversation::{Message, Origin, Part, Role, Timestamp, TokenCount, Usage};
+use longhaul_wire::{PLAIN, split_user_text};
 
 use super::KnownText;
 use crate::Format;
-use crate::origins::{PLAIN, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: KnownText =

@@ -1,12 +1,10 @@
 //! Reads what agents borrow from the OpenAI chat form: contents, tool calls, tool declarations and usage.
 
 use longhaul_conversation::{
-    Body, CallId, Origin, Output, Part, TokenCount, ToolCall, ToolDeclaration, ToolResult, Usage, Vendor,
+    Body, CallId, Origin, Output, Part, ToolCall, ToolDeclaration, ToolResult, Vendor,
 };
+use longhaul_wire::{Json, Object, body_of_url, read_arguments};
 use serde_json::Value;
-
-use super::shared::{body_of_url, read_arguments};
-use crate::json::{Json, Object};
 
 /// Reads the content of a message: a text, or a list of texts and images. Empty texts are left out.
 pub(super) fn read_content(content: Option<Json<'_>>, origin: Origin) -> Vec<Part> {
@@ -78,22 +76,6 @@ pub(super) fn read_declarations(tools: Vec<Json<'_>>) -> Vec<ToolDeclaration> {
             })
         })
         .collect()
-}
-
-/// Reads the usage of a chat completion.
-pub(super) fn read_usage(usage: &Json<'_>) -> Option<Usage> {
-    let count = |key: &str| usage.get(key).and_then(Json::as_u64).map(TokenCount);
-    let detail = |list: &str, key: &str| usage.get(list)?.get(key)?.as_u64().map(TokenCount);
-    let usage = Usage {
-        input: count("prompt_tokens"),
-        output: count("completion_tokens"),
-        cached: detail("prompt_tokens_details", "cached_tokens"),
-        thoughts: detail("completion_tokens_details", "reasoning_tokens"),
-        total: count("total_tokens"),
-        ..Usage::default()
-    }
-    .with_thoughts_apart();
-    (!usage.is_empty()).then_some(usage)
 }
 
 #[cfg(test)]

@@ -8,13 +8,13 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use longhaul_conversation::{CallId, Message, MessageId, Origin, Part, Role, Vendor};
+use longhaul_wire::anthropic::{read_block, user_text};
 use serde_json::Value;
 
-use super::anthropic::{read_block, read_usage, user_text};
 use super::{Known, Reader};
+use longhaul_wire::{Json, Object, anthropic_usage, close_references};
+
 use crate::Format;
-use crate::json::{Json, Object};
-use crate::origins::close_references;
 use crate::out::Out;
 
 /// The model's name in notices that the program wrote in its place.
@@ -162,7 +162,7 @@ impl Claude {
         let mut read = Message::new(id, Role::Model, parts);
         read.at = record.time("timestamp");
         read.model = message.take_string("model").filter(|model| model != SYNTHETIC);
-        read.usage = message.get("usage").and_then(read_usage).map(Box::new);
+        read.usage = message.get("usage").and_then(anthropic_usage).map(Box::new);
         self.place(read, &record, out);
     }
 

@@ -7,13 +7,12 @@ use longhaul_conversation::{
     Body, Media, MediaData, Message, MessageId, Origin, Output, Part, Role, TokenCount, ToolStatus, Usage,
     Vendor,
 };
+use longhaul_wire::anthropic::read_block;
 
-use super::anthropic::read_block;
-use super::shared::each_object;
 use super::{Known, Reader};
+use longhaul_wire::{Json, Object, OriginRules, each_object, split_by_tags, split_user_text};
+
 use crate::Format;
-use crate::json::{Json, Object};
-use crate::origins::{OriginRules, split_by_tags, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known =

@@ -7,16 +7,16 @@
 use std::collections::HashMap;
 
 use longhaul_conversation::{
-    Extra, Fingerprint, Message, MessageId, Origin, Part, Role, Timestamp, TokenCount, ToolStatus, Usage,
-    Vendor, fingerprint_message,
+    Extra, Fingerprint, Message, MessageId, Origin, Part, Role, Timestamp, TokenCount, Usage, Vendor,
+    fingerprint_message,
 };
+use longhaul_wire::responses::{Items, read_block};
 use serde_json::Value;
 
-use super::responses::{Items, read_block};
 use super::{Known, Reader};
+use longhaul_wire::{Json, Object, OriginRules, close_references, split_user_text};
+
 use crate::Format;
-use crate::json::{Json, Object};
-use crate::origins::{OriginRules, close_references, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -323,36 +323,6 @@ fn opaque_summary(item: Object<'_>) -> Part {
     Part::opaque(Origin::Summary, Vendor::OpenAiResponses, Value::Object(item.into_map()))
 }
 
-/// Beginnings of a tool's answer with which Codex says that it never got to run, or was stopped.
-const ENDINGS: &[(&str, ToolStatus)] = &[
-    ("failed in sandbox ", ToolStatus::Failed),
-    ("execution error: ", ToolStatus::Failed),
-    ("failed to parse function arguments: ", ToolStatus::Failed),
-    ("apply_patch verification failed: ", ToolStatus::Failed),
-    ("unsupported call: ", ToolStatus::Failed),
-    ("aborted by user", ToolStatus::Cancelled),
-    ("exec command rejected by user", ToolStatus::Cancelled),
-    ("patch rejected by user", ToolStatus::Cancelled),
-];
-
-/// How a tool call went, where the head of a plain answer tells.
-pub(super) fn status_in_text(text: &str) -> ToolStatus {
-    if let Some((_, status)) = ENDINGS.iter().find(|(start, _)| text.starts_with(start)) {
-        return *status;
-    }
-    // A command's answer has a head of a few lines, which ends with the word before what was printed.
-    let head = text.lines().take(8).take_while(|line| *line != "Output:");
-    let code = head.filter_map(|line| {
-        line.strip_prefix("Exit code: ").or_else(|| line.strip_prefix("Process exited with code "))
-    });
-    let has_head = ["Exit code: ", "Chunk ID: ", "Wall time: "].iter().any(|start| text.starts_with(start));
-    match code.filter_map(|code| code.trim().parse::<i64>().ok()).next() {
-        Some(0) if has_head => ToolStatus::Succeeded,
-        Some(_) if has_head => ToolStatus::Failed,
-        _ => ToolStatus::Unstated,
-    }
-}
-
 fn read_usage(usage: &Json<'_>) -> Option<Usage> {
     let count = |key: &str| usage.get(key).and_then(Json::as_u64).map(TokenCount);
     let usage = Usage {
@@ -536,26 +506,6 @@ mod tests {
             ],
         );
         check_origins("say ## My request for Codex: x", &[(Origin::User, "say ## My request for Codex: x")]);
-    }
-
-    #[test]
-    fn the_head_of_an_answer_tells_how_it_went() {
-        for (text, status) in [
-            ("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nok", ToolStatus::Succeeded),
-            ("Exit code: 101\nWall time: 0.1 seconds\nOutput:\n", ToolStatus::Failed),
-            (
-                "Chunk ID: a1\nWall time: 1 seconds\nProcess exited with code -1\nOutput:\nx",
-                ToolStatus::Failed,
-            ),
-            ("Chunk ID: a1\nProcess running with session ID 7\nOutput:\nExit code: 1", ToolStatus::Unstated),
-            ("failed in sandbox None with execution error: command timed out", ToolStatus::Failed),
-            ("aborted by user after 3.1s", ToolStatus::Cancelled),
-            ("It printed\nExit code: 1", ToolStatus::Unstated),
-            ("Exit code: none", ToolStatus::Unstated),
-            ("", ToolStatus::Unstated),
-        ] {
-            assert_eq!(status_in_text(text), status, "{text}");
-        }
     }
 
     #[test]

@@ -1,25 +1,18 @@
 //! Reads Gemini `contents`: requests, bare lists, saved chats, and the neutral form built on them.
 
-use std::collections::{HashMap, VecDeque};
-
-use longhaul_conversation::{
-    Body, CallId, FileReference, Media, MediaData, Message, MessageId, Origin, Output, Part, Role, Signature,
-    Thought, ToolCall, ToolDeclaration, ToolResult, ToolStatus, Vendor,
-};
-use serde_json::{Map, Value};
+use longhaul_conversation::{Body, Origin, Part, Role, ToolStatus};
+use longhaul_wire::gemini::{read_content, read_head, read_part};
+use longhaul_wire::{CallIds, Json, Object, each_object};
 
 use super::gemini::read_tokens;
-use super::shared::each_object;
 use super::{Known, Reader};
 use crate::Format;
 use crate::info::Question;
-use crate::json::{Json, Object};
 use crate::log::decode_opaque;
-use crate::origins::{PLAIN, close_references, split_user_text};
 use crate::out::Out;
 
 /// The neutral form: contents with their source.
-pub(super) const NEUTRAL: Known = Known {
+pub(crate) const NEUTRAL: Known = Known {
     format: Format::Neutral,
     is_record: |_| false,
     is_document: |document| {
@@ -67,6 +60,7 @@ impl Reader for Contents {
         let contents = match record {
             Json::Object(mut document) => {
                 read_head(&mut document, out);
+                read_about(&mut document, out);
                 if self.is_neutral {
                     read_source(&document, out);
                 }
@@ -81,28 +75,13 @@ impl Reader for Contents {
 
 impl Contents {
     fn content(&mut self, mut content: Object<'_>, place: usize, out: &mut Out<'_>) {
-        let role = match content.take_string("role").as_deref() {
-            Some("user" | "function") | None => Role::User,
-            Some("model") => Role::Model,
-            Some(other) => {
-                out.warn(format!("contents[{place}] has the unknown role {other:?}; read as user"));
-                Role::User
-            }
-        };
-        let id = out.unused_id(content.take_string("id").map(MessageId::new));
-        let given = content.take_array("parts").unwrap_or_default();
-        let mut parts = Vec::with_capacity(given.len());
-        for part in given {
-            parts.extend(self.part(part, role));
-        }
-        close_references(&mut parts);
-        let mut message = Message::new(id, role, parts);
-        if self.is_neutral {
-            message.at = content.take("timestamp").as_ref().and_then(Json::as_time);
-            message.model = content.take_string("model");
-            message.usage = content.take("tokens").as_ref().and_then(read_tokens).map(Box::new);
-        }
-        message.extra = longhaul_conversation::Extra::boxed(Vendor::Gemini, content.into_map());
+        let stated = self.is_neutral.then(|| {
+            let at = content.take("timestamp").as_ref().and_then(Json::as_time);
+            let usage = content.take("tokens").as_ref().and_then(read_tokens).map(Box::new);
+            (at, content.take_string("model"), usage)
+        });
+        let mut message = read_content(content, place, out, |part, role| self.part(part, role));
+        (message.at, message.model, message.usage) = stated.unwrap_or_default();
         out.put(message);
     }
 
@@ -163,16 +142,6 @@ pub(crate) fn status_of_word(word: &str) -> Option<ToolStatus> {
     STATUSES.iter().find(|(known, _)| *known == word).map(|(_, status)| *status)
 }
 
-/// The status of a response that states none: an `error` in it says that the call failed.
-pub(crate) fn status_when_read(output: &Output) -> ToolStatus {
-    match output {
-        Output::Structured(value) if value.get("error").is_some_and(|error| !error.is_null()) => {
-            ToolStatus::Failed
-        }
-        _ => ToolStatus::Unstated,
-    }
-}
-
 /// Where a neutral session says it comes from.
 fn read_source(document: &Object<'_>, out: &mut Out<'_>) {
     let source = |key| document.get("source").and_then(|source| source.get(key)).and_then(Json::as_str);
@@ -180,45 +149,12 @@ fn read_source(document: &Object<'_>, out: &mut Out<'_>) {
     out.info.directory = source("directory").map(str::to_string);
 }
 
-fn read_head(document: &mut Object<'_>, out: &mut Out<'_>) {
-    if let Some(model) = document.str("model") {
-        let model = model.strip_prefix("models/").unwrap_or(model).to_string();
-        out.note(None, Some(&model), None);
-    }
-    for key in ["systemInstruction", "system_instruction", "system"] {
-        match document.take(key) {
-            Some(Json::String(text)) => out.info.system.push(Part::text(Origin::Hook, text)),
-            Some(Json::Object(mut content)) => {
-                let parts = content.take_array("parts").unwrap_or_default();
-                out.info.system.extend(
-                    parts
-                        .into_iter()
-                        .filter_map(|part| Some(Part::text(Origin::Hook, part.get("text")?.as_str()?))),
-                );
-            }
-            _ => {}
-        }
-    }
-    let tools = document.take_array("tools").unwrap_or_default();
-    for tool in tools.into_iter().filter_map(Json::into_object) {
-        let mut tool = tool;
-        for key in ["functionDeclarations", "function_declarations"] {
-            for declared in tool.take_array(key).unwrap_or_default().into_iter().filter_map(Json::into_object)
-            {
-                let mut declared = declared;
-                out.info.tools.push(ToolDeclaration {
-                    name: declared.take_string("name").unwrap_or_default(),
-                    description: declared.take_string("description").unwrap_or_default(),
-                    parameters: declared
-                        .take("parameters")
-                        .or_else(|| declared.take("parametersJsonSchema"))
-                        .map_or(Value::Null, Json::into_value),
-                });
-            }
-        }
-    }
-    if let Some(name) = document.str("description").or_else(|| document.str("scenarioId")) {
-        out.info.title = Some(name.to_string());
+/// The title and the questions of an evaluation.
+fn read_about(document: &mut Object<'_>, out: &mut Out<'_>) {
+    let title = document.take_string("description");
+    let scenario = document.take_string("scenarioId");
+    if let Some(name) = title.or(scenario) {
+        out.info.title = Some(name);
     }
     for question in document.take_array("questions").unwrap_or_default() {
         if let (Some(prompt), Some(expected)) = (
@@ -230,143 +166,12 @@ fn read_head(document: &mut Object<'_>, out: &mut Out<'_>) {
     }
 }
 
-/// Invents ids for calls without one, and finds them again for the results.
-#[derive(Clone, Debug, Default)]
-pub(super) struct CallIds {
-    count: usize,
-    /// Calls without an id that wait for their result, by the tool's name, the oldest first.
-    open: HashMap<String, VecDeque<CallId>>,
-}
-
-impl CallIds {
-    /// An id for a call of `name` that has none.
-    pub(super) fn of_call(&mut self, name: &str) -> CallId {
-        self.count += 1;
-        let id = CallId::made_up(self.count);
-        self.open.entry(name.to_string()).or_default().push_back(id.clone());
-        id
-    }
-
-    /// The id of the oldest open call of `name`, or a new one.
-    pub(super) fn of_result(&mut self, name: &str) -> CallId {
-        let oldest = self.open.get_mut(name).and_then(VecDeque::pop_front);
-        oldest.unwrap_or_else(|| {
-            self.count += 1;
-            CallId::made_up(self.count)
-        })
-    }
-
-    /// The call `id` of `name` has its result.
-    pub(super) fn close(&mut self, name: &str, id: &CallId) {
-        if let Some(open) = self.open.get_mut(name)
-            && let Some(place) = open.iter().rposition(|open| open == id)
-        {
-            open.remove(place);
-        }
-    }
-}
-
-/// Reads one Gemini part; a text that a person only partly typed becomes several.
-pub(super) fn read_part(part: Json<'_>, role: Role, ids: &mut CallIds) -> Vec<Part> {
-    let origin = if role == Role::User { Origin::User } else { Origin::Model };
-    let mut part = match part {
-        Json::Object(part) => part,
-        Json::String(text) => return text_parts(text.into_owned(), role),
-        other => return vec![Part::opaque(origin, Vendor::Gemini, other.into_value())],
-    };
-    if let Some(text) = part.take_string("text") {
-        if part.is_true("thought") {
-            part.take("thought");
-            let signature = part.take_string("thoughtSignature");
-            let signature = signature.map(|value| Signature { vendor: Vendor::Gemini, value });
-            let thought = Part::thought(Thought { text, signature, item: None });
-            return vec![thought.with_extra(Vendor::Gemini, part.into_map())];
-        }
-        let extra = part.into_map();
-        let mut parts = text_parts(text, role);
-        if let Some(last) = parts.last_mut() {
-            *last = last.clone().with_extra(Vendor::Gemini, extra);
-        }
-        return parts;
-    }
-    let (key, body, rest) = if let Some(call) = part.take_object("functionCall") {
-        let (body, rest) = read_call(call, ids);
-        ("functionCall", body, rest)
-    } else if let Some(response) = part.take_object("functionResponse") {
-        let (body, rest) = read_response(response, ids);
-        ("functionResponse", body, rest)
-    } else if let Some(media) = part.take_object("inlineData") {
-        let (body, rest) = read_media(media);
-        ("inlineData", body, rest)
-    } else if let Some(mut file) = part.take_object("fileData") {
-        let uri = file.take_string("fileUri").unwrap_or_default();
-        let body = Body::File(Box::new(FileReference { mime: file.take_string("mimeType"), uri }));
-        ("fileData", body, file)
-    } else {
-        let origin = if role == Role::User { Origin::Hook } else { Origin::Model };
-        return vec![Part::opaque(origin, Vendor::Gemini, Value::Object(part.into_map()))];
-    };
-    let origin = if matches!(body, Body::Result(_)) { Origin::Tool } else { origin };
-    let mut extra = part.into_map();
-    if !rest.is_empty() {
-        // What else the vendor said inside the call, the response or the file is written back into it.
-        extra.insert(key.to_string(), Value::Object(rest.into_map()));
-    }
-    vec![Part::new(origin, body).with_extra(Vendor::Gemini, extra)]
-}
-
-/// The text of a message, split by who produced it.
-pub(super) fn text_parts(text: String, role: Role) -> Vec<Part> {
-    match role {
-        Role::Model => vec![Part::model_text(text)],
-        Role::User => split_user_text(text, &PLAIN),
-    }
-}
-
-fn read_call<'a>(mut call: Object<'a>, ids: &mut CallIds) -> (Body, Object<'a>) {
-    let name = call.take_string("name").unwrap_or_default();
-    let id = call.take_string("id").map_or_else(|| ids.of_call(&name), CallId::new);
-    let args = call.take("args").map_or_else(|| Value::Object(Map::new()), Json::into_value);
-    (Body::Call(Box::new(ToolCall { id, name, args, reasoning: None })), call)
-}
-
-fn read_response<'a>(mut response: Object<'a>, ids: &mut CallIds) -> (Body, Object<'a>) {
-    let name = response.take_string("name");
-    let id = response.take_string("id");
-    let call = id.map_or_else(|| ids.of_result(name.as_deref().unwrap_or_default()), CallId::new);
-    let output = match response.take("response") {
-        None | Some(Json::Null) => Output::Empty,
-        Some(Json::String(text)) => Output::Text(text.into_owned()),
-        Some(value) => Output::Structured(value.into_value()),
-    };
-    let status = status_when_read(&output);
-    let nested = response.take_array("parts").unwrap_or_default();
-    let nested = nested.into_iter().flat_map(|part| {
-        read_part(part, Role::Model, ids).into_iter().map(|part| Part { origin: Origin::Tool, ..part })
-    });
-    let nested = nested.collect();
-    (Body::Result(Box::new(ToolResult { call, name, status, output, nested })), response)
-}
-
-fn read_media(mut media: Object<'_>) -> (Body, Object<'_>) {
-    let mime = media.take_string("mimeType").unwrap_or_default();
-    let omitted = media.get("omittedBytes").and_then(Json::as_u64);
-    let data = match (media.take_string("data"), omitted) {
-        (Some(data), _) => MediaData::Base64(data),
-        (None, bytes) => {
-            media.take("omittedBytes");
-            MediaData::Omitted { bytes: bytes.unwrap_or(0) }
-        }
-    };
-    (Body::Media(Box::new(Media { mime, data })), media)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::outline::{outline, read_text};
     use super::*;
     use crate::read_session;
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     #[track_caller]
     fn check(document: &Value, format: Format, expected: &[&str]) {

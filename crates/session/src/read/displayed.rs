@@ -1,8 +1,7 @@
 //! Tells by what Gemini CLI showed of a message what the user typed of it: commands and named files add the rest.
 
 use longhaul_conversation::{Body, Origin, Part};
-
-use crate::json::Json;
+use longhaul_wire::Json;
 
 /// The text of a record's `displayContent`; none if it shows no text.
 pub(super) fn shown_text(shown: &Json<'_>) -> Option<String> {

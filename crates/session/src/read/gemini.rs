@@ -12,19 +12,18 @@ use longhaul_conversation::{
     Body, CallId, Change, Extra, MediaData, Message, MessageId, Origin, Output, Part, Role, Thought,
     TokenCount, ToolCall, ToolResult, ToolStatus, Usage, Vendor,
 };
+use longhaul_wire::{CallIds, Json, List, Object, close_references, each_item, text_parts};
 use serde_json::{Map, Value};
 
-use super::contents::{CallIds, read_part, status_of_word, text_parts};
+use super::contents::status_of_word;
+use longhaul_wire::gemini::read_part;
+
 use super::displayed::{keep_typed, shown_text};
-use super::shared::each_item;
 use super::{Known, Reader};
 use crate::Format;
-use crate::json::{Json, Object};
-use crate::list::List;
 use crate::log::{
     Branch, Effect, HostRecord, PinChange, Record, RecordedFragment, RewriteKind, decode_record,
 };
-use crate::origins::close_references;
 use crate::out::Out;
 use crate::write::response_id;
 

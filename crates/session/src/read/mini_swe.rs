@@ -6,15 +6,13 @@
 use longhaul_conversation::{
     CallId, Message, Origin, Output, Part, Role, Timestamp, ToolCall, ToolStatus, Usage,
 };
+use longhaul_wire::{Json, Object, PLAIN, chat_usage, each_object, split_user_text};
 use serde_json::json;
 
-use super::chat_pieces::{read_answer, read_call, read_content, read_usage};
-use super::shared::each_object;
+use super::chat_pieces::{read_answer, read_call, read_content};
 use super::task::split_task;
 use super::{Known, Reader};
 use crate::Format;
-use crate::json::{Json, Object};
-use crate::origins::{PLAIN, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -215,7 +213,7 @@ fn read_head(document: &Object<'_>, out: &mut Out<'_>) {
 fn read_extra(extra: &Object<'_>) -> (Option<Timestamp>, Option<String>, Option<Box<Usage>>) {
     let response = extra.get("response");
     let model = response.and_then(|response| response.get("model")?.as_str()).map(str::to_string);
-    let usage = response.and_then(|response| read_usage(response.get("usage")?));
+    let usage = response.and_then(|response| chat_usage(response.get("usage")?));
     (extra.time("timestamp"), model, usage.map(Box::new))
 }
 

@@ -9,6 +9,8 @@ mod codex;
 pub(crate) mod contents;
 mod displayed;
 pub(crate) mod gemini;
+#[cfg(test)]
+mod long_lists;
 mod mini_swe;
 pub(crate) mod openai;
 mod openhands;
@@ -18,7 +20,6 @@ pub(crate) mod outline;
 mod pi;
 mod responses;
 mod responses_recording;
-mod shared;
 mod swe_agent;
 mod task;
 mod tree;
@@ -27,10 +28,10 @@ use std::collections::HashMap;
 use std::io::Read;
 
 use longhaul_conversation::{Change, Message, Transcript};
+use longhaul_wire::{Json, Object, explain, mend, text_of};
 
 use crate::detect::{Found, find_format, find_format_in};
-use crate::json::{Json, Object};
-use crate::lines::{Input, Line, Lines, explain, mend, text_of};
+use crate::lines::{Input, Line, Lines};
 use crate::out::{Memory, Out};
 use crate::{Event, Format, ReadError, Replay, SessionInfo, Warning};
 

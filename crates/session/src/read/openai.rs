@@ -1,23 +1,11 @@
 //! Reads OpenAI chat completions: requests, logs of requests, bare lists, one message a line.
-//!
-//! Many servers speak this format with additions of their own. What is not modelled stays with the message, the block or
-//! the call it came with; blocks of Anthropic's, which some proxies pass on, are read as what they are.
 
-use longhaul_conversation::{
-    Body, CallId, Extra, Message, MessageId, Origin, Output, Part, Role, Thought, TokenCount, ToolCall,
-    ToolResult, ToolStatus, Usage, Vendor,
-};
-use serde_json::{Map, Value};
+use longhaul_conversation::TokenCount;
+use longhaul_wire::openai::{ChatDecoder, has_marks, read_head};
+use longhaul_wire::{Json, Object, anthropic, chat_usage, each_object, messages_of};
 
-use super::contents::CallIds;
-use super::responses::{read_audio, read_tool};
-use super::shared::{
-    blocks_of, body_of_url, each_object, from_tool, keep_rest, messages_of, read_arguments, text_parts,
-};
-use super::{Known, Reader, anthropic};
+use super::{Known, Reader};
 use crate::Format;
-use crate::json::{Json, Object};
-use crate::origins::close_references;
 use crate::out::Out;
 
 pub(crate) const KNOWN: Known = Known {
@@ -36,22 +24,9 @@ fn is_message(message: &Object<'_>) -> bool {
     known_role && ["content", "tool_calls", "function_call"].iter().any(|key| message.has(key))
 }
 
-/// Whether the message has something that only OpenAI's format has.
-pub(super) fn has_marks(message: &Object<'_>) -> bool {
-    let is_block = |block: &Json<'_>| {
-        let kind = block.get("type").and_then(Json::as_str);
-        matches!(kind, Some("image_url" | "input_audio" | "refusal"))
-    };
-    matches!(message.str("role"), Some("system" | "developer" | "tool" | "function"))
-        || message.has("tool_calls")
-        || message.has("function_call")
-        || blocks_of(message).iter().any(is_block)
-}
-
 #[derive(Default)]
 struct Chat {
-    /// Calls of the old kind have no ids.
-    ids: CallIds,
+    decoder: ChatDecoder,
     /// Whether something showed that this is OpenAI's format and not just plain messages.
     is_certain: bool,
 }
@@ -64,6 +39,7 @@ impl Reader for Chat {
             Json::Object(mut document) => {
                 self.is_certain = true;
                 read_head(&mut document, out);
+                read_log(&mut document, out);
                 document.take_list("messages").unwrap_or_default()
             }
             other => return out.warn(format!("expected a message, found {}; skipped", other.kind())),
@@ -72,77 +48,21 @@ impl Reader for Chat {
     }
 }
 
-fn read_head(document: &mut Object<'_>, out: &mut Out<'_>) {
-    let response = document.get("response");
-    let answered_by = response.and_then(|response| response.get("model")).and_then(Json::as_str);
-    let usage = response.and_then(|response| response.get("usage")).or_else(|| document.get("usage"));
-    out.note(document.time("timestamp"), document.str("model"), None);
-    out.note(None, answered_by, usage.and_then(read_usage).as_ref());
-    out.info.window = document.get("context_window").and_then(Json::as_u64).map(TokenCount);
-    let tools = document.take_array("tools").or_else(|| document.take_array("functions"));
-    for tool in tools.unwrap_or_default() {
-        match tool.into_object() {
-            Some(mut tool) if tool.get("function").is_some_and(|function| function.as_object().is_some()) => {
-                out.info.tools.extend(tool.take_object("function").map(read_tool));
-            }
-            Some(tool) if tool.has("input_schema") => out.info.tools.push(anthropic::read_tool(tool)),
-            // The old list of functions, without the wrapper.
-            Some(tool) if tool.has("name") => out.info.tools.push(read_tool(tool)),
-            Some(tool) => out.skip(&format!("tool:{}", tool.str("type").unwrap_or("?"))),
-            None => out.skip("tool:?"),
-        }
-    }
-}
-
-/// Usage as chat completions report it.
-fn read_usage(usage: &Json<'_>) -> Option<Usage> {
-    let count = |value: Option<&Json<'_>>| value.and_then(Json::as_u64).map(TokenCount);
-    let detail = |of: &str, key: &str| count(usage.get(of).and_then(|details| details.get(key)));
-    let usage = Usage {
-        input: count(usage.get("prompt_tokens")),
-        output: count(usage.get("completion_tokens")),
-        cached: detail("prompt_tokens_details", "cached_tokens"),
-        thoughts: detail("completion_tokens_details", "reasoning_tokens"),
-        total: count(usage.get("total_tokens")),
-        ..Usage::default()
-    }
-    .with_thoughts_apart();
-    (!usage.is_empty()).then_some(usage)
+/// Reads what a log says of a request and its answer.
+fn read_log(document: &mut Object<'_>, out: &mut Out<'_>) {
+    let response = document.take("response");
+    let answered_by = response.as_ref().and_then(|response| response.get("model")).and_then(Json::as_str);
+    let stated = document.take("usage");
+    let usage = response.as_ref().and_then(|response| response.get("usage")).or(stated.as_ref());
+    let at = document.take("timestamp").as_ref().and_then(Json::as_time);
+    out.note(at, answered_by, usage.and_then(chat_usage).as_ref());
+    out.info.window = document.take("context_window").as_ref().and_then(Json::as_u64).map(TokenCount);
 }
 
 impl Chat {
-    fn message(&mut self, mut message: Object<'_>, out: &mut Out<'_>) {
+    fn message(&mut self, message: Object<'_>, out: &mut Out<'_>) {
         self.settle_format(&message, out);
-        let said_by = message.take_string("role").unwrap_or_default();
-        let (role, mut parts) = match said_by.as_str() {
-            "assistant" => (Role::Model, self.read_answer(&mut message, out)),
-            "tool" | "function" => {
-                let at = message.time("timestamp");
-                let id = take_id(&mut message, out);
-                let mut read = Message::new(id, Role::User, vec![self.read_result(message, &said_by)]);
-                read.at = at;
-                return out.put(read);
-            }
-            _ => (Role::User, read_content(message.take("content"), Role::User, out)),
-        };
-        match said_by.as_str() {
-            "system" | "developer" => {
-                parts.iter_mut().for_each(|part| part.origin = Origin::Hook);
-                if !out.has_messages() {
-                    return out.info.system.extend(parts);
-                }
-            }
-            "user" | "assistant" => {}
-            _ => out.warn(format!("a message with the unknown role {said_by:?}; read as user")),
-        }
-        let mut read = Message::new(take_id(&mut message, out), role, parts);
-        read.at = message.time("timestamp");
-        let mut fields = message.into_map();
-        if !matches!(said_by.as_str(), "user" | "assistant" | "") {
-            fields.insert("role".into(), Value::String(said_by));
-        }
-        read.extra = Extra::boxed(Vendor::OpenAiChat, fields);
-        out.put(read);
+        self.decoder.message(message, out);
     }
 
     /// Plain lines could be either format; the first block that only Anthropic has settles it.
@@ -153,160 +73,14 @@ impl Chat {
             out.info.format = Format::Anthropic;
         }
     }
-
-    fn read_answer(&mut self, message: &mut Object<'_>, out: &mut Out<'_>) -> Vec<Part> {
-        let mut parts = Vec::new();
-        let thought = message.take_string("reasoning_content").or_else(|| message.take_string("reasoning"));
-        if let Some(text) = thought.filter(|text| !text.is_empty()) {
-            parts.push(Part::thought(Thought { text, ..Thought::default() }));
-        }
-        parts.extend(read_content(message.take("content"), Role::Model, out));
-        if let Some(refusal) = message.take_string("refusal") {
-            let fields = Map::from_iter([("type".to_string(), "refusal".into())]);
-            parts.push(Part::model_text(refusal).with_extra(Vendor::OpenAiChat, fields));
-        }
-        if message.get("tool_calls").and_then(Json::as_array).is_some_and(|calls| !calls.is_empty()) {
-            parts.extend(message.take_array("tool_calls").unwrap_or_default().into_iter().map(read_call));
-        }
-        if let Some(mut call) = message.take_object("function_call") {
-            let name = call.take_string("name").unwrap_or_default();
-            let args = read_arguments(call.take("arguments"));
-            let call = ToolCall { id: self.ids.of_call(&name), name, args, reasoning: None };
-            parts.push(Part::call(call));
-        }
-        parts
-    }
-
-    fn read_result(&mut self, mut message: Object<'_>, said_by: &str) -> Part {
-        let name = message.take_string("name");
-        let call = match message.take_string("tool_call_id") {
-            Some(id) => CallId::new(id),
-            None if said_by == "function" => self.ids.of_result(name.as_deref().unwrap_or_default()),
-            None => CallId::new(""),
-        };
-        let mut nested = Vec::new();
-        let output = match message.take("content") {
-            None | Some(Json::Null) => Output::Empty,
-            Some(Json::String(text)) => Output::Text(text.into_owned()),
-            Some(Json::Array(blocks)) => {
-                nested.extend(blocks.into_iter().flat_map(|block| from_tool(read_block(block, Role::Model))));
-                Output::Empty
-            }
-            Some(other) => Output::Structured(other.into_value()),
-        };
-        let result = ToolResult { call, name, status: ToolStatus::Unstated, output, nested };
-        Part::result(result).with_extra(Vendor::OpenAiChat, message.into_map())
-    }
-}
-
-/// The message's own id, unless another message has it already.
-fn take_id(message: &mut Object<'_>, out: &Out<'_>) -> MessageId {
-    out.unused_id(message.take_string("id").map(MessageId::new))
-}
-
-fn read_content(content: Option<Json<'_>>, role: Role, out: &mut Out<'_>) -> Vec<Part> {
-    match content {
-        Some(Json::String(text)) if text.is_empty() => Vec::new(),
-        Some(Json::String(text)) => text_parts(text.into_owned(), role),
-        Some(Json::Array(blocks)) => {
-            let mut parts: Vec<Part> = blocks.into_iter().flat_map(|block| read_block(block, role)).collect();
-            close_references(&mut parts);
-            parts
-        }
-        Some(Json::Null) | None => Vec::new(),
-        Some(other) => {
-            out.warn(format!("a message whose content is {}", other.kind()));
-            Vec::new()
-        }
-    }
-}
-
-fn read_call(call: Json<'_>) -> Part {
-    let mut call = match call {
-        Json::Object(call) => call,
-        other => return Part::opaque(Origin::Model, Vendor::OpenAiChat, other.into_value()),
-    };
-    // A custom tool takes free text; its type stays beside it to tell it from a function.
-    let key = if call.str("type") == Some("custom") { "custom" } else { "function" };
-    let Some(mut inner) = call.take_object(key) else {
-        return Part::opaque(Origin::Model, Vendor::OpenAiChat, Value::Object(call.into_map()));
-    };
-    let args = match key {
-        "custom" => inner.take("input").map_or(Value::Null, Json::into_value),
-        _ => {
-            call.take("type");
-            read_arguments(inner.take("arguments"))
-        }
-    };
-    let id = CallId::new(call.take_string("id").unwrap_or_default());
-    let name = inner.take_string("name").unwrap_or_default();
-    let fields = keep_rest(call.into_map(), key, inner);
-    Part::call(ToolCall { id, name, args, reasoning: None }).with_extra(Vendor::OpenAiChat, fields)
-}
-
-/// Reads one block of a message's content.
-fn read_block(block: Json<'_>, role: Role) -> Vec<Part> {
-    let origin = if role == Role::User { Origin::User } else { Origin::Model };
-    let mut block = match block {
-        Json::Object(block) if anthropic::is_block(&block) => {
-            return anthropic::read_block(Json::Object(block), role, None);
-        }
-        Json::Object(block) => block,
-        Json::String(text) => return text_parts(text.into_owned(), role),
-        other => return vec![Part::opaque(origin, Vendor::OpenAiChat, other.into_value())],
-    };
-    let kind = block.str("type").unwrap_or_default().to_string();
-    if matches!(kind.as_str(), "text" | "refusal")
-        && let Some(text) = block.take_string(&kind)
-    {
-        if kind == "text" {
-            block.take("type");
-        }
-        let mut parts = text_parts(text, role);
-        if let Some(last) = parts.last_mut() {
-            last.extra = Extra::boxed(Vendor::OpenAiChat, block.into_map());
-        }
-        return parts;
-    }
-    let found = match kind.as_str() {
-        "image_url" => read_image(&mut block),
-        "input_audio" => read_audio(&mut block).map(|body| (body, Object::default())),
-        "file" => read_file(&mut block),
-        _ => None,
-    };
-    match found {
-        Some((body, rest)) => {
-            block.take("type");
-            let fields = keep_rest(block.into_map(), &kind, rest);
-            vec![Part::new(origin, body).with_extra(Vendor::OpenAiChat, fields)]
-        }
-        None => vec![Part::opaque(origin, Vendor::OpenAiChat, Value::Object(block.into_map()))],
-    }
-}
-
-fn read_image<'a>(block: &mut Object<'a>) -> Option<(Body, Object<'a>)> {
-    // Some clients give the address alone.
-    if let Some(url) = block.take_string("image_url") {
-        return Some((body_of_url(url), Object::default()));
-    }
-    block.get("image_url")?.get("url")?.as_str()?;
-    let mut image = block.take_object("image_url")?;
-    let url = image.take_string("url")?;
-    Some((body_of_url(url), image))
-}
-
-fn read_file<'a>(block: &mut Object<'a>) -> Option<(Body, Object<'a>)> {
-    block.get("file")?.get("file_data")?.as_str()?;
-    let mut file = block.take_object("file")?;
-    let data = file.take_string("file_data")?;
-    Some((body_of_url(data), file))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::outline::{outline, read_text};
     use super::*;
-    use serde_json::json;
+    use longhaul_conversation::{Extra, Part};
+    use serde_json::{Value, json};
 
     #[track_caller]
     fn check(document: &Value, expected: &[&str]) {

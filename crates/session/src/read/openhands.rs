@@ -8,16 +8,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use longhaul_conversation::{
     CallId, Message, MessageId, Origin, Output, Part, Role, Thought, ToolCall, ToolResult, ToolStatus,
 };
+use longhaul_wire::{Json, List, Object, PLAIN, chat_usage, each_item, split_user_text};
 use serde_json::Value;
 
-use super::chat_pieces::{read_call, read_declarations, read_image, read_usage};
-use super::shared::each_item;
+use super::chat_pieces::{read_call, read_declarations, read_image};
 use super::task::split_task;
 use super::{Known, Reader};
 use crate::Format;
-use crate::json::{Json, Object};
-use crate::list::List;
-use crate::origins::{PLAIN, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -234,7 +231,7 @@ impl OpenHands {
         let mut message = Message::new(message_id, Role::Model, parts);
         message.at = event.time("timestamp");
         message.model = response.take_string("model");
-        message.usage = if is_new { response.get("usage").and_then(read_usage).map(Box::new) } else { None };
+        message.usage = if is_new { response.get("usage").and_then(chat_usage).map(Box::new) } else { None };
         self.kept.put(message, out);
     }
 

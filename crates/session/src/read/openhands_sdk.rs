@@ -6,14 +6,13 @@ use longhaul_conversation::{
     CallId, Message, MessageId, Origin, Output, Part, Role, Signature, Thought, ToolResult, ToolStatus,
     Vendor,
 };
+use longhaul_wire::{Json, Object, each_item, split_typed};
 use serde_json::Value;
 
 use super::chat_pieces::{read_answer, read_call, read_content, read_declarations};
 use super::openhands::Kept;
-use super::shared::{each_item, split_typed};
 use super::{Known, Reader};
 use crate::Format;
-use crate::json::{Json, Object};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {

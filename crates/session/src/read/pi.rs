@@ -7,13 +7,12 @@ use longhaul_conversation::{
     Body, CallId, Extra, Media, MediaData, Message, MessageId, Origin, Output, Part, Role, Signature,
     Thought, TokenCount, ToolCall, ToolResult, ToolStatus, Usage, Vendor,
 };
+use longhaul_wire::{Json, Object, PLAIN, close_references, split_user_text};
 use serde_json::{Map, Value};
 
 use super::tree::{Follows, Holds, Tree};
 use super::{Known, Reader};
 use crate::Format;
-use crate::json::{Json, Object};
-use crate::origins::{PLAIN, close_references, split_user_text};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {

@@ -1,12 +1,13 @@
 //! Reads recordings of a model's responses, which Gemini CLI's tests play back. They are no conversations: nobody
 //! asks anything in them.
 
-use longhaul_conversation::{Body, Message, Part, Role, TokenCount, Usage};
+use longhaul_conversation::{Body, Message, Part, Role};
+use longhaul_wire::{CallIds, Json, Object, gemini_usage};
 
-use super::contents::{CallIds, read_part};
 use super::{Known, Reader};
+use longhaul_wire::gemini::read_part;
+
 use crate::Format;
-use crate::json::{Json, Object};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {
@@ -39,7 +40,7 @@ impl Reader for Recording {
         };
         let mut message = Message::new(out.made_up_id(), Role::Model, Vec::new());
         for mut chunk in chunks.into_iter().filter_map(Json::into_object) {
-            let usage = chunk.get("usageMetadata").and_then(read_usage);
+            let usage = chunk.get("usageMetadata").and_then(gemini_usage);
             message.usage = usage.map(Box::new).or(message.usage);
             message.model = chunk.take_string("modelVersion").or(message.model);
             for part in take_parts(&mut chunk) {
@@ -70,20 +71,6 @@ fn append(parts: &mut Vec<Part>, part: Part) {
         ) => text.push_str(more),
         _ => parts.push(part),
     }
-}
-
-fn read_usage(usage: &Json<'_>) -> Option<Usage> {
-    let count = |key: &str| usage.get(key).and_then(Json::as_u64).map(TokenCount);
-    let usage = Usage {
-        input: count("promptTokenCount"),
-        output: count("candidatesTokenCount"),
-        cached: count("cachedContentTokenCount"),
-        thoughts: count("thoughtsTokenCount"),
-        tool: count("toolUsePromptTokenCount"),
-        total: count("totalTokenCount"),
-        ..Usage::default()
-    };
-    (!usage.is_empty()).then_some(usage)
 }
 
 #[cfg(test)]

@@ -5,14 +5,13 @@
 //! user message counts as asked by a person, and everything else on the user's side comes from the program.
 
 use longhaul_conversation::{CallId, Message, Origin, Part, Role, Signature, Thought, ToolCall, Vendor};
+use longhaul_wire::{Json, Object, each_object};
 use serde_json::json;
 
 use super::chat_pieces::{read_answer, read_call, read_content};
-use super::shared::each_object;
 use super::task::split_task;
 use super::{Known, Reader};
 use crate::Format;
-use crate::json::{Json, Object};
 use crate::out::Out;
 
 pub(super) const KNOWN: Known = Known {

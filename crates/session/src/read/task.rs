@@ -3,8 +3,7 @@
 use std::ops::Range;
 
 use longhaul_conversation::{Origin, Part};
-
-use crate::origins::{PLAIN, split_user_text};
+use longhaul_wire::{PLAIN, split_user_text};
 
 /// Tags that templates put around what somebody reported or asked for.
 const TAGS: &[&str] = &["issue_description", "pr_description", "issue", "task"];

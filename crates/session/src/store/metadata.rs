@@ -8,10 +8,10 @@ use std::io::{self, BufReader, Read, Seek};
 use std::path::Path;
 
 use longhaul_conversation::Timestamp;
+use longhaul_wire::{mend, text_of};
 use serde::{Deserialize, Serialize};
 
 use super::narrow::{Fields, Side, Told, is_injected, is_request};
-use crate::lines::{mend, text_of};
 
 /// What is behind the id of a model's message in the id of the message that holds the answers to its calls.
 const RESPONSE: &str = "_response";

@@ -9,15 +9,15 @@ use std::collections::{HashMap, HashSet};
 use longhaul_conversation::{
     Body, CallId, Message, Opaque, Origin, Part, Role, Signature, Thought, Usage, Vendor,
 };
+use longhaul_wire::anthropic::{encode_block, fit_part};
 use serde_json::{Map, Value};
 
-use super::anthropic::{encode_block, fit_part};
-use super::fit::{call_names, keep_fields, lose_fields};
-use super::loss::{LossKind, Losses};
-use super::object;
-use super::pieces::{Piece, pieces, plain_origin, says_something};
 use super::session::{Clock, derived_uuid, lose_setup, push_line, session_id};
-use crate::origins::PLAIN;
+use longhaul_wire::{
+    LossKind, Losses, PLAIN, Piece, call_names, keep_fields, lose_fields, object, pieces, plain_origin,
+    says_something,
+};
+
 use crate::read::claude::{SKILL_START, SYNTHETIC};
 use crate::{Format, Session, SideChain};
 

@@ -9,15 +9,15 @@ use longhaul_conversation::{
     Body, CallId, Message, MessageId, Origin, Output, Part, Role, Timestamp, ToolCall, ToolResult,
     ToolStatus, Usage, Vendor,
 };
+use longhaul_wire::{
+    LossKind, Losses, PLAIN, Piece, add_missing, call_names, fields_of, keep_fields, lose_fields, object,
+    pieces, plain_origin, says_something,
+};
 use serde_json::{Map, Value};
 
-use super::fit::{call_names, fields_of, keep_fields, lose_fields};
-use super::gemini::{MadeUpIds, encode_part, fit_part, fit_result};
-use super::loss::{LossKind, Losses};
-use super::pieces::{Piece, pieces, plain_origin, says_something};
 use super::session::{Clock, hash, lose_setup, lose_side_chains, push_line, session_id};
-use super::{add_missing, object};
-use crate::origins::PLAIN;
+use longhaul_wire::gemini::{MadeUpIds, encode_part, fit_part, fit_result};
+
 use crate::read::contents::status_word;
 use crate::{Format, Session};
 

@@ -7,19 +7,19 @@
 use std::collections::HashMap;
 
 use longhaul_conversation::{Body, Message, Opaque, Output, Part, Role, ToolResult, Vendor};
+use longhaul_wire::{
+    Losses, PLAIN, add_missing, call_names, fields_of, fit_call, keep_fields, lose_fields, lose_misplaced,
+    object, says_something, split_user_text,
+};
 use serde_json::{Map, Value};
 
-use super::fit::{call_names, fields_of, fit_call, keep_fields, lose_fields, lose_misplaced};
-use super::gemini::{MadeUpIds, encode_part, encode_tool, fit_part, fit_system};
 use super::gemini_cli::{encode_tokens, origin_when_read};
-use super::loss::Losses;
-use super::pieces::says_something;
+use longhaul_wire::gemini::{MadeUpIds, encode_part, encode_tool, fit_part, fit_system, status_when_read};
+
 use super::session::lose_side_chains;
-use super::{add_missing, object};
 use crate::Session;
 use crate::log::encode_opaque;
-use crate::origins::{PLAIN, split_user_text};
-use crate::read::contents::{OPAQUE, status_when_read, status_word};
+use crate::read::contents::{OPAQUE, status_word};
 
 /// The session as one document.
 pub(super) fn document(session: &Session, losses: &mut Losses) -> Value {

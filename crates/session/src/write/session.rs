@@ -1,10 +1,10 @@
 //! Writes whole sessions: in their own format where that can be written, otherwise in the neutral form.
 
 use longhaul_conversation::{Fingerprint, Message, Part, Request, Role, Timestamp, fingerprint_message};
+use longhaul_wire::{Loss, LossKind, Losses, WireFormat, write_request};
 use serde_json::Value;
 
-use super::loss::{Loss, LossKind, Losses};
-use super::{Target, claude, gemini_cli, neutral, write_owned};
+use super::{claude, gemini_cli, neutral};
 use crate::{Format, Session};
 
 /// A session as a file of some format.
@@ -46,7 +46,9 @@ pub fn write_session(format: Format, session: &Session) -> WrittenSession {
         Format::GeminiJson => written(pretty(&gemini_cli::json(session, &mut losses)), format, losses),
         Format::ClaudeCode => written(claude::jsonl(session, &mut losses), format, losses),
         _ => match request_target(format) {
-            Some(target) => write_request(target, format, session, || session.transcript.messages().to_vec()),
+            Some(target) => {
+                write_as_request(target, format, session, || session.transcript.messages().to_vec())
+            }
             None => written(pretty(&neutral::document(session, &mut losses)), Format::Neutral, losses),
         },
     }
@@ -57,7 +59,7 @@ pub fn write_session_taking(format: Format, session: &mut Session) -> WrittenSes
     match (format, request_target(format)) {
         (_, Some(target)) => {
             let messages = session.transcript.take_messages();
-            write_request(target, format, session, || messages)
+            write_as_request(target, format, session, || messages)
         }
         (Format::GeminiJsonl | Format::GeminiJson | Format::ClaudeCode, None) => {
             let written = write_session(format, session);
@@ -74,17 +76,17 @@ pub fn write_session_taking(format: Format, session: &mut Session) -> WrittenSes
 }
 
 /// The provider whose requests have this format.
-fn request_target(format: Format) -> Option<Target> {
+fn request_target(format: Format) -> Option<WireFormat> {
     match format {
-        Format::GeminiContents => Some(Target::Gemini),
-        Format::OpenAiChat => Some(Target::OpenAiChat),
-        Format::Anthropic => Some(Target::Anthropic),
+        Format::GeminiContents => Some(WireFormat::Gemini),
+        Format::OpenAiChat => Some(WireFormat::OpenAi),
+        Format::Anthropic => Some(WireFormat::Anthropic),
         _ => None,
     }
 }
 
-fn write_request(
-    target: Target,
+fn write_as_request(
+    target: WireFormat,
     format: Format,
     session: &Session,
     messages: impl FnOnce() -> Vec<Message>,
@@ -96,7 +98,7 @@ fn write_request(
         messages: messages(),
         ..Request::default()
     };
-    let mut written = write_owned(target, request);
+    let mut written = write_request(target, request);
     let mut losses = Losses::default();
     lose_side_chains(session, &mut losses);
     written.lost.extend(losses.into_list());

@@ -11,10 +11,11 @@ use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 
-use super::laws::requests;
-use super::{LossKind, WrittenSession, write_session, write_session_taking};
+use super::{WrittenSession, write_session, write_session_taking};
 use crate::info::SessionInfo;
 use crate::{Format, Recorded, Session, SideChain, read_recorded, read_session};
+use longhaul_testkit::messages::requests;
+use longhaul_wire::LossKind;
 
 /// The formats that hold more than a request does.
 const SESSIONS: [Format; 4] = [Format::GeminiJsonl, Format::GeminiJson, Format::ClaudeCode, Format::Neutral];

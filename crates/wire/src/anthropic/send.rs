@@ -1,14 +1,17 @@
-//! Writes Anthropic messages requests.
+//! Prepares requests for Anthropic.
 
 use longhaul_conversation::{
-    Body, FileReference, Media, MediaData, Message, Origin, Output, Part, Request, Role, Sampling,
-    TokenCount, ToolChoice, ToolDeclaration, ToolResult, ToolStatus, Vendor,
+    Body, Media, MediaData, Message, Origin, Output, Part, Request, Role, Sampling, TokenCount, ToolResult,
+    ToolStatus, Vendor,
 };
 use serde_json::Value;
 
-use crate::fields::{Object, add_missing, apply_overrides, arguments_object, object, own_fields, said};
+use super::encode::{PlainContent, encode};
+use super::fit::require_schemas;
+use crate::fields::{Fields, apply_overrides, arguments_object, object};
+use crate::fit::{is_on_the_web, output_text};
 use crate::options::EncodeOptions;
-use crate::prepare::{as_note, fit_nested, output_text, plain_id, prepare};
+use crate::prepare::{as_note, fit_nested, keep_own_fields, make_plain, prepare};
 
 const OWN: Vendor = Vendor::Anthropic;
 const CACHE_MARK: &str = "cache_control";
@@ -24,18 +27,11 @@ pub fn default_limit(model: &str) -> TokenCount {
 }
 
 /// The body of a messages call.
-pub(crate) fn encode(request: Request, options: &EncodeOptions) -> Object {
-    let extra = request.extra.clone();
-    let Sampling { temperature, top_p, top_k, max_output, stop } = request.sampling.clone();
-    let limit = max_output.or(options.max_output).unwrap_or_else(|| default_limit(&request.model));
-    let mut body = encode_input(request);
-    body.insert("max_tokens".into(), limit.0.into());
-    body.extend(said([
-        ("temperature", temperature.map(Value::from)),
-        ("top_p", top_p.map(Value::from)),
-        ("top_k", top_k.map(Value::from)),
-        ("stop_sequences", (!stop.is_empty()).then(|| stop.into())),
-    ]));
+pub(crate) fn encode_to_send(mut request: Request, options: &EncodeOptions) -> Fields {
+    let limit = request.sampling.max_output.or(options.max_output);
+    request.sampling.max_output = Some(limit.unwrap_or_else(|| default_limit(&request.model)));
+    let extra = std::mem::take(&mut request.extra);
+    let mut body = encode(&settle(request), PlainContent::Block);
     if options.streams {
         body.insert("stream".into(), true.into());
     }
@@ -47,35 +43,22 @@ pub(crate) fn encode(request: Request, options: &EncodeOptions) -> Object {
 }
 
 /// The body of a call that counts tokens.
-pub(crate) fn encode_count(request: Request) -> Object {
-    encode_input(request)
+pub(crate) fn encode_count(request: Request) -> Fields {
+    encode(&settle(Request { sampling: Sampling::default(), ..request }), PlainContent::Block)
 }
 
-fn encode_input(request: Request) -> Object {
-    let mut body = object([("model", request.model.as_str().into())]);
-    let system: Vec<Value> = request
-        .system
-        .into_iter()
-        .filter(|part| part.as_text().is_some())
-        .filter_map(|part| fit(part, Role::User))
-        .map(|part| encode_block(&part))
-        .collect();
-    if !system.is_empty() {
-        body.insert("system".into(), Value::Array(system));
+/// The request in the form in which it is sent.
+fn settle(mut request: Request) -> Request {
+    let system = request.system.into_iter().filter(|part| part.as_text().is_some());
+    request.system = system.filter_map(|part| fit(part, Role::User)).collect();
+    request.system.iter_mut().for_each(settle_part);
+    require_schemas(&mut request.tools);
+    request.messages = prepare(request.messages, OWN, fit);
+    for Message { parts, extra, .. } in &mut request.messages {
+        *extra = None;
+        parts.iter_mut().for_each(settle_part);
     }
-    if !request.tools.is_empty() {
-        body.insert("tools".into(), Value::Array(request.tools.iter().map(encode_tool).collect()));
-        let choice = match request.tool_choice {
-            ToolChoice::Free => None,
-            ToolChoice::Required => Some("any"),
-            ToolChoice::Forbidden => Some("none"),
-        };
-        let choice = choice.map(|kind| Value::Object(object([("type", kind.into())])));
-        body.extend(said([("tool_choice", choice)]));
-    }
-    let messages = prepare(request.messages, OWN, fit);
-    body.insert("messages".into(), Value::Array(messages.iter().map(encode_message).collect()));
-    body
+    request
 }
 
 fn fit(part: Part, role: Role) -> Option<Part> {
@@ -111,106 +94,43 @@ fn takes(media: &Media) -> bool {
     KNOWN.contains(&media.mime.as_str()) && matches!(media.data, MediaData::Base64(_))
 }
 
-fn is_on_the_web(file: &FileReference) -> bool {
-    ["https://", "http://"].iter().any(|scheme| file.uri.starts_with(scheme))
-}
-
-fn encode_tool(tool: &ToolDeclaration) -> Value {
-    let mut encoded = object([("name", tool.name.as_str().into())]);
-    if !tool.description.is_empty() {
-        encoded.insert("description".into(), tool.description.as_str().into());
+fn settle_part(part: &mut Part) {
+    keep_own_fields(part, OWN);
+    match &mut part.body {
+        Body::Call(call) => {
+            make_plain(&mut call.id);
+            call.args = arguments_object(&call.args);
+        }
+        Body::Result(result) => settle_result(result),
+        _ => {}
     }
-    let schema = match &tool.parameters {
-        // A schema is required, also for a tool without arguments.
-        Value::Null => Value::Object(object([("type", "object".into())])),
-        schema => schema.clone(),
-    };
-    encoded.insert("input_schema".into(), schema);
-    Value::Object(encoded)
 }
 
-fn encode_message(message: &Message) -> Value {
-    let role = match message.role {
-        Role::User => "user",
-        Role::Model => "assistant",
-    };
-    let content = message.parts.iter().map(encode_block).collect();
-    Value::Object(object([("role", role.into()), ("content", Value::Array(content))]))
-}
-
-fn encode_block(part: &Part) -> Value {
-    let mut encoded = match &part.body {
-        Body::Text(text) => object([("type", "text".into()), ("text", text.as_str().into())]),
-        Body::Thought(thought) => {
-            let signature = thought.signature.as_ref().map_or("", |signature| signature.value.as_str());
-            object([
-                ("type", "thinking".into()),
-                ("thinking", thought.text.as_str().into()),
-                ("signature", signature.into()),
-            ])
-        }
-        Body::Call(call) => object([
-            ("type", "tool_use".into()),
-            ("id", plain_id(&call.id).into()),
-            ("name", call.name.as_str().into()),
-            ("input", arguments_object(&call.args)),
-        ]),
-        Body::Result(result) => encode_result(result),
-        Body::Media(media) => {
-            let data = match &media.data {
-                MediaData::Base64(data) => data.as_str(),
-                MediaData::Omitted { .. } => "",
-            };
-            let source = object([
-                ("type", "base64".into()),
-                ("media_type", media.mime.as_str().into()),
-                ("data", data.into()),
-            ]);
-            object([("type", kind_of(Some(&media.mime)).into()), ("source", Value::Object(source))])
-        }
-        Body::File(file) => {
-            let source = object([("type", "url".into()), ("url", file.uri.as_str().into())]);
-            object([("type", kind_of(file.mime.as_deref()).into()), ("source", Value::Object(source))])
-        }
-        Body::Opaque(opaque) => return opaque.value.clone(),
-    };
-    add_missing(&mut encoded, own_fields(part, OWN));
-    Value::Object(encoded)
-}
-
-fn kind_of(mime: Option<&str>) -> &'static str {
-    if mime.is_none_or(|mime| mime.starts_with("image/")) { "image" } else { "document" }
-}
-
-fn encode_result(result: &ToolResult) -> Object {
-    let mut encoded =
-        object([("type", "tool_result".into()), ("tool_use_id", plain_id(&result.call).into())]);
-    let text = output_text(result);
-    let mut blocks: Vec<Value> = result.nested.iter().map(encode_block).collect();
-    if blocks.is_empty() {
+fn settle_result(result: &mut ToolResult) {
+    make_plain(&mut result.call);
+    let text = output_text(result).into_owned();
+    if result.nested.is_empty() {
         if !matches!(result.output, Output::Empty) {
-            encoded.insert("content".into(), text.into());
+            result.output = Output::Text(text);
         }
     } else {
         if !text.trim().is_empty() {
-            blocks.insert(0, encode_block(&Part::text(Origin::Tool, text)));
+            result.nested.insert(0, Part::text(Origin::Tool, text));
         }
-        encoded.insert("content".into(), Value::Array(blocks));
+        result.output = Output::Empty;
     }
-    if matches!(result.status, ToolStatus::Failed | ToolStatus::Cancelled) {
-        encoded.insert("is_error".into(), true.into());
-    }
-    encoded
+    let failed = matches!(result.status, ToolStatus::Failed | ToolStatus::Cancelled);
+    result.status = if failed { ToolStatus::Failed } else { ToolStatus::Unstated };
 }
 
 /// Marks the end of what never changes and the end of the conversation, so that the next request finds both in the
 /// cache. A request with marks of its own is left as it is.
-fn mark_cache(body: &mut Object) {
+fn mark_cache(body: &mut Fields) {
     let is_marked = |block: &Value| block.get(CACHE_MARK).is_some();
     let blocks_in =
         |message: &Value| message.get("content").and_then(Value::as_array).cloned().unwrap_or_default();
     let list =
-        |body: &Object, key: &str| body.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+        |body: &Fields, key: &str| body.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
     let messages = list(body, "messages");
     let has_marks = ["system", "tools"].iter().any(|key| list(body, key).iter().any(is_marked))
         || messages.iter().any(|message| blocks_in(message).iter().any(is_marked));
@@ -238,6 +158,7 @@ fn mark(block: &mut Value) {
 mod tests {
     use super::*;
     use longhaul_conversation::{Signature, Thought, ToolCall};
+    use longhaul_conversation::{ToolChoice, ToolDeclaration};
     use serde_json::json;
 
     fn user(parts: Vec<Part>) -> Message {
@@ -255,7 +176,7 @@ mod tests {
     #[track_caller]
     fn check(messages: Vec<Message>, expected: Value) {
         assert_eq!(
-            encode(request(messages), &EncodeOptions::default()).get("messages").cloned(),
+            encode_to_send(request(messages), &EncodeOptions::default()).get("messages").cloned(),
             Some(expected)
         );
     }
@@ -276,10 +197,10 @@ mod tests {
             "max_tokens": 32000,
             "stream": true,
         });
-        assert_eq!(Value::Object(encode(asked.clone(), &options)), expected);
+        assert_eq!(Value::Object(encode_to_send(asked.clone(), &options)), expected);
         let fields = crate::fields::into_object(json!({"cache_control": {"type": "ephemeral", "ttl": "1h"}}));
         asked.system = vec![Part::text(Origin::Hook, "be brief").with_extra(OWN, fields)];
-        let body = encode(asked, &options);
+        let body = encode_to_send(asked, &options);
         assert_eq!(body["system"][0]["cache_control"]["ttl"], "1h");
         assert_eq!(body["messages"][0]["content"][0].get("cache_control"), None);
     }
@@ -352,12 +273,12 @@ mod tests {
             max_output: Some(TokenCount(7)),
             stop: vec!["END".into()],
         };
-        let body = encode(asked.clone(), &EncodeOptions::default());
+        let body = encode_to_send(asked.clone(), &EncodeOptions::default());
         let keys = ["tool_choice", "max_tokens", "temperature", "top_p", "top_k", "stop_sequences"];
         let found = keys.map(|key| body[key].clone());
         let any = json!({"type": "any"});
         assert_eq!(found, [any, json!(7), json!(0.5), json!(0.9), json!(40), json!(["END"])]);
         asked.tool_choice = ToolChoice::Forbidden;
-        assert_eq!(encode(asked, &EncodeOptions::default())["tool_choice"], json!({"type": "none"}));
+        assert_eq!(encode_to_send(asked, &EncodeOptions::default())["tool_choice"], json!({"type": "none"}));
     }
 }

@@ -1,14 +1,14 @@
 //! Reads Anthropic answers, whole or in pieces.
 
 use longhaul_conversation::{
-    CallId, FinishReason, Origin, Part, ResponseEvent, Signature, Thought, TokenCount, ToolCall, Usage,
-    Vendor,
+    CallId, FinishReason, Origin, Part, ResponseEvent, Signature, Thought, ToolCall, Vendor,
 };
 use serde_json::Value;
 
 use crate::answer::AnswerSize;
 use crate::answer::{Progress, StreamFault};
-use crate::fields::{Object, Take, into_object, parse_arguments, size_of, size_of_fields, tokens};
+use crate::fields::{Fields, Take, into_object, parse_arguments, size_of, size_of_fields};
+use crate::usage::anthropic_usage;
 
 const OWN: Vendor = Vendor::Anthropic;
 
@@ -18,7 +18,7 @@ pub(crate) struct Decoder {
     /// The block that is arriving, with its index: one follows the other.
     open: Option<(u64, Block)>,
     /// The figures so far: the last event only tells what has changed.
-    usage: Object,
+    usage: Fields,
     finish: Option<FinishReason>,
     held: AnswerSize,
 }
@@ -34,7 +34,7 @@ struct Block {
     signature: String,
     citations: Vec<Value>,
     /// The block as it began, less what is kept above.
-    fields: Object,
+    fields: Fields,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -108,7 +108,7 @@ impl Decoder {
         }
     }
 
-    fn whole(&mut self, mut message: Object, out: &mut Vec<ResponseEvent>) {
+    fn whole(&mut self, mut message: Fields, out: &mut Vec<ResponseEvent>) {
         for block in message.take_array("content").unwrap_or_default() {
             let block = Block::begin(into_object(block), &mut self.held, out);
             out.extend(block.into_part().map(ResponseEvent::Part));
@@ -119,15 +119,15 @@ impl Decoder {
         self.add_usage(message.take_object("usage"), out);
     }
 
-    fn add_usage(&mut self, usage: Option<Object>, out: &mut Vec<ResponseEvent>) {
+    fn add_usage(&mut self, usage: Option<Fields>, out: &mut Vec<ResponseEvent>) {
         let Some(usage) = usage else { return };
         self.usage.extend(usage.into_iter().filter(|(_, value)| !value.is_null()));
-        out.extend(read_usage(&Value::Object(self.usage.clone())).map(ResponseEvent::Usage));
+        out.extend(anthropic_usage(&Value::Object(self.usage.clone())).map(ResponseEvent::Usage));
     }
 }
 
 impl Block {
-    fn begin(mut fields: Object, held: &mut AnswerSize, out: &mut Vec<ResponseEvent>) -> Self {
+    fn begin(mut fields: Fields, held: &mut AnswerSize, out: &mut Vec<ResponseEvent>) -> Self {
         let kind = match fields.get("type").and_then(Value::as_str) {
             Some("text") => Kind::Text,
             Some("thinking") => Kind::Thinking,
@@ -143,7 +143,7 @@ impl Block {
             input: String::new(),
             signature: String::new(),
             citations: Vec::new(),
-            fields: Object::new(),
+            fields: Fields::new(),
         };
         match kind {
             Kind::Text => {
@@ -180,7 +180,7 @@ impl Block {
         }
     }
 
-    fn delta(&mut self, mut delta: Object, held: &mut AnswerSize, out: &mut Vec<ResponseEvent>) {
+    fn delta(&mut self, mut delta: Fields, held: &mut AnswerSize, out: &mut Vec<ResponseEvent>) {
         match delta.get("type").and_then(Value::as_str).unwrap_or_default() {
             "text_delta" => self.say(delta.take_string("text").unwrap_or_default(), out),
             "thinking_delta" => self.say(delta.take_string("thinking").unwrap_or_default(), out),
@@ -247,28 +247,11 @@ fn finish_reason(reason: &str) -> FinishReason {
     }
 }
 
-/// Anthropic counts cached tokens beside the input; we count them in.
-fn read_usage(usage: &Value) -> Option<Usage> {
-    let cached = tokens(usage, "cache_read_input_tokens");
-    let written = tokens(usage, "cache_creation_input_tokens");
-    let fresh = tokens(usage, "input_tokens");
-    let usage = Usage {
-        input: fresh.map(|fresh| [Some(fresh), cached, written].into_iter().flatten().sum::<TokenCount>()),
-        output: tokens(usage, "output_tokens"),
-        cached,
-        written,
-        written_hour: usage
-            .get("cache_creation")
-            .and_then(|created| tokens(created, "ephemeral_1h_input_tokens")),
-        ..Usage::default()
-    };
-    (!usage.is_empty()).then_some(usage)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use longhaul_conversation::Answer;
+    use longhaul_conversation::{TokenCount, Usage};
     use serde_json::json;
 
     fn decode(events: &[Value]) -> (Answer, Option<FinishReason>) {

@@ -1,18 +1,18 @@
-//! Writes Gemini requests.
+//! Prepares requests for Gemini.
 
 use std::collections::HashMap;
 
 use longhaul_conversation::{
-    Body, CallId, MediaData, Message, Origin, Output, Part, Request, Role, Sampling, ToolChoice,
-    ToolDeclaration, ToolResult, ToolStatus, Vendor,
+    Body, CallId, Extra, MediaData, Message, Origin, Output, Part, Request, Role, ToolResult, ToolStatus,
+    Vendor,
 };
 use serde_json::Value;
 
-use crate::fields::{
-    Object, add_missing, apply_overrides, arguments_object, object, own_fields, said, says_something,
-};
+use super::encode::encode;
+use crate::fields::{Fields, add_missing, apply_overrides, arguments_object, object, says_something};
+use crate::fit::{call_names, output_text};
 use crate::options::EncodeOptions;
-use crate::prepare::{as_note, call_names, fit_nested, output_text, prepare};
+use crate::prepare::{as_note, fit_nested, keep_own_fields, prepare};
 
 const OWN: Vendor = Vendor::Gemini;
 const SIGNATURE: &str = "thoughtSignature";
@@ -20,63 +20,31 @@ const SIGNATURE: &str = "thoughtSignature";
 /// Google's documented stand-in for the signature of a call that another model made.
 const FOREIGN_CALL: &str = "skip_thought_signature_validator";
 
-/// The body of a `generateContent` or `streamGenerateContent` call.
-pub(crate) fn encode(request: Request, options: &EncodeOptions) -> Object {
+/// The body of a `generateContent` or `streamGenerateContent` call; the address names the model.
+pub(crate) fn encode_to_send(mut request: Request, options: &EncodeOptions) -> Fields {
     let generation = generation_of(&request.model);
-    let messages = prepare(request.messages, OWN, fit);
-    let names = call_names(&messages);
-    let mut contents: Vec<Value> =
-        messages.iter().map(|message| encode_message(message, &names, generation)).collect();
+    let mut messages = prepare(request.messages, OWN, fit);
+    let names = call_names(&messages).into_iter();
+    let names: HashMap<CallId, String> = names.map(|(id, name)| (id.clone(), name.to_string())).collect();
+    messages.iter_mut().for_each(|message| settle_message(message, &names, generation));
     if generation.signs_calls {
-        sign_foreign_calls(&messages, &mut contents);
+        sign_foreign_calls(&mut messages);
     }
-    let mut body = Object::new();
     let system = request.system.iter().filter(|part| says_something(part, OWN)).filter_map(Part::as_text);
-    let system: Vec<Value> = system.map(|text| Value::Object(object([("text", text.into())]))).collect();
-    if !system.is_empty() {
-        body.insert("systemInstruction".into(), Value::Object(object([("parts", Value::Array(system))])));
-    }
-    if !request.tools.is_empty() {
-        let declared = Value::Array(request.tools.iter().map(encode_tool).collect());
-        let tool = Value::Object(object([("functionDeclarations", declared)]));
-        body.insert("tools".into(), Value::Array(vec![tool]));
-        let mode = match request.tool_choice {
-            ToolChoice::Free => None,
-            ToolChoice::Required => Some("ANY"),
-            ToolChoice::Forbidden => Some("NONE"),
-        };
-        if let Some(mode) = mode {
-            let config = Value::Object(object([("mode", mode.into())]));
-            body.insert("toolConfig".into(), Value::Object(object([("functionCallingConfig", config)])));
-        }
-    }
-    body.insert("contents".into(), Value::Array(contents));
-    let config = generation_config(&request.sampling, options);
-    if !config.is_empty() {
-        body.insert("generationConfig".into(), Value::Object(config));
-    }
+    request.system = system.map(|text| Part::text(Origin::Hook, text)).collect();
+    request.messages = messages;
+    request.model.clear();
+    request.sampling.max_output = request.sampling.max_output.or(options.max_output);
+    let mut body = encode(&request);
     apply_overrides(&mut body, request.extra);
     body
 }
 
-fn generation_config(sampling: &Sampling, options: &EncodeOptions) -> Object {
-    let limit = sampling.max_output.or(options.max_output);
-    let stop = (!sampling.stop.is_empty()).then(|| Value::from(sampling.stop.clone()));
-    let fields = [
-        ("maxOutputTokens", limit.map(|limit| limit.0.into())),
-        ("temperature", sampling.temperature.map(Value::from)),
-        ("topP", sampling.top_p.map(Value::from)),
-        ("topK", sampling.top_k.map(Value::from)),
-        ("stopSequences", stop),
-    ];
-    said(fields)
-}
-
 /// The body of a `countTokens` call.
-pub(crate) fn encode_count(request: Request) -> Object {
+pub(crate) fn encode_count(request: Request) -> Fields {
     let model = format!("models/{}", request.model);
     let mut body = object([("model", model.into())]);
-    add_missing(&mut body, encode(request, &EncodeOptions::default()));
+    add_missing(&mut body, encode_to_send(request, &EncodeOptions::default()));
     object([("generateContentRequest", Value::Object(body))])
 }
 
@@ -113,128 +81,58 @@ fn fit(part: Part, role: Role) -> Option<Part> {
     }
 }
 
-fn encode_tool(tool: &ToolDeclaration) -> Value {
-    let mut declared = object([("name", tool.name.as_str().into())]);
-    if !tool.description.is_empty() {
-        declared.insert("description".into(), tool.description.as_str().into());
-    }
-    if !tool.parameters.is_null() {
-        declared.insert("parametersJsonSchema".into(), tool.parameters.clone());
-    }
-    Value::Object(declared)
-}
-
-fn encode_message(message: &Message, names: &HashMap<CallId, String>, generation: Generation) -> Value {
-    let mut parts = Vec::with_capacity(message.parts.len());
+/// Gives the parts of a message the form in which they are sent.
+fn settle_message(message: &mut Message, names: &HashMap<CallId, String>, generation: Generation) {
+    message.extra = None;
     let mut beside = Vec::new();
-    for part in &message.parts {
-        parts.push(encode_part(part, names, generation));
-        if let Some(result) = part.as_result().filter(|_| !generation.nests_media) {
-            beside.extend(media_of(result).map(|part| encode_part(part, names, generation)));
+    for part in &mut message.parts {
+        keep_own_fields(part, OWN);
+        match &mut part.body {
+            Body::Call(call) => call.args = arguments_object(&call.args),
+            Body::Result(result) => {
+                settle_result(result, names);
+                if !generation.nests_media {
+                    beside.append(&mut result.nested);
+                }
+            }
+            _ => {}
         }
     }
     // What a function sent besides text stands behind all responses, which must stay together.
-    parts.append(&mut beside);
-    let role = message.role.as_str();
-    Value::Object(object([("role", role.into()), ("parts", Value::Array(parts))]))
-}
-
-fn encode_part(part: &Part, names: &HashMap<CallId, String>, generation: Generation) -> Value {
-    let mut encoded = match &part.body {
-        Body::Text(text) => object([("text", text.as_str().into())]),
-        Body::Thought(thought) => {
-            let mut encoded = object([("text", thought.text.as_str().into()), ("thought", true.into())]);
-            if let Some(signature) = &thought.signature {
-                encoded.insert(SIGNATURE.into(), signature.value.as_str().into());
-            }
-            encoded
-        }
-        Body::Call(call) => {
-            let mut inner = encode_id(&call.id);
-            inner.insert("name".into(), call.name.as_str().into());
-            inner.insert("args".into(), arguments_object(&call.args));
-            object([("functionCall", Value::Object(inner))])
-        }
-        Body::Result(result) => {
-            object([("functionResponse", Value::Object(encode_result(result, names, generation)))])
-        }
-        Body::Media(media) => {
-            let data = match &media.data {
-                MediaData::Base64(data) => data.as_str(),
-                MediaData::Omitted { .. } => "",
-            };
-            let inner = object([("mimeType", media.mime.as_str().into()), ("data", data.into())]);
-            object([("inlineData", Value::Object(inner))])
-        }
-        Body::File(file) => {
-            let mut inner = object([("fileUri", file.uri.as_str().into())]);
-            if let Some(mime) = &file.mime {
-                inner.insert("mimeType".into(), mime.as_str().into());
-            }
-            object([("fileData", Value::Object(inner))])
-        }
-        Body::Opaque(opaque) => return opaque.value.clone(),
-    };
-    let mut fields = own_fields(part, OWN);
-    for (key, value) in &mut encoded {
-        // Fields that stood inside the call, the response or the file go back into it.
-        if let (Value::Object(inner), Some(Value::Object(rest))) = (value, fields.shift_remove(key)) {
-            add_missing(inner, rest);
-        }
-    }
-    add_missing(&mut encoded, fields);
-    Value::Object(encoded)
-}
-
-fn encode_id(id: &CallId) -> Object {
-    if id.is_made_up() { Object::new() } else { object([("id", id.as_str().into())]) }
-}
-
-fn media_of(result: &ToolResult) -> impl Iterator<Item = &Part> {
-    result.nested.iter().filter(|part| !matches!(part.body, Body::Text(_)))
+    message.parts.append(&mut beside);
 }
 
 /// A response is an object whose `error` says that the call failed; texts that came with the answer join it.
-fn encode_result(result: &ToolResult, names: &HashMap<CallId, String>, generation: Generation) -> Object {
-    let mut inner = encode_id(&result.call);
-    let name = result.name.as_ref().or_else(|| names.get(&result.call));
-    inner.insert("name".into(), name.map_or("unknown", String::as_str).into());
+fn settle_result(result: &mut ToolResult, names: &HashMap<CallId, String>) {
+    let name = result.name.take().or_else(|| names.get(&result.call).cloned());
+    result.name = Some(name.unwrap_or_else(|| "unknown".into()));
     let failed = matches!(result.status, ToolStatus::Failed | ToolStatus::Cancelled);
     let has_texts = result.nested.iter().any(|part| part.as_text().is_some());
-    let response = match &result.output {
-        Output::Structured(Value::Object(fields))
-            if !has_texts && (!failed || fields.contains_key("error")) =>
-        {
-            fields.clone()
-        }
-        _ => {
-            let text = if has_texts { result.readable() } else { output_text(result) };
-            object([(if failed { "error" } else { "output" }, text.into())])
-        }
+    let is_response = match &result.output {
+        Output::Structured(Value::Object(fields)) => !has_texts && (!failed || fields.contains_key("error")),
+        _ => false,
     };
-    inner.insert("response".into(), Value::Object(response));
-    if generation.nests_media {
-        let nested: Vec<Value> = media_of(result).map(|part| encode_part(part, names, generation)).collect();
-        if !nested.is_empty() {
-            inner.insert("parts".into(), Value::Array(nested));
-        }
+    if !is_response {
+        let text = if has_texts { result.readable() } else { output_text(result) };
+        let response = object([(if failed { "error" } else { "output" }, text.into())]);
+        result.output = Output::Structured(Value::Object(response));
     }
-    inner
+    result.nested.retain(|part| part.as_text().is_none());
 }
 
 /// In the turn under way, the first call of each of the model's messages must be signed; calls that another model made
 /// get Google's stand-in.
-fn sign_foreign_calls(messages: &[Message], contents: &mut [Value]) {
+fn sign_foreign_calls(messages: &mut [Message]) {
     let is_question = |message: &Message| {
         message.role == Role::User && message.parts.iter().any(|part| part.origin != Origin::Tool)
     };
     let start =
         messages.iter().rposition(|message| is_question(message) && message.results().next().is_none());
-    for content in contents.iter_mut().skip(start.unwrap_or(0)) {
-        let parts = content.get_mut("parts").and_then(Value::as_array_mut);
-        let first = parts.into_iter().flatten().find(|part| part.get("functionCall").is_some());
-        if let Some(Value::Object(call)) = first {
-            call.entry(SIGNATURE).or_insert_with(|| FOREIGN_CALL.into());
+    for message in messages.iter_mut().skip(start.unwrap_or(0)) {
+        if let Some(call) = message.parts.iter_mut().find(|part| part.as_call().is_some()) {
+            let mut fields = call.extra.take().map(|extra| extra.fields).unwrap_or_default();
+            fields.entry(SIGNATURE).or_insert_with(|| FOREIGN_CALL.into());
+            call.extra = Extra::boxed(OWN, fields);
         }
     }
 }
@@ -243,6 +141,7 @@ fn sign_foreign_calls(messages: &[Message], contents: &mut [Value]) {
 mod tests {
     use super::*;
     use longhaul_conversation::{FileReference, Media, Signature, Thought, TokenCount, ToolCall};
+    use longhaul_conversation::{Sampling, ToolChoice, ToolDeclaration};
     use serde_json::json;
 
     fn request(model: &str, messages: Vec<Message>) -> Request {
@@ -259,7 +158,7 @@ mod tests {
 
     #[track_caller]
     fn check(request: Request, expected: &Value) {
-        let body = encode(request, &EncodeOptions::default());
+        let body = encode_to_send(request, &EncodeOptions::default());
         assert_eq!(Some(&body), expected.as_object());
     }
 
@@ -282,7 +181,7 @@ mod tests {
             "contents": [{"role": "user", "parts": [{"text": "hi"}]}],
             "generationConfig": {"maxOutputTokens": 100, "temperature": 0},
         });
-        assert_eq!(Value::Object(encode(asked, &options)), expected);
+        assert_eq!(Value::Object(encode_to_send(asked, &options)), expected);
     }
 
     #[test]
@@ -395,12 +294,12 @@ mod tests {
             max_output: Some(TokenCount(7)),
             stop: vec!["END".into()],
         };
-        let body = encode(asked.clone(), &EncodeOptions::default());
+        let body = encode_to_send(asked.clone(), &EncodeOptions::default());
         let expected = json!({"maxOutputTokens": 7, "temperature": 0.5, "topP": 0.9, "topK": 40, "stopSequences": ["END"]});
         assert_eq!(body["generationConfig"], expected);
         assert_eq!(body["toolConfig"], json!({"functionCallingConfig": {"mode": "ANY"}}));
         asked.tool_choice = ToolChoice::Forbidden;
-        let body = encode(asked, &EncodeOptions::default());
+        let body = encode_to_send(asked, &EncodeOptions::default());
         assert_eq!(body["toolConfig"], json!({"functionCallingConfig": {"mode": "NONE"}}));
     }
 }

@@ -2,13 +2,14 @@
 
 use longhaul_conversation::{
     Body, CallId, FileReference, FinishReason, Media, MediaData, Origin, Part, ResponseEvent, Signature,
-    Thought, ToolCall, Usage, Vendor,
+    Thought, ToolCall, Vendor,
 };
 use serde_json::Value;
 
 use crate::answer::AnswerSize;
 use crate::answer::{Progress, StreamFault};
-use crate::fields::{Object, Take, into_object, size_of, size_of_fields, tokens};
+use crate::fields::{Fields, Take, into_object, size_of, size_of_fields};
+use crate::usage::gemini_usage;
 
 const OWN: Vendor = Vendor::Gemini;
 
@@ -48,7 +49,7 @@ impl Decoder {
         if let Some(id) = chunk.take_string("responseId").filter(|id| !id.is_empty()) {
             self.seed = id;
         }
-        if let Some(usage) = chunk.get("usageMetadata").and_then(read_usage) {
+        if let Some(usage) = chunk.get("usageMetadata").and_then(gemini_usage) {
             out.push(ResponseEvent::Usage(usage));
         }
         let blocked = chunk.get("promptFeedback").and_then(|feedback| feedback.get("blockReason")).is_some();
@@ -118,7 +119,7 @@ impl Decoder {
 
     /// Text without further fields is only a delta. With them it is a part of its own: Google wants signed pieces back
     /// as they came, so what streamed before is closed first.
-    fn text(&mut self, text: String, fields: Object, out: &mut Vec<ResponseEvent>) {
+    fn text(&mut self, text: String, fields: Fields, out: &mut Vec<ResponseEvent>) {
         self.open_thought.clear();
         if fields.is_empty() {
             self.open_text.push_str(&text);
@@ -133,7 +134,7 @@ impl Decoder {
         out.push(ResponseEvent::Part(Part::model_text(text).with_extra(OWN, fields)));
     }
 
-    fn thought(&mut self, text: String, mut fields: Object, out: &mut Vec<ResponseEvent>) {
+    fn thought(&mut self, text: String, mut fields: Fields, out: &mut Vec<ResponseEvent>) {
         self.open_text.clear();
         if fields.is_empty() {
             self.open_thought.push_str(&text);
@@ -157,7 +158,7 @@ impl Decoder {
         out.push(ResponseEvent::Part(part));
     }
 
-    fn call(&mut self, mut call: Object) -> (ToolCall, Object) {
+    fn call(&mut self, mut call: Fields) -> (ToolCall, Fields) {
         let name = call.take_string("name").unwrap_or_default();
         self.held.calls += 1;
         let id = match call.take_string("id").filter(|id| !id.is_empty()) {
@@ -165,7 +166,7 @@ impl Decoder {
             None => CallId::made_up(format_args!("{}-{}", self.seed, self.held.calls)),
         };
         let args = match call.shift_remove("args") {
-            None | Some(Value::Null) => Value::Object(Object::new()),
+            None | Some(Value::Null) => Value::Object(Fields::new()),
             Some(args) => args,
         };
         (ToolCall { id, name, args, reasoning: None }, call)
@@ -196,28 +197,16 @@ fn push_delta(kind: fn(String) -> ResponseEvent, text: String, out: &mut Vec<Res
     }
 }
 
-fn read_media(mut media: Object) -> (Media, Object) {
+fn read_media(mut media: Fields) -> (Media, Fields) {
     let mime = media.take_string("mimeType").unwrap_or_default();
     let data = media.take_string("data").map_or(MediaData::Omitted { bytes: 0 }, MediaData::Base64);
     (Media { mime, data }, media)
 }
 
-fn read_usage(usage: &Value) -> Option<Usage> {
-    let usage = Usage {
-        input: tokens(usage, "promptTokenCount"),
-        output: tokens(usage, "candidatesTokenCount"),
-        cached: tokens(usage, "cachedContentTokenCount"),
-        thoughts: tokens(usage, "thoughtsTokenCount"),
-        tool: tokens(usage, "toolUsePromptTokenCount"),
-        total: tokens(usage, "totalTokenCount"),
-        ..Usage::default()
-    };
-    (!usage.is_empty()).then_some(usage)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use longhaul_conversation::Usage;
     use longhaul_conversation::{Answer, TokenCount};
     use serde_json::json;
 

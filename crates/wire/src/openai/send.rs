@@ -1,59 +1,39 @@
-//! Writes chat-completions requests.
+//! Prepares requests for servers that speak chat completions.
 
 use longhaul_conversation::{
-    Body, FileReference, Media, MediaData, Message, Origin, Part, Request, Role, Sampling, ToolCall,
-    ToolChoice, ToolDeclaration, ToolResult, ToolStatus, Vendor,
+    Body, Extra, FileReference, Media, MediaData, Message, Origin, Output, Part, Request, Role, ToolCall,
+    ToolResult, ToolStatus, Vendor,
 };
 use serde_json::Value;
 
-use super::{DETAILS, SENT_AS};
-use crate::fields::{Object, add_missing, apply_overrides, object, own_fields, said, says_something};
-use crate::options::{EncodeOptions, LimitName};
-use crate::prepare::{as_note, fit_nested, output_text, own_role, plain_id, prepare};
+use super::encode::encode;
+use super::{DETAILS, sent_as};
+use crate::fields::{Fields, add_missing, apply_overrides, into_object, object, says_something};
+use crate::fit::{is_on_the_web, output_text};
+use crate::options::EncodeOptions;
+use crate::prepare::{as_note, fit_nested, keep_own_fields, make_plain, own_role, prepare};
 
 const OWN: Vendor = Vendor::OpenAiChat;
 
 /// The body of a chat-completions call.
-pub(crate) fn encode(request: Request, options: &EncodeOptions) -> Object {
+pub(crate) fn encode_to_send(mut request: Request, options: &EncodeOptions) -> Fields {
     let messages = prepare(request.messages, OWN, fit);
-    let mut encoded = Vec::with_capacity(messages.len() + 1);
-    let system: Vec<&Part> = request.system.iter().filter(|part| says_something(part, OWN)).collect();
-    if !system.is_empty() {
-        let content = encode_content(&system);
-        encoded.push(Value::Object(object([("role", "system".into()), ("content", content)])));
-    }
     // Reasoning goes back only within the turn it belongs to: servers drop older reasoning, or refuse it.
     let turn =
         messages.iter().rposition(|message| message.role == Role::User && message.results().next().is_none());
-    for (place, message) in messages.iter().enumerate() {
+    request.messages = Vec::with_capacity(messages.len());
+    for (index, message) in messages.into_iter().enumerate() {
         match message.role {
-            Role::Model => encoded.push(encode_answer(message, turn.is_none_or(|turn| place > turn))),
-            Role::User => encode_user(message, &mut encoded),
+            Role::Model => {
+                request.messages.push(settle_answer(message, turn.is_none_or(|turn| index > turn)));
+            }
+            Role::User => settle_user(message, &mut request.messages),
         }
     }
-    let mut body = object([("model", request.model.as_str().into()), ("messages", Value::Array(encoded))]);
-    if !request.tools.is_empty() {
-        body.insert("tools".into(), Value::Array(request.tools.iter().map(encode_tool).collect()));
-        let choice = match request.tool_choice {
-            ToolChoice::Free => None,
-            ToolChoice::Required => Some("required"),
-            ToolChoice::Forbidden => Some("none"),
-        };
-        body.extend(said([("tool_choice", choice.map(Value::from))]));
-    }
-    let Sampling { temperature, top_p, max_output, stop, .. } = request.sampling;
-    if let Some(limit) = max_output.or(options.max_output) {
-        let name = match options.limit_name {
-            LimitName::MaxTokens => "max_tokens",
-            LimitName::MaxCompletionTokens => "max_completion_tokens",
-        };
-        body.insert(name.into(), limit.0.into());
-    }
-    body.extend(said([
-        ("temperature", temperature.map(Value::from)),
-        ("top_p", top_p.map(Value::from)),
-        ("stop", (!stop.is_empty()).then(|| stop.into())),
-    ]));
+    request.system.retain(|part| says_something(part, OWN));
+    request.system = settle_content(request.system);
+    request.sampling.max_output = request.sampling.max_output.or(options.max_output);
+    let mut body = encode(&request, options.limit_name);
     if options.streams {
         body.insert("stream".into(), true.into());
         body.insert("stream_options".into(), Value::Object(object([("include_usage", true.into())])));
@@ -89,171 +69,137 @@ fn fit(part: Part, role: Role) -> Option<Part> {
     }
 }
 
-fn sent_as(part: &Part) -> Option<&str> {
-    part.extra.as_deref().filter(|extra| extra.vendor == OWN)?.fields.get(SENT_AS)?.as_str()
-}
-
 fn takes(media: &Media) -> bool {
     let is_known = ["image/", "audio/", "application/pdf"].iter().any(|kind| media.mime.starts_with(kind));
     is_known && matches!(media.data, MediaData::Base64(_))
 }
 
 fn is_web_image(file: &FileReference) -> bool {
-    let is_web = ["https://", "http://"].iter().any(|scheme| file.uri.starts_with(scheme));
-    is_web && file.mime.as_ref().is_none_or(|mime| mime.starts_with("image/"))
-}
-
-fn encode_tool(tool: &ToolDeclaration) -> Value {
-    let mut function = object([("name", tool.name.as_str().into())]);
-    if !tool.description.is_empty() {
-        function.insert("description".into(), tool.description.as_str().into());
-    }
-    if !tool.parameters.is_null() {
-        function.insert("parameters".into(), tool.parameters.clone());
-    }
-    Value::Object(object([("type", "function".into()), ("function", Value::Object(function))]))
+    is_on_the_web(file) && file.mime.as_ref().is_none_or(|mime| mime.starts_with("image/"))
 }
 
 /// Results are messages of their own; media that came with them follow with what the user says.
-fn encode_user(message: &Message, encoded: &mut Vec<Value>) {
-    let mut content: Vec<&Part> = Vec::new();
-    for part in &message.parts {
-        match &part.body {
+fn settle_user(message: Message, settled: &mut Vec<Message>) {
+    let role = own_role(&message, OWN).map(|role| object([("role", role.into())]));
+    let mut content = Vec::new();
+    for part in message.parts {
+        match part.body {
             Body::Result(result) => {
-                encoded.push(encode_result(result));
-                content.extend(result.nested.iter().filter(|part| part.as_text().is_none()));
+                let (result, media) = settle_result(*result);
+                settled.push(Message::new(message.id.clone(), Role::User, vec![Part::result(result)]));
+                content.extend(media);
             }
             _ => content.push(part),
         }
     }
     if !content.is_empty() {
-        let role = own_role(message, OWN).unwrap_or("user");
-        let content = encode_content(&content);
-        encoded.push(Value::Object(object([("role", role.into()), ("content", content)])));
+        let mut said = Message::new(message.id, Role::User, settle_content(content));
+        said.extra = role.and_then(|role| Extra::boxed(OWN, role));
+        settled.push(said);
     }
 }
 
-fn encode_result(result: &ToolResult) -> Value {
-    let text = if result.nested.is_empty() { output_text(result) } else { result.readable() };
+/// The answer of a tool as text, and what else came with it.
+fn settle_result(mut result: ToolResult) -> (ToolResult, impl Iterator<Item = Part>) {
+    let text = if result.nested.is_empty() { output_text(&result) } else { result.readable() };
     let failed = matches!(result.status, ToolStatus::Failed | ToolStatus::Cancelled);
     // There is no other place to say that a call failed.
-    let text = if failed && text.trim().is_empty() { "[failed]".into() } else { text };
-    Value::Object(object([
-        ("role", "tool".into()),
-        ("tool_call_id", plain_id(&result.call).into()),
-        ("content", text.into()),
-    ]))
+    let text = if failed && text.trim().is_empty() { "[failed]".to_string() } else { text.into_owned() };
+    make_plain(&mut result.call);
+    let media = result.nested.into_iter().filter(|part| part.as_text().is_none());
+    (ToolResult { output: Output::Text(text), ..ToolResult::text(result.call, "") }, media)
 }
 
-fn encode_answer(message: &Message, is_in_turn: bool) -> Value {
-    let mut encoded = object([("role", "assistant".into())]);
+fn settle_answer(message: Message, is_in_turn: bool) -> Message {
+    let mut parts = Vec::new();
     let mut content = Vec::new();
     let mut calls = Vec::new();
-    for part in &message.parts {
-        match &part.body {
-            Body::Thought(thought) => {
+    for mut part in message.parts {
+        match &mut part.body {
+            Body::Thought(_) => {
                 // Servers that send reasoning inside the content do not want it back.
-                let name = sent_as(part).filter(|name| is_in_turn && *name != "content");
-                if let Some(name) = name {
-                    let known = encoded.get(name).and_then(Value::as_str).unwrap_or_default();
-                    let text = format!("{known}{}", thought.text);
-                    encoded.insert(name.to_string(), text.into());
+                if is_in_turn && sent_as(&part).is_some_and(|name| name != "content") {
+                    parts.push(part);
                 }
             }
-            Body::Opaque(opaque) => match opaque.value.get(DETAILS) {
-                Some(details) => {
-                    encoded.insert(DETAILS.into(), details.clone());
+            Body::Opaque(opaque) if opaque.value.get(DETAILS).is_some() => parts.push(part),
+            Body::Call(call) => {
+                settle_call(call);
+                keep_own_fields(&mut part, OWN);
+                if let Some(extra) = &mut part.extra {
+                    // Servers know functions; what a custom tool was given is sent as its arguments.
+                    extra.fields.retain(|key, _| !matches!(key.as_str(), "type" | "custom"));
                 }
-                None => content.push(part),
-            },
-            Body::Call(call) => calls.push(encode_call(call, own_fields(part, OWN))),
+                part.extra = part.extra.filter(|extra| !extra.fields.is_empty());
+                calls.push(part);
+            }
             _ => content.push(part),
         }
     }
-    let says_nothing = content.is_empty() && !calls.is_empty();
-    let content = if says_nothing { Value::Null } else { encode_content(&content) };
-    encoded.insert("content".into(), content);
-    if !calls.is_empty() {
-        encoded.insert("tool_calls".into(), Value::Array(calls));
-    }
-    Value::Object(encoded)
+    parts.append(&mut settle_content(content));
+    parts.append(&mut calls);
+    Message::new(message.id, Role::Model, parts)
 }
 
-fn encode_call(call: &ToolCall, mut fields: Object) -> Value {
-    let arguments = match &call.args {
-        // Arguments that were cut off, or free text.
-        Value::String(text) => text.clone(),
-        Value::Null => "{}".to_string(),
-        args => args.to_string(),
-    };
-    let mut function = object([("name", call.name.as_str().into()), ("arguments", arguments.into())]);
-    if let Some(Value::Object(rest)) = fields.shift_remove("function") {
-        add_missing(&mut function, rest);
-    }
-    let mut encoded = object([
-        ("id", plain_id(&call.id).into()),
-        ("type", "function".into()),
-        ("function", Value::Object(function)),
-    ]);
-    add_missing(&mut encoded, fields);
-    Value::Object(encoded)
-}
-
-/// Texts alone are written as one text, which every server takes; anything else as blocks.
-fn encode_content(parts: &[&Part]) -> Value {
-    let is_plain = |part: &&Part| part.as_text().is_some() && own_fields(part, OWN).is_empty();
-    if parts.iter().all(is_plain) {
-        let texts: Vec<&str> = parts.iter().filter_map(|part| part.as_text()).collect();
-        let is_model = parts.first().is_some_and(|part| part.origin == Origin::Model);
-        return texts.join(if is_model { "" } else { "\n\n" }).into();
-    }
-    Value::Array(parts.iter().map(|part| encode_block(part)).collect())
-}
-
-fn encode_block(part: &Part) -> Value {
-    let mut encoded = match &part.body {
-        Body::Text(text) => object([("type", "text".into()), ("text", text.as_str().into())]),
-        Body::Media(media) => encode_media(media),
-        Body::File(file) => image_of(file.uri.clone()),
-        Body::Opaque(opaque) => return opaque.value.clone(),
-        Body::Thought(_) | Body::Call(_) | Body::Result(_) => {
-            object([("type", "text".into()), ("text", "".into())])
+fn settle_call(call: &mut ToolCall) {
+    make_plain(&mut call.id);
+    match &call.args {
+        Value::Null => call.args = Value::Object(Fields::new()),
+        // Free text that is JSON is sent as such.
+        Value::String(text) => {
+            if let Ok(args) = serde_json::from_str(text) {
+                call.args = args;
+            }
         }
-    };
-    let mut fields = own_fields(part, OWN);
-    for (key, value) in &mut encoded {
-        if let (Value::Object(inner), Some(Value::Object(rest))) = (value, fields.shift_remove(key)) {
-            add_missing(inner, rest);
-        }
+        _ => {}
     }
-    add_missing(&mut encoded, fields);
-    Value::Object(encoded)
 }
 
-fn image_of(url: String) -> Object {
-    object([("type", "image_url".into()), ("image_url", Value::Object(object([("url", url.into())])))])
+/// Texts alone become one text, which every server takes; anything else is sent as blocks.
+fn settle_content(mut parts: Vec<Part>) -> Vec<Part> {
+    for part in &mut parts {
+        keep_own_fields(part, OWN);
+        settle_block(part);
+    }
+    let is_plain = |part: &Part| part.as_text().is_some() && part.extra.is_none();
+    if parts.len() < 2 || !parts.iter().all(is_plain) {
+        return parts;
+    }
+    let texts: Vec<&str> = parts.iter().filter_map(Part::as_text).collect();
+    let origin = parts[0].origin;
+    vec![Part::text(origin, texts.join(if origin == Origin::Model { "" } else { "\n\n" }))]
 }
 
-fn encode_media(media: &Media) -> Object {
-    let MediaData::Base64(data) = &media.data else { return image_of(String::new()) };
-    let url = || format!("data:{};base64,{data}", media.mime);
-    match media.mime.split_once('/') {
-        Some(("audio", kind)) => {
-            let format = if kind.contains("wav") { "wav" } else { "mp3" };
-            let audio = object([("data", data.as_str().into()), ("format", format.into())]);
-            object([("type", "input_audio".into()), ("input_audio", Value::Object(audio))])
+/// Names sounds and documents as servers know them; a refusal is sent as the text it is.
+fn settle_block(part: &mut Part) {
+    let mut fields = part.extra.take().map(|extra| extra.fields).unwrap_or_default();
+    match &mut part.body {
+        Body::Text(_) => {
+            fields.shift_remove("type");
         }
-        Some(("application", _)) => {
-            let file = object([("filename", "document.pdf".into()), ("file_data", url().into())]);
-            object([("type", "file".into()), ("file", Value::Object(file))])
-        }
-        _ => image_of(url()),
+        Body::Media(media) => match media.mime.split_once('/') {
+            Some(("audio", kind)) => {
+                media.mime = if kind.contains("wav") { "audio/wav" } else { "audio/mp3" }.into();
+            }
+            Some(("application", _)) => {
+                let mut file = fields.shift_remove("file").map(into_object).unwrap_or_default();
+                add_missing(&mut file, object([("filename", "document.pdf".into())]));
+                fields.insert("file".into(), Value::Object(file));
+            }
+            _ => {}
+        },
+        _ => {}
     }
+    part.extra = Extra::boxed(OWN, fields);
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::SENT_AS;
     use super::*;
+    use crate::options::LimitName;
+    use crate::prepare::plain_id;
+    use longhaul_conversation::{Sampling, ToolChoice, ToolDeclaration};
     use longhaul_conversation::{Thought, TokenCount};
     use serde_json::json;
 
@@ -268,7 +214,7 @@ mod tests {
     #[track_caller]
     fn check(messages: Vec<Message>, expected: Value) {
         let request = Request { model: "m".into(), messages, ..Request::default() };
-        let body = encode(request, &EncodeOptions::default());
+        let body = encode_to_send(request, &EncodeOptions::default());
         assert_eq!(body.get("messages").cloned(), Some(expected));
     }
 
@@ -292,10 +238,10 @@ mod tests {
             "stream": true,
             "stream_options": {"include_usage": true},
         });
-        assert_eq!(Value::Object(encode(request.clone(), &options)), expected);
+        assert_eq!(Value::Object(encode_to_send(request.clone(), &options)), expected);
         options.limit_name = LimitName::MaxCompletionTokens;
         request.extra = object([("stream_options", Value::Null), ("temperature", json!(1))]);
-        let body = encode(request, &options);
+        let body = encode_to_send(request, &options);
         assert_eq!(body.get("max_completion_tokens"), Some(&json!(9)));
         assert_eq!((body.get("max_tokens"), body.get("stream_options")), (None, None));
     }
@@ -399,12 +345,12 @@ mod tests {
             max_output: Some(TokenCount(7)),
             stop: vec!["END".into()],
         };
-        let body = encode(asked.clone(), &EncodeOptions::default());
+        let body = encode_to_send(asked.clone(), &EncodeOptions::default());
         let found =
             ["tool_choice", "max_tokens", "temperature", "top_p", "stop"].map(|key| body[key].clone());
         assert_eq!(found, [json!("required"), json!(7), json!(0.5), json!(0.9), json!(["END"])]);
         assert!(!body.contains_key("top_k"));
         asked.tool_choice = ToolChoice::Forbidden;
-        assert_eq!(encode(asked, &EncodeOptions::default())["tool_choice"], json!("none"));
+        assert_eq!(encode_to_send(asked, &EncodeOptions::default())["tool_choice"], json!("none"));
     }
 }

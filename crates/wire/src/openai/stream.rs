@@ -1,14 +1,13 @@
 //! Reads chat completions, whole or in pieces.
 
-use longhaul_conversation::{
-    CallId, FinishReason, Origin, Part, ResponseEvent, Thought, ToolCall, Usage, Vendor,
-};
+use longhaul_conversation::{CallId, FinishReason, Origin, Part, ResponseEvent, Thought, ToolCall, Vendor};
 use serde_json::Value;
 
 use super::{DETAILS, SENT_AS};
 use crate::answer::AnswerSize;
 use crate::answer::{Progress, StreamFault};
-use crate::fields::{Object, Take, into_object, object, parse_arguments, size_of, size_of_fields, tokens};
+use crate::fields::{Fields, Take, into_object, object, parse_arguments, size_of, size_of_fields};
+use crate::usage::chat_usage;
 
 const OWN: Vendor = Vendor::OpenAiChat;
 
@@ -40,7 +39,7 @@ struct OpenCall {
     arguments: String,
     /// Some servers send the arguments as an object.
     args: Option<Value>,
-    fields: Object,
+    fields: Fields,
 }
 
 impl Decoder {
@@ -86,7 +85,7 @@ impl Decoder {
                 self.finish = Some(reason);
             }
         }
-        if let Some(usage) = chunk.get("usage").and_then(read_usage) {
+        if let Some(usage) = chunk.get("usage").and_then(chat_usage) {
             out.push(ResponseEvent::Usage(usage));
         }
         Ok(Progress::More)
@@ -120,7 +119,7 @@ impl Decoder {
         })
     }
 
-    fn delta(&mut self, mut delta: Object, out: &mut Vec<ResponseEvent>) {
+    fn delta(&mut self, mut delta: Fields, out: &mut Vec<ResponseEvent>) {
         for sent_as in ["reasoning_content", "reasoning"] {
             if let Some(text) = delta.take_string(sent_as).filter(|text| !text.is_empty()) {
                 self.think(sent_as, text, out);
@@ -201,7 +200,7 @@ impl Decoder {
     }
 
     /// One piece of a call. Pieces belong together by index; a server without indices starts a call with its id.
-    fn call(&mut self, mut piece: Object) {
+    fn call(&mut self, mut piece: Fields) {
         let index = piece.shift_remove("index").and_then(|index| index.as_u64());
         let id = piece.take_string("id").unwrap_or_default();
         let continues = |call: &OpenCall| {
@@ -293,25 +292,10 @@ fn add_detail(details: &mut Vec<Value>, piece: Value) -> u64 {
     grown
 }
 
-/// The figures of a chunk. Hidden reasoning is counted apart from the answer, as everywhere in Longhaul.
-fn read_usage(usage: &Value) -> Option<Usage> {
-    let detail = |of: &str, key: &str| usage.get(of).and_then(|details| tokens(details, key));
-    let usage = Usage {
-        input: tokens(usage, "prompt_tokens"),
-        output: tokens(usage, "completion_tokens"),
-        cached: detail("prompt_tokens_details", "cached_tokens")
-            .or_else(|| tokens(usage, "prompt_cache_hit_tokens")),
-        thoughts: detail("completion_tokens_details", "reasoning_tokens"),
-        total: tokens(usage, "total_tokens"),
-        ..Usage::default()
-    }
-    .with_thoughts_apart();
-    (!usage.is_empty()).then_some(usage)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use longhaul_conversation::Usage;
     use longhaul_conversation::{Answer, TokenCount};
     use serde_json::json;
 

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use longhaul_conversation::{CallId, FaultKind, Repair, repair};
-use longhaul_session::{Format, Loss, LossKind, Session, write_session_taking};
+use longhaul_session::{Format, Session, write_session_taking};
+use longhaul_wire::{Loss, LossKind};
 use serde_json::{Value, json};
 
 use super::{RepairOptions, losses, report};

@@ -15,44 +15,53 @@ use crate::list::List;
 
 /// A JSON value.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Json<'a> {
+pub enum Json<'a> {
+    /// `null`.
     Null,
+    /// `true` or `false`.
     Bool(bool),
+    /// A number.
     Number(Number),
+    /// A text.
     String(Cow<'a, str>),
+    /// An array.
     Array(Vec<Json<'a>>),
     /// An array that is too long to hold parsed.
     List(List<'a>),
+    /// An object.
     Object(Object<'a>),
 }
 
 /// The fields of a JSON object, in order. Of a repeated key the last one counts.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Object<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
+pub struct Object<'a>(Vec<(Cow<'a, str>, Json<'a>)>);
 
 impl<'a> Json<'a> {
     /// Parses a whole text.
-    pub(crate) fn parse(text: &'a str) -> serde_json::Result<Self> {
+    pub fn parse(text: &'a str) -> serde_json::Result<Self> {
         serde_json::from_str(text)
     }
 
     /// Parses a record whose fields in `unread`, at the top level, are not looked at.
-    pub(crate) fn parse_without(text: &'a str, unread: &'static [&'static str]) -> serde_json::Result<Self> {
+    pub fn parse_without(text: &'a str, unread: &'static [&'static str]) -> serde_json::Result<Self> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
         let value = TopLevel { unread }.deserialize(&mut deserializer)?;
         deserializer.end()?;
         Ok(value)
     }
 
-    pub(crate) fn as_str(&self) -> Option<&str> {
+    /// The text, if this is one.
+    pub fn as_str(&self) -> Option<&str> {
         if let Json::String(text) = self { Some(text) } else { None }
     }
 
-    pub(crate) fn as_bool(&self) -> Option<bool> {
+    /// The boolean, if this is one.
+    pub fn as_bool(&self) -> Option<bool> {
         if let Json::Bool(value) = self { Some(*value) } else { None }
     }
 
-    pub(crate) fn as_u64(&self) -> Option<u64> {
+    /// The number, if this is one that a count can be; fractions are cut off.
+    pub fn as_u64(&self) -> Option<u64> {
         match self {
             Json::Number(number) => number
                 .as_u64()
@@ -61,12 +70,13 @@ impl<'a> Json<'a> {
         }
     }
 
-    pub(crate) fn as_object(&self) -> Option<&Object<'a>> {
+    /// The object, if this is one.
+    pub fn as_object(&self) -> Option<&Object<'a>> {
         if let Json::Object(object) = self { Some(object) } else { None }
     }
 
     /// The items of an array; of a list those that are parsed.
-    pub(crate) fn as_array(&self) -> Option<&[Json<'a>]> {
+    pub fn as_array(&self) -> Option<&[Json<'a>]> {
         match self {
             Json::Array(items) => Some(items),
             Json::List(list) => Some(list.ready()),
@@ -75,12 +85,12 @@ impl<'a> Json<'a> {
     }
 
     /// The field `key`, if this is an object that has it.
-    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
+    pub fn get(&self, key: &str) -> Option<&Json<'a>> {
         self.as_object()?.get(key)
     }
 
     /// A time given as text or as a number.
-    pub(crate) fn as_time(&self) -> Option<Timestamp> {
+    pub fn as_time(&self) -> Option<Timestamp> {
         match self {
             Json::String(text) => Timestamp::parse(text),
             Json::Number(number) => Timestamp::from_number(number.as_f64()?),
@@ -88,15 +98,18 @@ impl<'a> Json<'a> {
         }
     }
 
-    pub(crate) fn into_string(self) -> Option<String> {
+    /// The text, if this is one.
+    pub fn into_string(self) -> Option<String> {
         if let Json::String(text) = self { Some(text.into_owned()) } else { None }
     }
 
-    pub(crate) fn into_object(self) -> Option<Object<'a>> {
+    /// The object, if this is one.
+    pub fn into_object(self) -> Option<Object<'a>> {
         if let Json::Object(object) = self { Some(object) } else { None }
     }
 
-    pub(crate) fn into_array(self) -> Option<Vec<Json<'a>>> {
+    /// The items of an array or a list.
+    pub fn into_array(self) -> Option<Vec<Json<'a>>> {
         match self {
             Json::Array(items) => Some(items),
             Json::List(list) => Some(list.into_array()),
@@ -105,7 +118,7 @@ impl<'a> Json<'a> {
     }
 
     /// The items of an array or a list, to be read one by one.
-    pub(crate) fn into_list(self) -> Option<List<'a>> {
+    pub fn into_list(self) -> Option<List<'a>> {
         match self {
             Json::Array(items) => Some(items.into()),
             Json::List(list) => Some(list),
@@ -114,7 +127,7 @@ impl<'a> Json<'a> {
     }
 
     /// The value without what it borrows.
-    pub(crate) fn into_owned(self) -> Json<'static> {
+    pub fn into_owned(self) -> Json<'static> {
         let owned = |text: Cow<'_, str>| Cow::Owned(text.into_owned());
         match self {
             Json::Null => Json::Null,
@@ -131,7 +144,7 @@ impl<'a> Json<'a> {
     }
 
     /// The value on its own, key order kept.
-    pub(crate) fn into_value(self) -> Value {
+    pub fn into_value(self) -> Value {
         match self {
             Json::Null => Value::Null,
             Json::Bool(value) => Value::Bool(value),
@@ -144,7 +157,7 @@ impl<'a> Json<'a> {
     }
 
     /// What kind of value this is, for messages.
-    pub(crate) fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> &'static str {
         match self {
             Json::Null => "null",
             Json::Bool(_) => "a boolean",
@@ -157,79 +170,82 @@ impl<'a> Json<'a> {
 }
 
 impl<'a> Object<'a> {
-    pub(crate) fn get(&self, key: &str) -> Option<&Json<'a>> {
+    /// The field `key`.
+    pub fn get(&self, key: &str) -> Option<&Json<'a>> {
         self.0.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
     }
 
-    pub(crate) fn has(&self, key: &str) -> bool {
+    /// Whether there is a field `key`.
+    pub fn has(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
     /// The text under `key`.
-    pub(crate) fn str(&self, key: &str) -> Option<&str> {
+    pub fn str(&self, key: &str) -> Option<&str> {
         self.get(key)?.as_str()
     }
 
     /// Whether `key` is true.
-    pub(crate) fn is_true(&self, key: &str) -> bool {
+    pub fn is_true(&self, key: &str) -> bool {
         self.get(key).and_then(Json::as_bool) == Some(true)
     }
 
     /// The time under `key`.
-    pub(crate) fn time(&self, key: &str) -> Option<Timestamp> {
+    pub fn time(&self, key: &str) -> Option<Timestamp> {
         self.get(key)?.as_time()
     }
 
     /// Takes the field out; every repetition of the key goes with it.
-    pub(crate) fn take(&mut self, key: &str) -> Option<Json<'a>> {
+    pub fn take(&mut self, key: &str) -> Option<Json<'a>> {
         self.0.extract_if(.., |(name, _)| name == key).last().map(|(_, value)| value)
     }
 
     /// Takes the text under `key` out; a field that is no text stays.
-    pub(crate) fn take_string(&mut self, key: &str) -> Option<String> {
+    pub fn take_string(&mut self, key: &str) -> Option<String> {
         self.str(key)?;
         self.take(key)?.into_string()
     }
 
     /// Takes the object under `key` out; a field that is no object stays.
-    pub(crate) fn take_object(&mut self, key: &str) -> Option<Object<'a>> {
+    pub fn take_object(&mut self, key: &str) -> Option<Object<'a>> {
         self.get(key)?.as_object()?;
         self.take(key)?.into_object()
     }
 
     /// Takes the array under `key` out; a field that is no array stays.
-    pub(crate) fn take_array(&mut self, key: &str) -> Option<Vec<Json<'a>>> {
+    pub fn take_array(&mut self, key: &str) -> Option<Vec<Json<'a>>> {
         self.get(key)?.as_array()?;
         self.take(key)?.into_array()
     }
 
     /// Takes the array or list under `key` out, to be read item by item; a field that is neither stays.
-    pub(crate) fn take_list(&mut self, key: &str) -> Option<List<'a>> {
+    pub fn take_list(&mut self, key: &str) -> Option<List<'a>> {
         self.get(key)?.as_array()?;
         self.take(key)?.into_list()
     }
 
     /// The value of the field that stands at `place`.
-    pub(crate) fn at_mut(&mut self, place: usize) -> Option<&mut Json<'a>> {
+    pub fn at_mut(&mut self, place: usize) -> Option<&mut Json<'a>> {
         self.0.get_mut(place).map(|(_, value)| value)
     }
 
     /// The names of the fields, in order.
-    pub(crate) fn keys(&self) -> impl Iterator<Item = &str> {
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(key, _)| key.as_ref())
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Whether there are no fields.
+    pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
     /// What is left, in order.
-    pub(crate) fn into_fields(self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
+    pub fn into_fields(self) -> impl Iterator<Item = (Cow<'a, str>, Json<'a>)> {
         self.0.into_iter()
     }
 
     /// What is left, as a map that owns its content.
-    pub(crate) fn into_map(self) -> Map<String, Value> {
+    pub fn into_map(self) -> Map<String, Value> {
         self.0.into_iter().map(|(key, value)| (key.into_owned(), value.into_value())).collect()
     }
 }

@@ -8,9 +8,11 @@ use longhaul_conversation::{Body, Extra, Origin, Part, Role, wrap_by_origin};
 use crate::origins::{OriginRules, split_user_text};
 
 /// What is written as one block.
-pub(super) enum Piece<'a> {
+#[derive(Debug)]
+pub enum Piece<'a> {
     /// A text, made of one part or several.
     Text {
+        /// The text itself.
         text: String,
         /// The fields of the last part; the others have none.
         extra: &'a Option<Box<Extra>>,
@@ -27,7 +29,7 @@ pub(super) enum Piece<'a> {
 
 impl Piece<'_> {
     /// The text, between tags that tell who produced it where a reader would not find that out; empty if this is none.
-    pub(super) fn told_text(&self) -> String {
+    pub fn told_text(&self) -> String {
         match self {
             Self::Text { text, reads_back: true, .. } => text.clone(),
             Self::Text { text, origin, .. } => wrap_by_origin(*origin, text).into_owned(),
@@ -40,7 +42,7 @@ impl Piece<'_> {
 const JOINED: usize = 16;
 
 /// The blocks of a user message whose reader follows `rules`. Empty texts are left out.
-pub(super) fn pieces<'a>(parts: &'a [Part], rules: &OriginRules) -> Vec<Piece<'a>> {
+pub fn pieces<'a>(parts: &'a [Part], rules: &OriginRules) -> Vec<Piece<'a>> {
     let mut pieces = Vec::new();
     let mut rest = parts;
     while let Some(first) = rest.first() {
@@ -81,12 +83,12 @@ fn join(parts: &[Part], rules: &OriginRules) -> Option<String> {
 }
 
 /// Whether a part has anything to be written.
-pub(super) fn says_something(part: &Part) -> bool {
+pub fn says_something(part: &Part) -> bool {
     !part.is_empty() || part.extra.is_some()
 }
 
 /// The origin that readers give a part that is no text of the user's side.
-pub(super) fn plain_origin(part: &Part, role: Role) -> Origin {
+pub fn plain_origin(part: &Part, role: Role) -> Origin {
     match (&part.body, role) {
         (Body::Result(_), _) => Origin::Tool,
         (_, Role::User) => Origin::User,

@@ -3,14 +3,14 @@
 use longhaul_conversation::{Body, FileReference, Media, MediaData, Origin, Part, Role};
 use serde_json::{Map, Value};
 
+use crate::intake::Intake;
 use crate::json::{Json, Object};
-use crate::lines::explain;
 use crate::list::{Item, List};
+use crate::mend::explain;
 use crate::origins::{PLAIN, close_references, split_user_text};
-use crate::out::Out;
 
 /// The text of a message; what stands on the user's side is split by who produced it.
-pub(super) fn text_parts(text: String, role: Role) -> Vec<Part> {
+pub fn text_parts(text: String, role: Role) -> Vec<Part> {
     match role {
         Role::Model => vec![Part::model_text(text)],
         Role::User => split_user_text(text, &PLAIN),
@@ -18,7 +18,7 @@ pub(super) fn text_parts(text: String, role: Role) -> Vec<Part> {
 }
 
 /// The same parts, with the user's texts split by who produced what in them.
-pub(super) fn split_typed(parts: Vec<Part>) -> Vec<Part> {
+pub fn split_typed(parts: Vec<Part>) -> Vec<Part> {
     let split = |part: Part| match part {
         Part { origin: Origin::User, body: Body::Text(text), extra: None } => split_user_text(text, &PLAIN),
         part => vec![part],
@@ -29,17 +29,17 @@ pub(super) fn split_typed(parts: Vec<Part>) -> Vec<Part> {
 }
 
 /// The messages of a document: a list, an object that has one, or one message alone.
-pub(super) fn messages_of<'j, 'a>(document: &'j Json<'a>) -> &'j [Json<'a>] {
+pub fn messages_of<'j, 'a>(document: &'j Json<'a>) -> &'j [Json<'a>] {
     let messages = document.as_array().or_else(|| document.get("messages")?.as_array());
     messages.unwrap_or(if document.as_object().is_some() { std::slice::from_ref(document) } else { &[] })
 }
 
 /// Hands over the items of the list `name` one by one, with their places; what cannot be read is told and left out.
-pub(super) fn each_item(
+pub fn each_item<I: Intake + ?Sized>(
     items: List<'_>,
     name: &str,
-    out: &mut Out<'_>,
-    mut read: impl FnMut(Json<'_>, usize, &mut Out<'_>),
+    out: &mut I,
+    mut read: impl FnMut(Json<'_>, usize, &mut I),
 ) {
     let mut place = 0;
     items.for_each(|item| {
@@ -56,11 +56,11 @@ pub(super) fn each_item(
 }
 
 /// As [`each_item`], where only objects can be read.
-pub(super) fn each_object(
+pub fn each_object<I: Intake + ?Sized>(
     items: List<'_>,
     name: &str,
-    out: &mut Out<'_>,
-    mut read: impl FnMut(Object<'_>, usize, &mut Out<'_>),
+    out: &mut I,
+    mut read: impl FnMut(Object<'_>, usize, &mut I),
 ) {
     each_item(items, name, out, |item, place, out| match item {
         Json::Object(item) => read(item, place, out),
@@ -69,12 +69,12 @@ pub(super) fn each_object(
 }
 
 /// The blocks of a message, if its content is made of blocks.
-pub(super) fn blocks_of<'j, 'a>(message: &'j Object<'a>) -> &'j [Json<'a>] {
+pub(crate) fn blocks_of<'j, 'a>(message: &'j Object<'a>) -> &'j [Json<'a>] {
     message.get("content").and_then(Json::as_array).unwrap_or_default()
 }
 
 /// Media or a file by its address: a `data:` URL carries its content along.
-pub(super) fn body_of_url(url: String) -> Body {
+pub fn body_of_url(url: String) -> Body {
     match split_data_url(&url) {
         Some((mime, data)) => {
             Body::Media(Box::new(Media { mime: mime.to_string(), data: MediaData::Base64(data.to_string()) }))
@@ -88,7 +88,7 @@ fn split_data_url(url: &str) -> Option<(&str, &str)> {
 }
 
 /// The arguments of a call, which travel as JSON inside a string; a model's broken JSON stays the string it is.
-pub(super) fn read_arguments(arguments: Option<Json<'_>>) -> Value {
+pub fn read_arguments(arguments: Option<Json<'_>>) -> Value {
     match arguments {
         None | Some(Json::Null) => Value::Object(Map::new()),
         Some(Json::String(text)) => {
@@ -102,7 +102,7 @@ pub(super) fn read_arguments(arguments: Option<Json<'_>>) -> Value {
 }
 
 /// Adds to `fields` what is left of an object that stood under `key`, so that it can be written back into it.
-pub(super) fn keep_rest(mut fields: Map<String, Value>, key: &str, rest: Object<'_>) -> Map<String, Value> {
+pub(crate) fn keep_rest(mut fields: Map<String, Value>, key: &str, rest: Object<'_>) -> Map<String, Value> {
     if !rest.is_empty() {
         fields.insert(key.to_string(), Value::Object(rest.into_map()));
     }
@@ -110,7 +110,7 @@ pub(super) fn keep_rest(mut fields: Map<String, Value>, key: &str, rest: Object<
 }
 
 /// The same parts, as they stand in a tool's answer.
-pub(super) fn from_tool(parts: Vec<Part>) -> impl Iterator<Item = Part> {
+pub(crate) fn from_tool(parts: Vec<Part>) -> impl Iterator<Item = Part> {
     parts.into_iter().map(|part| Part { origin: Origin::Tool, ..part })
 }
 

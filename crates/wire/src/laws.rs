@@ -1,48 +1,30 @@
 //! Checks that nothing is lost in writing but what is reported.
 
 use longhaul_conversation::{
-    Body, CallId, Extra, FileReference, Media, MediaData, Message, MessageId, Opaque, Ordinal, Origin,
-    Output, Part, Request, Role, Signature, Thought, ToolCall, ToolDeclaration, ToolResult, ToolStatus,
-    Transcript, Vendor,
+    Body, CallId, Media, MediaData, Message, MessageId, Origin, Part, Request, Role, Signature, Thought,
+    ToolCall, ToolDeclaration, ToolResult, ToolStatus, Vendor,
 };
-use proptest::collection::vec;
-use proptest::option;
+use longhaul_testkit::messages::requests;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::{Value, json};
 
-use super::loss::Losses;
-use super::{LossKind, Target, encode, fit, write};
-use crate::Event;
-use crate::json::Json;
-use crate::out::Out;
-use crate::read::{anthropic, contents, openai};
+use crate::decode::{RequestFormat, decode_request};
+use crate::format::WireFormat;
+use crate::loss::{LossKind, Losses};
+use crate::write::{encode, fit, write_request};
 
-/// Reads a written request with the reader of its format.
-fn decode(target: Target, value: &Value) -> Request {
-    let known = match target {
-        Target::Gemini => contents::GEMINI,
-        Target::OpenAiChat => openai::KNOWN,
-        Target::Anthropic => anthropic::KNOWN,
-    };
+/// Reads a written request.
+fn decode(format: WireFormat, value: &Value) -> Request {
     let text = value.to_string();
-    let mut transcript = Transcript::default();
-    let mut sink = |event| match event {
-        Event::Change(change) => transcript.apply(change),
-        other => panic!("{other:?} in {text}"),
+    let format = match format {
+        WireFormat::Gemini => RequestFormat::Gemini,
+        WireFormat::OpenAi => RequestFormat::OpenAiChat,
+        WireFormat::Anthropic => RequestFormat::Anthropic,
     };
-    let mut out = Out::new(known.format, &mut sink);
-    let mut reader = (known.open)();
-    reader.record(Json::parse(&text).expect("we wrote it"), &mut out);
-    reader.finish(&mut out);
-    let info = out.info;
-    Request {
-        model: info.model().unwrap_or_default().to_string(),
-        system: info.system,
-        tools: info.tools,
-        messages: transcript.into_messages(),
-        ..Request::default()
-    }
+    let decoded = decode_request(format, &text).expect("we wrote it");
+    assert_eq!(decoded.warnings, [""; 0], "{text}");
+    decoded.request
 }
 
 /// The request without what no wire format carries.
@@ -70,184 +52,6 @@ fn bare_part(part: &mut Part) {
     }
 }
 
-fn vendors() -> impl Strategy<Value = Vendor> {
-    select(vec![
-        Vendor::Gemini,
-        Vendor::OpenAiChat,
-        Vendor::OpenAiResponses,
-        Vendor::Anthropic,
-        Vendor::Agent,
-    ])
-}
-
-fn texts() -> impl Strategy<Value = String> {
-    "[a-zé \n\"\\\\]{0,8}"
-}
-
-fn thoughts() -> impl Strategy<Value = Body> {
-    let signatures = (vendors(), "[A-Z]{1,4}").prop_map(|(vendor, value)| Signature { vendor, value });
-    (texts(), option::of(signatures), option::weighted(0.2, "rs[0-9]"))
-        .prop_map(|(text, signature, item)| Body::Thought(Box::new(Thought { text, signature, item })))
-}
-
-fn call_ids() -> impl Strategy<Value = CallId> {
-    prop_oneof![
-        6 => "c[0-9]".prop_map(CallId::new),
-        3 => (0..4).prop_map(CallId::made_up),
-        1 => "functions[.]ls:[0-9]".prop_map(CallId::new),
-        1 => "[ab]{41}".prop_map(CallId::new),
-    ]
-}
-
-fn calls() -> impl Strategy<Value = Body> {
-    let args = select(vec![
-        json!({}),
-        json!({"path": "a", "deep": {"z": [1, 2.5, null], "a": "é\n"}, "big": u64::MAX}),
-        json!("{\"broken"),
-        json!("[1]"),
-        json!(""),
-        json!([1, 2]),
-        json!(null),
-    ]);
-    (call_ids(), "[a-c]", args, option::weighted(0.2, "rs[0-9]"))
-        .prop_map(|(id, name, args, reasoning)| Body::Call(Box::new(ToolCall { id, name, args, reasoning })))
-}
-
-fn media() -> impl Strategy<Value = Body> {
-    let mimes = ["image/png", "audio/wav", "application/pdf", "text/plain", "video/mp4"].map(String::from);
-    let data = prop_oneof![
-        4 => "[A-Z]{4}".prop_map(MediaData::Base64),
-        1 => (0u64..99).prop_map(|bytes| MediaData::Omitted { bytes }),
-    ];
-    (select(mimes.to_vec()), data).prop_map(|(mime, data)| Body::Media(Box::new(Media { mime, data })))
-}
-
-fn files() -> impl Strategy<Value = Body> {
-    let mimes = ["image/png", "application/pdf"].map(String::from).to_vec();
-    let uris = ["https://example.com/a", "gs://bucket/a"].map(String::from).to_vec();
-    (option::of(select(mimes)), select(uris))
-        .prop_map(|(mime, uri)| Body::File(Box::new(FileReference { mime, uri })))
-}
-
-fn opaques() -> impl Strategy<Value = Body> {
-    let values =
-        select(vec![json!({"type": "odd", "z": 1, "a": [2]}), json!(7), json!({"executableCode": {}})]);
-    (vendors(), values).prop_map(|(vendor, value)| Body::Opaque(Box::new(Opaque { vendor, value })))
-}
-
-fn results() -> impl Strategy<Value = Body> {
-    let outputs = prop_oneof![
-        Just(Output::Empty),
-        texts().prop_map(Output::Text),
-        select(vec![
-            json!({"output": "listed"}),
-            json!({"error": "no"}),
-            json!({"error": null, "b": 1, "a": 2}),
-            json!({"error": {"code": 1}, "output": "x"}),
-            json!([1]),
-            json!("text"),
-            json!(null),
-        ])
-        .prop_map(Output::Structured),
-    ];
-    let statuses =
-        select(vec![ToolStatus::Unstated, ToolStatus::Succeeded, ToolStatus::Failed, ToolStatus::Cancelled]);
-    let bodies = prop_oneof![
-        4 => texts().prop_map(Body::Text),
-        2 => media(),
-        1 => files(),
-        1 => opaques(),
-        1 => thoughts(),
-    ];
-    let nested = vec(with_fields(bodies), 0..3);
-    (call_ids(), option::of("[a-c]"), statuses, outputs, nested).prop_map(
-        |(call, name, status, output, nested)| {
-            Body::Result(Box::new(ToolResult { call, name, status, output, nested }))
-        },
-    )
-}
-
-/// Under which key a vendor's reader keeps what it found inside such a part.
-fn inner_key(vendor: Vendor, body: &Body) -> Option<&'static str> {
-    Some(match (vendor, body) {
-        (Vendor::Gemini, Body::Call(_)) => "functionCall",
-        (Vendor::Gemini, Body::Result(_)) => "functionResponse",
-        (Vendor::Gemini, Body::Media(_)) => "inlineData",
-        (Vendor::Gemini, Body::File(_)) => "fileData",
-        (Vendor::OpenAiChat, Body::Call(_)) => "function",
-        (Vendor::OpenAiChat, Body::File(_)) => "image_url",
-        (Vendor::OpenAiChat, Body::Media(media)) if media.mime.starts_with("image/") => "image_url",
-        (Vendor::OpenAiChat, Body::Media(media)) if media.mime != "audio/wav" => "file",
-        (Vendor::Anthropic, Body::Media(_) | Body::File(_)) => "source",
-        _ => return None,
-    })
-}
-
-fn with_fields(bodies: impl Strategy<Value = Body>) -> impl Strategy<Value = Part> {
-    (bodies, option::weighted(0.4, (vendors(), any::<bool>()))).prop_map(|(body, fields)| {
-        let extra = fields.map(|(vendor, inside)| {
-            let mut fields = json!({"z_note": {"b": 1, "a": 2}, "cache": "x"});
-            if let Some(key) = inner_key(vendor, &body).filter(|_| inside) {
-                fields[key] = json!({"y": 1, "x": 2});
-            }
-            Box::new(Extra { vendor, fields: fields.as_object().cloned().unwrap_or_default() })
-        });
-        Part { origin: Origin::Hook, body, extra }
-    })
-}
-
-fn parts(role: Role) -> impl Strategy<Value = Part> {
-    // Most parts stand where they should; a few do not.
-    let (model, user) = if role == Role::Model { (6, 1) } else { (1, 6) };
-    with_fields(prop_oneof![
-        6 => texts().prop_map(Body::Text),
-        model => thoughts(),
-        model => calls(),
-        user => results(),
-        2 => media(),
-        1 => files(),
-        1 => opaques(),
-    ])
-}
-
-pub(crate) fn messages() -> impl Strategy<Value = Message> {
-    select(vec![Role::User, Role::Model]).prop_flat_map(|role| {
-        let fields =
-            select(vec![json!({"z": 1, "a": {"k": 2}}), json!({"name": "ann", "role": "developer"})]);
-        let extra = option::weighted(0.2, (vendors(), fields));
-        (vec(parts(role), 0..5), extra).prop_map(move |(parts, extra)| {
-            let mut message = Message::new("m", role, parts);
-            message.extra = extra.map(|(vendor, mut fields)| {
-                let mut fields = fields.as_object_mut().map(std::mem::take).unwrap_or_default();
-                if role == Role::Model || vendor != Vendor::OpenAiChat {
-                    fields.shift_remove("role");
-                }
-                Box::new(Extra { vendor, fields })
-            });
-            message
-        })
-    })
-}
-
-pub(super) fn requests() -> impl Strategy<Value = Request> {
-    let tools =
-        vec(("[a-c]", texts(), select(vec![json!(null), json!({"type": "object", "b": 1, "a": 2})])), 0..2);
-    (vec(with_fields(texts().prop_map(Body::Text)), 0..3), tools, vec(messages(), 0..7)).prop_map(
-        |(system, tools, mut messages)| {
-            for (place, message) in messages.iter_mut().enumerate() {
-                message.id = MessageId::made_up(place);
-                message.ordinal = Some(Ordinal(place as u32 + 1));
-            }
-            let tools = tools.into_iter().map(|(name, description, parameters)| ToolDeclaration {
-                name,
-                description,
-                parameters,
-            });
-            Request { model: "m-1".into(), system, tools: tools.collect(), messages, ..Request::default() }
-        },
-    )
-}
-
 /// Every text that says something, without its blanks: of messages, of results and of what came with them.
 fn pieces(request: &Request) -> Vec<String> {
     let messages = request.messages.iter().flat_map(|message| &message.parts);
@@ -259,8 +63,8 @@ fn pieces(request: &Request) -> Vec<String> {
     texts.map(|text| text.split_whitespace().collect()).filter(|text: &String| !text.is_empty()).collect()
 }
 
-fn targets() -> impl Strategy<Value = Target> {
-    select(Target::ALL.to_vec())
+fn targets() -> impl Strategy<Value = WireFormat> {
+    select(WireFormat::ALL.to_vec())
 }
 
 proptest! {
@@ -285,7 +89,7 @@ proptest! {
 
     #[test]
     fn no_text_is_lost(target in targets(), request in requests()) {
-        let written = pieces(&decode(target, &write(target, &request).value));
+        let written = pieces(&decode(target, &write_request(target, request.clone()).value));
         for said in pieces(&request) {
             prop_assert!(written.iter().any(|text| text.contains(&said)), "{:?} is not in {:?}", said, written);
         }
@@ -293,7 +97,7 @@ proptest! {
 
     #[test]
     fn a_loss_names_its_message(target in targets(), request in requests()) {
-        for loss in write(target, &request).lost {
+        for loss in write_request(target, request.clone()).lost {
             let place = request.messages.iter().position(|message| Some(&message.id) == loss.message.as_ref());
             prop_assert_eq!(loss.ordinal.map(|mark| mark.0 as usize), place.map(|place| place + 1));
         }
@@ -313,9 +117,9 @@ fn model(parts: Vec<Part>) -> Message {
 }
 
 #[track_caller]
-fn check(target: Target, messages: &[Message], expected: &Value, lost: &[LossKind]) {
-    let written = write(target, &Request { messages: messages.to_vec(), ..Request::default() });
-    let key = if target == Target::Gemini { "contents" } else { "messages" };
+fn check(target: WireFormat, messages: &[Message], expected: &Value, lost: &[LossKind]) {
+    let written = write_request(target, Request { messages: messages.to_vec(), ..Request::default() });
+    let key = if target == WireFormat::Gemini { "contents" } else { "messages" };
     assert_eq!(written.value[key].to_string(), expected.to_string());
     assert_eq!(written.lost.iter().map(|loss| loss.kind).collect::<Vec<_>>(), lost);
 }
@@ -332,7 +136,7 @@ fn each_target_wants_results_its_own_way() {
     ];
     let gemini_call = |id: &str| json!({"functionCall": {"id": id, "name": "ls", "args": {}}});
     check(
-        Target::Gemini,
+        WireFormat::Gemini,
         &turn,
         &json!([
             {"role": "model", "parts": [gemini_call("c1"), gemini_call("c2")]},
@@ -346,7 +150,7 @@ fn each_target_wants_results_its_own_way() {
     let openai_call =
         |id: &str| json!({"id": id, "type": "function", "function": {"name": "ls", "arguments": "{}"}});
     check(
-        Target::OpenAiChat,
+        WireFormat::OpenAi,
         &turn,
         &json!([
             {"role": "assistant", "content": null, "tool_calls": [openai_call("c1"), openai_call("c2")]},
@@ -358,7 +162,7 @@ fn each_target_wants_results_its_own_way() {
     );
     let anthropic_call = |id: &str| json!({"type": "tool_use", "id": id, "name": "ls", "input": {}});
     check(
-        Target::Anthropic,
+        WireFormat::Anthropic,
         &turn,
         &json!([
             {"role": "assistant", "content": [anthropic_call("c1"), anthropic_call("c2")]},
@@ -375,13 +179,13 @@ fn each_target_wants_results_its_own_way() {
 fn made_up_ids_are_written_only_where_ids_are_required() {
     let made_up = [model(vec![call(CallId::made_up(1), json!({}))])];
     check(
-        Target::Gemini,
+        WireFormat::Gemini,
         &made_up,
         &json!([{"role": "model", "parts": [{"functionCall": {"name": "ls", "args": {}}}]}]),
         &[],
     );
     check(
-        Target::Anthropic,
+        WireFormat::Anthropic,
         &made_up,
         &json!([{"role": "assistant", "content": [{"type": "tool_use", "id": "lh-call-1", "name": "ls", "input": {}}]}]),
         &[],
@@ -397,7 +201,7 @@ fn ids_that_would_be_refused_are_replaced_in_pairs() {
     ];
     let tool_use = |id: &str| json!({"type": "tool_use", "id": id, "name": "ls", "input": {}});
     check(
-        Target::Anthropic,
+        WireFormat::Anthropic,
         &pair,
         &json!([
             {"role": "assistant", "content": [tool_use("lh-call-1"), tool_use("lh-call-2")]},
@@ -413,32 +217,32 @@ fn thoughts_go_where_they_are_taken() {
     let thought = |signature| Part::thought(Thought { text: "hm".into(), signature, item: None });
     let unsigned = [model(vec![thought(None), Part::model_text("x")])];
     check(
-        Target::Gemini,
+        WireFormat::Gemini,
         &unsigned,
         &json!([{"role": "model", "parts": [{"text": "hm", "thought": true}, {"text": "x"}]}]),
         &[],
     );
     check(
-        Target::OpenAiChat,
+        WireFormat::OpenAi,
         &unsigned,
         &json!([{"role": "assistant", "reasoning_content": "hm", "content": "x"}]),
         &[],
     );
     check(
-        Target::Anthropic,
+        WireFormat::Anthropic,
         &unsigned,
         &json!([{"role": "assistant", "content": "x"}]),
         &[LossKind::Thought],
     );
     let own = [model(vec![thought(signed(Vendor::Anthropic))])];
     check(
-        Target::Anthropic,
+        WireFormat::Anthropic,
         &own,
         &json!([{"role": "assistant", "content": [{"type": "thinking", "thinking": "hm", "signature": "S"}]}]),
         &[],
     );
     check(
-        Target::Gemini,
+        WireFormat::Gemini,
         &own,
         &json!([{"role": "model", "parts": [{"text": "hm", "thought": true}]}]),
         &[LossKind::Signature],
@@ -449,13 +253,13 @@ fn thoughts_go_where_they_are_taken() {
 fn neighbours_are_joined_for_anthropic_alone() {
     let twice = [user(vec![Part::user_text("a")]), user(vec![Part::user_text("b")])];
     check(
-        Target::Anthropic,
+        WireFormat::Anthropic,
         &twice,
         &json!([{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}]),
         &[],
     );
     check(
-        Target::OpenAiChat,
+        WireFormat::OpenAi,
         &twice,
         &json!([{"role": "user", "content": "a"}, {"role": "user", "content": "b"}]),
         &[],
@@ -467,18 +271,18 @@ fn fields_go_back_to_their_own_vendor_only() {
     let fields = json!({"cache_control": {"type": "ephemeral"}}).as_object().cloned().unwrap_or_default();
     let marked = [user(vec![Part::user_text("a").with_extra(Vendor::Anthropic, fields)])];
     check(
-        Target::Anthropic,
+        WireFormat::Anthropic,
         &marked,
         &json!([{"role": "user", "content": [{"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}}]}]),
         &[],
     );
-    check(Target::OpenAiChat, &marked, &json!([{"role": "user", "content": "a"}]), &[LossKind::Fields]);
+    check(WireFormat::OpenAi, &marked, &json!([{"role": "user", "content": "a"}]), &[LossKind::Fields]);
 }
 
 #[test]
 fn what_is_left_out_is_reported() {
     let lost = |target, parts: Vec<Part>| {
-        write(target, &Request { messages: vec![user(parts)], ..Request::default() }).lost
+        write_request(target, Request { messages: vec![user(parts)], ..Request::default() }).lost
     };
     let image = || {
         Part::new(
@@ -487,11 +291,11 @@ fn what_is_left_out_is_reported() {
         )
     };
     let seen = Part::result(ToolResult { nested: vec![image()], ..ToolResult::text("c", "seen") });
-    assert_eq!(lost(Target::OpenAiChat, vec![seen.clone()])[0].to_string(), "u: media (image/png)");
-    assert_eq!(lost(Target::Anthropic, vec![seen]), []);
-    assert_eq!(lost(Target::OpenAiChat, vec![image()]), []);
+    assert_eq!(lost(WireFormat::OpenAi, vec![seen.clone()])[0].to_string(), "u: media (image/png)");
+    assert_eq!(lost(WireFormat::Anthropic, vec![seen]), []);
+    assert_eq!(lost(WireFormat::OpenAi, vec![image()]), []);
     let odd = Part::opaque(Origin::Hook, Vendor::Anthropic, json!({"type": "odd"}));
-    assert_eq!(lost(Target::Gemini, vec![odd])[0].to_string(), "u: item of another vendor (odd)");
+    assert_eq!(lost(WireFormat::Gemini, vec![odd])[0].to_string(), "u: item of another vendor (odd)");
 }
 
 #[test]
@@ -508,23 +312,23 @@ fn a_request_says_its_model_system_tools_and_settings() {
         extra: json!({"temperature": 0, "model": "ignored"}).as_object().cloned().unwrap_or_default(),
         ..Request::default()
     };
-    let written = |target| write(target, &request).value;
+    let written = |target| write_request(target, request.clone()).value;
     assert_eq!(
-        written(Target::Gemini),
+        written(WireFormat::Gemini),
         json!({"model": "models/m-1", "systemInstruction": {"parts": [{"text": "Be brief."}]},
                "tools": [{"functionDeclarations": [
                    {"name": "ls", "description": "Lists.", "parametersJsonSchema": {"type": "object"}}]}],
                "contents": [{"role": "user", "parts": [{"text": "hi"}]}], "temperature": 0})
     );
     assert_eq!(
-        written(Target::OpenAiChat),
+        written(WireFormat::OpenAi),
         json!({"model": "m-1", "temperature": 0,
                "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}],
                "tools": [{"type": "function", "function":
                    {"name": "ls", "description": "Lists.", "parameters": {"type": "object"}}}]})
     );
     assert_eq!(
-        written(Target::Anthropic),
+        written(WireFormat::Anthropic),
         json!({"model": "m-1", "system": "Be brief.", "temperature": 0,
                "tools": [{"name": "ls", "description": "Lists.", "input_schema": {"type": "object"}}],
                "messages": [{"role": "user", "content": "hi"}]})

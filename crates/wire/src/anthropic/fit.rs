@@ -1,4 +1,4 @@
-//! Writes Anthropic messages requests.
+//! Fits a request to what Anthropic takes.
 //!
 //! The two sides take turns, so neighbours of one side become one message; in a message of the user's side results come
 //! first. Thoughts are only taken with Anthropic's own signature.
@@ -9,24 +9,26 @@ use longhaul_conversation::{
     Body, CallId, Extra, FileReference, MediaData, Message, Origin, Output, Part, Request, Role,
     ToolDeclaration, ToolResult, ToolStatus, Vendor,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::fit::{
+use super::read::kind_of_source;
+use crate::fields::object;
+use crate::fit::{
     call_names, fields_of, fit_call_with_object, fit_ids, fit_opaque, fit_thought, is_on_the_web,
     keep_fields, lose_fields, lose_misplaced, output_text, rebuilt, refitted,
 };
-use super::loss::{LossKind, Losses};
-use super::{Target, add_missing, object, restore_rest, with_told_origins};
-use crate::read::anthropic::kind_of_source;
+use crate::format::WireFormat;
+use crate::loss::{LossKind, Losses};
+use crate::told::with_told_origins;
 
 const OWN: Vendor = Vendor::Anthropic;
 
-pub(super) fn fit(request: &Request, losses: &mut Losses) -> Request {
+pub(crate) fn fit(request: &Request, losses: &mut Losses) -> Request {
     let system = request.system.iter().filter_map(|part| fit_system(part, losses)).collect();
     let names = call_names(&request.messages);
     let mut messages: Vec<Message> = Vec::new();
     for message in &request.messages {
-        let message = &with_told_origins(Target::Anthropic, message);
+        let message = &with_told_origins(WireFormat::Anthropic, message);
         losses.at(message);
         let mut parts = Vec::new();
         let mut results = Vec::new();
@@ -56,11 +58,15 @@ pub(super) fn fit(request: &Request, losses: &mut Losses) -> Request {
     }
     fit_ids(&mut messages, is_id, losses);
     let mut fitted = refitted(request, system, messages);
-    for tool in fitted.tools.iter_mut().filter(|tool| tool.parameters.is_null()) {
-        // A schema is required, also for a tool without arguments.
+    require_schemas(&mut fitted.tools);
+    fitted
+}
+
+/// Gives every tool a schema, which is required also for one without arguments.
+pub(super) fn require_schemas(tools: &mut [ToolDeclaration]) {
+    for tool in tools.iter_mut().filter(|tool| tool.parameters.is_null()) {
         tool.parameters = Value::Object(object([("type", "object".into())]));
     }
-    fitted
 }
 
 /// Whether Anthropic takes this for the id of a call.
@@ -96,7 +102,8 @@ fn fit_system(part: &Part, losses: &mut Losses) -> Option<Part> {
     None
 }
 
-pub(super) fn fit_part(
+/// The part as Anthropic takes it from this side.
+pub fn fit_part(
     part: &Part,
     role: Role,
     names: &HashMap<&CallId, &str>,
@@ -178,7 +185,7 @@ fn fit_result(result: &ToolResult, names: &HashMap<&CallId, &str>, losses: &mut 
     let text = output_text(result);
     let output = match result.output {
         Output::Empty => Output::Empty,
-        _ if nested.is_empty() => Output::Text(text),
+        _ if nested.is_empty() => Output::Text(text.into_owned()),
         _ => {
             if !text.trim().is_empty() {
                 nested.insert(0, Part::text(Origin::Tool, text));
@@ -188,119 +195,4 @@ fn fit_result(result: &ToolResult, names: &HashMap<&CallId, &str>, losses: &mut 
     };
     let status = if result.status == ToolStatus::Cancelled { ToolStatus::Failed } else { result.status };
     ToolResult { call: result.call.clone(), name: None, status, output, nested }
-}
-
-pub(super) fn encode(request: &Request) -> Map<String, Value> {
-    let mut body = Map::new();
-    if !request.model.is_empty() {
-        body.insert("model".into(), request.model.as_str().into());
-    }
-    if !request.system.is_empty() {
-        body.insert("system".into(), encode_content(&request.system));
-    }
-    if !request.tools.is_empty() {
-        body.insert("tools".into(), Value::Array(request.tools.iter().map(encode_tool).collect()));
-    }
-    body.insert("messages".into(), Value::Array(request.messages.iter().map(encode_message).collect()));
-    body
-}
-
-fn encode_tool(tool: &ToolDeclaration) -> Value {
-    let mut encoded = object([("name", tool.name.as_str().into())]);
-    if !tool.description.is_empty() {
-        encoded.insert("description".into(), tool.description.as_str().into());
-    }
-    encoded.insert("input_schema".into(), tool.parameters.clone());
-    Value::Object(encoded)
-}
-
-fn encode_message(message: &Message) -> Value {
-    let role = match message.role {
-        Role::User => "user",
-        Role::Model => "assistant",
-    };
-    let mut encoded = object([("role", role.into()), ("content", encode_content(&message.parts))]);
-    add_missing(&mut encoded, fields_of(&message.extra));
-    Value::Object(encoded)
-}
-
-/// One plain text is written as such, anything else as blocks.
-fn encode_content(parts: &[Part]) -> Value {
-    match parts {
-        [Part { body: Body::Text(text), extra: None, .. }] => text.as_str().into(),
-        _ => Value::Array(parts.iter().map(encode_block).collect()),
-    }
-}
-
-pub(super) fn encode_block(part: &Part) -> Value {
-    let mut fields = fields_of(&part.extra);
-    let mut encoded = match &part.body {
-        Body::Text(text) => object([("type", "text".into()), ("text", text.as_str().into())]),
-        Body::Thought(thought) => {
-            let signature = thought.signature.as_ref().map_or("", |signature| signature.value.as_str());
-            object([
-                ("type", "thinking".into()),
-                ("thinking", thought.text.as_str().into()),
-                ("signature", signature.into()),
-            ])
-        }
-        Body::Call(call) => object([
-            ("type", "tool_use".into()),
-            ("id", call.id.as_str().into()),
-            ("name", call.name.as_str().into()),
-            ("input", call.args.clone()),
-        ]),
-        Body::Result(result) => encode_result(result),
-        Body::Media(_) | Body::File(_) => {
-            let kind = match fields.get("type").and_then(Value::as_str) {
-                Some("document") => "document",
-                Some("image") => "image",
-                _ => kind_of_source(&part.body),
-            };
-            let mut source = encode_source(&part.body);
-            restore_rest(&mut source, &mut fields, "source");
-            object([("type", kind.into()), ("source", Value::Object(source))])
-        }
-        Body::Opaque(opaque) => return opaque.value.clone(),
-    };
-    add_missing(&mut encoded, fields);
-    Value::Object(encoded)
-}
-
-fn encode_source(body: &Body) -> Map<String, Value> {
-    match body {
-        Body::Media(media) => {
-            let data = match &media.data {
-                MediaData::Base64(data) => data.as_str(),
-                MediaData::Omitted { .. } => "",
-            };
-            let mime = media.mime.as_str();
-            object([("type", "base64".into()), ("media_type", mime.into()), ("data", data.into())])
-        }
-        Body::File(file) => object([("type", "url".into()), ("url", file.uri.as_str().into())]),
-        _ => Map::new(),
-    }
-}
-
-fn encode_result(result: &ToolResult) -> Map<String, Value> {
-    let mut encoded = object([("type", "tool_result".into()), ("tool_use_id", result.call.as_str().into())]);
-    let content = match &result.output {
-        Output::Empty if result.nested.is_empty() => None,
-        Output::Empty => Some(Value::Array(result.nested.iter().map(encode_block).collect())),
-        Output::Text(text) => Some(text.as_str().into()),
-        Output::Structured(value) => Some(value.clone()),
-    };
-    if let Some(content) = content {
-        encoded.insert("content".into(), content);
-    }
-    match result.status {
-        ToolStatus::Unstated => {}
-        ToolStatus::Succeeded => {
-            encoded.insert("is_error".into(), false.into());
-        }
-        ToolStatus::Failed | ToolStatus::Cancelled => {
-            encoded.insert("is_error".into(), true.into());
-        }
-    }
-    encoded
 }

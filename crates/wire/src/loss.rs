@@ -133,8 +133,8 @@ impl fmt::Display for Loss {
 }
 
 /// Collects losses, message by message.
-#[derive(Default)]
-pub(super) struct Losses {
+#[derive(Debug, Default)]
+pub struct Losses {
     message: Option<MessageId>,
     ordinal: Option<Ordinal>,
     list: Vec<Loss>,
@@ -142,23 +142,25 @@ pub(super) struct Losses {
 
 impl Losses {
     /// From now on losses concern this message.
-    pub(super) fn at(&mut self, message: &Message) {
+    pub fn at(&mut self, message: &Message) {
         self.message = Some(message.id.clone());
         self.ordinal = message.ordinal;
     }
 
     /// From now on losses concern the session as a whole.
-    pub(super) fn at_session(&mut self) {
+    pub fn at_session(&mut self) {
         self.message = None;
         self.ordinal = None;
     }
 
-    pub(super) fn add(&mut self, kind: LossKind, detail: impl Into<String>) {
+    /// Reports a loss.
+    pub fn add(&mut self, kind: LossKind, detail: impl Into<String>) {
         let (message, ordinal) = (self.message.clone(), self.ordinal);
         self.list.push(Loss { message, ordinal, kind, detail: detail.into() });
     }
 
-    pub(super) fn into_list(self) -> Vec<Loss> {
+    /// The losses, in the order they were reported.
+    pub fn into_list(self) -> Vec<Loss> {
         self.list
     }
 }

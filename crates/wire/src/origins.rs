@@ -5,22 +5,21 @@ use std::ops::Range;
 use longhaul_conversation::{OWN_TAGS, Origin, Part, SNAPSHOT_TAG};
 
 /// How one format marks text in user messages that no person typed.
-pub(crate) struct OriginRules {
+pub struct OriginRules {
     /// Tags around such text, wherever they stand: `<name>…</name>`.
-    pub(crate) tags: &'static [(&'static str, Origin)],
+    pub tags: &'static [(&'static str, Origin)],
     /// Tags around what a person did type.
-    pub(crate) typed: &'static [&'static str],
+    pub typed: &'static [&'static str],
     /// Beginnings that give a whole text away.
-    pub(crate) starts: &'static [(&'static str, Origin)],
+    pub starts: &'static [(&'static str, Origin)],
 }
 
 /// How a repaired conversation says that a text was the result of a call that is missing.
-pub(crate) const ORPHAN_RESULT: (&str, Origin) = ("[result of a call that is not here: ", Origin::Tool);
+const ORPHAN_RESULT: (&str, Origin) = ("[result of a call that is not here: ", Origin::Tool);
 /// How it says that a text was a call on the user's side.
-pub(crate) const MISPLACED_CALL: (&str, Origin) = ("[call recorded on the user's side: ", Origin::Hook);
+const MISPLACED_CALL: (&str, Origin) = ("[call recorded on the user's side: ", Origin::Hook);
 /// What it puts in the place of a first message that is missing.
-pub(crate) const MISSING_START: (&str, Origin) =
-    ("[the beginning of this conversation is missing]", Origin::Hook);
+const MISSING_START: (&str, Origin) = ("[the beginning of this conversation is missing]", Origin::Hook);
 
 /// What is recognised in every format, because conversations move from one to the other: our own texts, what agents put
 /// into user messages, and the usual containers of documents. A format's own rules come before these.
@@ -101,11 +100,11 @@ const COMMON: OriginRules = OriginRules {
 };
 
 /// The rules of formats that have none of their own.
-pub(crate) const PLAIN: OriginRules = OriginRules { tags: &[], typed: &[], starts: &[] };
+pub const PLAIN: OriginRules = OriginRules { tags: &[], typed: &[], starts: &[] };
 
 /// Splits the text of a user message by who produced it. The pieces together are the text; white space beside a tag
 /// goes with the tag.
-pub(crate) fn split_user_text(text: String, rules: &OriginRules) -> Vec<Part> {
+pub fn split_user_text(text: String, rules: &OriginRules) -> Vec<Part> {
     if let Some(origin) = origin_of_start(&text, rules) {
         return vec![Part::text(origin, text)];
     }
@@ -125,7 +124,7 @@ pub(crate) fn split_user_text(text: String, rules: &OriginRules) -> Vec<Part> {
 ///
 /// ```
 /// use longhaul_conversation::Origin;
-/// use longhaul_session::split_pasted;
+/// use longhaul_wire::split_pasted;
 ///
 /// let parts = split_pasted("Read this: <document>Always use tabs.</document>");
 /// let origins: Vec<Origin> = parts.iter().map(|part| part.origin).collect();
@@ -183,7 +182,7 @@ fn is_reference(text: &str, at: usize) -> bool {
 }
 
 /// What stands behind the line before the contents of files is theirs, also in the parts of a message that follow.
-pub(crate) fn close_references(parts: &mut [Part]) {
+pub fn close_references(parts: &mut [Part]) {
     let opens = |part: &Part| {
         part.origin == Origin::Tool
             && part.as_text().is_some_and(|text| {
@@ -199,7 +198,7 @@ pub(crate) fn close_references(parts: &mut [Part]) {
 /// Splits a text by its tags alone; what stands outside of them is of origin `outside`.
 ///
 /// A snapshot counts as one only if nobody typed anything beside it: in the middle of a text it was pasted.
-pub(crate) fn split_by_tags(text: String, outside: Origin, rules: &OriginRules) -> Vec<Part> {
+pub fn split_by_tags(text: String, outside: Origin, rules: &OriginRules) -> Vec<Part> {
     let mut pieces: Vec<Piece> = Vec::new();
     let mut done = 0;
     let mut from = 0;

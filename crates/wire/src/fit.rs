@@ -1,17 +1,19 @@
-//! What fitting a request has in common for all targets.
+//! Fits parts and messages to what a vendor takes, and reports what is lost; shared by all vendors.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use longhaul_conversation::{
     Body, CallId, Extra, FileReference, Media, MediaData, Message, Output, Part, Request, Role, Thought,
     ToolCall, ToolResult, Vendor,
 };
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::loss::{LossKind, Losses};
+use crate::fields::{Fields, object};
+use crate::loss::{LossKind, Losses};
 
 /// The request with other messages and system parts.
-pub(super) fn refitted(request: &Request, system: Vec<Part>, messages: Vec<Message>) -> Request {
+pub(crate) fn refitted(request: &Request, system: Vec<Part>, messages: Vec<Message>) -> Request {
     Request {
         system,
         messages,
@@ -25,7 +27,7 @@ pub(super) fn refitted(request: &Request, system: Vec<Part>, messages: Vec<Messa
 }
 
 /// The message with these parts and fields instead of its own; `None` if it would say nothing.
-pub(super) fn rebuilt(
+pub(crate) fn rebuilt(
     message: &Message,
     role: Role,
     parts: Vec<Part>,
@@ -41,11 +43,7 @@ pub(super) fn rebuilt(
 }
 
 /// The fields, if they are `vendor`'s; others are lost.
-pub(super) fn keep_fields(
-    extra: &Option<Box<Extra>>,
-    vendor: Vendor,
-    losses: &mut Losses,
-) -> Option<Box<Extra>> {
+pub fn keep_fields(extra: &Option<Box<Extra>>, vendor: Vendor, losses: &mut Losses) -> Option<Box<Extra>> {
     match extra {
         Some(extra) if extra.vendor == vendor => Some(extra.clone()),
         _ => {
@@ -56,7 +54,7 @@ pub(super) fn keep_fields(
 }
 
 /// Reports fields that have no place in the target.
-pub(super) fn lose_fields(extra: &Option<Box<Extra>>, losses: &mut Losses) {
+pub fn lose_fields(extra: &Option<Box<Extra>>, losses: &mut Losses) {
     if let Some(extra) = extra {
         let names: Vec<&str> = extra.fields.keys().map(String::as_str).collect();
         losses.add(LossKind::Fields, names.join(", "));
@@ -64,7 +62,7 @@ pub(super) fn lose_fields(extra: &Option<Box<Extra>>, losses: &mut Losses) {
 }
 
 /// The thought without another vendor's signature.
-pub(super) fn fit_thought(thought: &Thought, vendor: Vendor, losses: &mut Losses) -> Thought {
+pub(crate) fn fit_thought(thought: &Thought, vendor: Vendor, losses: &mut Losses) -> Thought {
     if let Some(item) = &thought.item {
         losses.add(LossKind::ReasoningItem, item);
     }
@@ -76,7 +74,7 @@ pub(super) fn fit_thought(thought: &Thought, vendor: Vendor, losses: &mut Losses
 }
 
 /// The call without the vendor's ties.
-pub(super) fn fit_call(call: &ToolCall, losses: &mut Losses) -> ToolCall {
+pub fn fit_call(call: &ToolCall, losses: &mut Losses) -> ToolCall {
     if let Some(item) = &call.reasoning {
         losses.add(LossKind::ReasoningItem, item);
     }
@@ -84,17 +82,17 @@ pub(super) fn fit_call(call: &ToolCall, losses: &mut Losses) -> ToolCall {
 }
 
 /// The call with an object for its arguments.
-pub(super) fn fit_call_with_object(call: &ToolCall, losses: &mut Losses) -> ToolCall {
+pub(crate) fn fit_call_with_object(call: &ToolCall, losses: &mut Losses) -> ToolCall {
     let mut call = fit_call(call, losses);
     if !call.args.is_object() {
         losses.add(LossKind::Arguments, &call.name);
-        call.args = Value::Object(super::object([("input", call.args)]));
+        call.args = Value::Object(object([("input", call.args)]));
     }
     call
 }
 
 /// A vendor's own item; another vendor's is lost.
-pub(super) fn fit_opaque(part: &Part, vendor: Vendor, losses: &mut Losses) -> Option<Part> {
+pub(crate) fn fit_opaque(part: &Part, vendor: Vendor, losses: &mut Losses) -> Option<Part> {
     let Body::Opaque(opaque) = &part.body else { return None };
     if opaque.vendor != vendor {
         let kind = opaque.value.get("type").and_then(Value::as_str).unwrap_or_default();
@@ -107,7 +105,7 @@ pub(super) fn fit_opaque(part: &Part, vendor: Vendor, losses: &mut Losses) -> Op
 }
 
 /// Reports media that has no place in the target.
-pub(super) fn lose_media(media: &Media, losses: &mut Losses) {
+pub(crate) fn lose_media(media: &Media, losses: &mut Losses) {
     let detail = match media.data {
         MediaData::Base64(_) => media.mime.clone(),
         MediaData::Omitted { bytes } => format!("{}, {bytes} bytes that the source left out", media.mime),
@@ -116,7 +114,7 @@ pub(super) fn lose_media(media: &Media, losses: &mut Losses) {
 }
 
 /// Reports a part that the target does not take where it stands.
-pub(super) fn lose_misplaced(part: &Part, losses: &mut Losses) {
+pub fn lose_misplaced(part: &Part, losses: &mut Losses) {
     let (kind, what) = match &part.body {
         Body::Text(_) => (LossKind::Misplaced, "text"),
         Body::Thought(_) => (LossKind::Thought, ""),
@@ -130,30 +128,30 @@ pub(super) fn lose_misplaced(part: &Part, losses: &mut Losses) {
 }
 
 /// Whether a provider can fetch the file itself.
-pub(super) fn is_on_the_web(file: &FileReference) -> bool {
+pub(crate) fn is_on_the_web(file: &FileReference) -> bool {
     ["https://", "http://"].iter().any(|scheme| file.uri.starts_with(scheme))
 }
 
 /// The main answer of a tool as text, without what came with it.
-pub(super) fn output_text(result: &ToolResult) -> String {
+pub(crate) fn output_text(result: &ToolResult) -> Cow<'_, str> {
     match &result.output {
-        Output::Text(text) => text.clone(),
-        Output::Empty => String::new(),
+        Output::Text(text) => Cow::Borrowed(text),
+        Output::Empty => Cow::Borrowed(""),
         Output::Structured(_) => {
-            let alone =
-                ToolResult { output: result.output.clone(), ..ToolResult::text(result.call.clone(), "") };
-            alone.readable().into_owned()
+            let output = result.output.clone();
+            let alone = ToolResult { output, ..ToolResult::text(result.call.clone(), "") };
+            Cow::Owned(alone.readable().into_owned())
         }
     }
 }
 
 /// The names of the tools, by call.
-pub(super) fn call_names(messages: &[Message]) -> HashMap<&CallId, &str> {
+pub fn call_names(messages: &[Message]) -> HashMap<&CallId, &str> {
     messages.iter().flat_map(Message::calls).map(|call| (&call.id, call.name.as_str())).collect()
 }
 
 /// Gives calls whose id the target would refuse another one, and their results with them.
-pub(super) fn fit_ids(messages: &mut [Message], is_fine: fn(&str) -> bool, losses: &mut Losses) {
+pub(crate) fn fit_ids(messages: &mut [Message], is_fine: fn(&str) -> bool, losses: &mut Losses) {
     let ids = messages.iter().flat_map(|message| &message.parts).filter_map(call_id);
     let mut taken: HashSet<CallId> = ids.filter(|id| is_fine(id.as_str())).cloned().collect();
     let mut renamed: HashMap<CallId, CallId> = HashMap::new();
@@ -189,6 +187,6 @@ fn call_id(part: &Part) -> Option<&CallId> {
 }
 
 /// The fields to write with a part or a message.
-pub(super) fn fields_of(extra: &Option<Box<Extra>>) -> Map<String, Value> {
+pub fn fields_of(extra: &Option<Box<Extra>>) -> Fields {
     extra.as_ref().map(|extra| extra.fields.clone()).unwrap_or_default()
 }
