@@ -76,6 +76,7 @@ impl Redaction {
         }
         info.tools.clone_from(&transcript.tools);
         self.note("tools", tools);
+        self.note("request", in_extra(&mut info.request_fields));
         for message in side_chains.iter_mut().flat_map(|chain| &mut chain.messages) {
             self.message(message);
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use longhaul_conversation::{Part, Timestamp, TokenCount, ToolDeclaration, Usage};
+use longhaul_conversation::{Extra, Part, Timestamp, TokenCount, ToolDeclaration, Usage};
 
 use crate::Format;
 
@@ -31,6 +31,8 @@ pub struct SessionInfo {
     pub system: Vec<Part>,
     /// The tools that were declared.
     pub tools: Vec<ToolDeclaration>,
+    /// The fields of the request that the file is which are not modelled: they are written back in the same format.
+    pub request_fields: Option<Box<Extra>>,
     /// The last usage that a provider reported.
     pub last_usage: Option<Usage>,
     /// How many times the agent compacted the session itself.
@@ -71,6 +73,7 @@ impl SessionInfo {
             ended: None,
             system: Vec::new(),
             tools: Vec::new(),
+            request_fields: None,
             last_usage: None,
             compactions: 0,
             skipped: Skipped::default(),

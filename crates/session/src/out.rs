@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use longhaul_conversation::{
-    Change, Message, MessageId, Ordinal, Part, Sequence, Timestamp, ToolDeclaration, Usage,
+    Change, Extra, Message, MessageId, Ordinal, Part, Sequence, Timestamp, ToolDeclaration, Usage,
 };
 use longhaul_wire::Intake;
 
@@ -228,6 +228,12 @@ impl Intake for Out<'_> {
 
     fn add_tool(&mut self, tool: ToolDeclaration) {
         self.info.tools.push(tool);
+    }
+
+    fn keep_fields(&mut self, fields: Option<Box<Extra>>) {
+        if fields.is_some() {
+            self.info.request_fields = fields;
+        }
     }
 
     fn note(&mut self, at: Option<Timestamp>, model: Option<&str>, usage: Option<&Usage>) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use longhaul_conversation::{
-    Change, Message, MessageId, Part, Request, Role, Timestamp, ToolDeclaration, Transcript, Usage,
+    Change, Extra, Message, MessageId, Part, Request, Role, Timestamp, ToolDeclaration, Transcript, Usage,
 };
 
 use crate::call_ids::CallIds;
@@ -64,6 +64,12 @@ impl RequestDecoder {
             out.put(Message::new(out.unused_id(None), Role::User, text_parts(text, Role::User)));
         }
         let messages = body.take_list(list).unwrap_or_default();
+        out.keep_fields(match &self.0 {
+            Messages::Gemini(_) => gemini::read_rest(body),
+            Messages::OpenAiChat(_) => openai::read_rest(body),
+            Messages::OpenAiResponses(_) => responses::read_rest(body),
+            Messages::Anthropic => anthropic::read_rest(body),
+        });
         each_object(messages, list, out, |message, index, out| self.message(message, index, out));
     }
 
@@ -142,6 +148,10 @@ impl Intake for Collected {
 
     fn add_tool(&mut self, tool: ToolDeclaration) {
         self.decoded.request.tools.push(tool);
+    }
+
+    fn keep_fields(&mut self, fields: Option<Box<Extra>>) {
+        self.decoded.request.fields = fields;
     }
 
     fn note(&mut self, _at: Option<Timestamp>, model: Option<&str>, _usage: Option<&Usage>) {

@@ -13,8 +13,16 @@ use crate::fields::{Fields, object};
 use crate::loss::{LossKind, Losses};
 
 /// The request with other messages and system parts.
-pub(crate) fn refitted(request: &Request, system: Vec<Part>, messages: Vec<Message>) -> Request {
+pub(crate) fn refitted(
+    request: &Request,
+    system: Vec<Part>,
+    messages: Vec<Message>,
+    vendor: Vendor,
+    losses: &mut Losses,
+) -> Request {
+    losses.at_session();
     Request {
+        fields: keep_fields(&request.fields, vendor, losses),
         system,
         messages,
         model: request.model.clone(),

@@ -1,6 +1,6 @@
 //! The receiver of what decoders find in a request, piece by piece, so that a long one need not be held whole.
 
-use longhaul_conversation::{Message, MessageId, Part, Timestamp, ToolDeclaration, Usage};
+use longhaul_conversation::{Extra, Message, MessageId, Part, Timestamp, ToolDeclaration, Usage};
 
 /// Receives what a decoder finds.
 pub trait Intake {
@@ -15,6 +15,9 @@ pub trait Intake {
 
     /// Adds a declared tool.
     fn add_tool(&mut self, tool: ToolDeclaration);
+
+    /// Keeps the fields of the request that are not modelled, for their vendor.
+    fn keep_fields(&mut self, fields: Option<Box<Extra>>);
 
     /// Takes note of a time, a model and a usage that are stated beside the messages.
     fn note(&mut self, at: Option<Timestamp>, model: Option<&str>, usage: Option<&Usage>);

@@ -20,7 +20,7 @@
 //!
 //! let written = write_request(WireFormat::Gemini, request);
 //! assert_eq!(written.value["contents"][0]["parts"][0]["text"], "Hello");
-//! assert!(written.lost.is_empty());
+//! assert_eq!(written.lost[0].to_string(), "fields (seed)");
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 

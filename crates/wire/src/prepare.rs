@@ -6,7 +6,7 @@ use longhaul_conversation::{
     Body, CallId, Extra, Media, MediaData, Message, Origin, Part, Role, Vendor, repair,
 };
 
-use crate::fields::own_fields;
+use crate::fields::{Fields, own_fields};
 
 /// What stands at the end where the conversation stops with the model: providers answer users.
 const CONTINUE: &str = "[please continue]";
@@ -82,6 +82,11 @@ pub(crate) fn fit_nested(mut part: Part, fit: impl Fn(Part) -> Option<Part>) -> 
         result.nested = std::mem::take(&mut result.nested).into_iter().filter_map(fit).collect();
     }
     part
+}
+
+/// The fields of a request that was read, if they are `vendor`'s; what is said otherwise now wins over them.
+pub(crate) fn own_settings(fields: &Option<Box<Extra>>, vendor: Vendor) -> Fields {
+    Extra::for_vendor(fields, vendor).cloned().unwrap_or_default()
 }
 
 /// Leaves a part, and what is inside of it, only the fields that `vendor` gets back.

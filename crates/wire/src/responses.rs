@@ -54,6 +54,11 @@ pub fn read_head(document: &mut Object<'_>, out: &mut dyn Intake) {
     }
 }
 
+/// The fields of a request that are left when its head and its items were taken out of it.
+pub fn read_rest(document: Object<'_>) -> Option<Box<Extra>> {
+    Extra::boxed(Vendor::OpenAiResponses, document.into_map())
+}
+
 /// A declared function.
 pub fn read_tool(mut tool: Object<'_>) -> ToolDeclaration {
     ToolDeclaration {

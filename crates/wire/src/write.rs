@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use crate::anthropic::PlainContent;
 use crate::fields::add_missing;
+use crate::fit::fields_of;
 use crate::format::WireFormat;
 use crate::loss::{Loss, Losses};
 use crate::options::LimitName;
@@ -53,5 +54,6 @@ pub(crate) fn encode(format: WireFormat, request: &Request) -> Value {
         WireFormat::Anthropic => anthropic::encode(request, PlainContent::Text),
     };
     add_missing(&mut body, request.extra.clone());
+    add_missing(&mut body, fields_of(&request.fields));
     Value::Object(body)
 }

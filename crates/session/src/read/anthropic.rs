@@ -1,7 +1,7 @@
 //! Reads Anthropic messages: requests, bare lists, one message a line.
 
-use longhaul_wire::anthropic::{has_blocks, is_answer, read_head, read_message};
-use longhaul_wire::{Json, Object, anthropic_usage, each_object, messages_of, openai};
+use longhaul_wire::anthropic::{has_blocks, is_answer, read_head, read_message, read_rest};
+use longhaul_wire::{Intake, Json, Object, anthropic_usage, each_object, messages_of, openai};
 
 use super::{Known, Reader};
 use crate::Format;
@@ -46,7 +46,9 @@ impl Reader for Anthropic {
                 let usage = document.take("usage").as_ref().and_then(anthropic_usage);
                 out.note(document.take("timestamp").as_ref().and_then(Json::as_time), None, usage.as_ref());
                 read_head(&mut document, out);
-                document.take_list("messages").unwrap_or_default()
+                let messages = document.take_list("messages").unwrap_or_default();
+                out.keep_fields(read_rest(document));
+                messages
             }
             other => return out.warn(format!("expected a message, found {}; skipped", other.kind())),
         };

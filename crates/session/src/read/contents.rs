@@ -1,8 +1,8 @@
 //! Reads Gemini `contents`: requests, bare lists, saved chats, and the neutral form built on them.
 
 use longhaul_conversation::{Body, Origin, Part, Role, ToolStatus};
-use longhaul_wire::gemini::{read_content, read_head, read_part};
-use longhaul_wire::{CallIds, Json, Object, each_object};
+use longhaul_wire::gemini::{read_content, read_head, read_part, read_rest};
+use longhaul_wire::{CallIds, Intake, Json, Object, each_object};
 
 use super::gemini::read_tokens;
 use super::{Known, Reader};
@@ -64,7 +64,15 @@ impl Reader for Contents {
                 if self.is_neutral {
                     read_source(&document, out);
                 }
-                document.take_list("contents").or_else(|| document.take_list("history"))
+                match document.take_list("contents") {
+                    Some(contents) => {
+                        if !self.is_neutral {
+                            out.keep_fields(read_rest(document));
+                        }
+                        Some(contents)
+                    }
+                    None => document.take_list("history"),
+                }
             }
             contents => contents.into_list(),
         };

@@ -1,8 +1,8 @@
 //! Reads OpenAI chat completions: requests, logs of requests, bare lists, one message a line.
 
 use longhaul_conversation::TokenCount;
-use longhaul_wire::openai::{ChatDecoder, has_marks, read_head};
-use longhaul_wire::{Json, Object, anthropic, chat_usage, each_object, messages_of};
+use longhaul_wire::openai::{ChatDecoder, has_marks, read_head, read_rest};
+use longhaul_wire::{Intake, Json, Object, anthropic, chat_usage, each_object, messages_of};
 
 use super::{Known, Reader};
 use crate::Format;
@@ -39,8 +39,12 @@ impl Reader for Chat {
             Json::Object(mut document) => {
                 self.is_certain = true;
                 read_head(&mut document, out);
-                read_log(&mut document, out);
-                document.take_list("messages").unwrap_or_default()
+                let messages = document.take_list("messages").unwrap_or_default();
+                // What else a log says is not the request's.
+                if !read_log(&mut document, out) {
+                    out.keep_fields(read_rest(document));
+                }
+                messages
             }
             other => return out.warn(format!("expected a message, found {}; skipped", other.kind())),
         };
@@ -48,8 +52,8 @@ impl Reader for Chat {
     }
 }
 
-/// Reads what a log says of a request and its answer.
-fn read_log(document: &mut Object<'_>, out: &mut Out<'_>) {
+/// Reads what a log says of a request and its answer; whether it is one.
+fn read_log(document: &mut Object<'_>, out: &mut Out<'_>) -> bool {
     let response = document.take("response");
     let answered_by = response.as_ref().and_then(|response| response.get("model")).and_then(Json::as_str);
     let stated = document.take("usage");
@@ -57,6 +61,7 @@ fn read_log(document: &mut Object<'_>, out: &mut Out<'_>) {
     let at = document.take("timestamp").as_ref().and_then(Json::as_time);
     out.note(at, answered_by, usage.and_then(chat_usage).as_ref());
     out.info.window = document.take("context_window").as_ref().and_then(Json::as_u64).map(TokenCount);
+    response.is_some()
 }
 
 impl Chat {

@@ -1,8 +1,8 @@
 //! Reads OpenAI Responses: requests, bare lists, answers.
 
 use longhaul_conversation::{Message, Role};
-use longhaul_wire::responses::{Items, is_item, read_head};
-use longhaul_wire::{Json, each_object, responses_usage, text_parts};
+use longhaul_wire::responses::{Items, is_item, read_head, read_rest};
+use longhaul_wire::{Intake, Json, each_object, responses_usage, text_parts};
 
 use super::{Known, Reader};
 use crate::Format;
@@ -55,8 +55,12 @@ impl Reader for Responses {
                     out.put(Message::new(out.made_up_id(), Role::User, text_parts(text, Role::User)));
                 }
                 // What was asked, then what was answered.
-                for key in ["input", "output"] {
-                    let list = document.take_list(key).unwrap_or_default();
+                let lists = ["input", "output"].map(|key| (key, document.take_list(key)));
+                if lists[1].1.is_none() {
+                    out.keep_fields(read_rest(document));
+                }
+                for (key, list) in lists {
+                    let list = list.unwrap_or_default();
                     each_object(list, key, out, |item, _, out| self.items.item(item, None, out));
                 }
             }

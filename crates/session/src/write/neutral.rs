@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::gemini_cli::{encode_tokens, origin_when_read};
 use longhaul_wire::gemini::{MadeUpIds, encode_part, encode_tool, fit_part, fit_system, status_when_read};
 
-use super::session::lose_side_chains;
+use super::session::{lose_request_fields, lose_side_chains};
 use crate::Session;
 use crate::log::encode_opaque;
 use crate::read::contents::{OPAQUE, status_word};
@@ -55,6 +55,7 @@ pub(super) fn document(session: &Session, losses: &mut Losses) -> Value {
         Some(Value::Object(content))
     });
     document.insert("contents".into(), contents.collect());
+    lose_request_fields(session, losses);
     lose_side_chains(session, losses);
     Value::Object(document)
 }

@@ -1,7 +1,7 @@
 //! Writes whole sessions: in their own format where that can be written, otherwise in the neutral form.
 
 use longhaul_conversation::{Fingerprint, Message, Part, Request, Role, Timestamp, fingerprint_message};
-use longhaul_wire::{Loss, LossKind, Losses, WireFormat, write_request};
+use longhaul_wire::{Loss, LossKind, Losses, WireFormat, lose_fields, write_request};
 use serde_json::Value;
 
 use super::{claude, gemini_cli, neutral};
@@ -95,6 +95,7 @@ fn write_as_request(
         model: session.info.model().unwrap_or_default().to_string(),
         system: session.transcript.system.clone(),
         tools: session.transcript.tools.clone(),
+        fields: session.info.request_fields.clone(),
         messages: messages(),
         ..Request::default()
     };
@@ -124,6 +125,13 @@ pub(super) fn lose_setup(session: &Session, losses: &mut Losses) {
     if !session.transcript.tools.is_empty() {
         losses.add(LossKind::Tools, session.transcript.tools.len().to_string());
     }
+    lose_request_fields(session, losses);
+}
+
+/// Reports the fields of the request that a session was read from.
+pub(super) fn lose_request_fields(session: &Session, losses: &mut Losses) {
+    losses.at_session();
+    lose_fields(&session.info.request_fields, losses);
 }
 
 /// Reports the conversations of sub-agents.

@@ -57,7 +57,7 @@ pub(crate) fn fit(request: &Request, losses: &mut Losses) -> Request {
         }
     }
     fit_ids(&mut messages, is_id, losses);
-    let mut fitted = refitted(request, system, messages);
+    let mut fitted = refitted(request, system, messages, OWN, losses);
     require_schemas(&mut fitted.tools);
     fitted
 }

@@ -75,6 +75,11 @@ pub fn is_block(block: &Object<'_>) -> bool {
     }
 }
 
+/// The fields of a request that are left when its head and its messages were taken out of it.
+pub fn read_rest(document: Object<'_>) -> Option<Box<Extra>> {
+    Extra::boxed(Vendor::Anthropic, document.into_map())
+}
+
 /// A declared tool.
 pub fn read_tool(mut tool: Object<'_>) -> ToolDeclaration {
     ToolDeclaration {

@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::encode::{PlainContent, encode};
 use super::fit::require_schemas;
-use crate::fields::{Fields, apply_overrides, arguments_object, object};
+use crate::fields::{Fields, add_missing, apply_overrides, arguments_object, object};
 use crate::fit::{is_on_the_web, output_text};
 use crate::options::EncodeOptions;
-use crate::prepare::{as_note, fit_nested, keep_own_fields, make_plain, prepare};
+use crate::prepare::{as_note, fit_nested, keep_own_fields, make_plain, own_settings, prepare};
 
 const OWN: Vendor = Vendor::Anthropic;
 const CACHE_MARK: &str = "cache_control";
@@ -28,8 +28,10 @@ pub fn default_limit(model: &str) -> TokenCount {
 
 /// The body of a messages call.
 pub(crate) fn encode_to_send(mut request: Request, options: &EncodeOptions) -> Fields {
+    let fields = own_settings(&request.fields, OWN);
     let limit = request.sampling.max_output.or(options.max_output);
-    request.sampling.max_output = Some(limit.unwrap_or_else(|| default_limit(&request.model)));
+    let usual = (!fields.contains_key("max_tokens")).then(|| default_limit(&request.model));
+    request.sampling.max_output = limit.or(usual);
     let extra = std::mem::take(&mut request.extra);
     let mut body = encode(&settle(request), PlainContent::Block);
     if options.streams {
@@ -38,6 +40,7 @@ pub(crate) fn encode_to_send(mut request: Request, options: &EncodeOptions) -> F
     if options.marks_cache {
         mark_cache(&mut body);
     }
+    add_missing(&mut body, fields);
     apply_overrides(&mut body, extra);
     body
 }

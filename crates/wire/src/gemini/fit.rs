@@ -27,7 +27,7 @@ pub(crate) fn fit(request: &Request, losses: &mut Losses) -> Request {
         rebuilt(message, message.role, parts, extra)
     });
     let messages = messages.collect();
-    refitted(request, system, messages)
+    refitted(request, system, messages, OWN, losses)
 }
 
 /// The instruction is made of plain texts.

@@ -39,6 +39,11 @@ pub fn read_head(document: &mut Object<'_>, out: &mut dyn Intake) {
     }
 }
 
+/// The fields of a request that are left when its head and its contents were taken out of it.
+pub fn read_rest(document: Object<'_>) -> Option<Box<Extra>> {
+    Extra::boxed(Vendor::Gemini, document.into_map())
+}
+
 fn read_tool(mut declared: Object<'_>) -> ToolDeclaration {
     ToolDeclaration {
         name: declared.take_string("name").unwrap_or_default(),

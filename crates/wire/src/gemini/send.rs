@@ -12,7 +12,7 @@ use super::encode::encode;
 use crate::fields::{Fields, add_missing, apply_overrides, arguments_object, object, says_something};
 use crate::fit::{call_names, output_text};
 use crate::options::EncodeOptions;
-use crate::prepare::{as_note, fit_nested, keep_own_fields, prepare};
+use crate::prepare::{as_note, fit_nested, keep_own_fields, own_settings, prepare};
 
 const OWN: Vendor = Vendor::Gemini;
 const SIGNATURE: &str = "thoughtSignature";
@@ -36,6 +36,7 @@ pub(crate) fn encode_to_send(mut request: Request, options: &EncodeOptions) -> F
     request.model.clear();
     request.sampling.max_output = request.sampling.max_output.or(options.max_output);
     let mut body = encode(&request);
+    add_missing(&mut body, own_settings(&request.fields, OWN));
     apply_overrides(&mut body, request.extra);
     body
 }

@@ -60,7 +60,7 @@ pub(crate) fn fit(request: &Request, losses: &mut Losses) -> Request {
         messages.extend(rebuilt(message, Role::User, parts, extra));
     }
     fit_ids(&mut messages, |id| (1..=LONGEST_ID).contains(&id.len()), losses);
-    refitted(request, system, messages)
+    refitted(request, system, messages, OWN, losses)
 }
 
 /// The role of a message of the user's side, where it is not `user`.

@@ -10,7 +10,7 @@ use longhaul_conversation::{Extra, Part, Vendor};
 
 pub(crate) use encode::encode;
 pub(crate) use fit::fit;
-pub use read::{ChatDecoder, has_marks, read_head};
+pub use read::{ChatDecoder, has_marks, read_head, read_rest};
 pub(crate) use send::encode_to_send;
 pub(crate) use stream::Decoder;
 

@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use crate::anthropic;
 use crate::call_ids::CallIds;
+use crate::fields::object;
 use crate::intake::Intake;
 use crate::json::{Json, Object};
 use crate::origins::close_references;
@@ -35,6 +36,23 @@ pub fn read_head(document: &mut Object<'_>, out: &mut dyn Intake) {
             None => out.skip("tool:?"),
         }
     }
+}
+
+/// The fields of a request that are left when its head and its messages were taken out of it.
+pub fn read_rest(document: Object<'_>) -> Option<Box<Extra>> {
+    let mut fields = document.into_map();
+    // The old list of functions is written as tools, so that the choice among them is one among tools.
+    if let Some(choice) = fields.shift_remove("function_call") {
+        let choice = match choice {
+            Value::Object(function) => {
+                let function = ("function", Value::Object(function));
+                Value::Object(object([("type", "function".into()), function]))
+            }
+            choice => choice,
+        };
+        fields.entry("tool_choice").or_insert(choice);
+    }
+    Extra::boxed(Vendor::OpenAiChat, fields)
 }
 
 /// Whether the message has something that only OpenAI's format has.

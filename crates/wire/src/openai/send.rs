@@ -11,7 +11,7 @@ use super::{DETAILS, sent_as};
 use crate::fields::{Fields, add_missing, apply_overrides, into_object, object, says_something};
 use crate::fit::{is_on_the_web, output_text};
 use crate::options::EncodeOptions;
-use crate::prepare::{as_note, fit_nested, keep_own_fields, make_plain, own_role, prepare};
+use crate::prepare::{as_note, fit_nested, keep_own_fields, make_plain, own_role, own_settings, prepare};
 
 const OWN: Vendor = Vendor::OpenAiChat;
 
@@ -38,6 +38,7 @@ pub(crate) fn encode_to_send(mut request: Request, options: &EncodeOptions) -> F
         body.insert("stream".into(), true.into());
         body.insert("stream_options".into(), Value::Object(object([("include_usage", true.into())])));
     }
+    add_missing(&mut body, own_settings(&request.fields, OWN));
     apply_overrides(&mut body, request.extra);
     body
 }
