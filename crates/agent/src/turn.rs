@@ -33,9 +33,10 @@ use longhaul_conversation::{
     Body, Message, Origin, Part, Place, Role, TokenCount, ToolCall, ToolDeclaration,
 };
 use longhaul_engine::{Conversation, HostJob};
+use longhaul_formats::{FragmentContent, RecordedFragment};
 use longhaul_hooks::{EndReason, Event as HookEvent, SessionSource};
 use longhaul_policy::Rule;
-use longhaul_session::{FragmentContent, Log, RecordedFragment};
+use longhaul_sessions::Log;
 use longhaul_wire::split_pasted;
 use tokio_util::sync::CancellationToken;
 

@@ -18,7 +18,7 @@ use longhaul_conversation::{Message as Said, MessageId, Origin, Part, Role};
 use longhaul_engine::{EngineError, Stamp};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_policy::ApprovalMode;
-use longhaul_session::{LogError, Recording};
+use longhaul_sessions::{LogError, Recording};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 

@@ -11,7 +11,7 @@ use anyhow::anyhow;
 use clap::Args;
 use longhaul_conversation::TokenCount;
 use longhaul_eval::{Class, Method, SessionReport, Settings, Subject, baselines, evaluate, offline, to_json};
-use longhaul_session::read_session;
+use longhaul_formats::read_session;
 use serde_json::{Value, json};
 
 use self::by_model::Asked;

@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use anyhow::Context;
-use longhaul_session::{Session, WrittenSession};
+use longhaul_formats::{Session, WrittenSession};
 use longhaul_terminal::text::EscapeJson;
 use serde::Serialize;
 use serde_json::{Value, json};
