@@ -33,8 +33,10 @@
 
 mod answer;
 mod client;
+mod data;
 mod failure;
 mod http;
+mod known;
 mod limits;
 mod names;
 mod prices;
@@ -47,6 +49,7 @@ pub use http::{
     Certificates, CertificatesError, Connection, Dial, DialError, Dialling, HttpClient, Io, Network, Proxies,
     Target,
 };
+pub use known::{KnownProvider, known_providers};
 pub use limits::AnswerLimits;
 pub use names::{Choice, choose, compressor_for, nearest_models, resolve_alias};
 pub use prices::{CacheWriting, MicroDollars, Prices, Rates, cost, known_prices};

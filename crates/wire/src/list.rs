@@ -53,6 +53,11 @@ impl<'a> List<'a> {
         self.ready.len() + self.rest.count
     }
 
+    /// Whether there are no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Hands over the items in order. What was handed over is given up before the next is parsed.
     pub fn for_each(self, mut read: impl FnMut(Item<'_>)) {
         self.ready.into_iter().map(Item::Whole).for_each(&mut read);
