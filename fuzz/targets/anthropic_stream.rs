@@ -2,9 +2,9 @@
 #![no_main]
 
 #[allow(dead_code, reason = "each target checks one of the laws")]
-#[path = "../../crates/providers/tests/laws/mod.rs"]
+#[path = "../../crates/wire/tests/laws/mod.rs"]
 mod laws;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    laws::check_answer(longhaul_providers::WireFormat::Anthropic, bytes);
+    laws::check_answer(longhaul_wire::WireFormat::Anthropic, bytes);
 });

@@ -2,7 +2,7 @@
 #![no_main]
 
 #[allow(dead_code, reason = "each target checks one of the laws")]
-#[path = "../../crates/providers/tests/laws/mod.rs"]
+#[path = "../../crates/wire/tests/laws/mod.rs"]
 mod laws;
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

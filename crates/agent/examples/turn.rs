@@ -11,7 +11,7 @@ use longhaul_conversation::{
     ToolDeclaration, ToolResult,
 };
 use longhaul_engine::Folder;
-use longhaul_session::{Log, NewSession, SessionKind};
+use longhaul_sessions::{Log, NewSession, SessionKind};
 use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

@@ -1,7 +1,7 @@
 //! What keeps a turn from being carried out at all.
 
 use longhaul_engine::EngineError;
-use longhaul_session::LogError;
+use longhaul_sessions::LogError;
 
 /// Why a turn could not be carried out. What a model or the network does wrong is no such reason but an end of the turn.
 #[derive(Debug, thiserror::Error)]

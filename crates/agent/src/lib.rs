@@ -9,7 +9,7 @@
 //! use longhaul_agent::{Agent, Event, Host, ModelProfile, PromptOptions, Settings, Surroundings, TurnEnd, render_prompt};
 //! use longhaul_conversation::{FinishReason, ScriptedModel, ScriptedReply, Timestamp, TokenCount};
 //! use longhaul_engine::Folder;
-//! use longhaul_session::{Log, NewSession, SessionKind};
+//! use longhaul_sessions::{Log, NewSession, SessionKind};
 //! use tokio_util::sync::CancellationToken;
 //!
 //! # #[tokio::main(flavor = "current_thread")]

@@ -33,9 +33,11 @@ use longhaul_conversation::{
     Body, FragmentPlace, Message, Origin, Part, Role, TokenCount, ToolCall, ToolDeclaration,
 };
 use longhaul_engine::{Conversation, HostJob};
+use longhaul_formats::{FragmentContent, RecordedFragment};
 use longhaul_hooks::{EndReason, HookEvent, SessionSource};
 use longhaul_policy::Rule;
-use longhaul_session::{FragmentContent, Log, RecordedFragment, split_pasted};
+use longhaul_sessions::Log;
+use longhaul_wire::split_pasted;
 use tokio_util::sync::CancellationToken;
 
 use crate::activity::Activity;

@@ -4,7 +4,7 @@ use std::fs::File;
 
 use longhaul_archive::{Search, SessionRef};
 use longhaul_conversation::{Message, Part};
-use longhaul_session::read_session;
+use longhaul_formats::read_session;
 
 /// The number of lines searched for in each session.
 const LINES: usize = 12;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::process::ExitCode;
 
 use longhaul_conversation::ModelError;
-use longhaul_session::{Format, ReadError};
+use longhaul_formats::{Format, ReadError};
 use longhaul_workspace::{WorkspaceError, is_out_of_descriptors};
 
 use crate::args::Color;

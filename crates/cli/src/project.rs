@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use longhaul_session::{ListedSession, Listing, LogError, Store, StoreError};
+use longhaul_sessions::{ListedSession, Listing, LogError, Store, StoreError};
 use longhaul_workspace::{Home, Identity, Note, Patience, ProjectHome, Projects, project_hash};
 
 use crate::environment;

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 
 use longhaul_conversation::{Body, Change, Extra, Message, MessageId, Output, Part, Vendor, grouped};
+use longhaul_formats::Session;
 use longhaul_redact::{Finding, Kind, MARK, find_secrets, has_secret, redact};
-use longhaul_session::Session;
 use serde_json::{Map, Value, json};
 
 use crate::output::{Screen, fit, plural, visible};
@@ -76,6 +76,7 @@ impl Redaction {
         }
         info.tools.clone_from(&transcript.tools);
         self.note("tools", tools);
+        self.note("request", in_extra(&mut info.request_fields));
         for message in side_chains.iter_mut().flat_map(|chain| &mut chain.messages) {
             self.message(message);
         }

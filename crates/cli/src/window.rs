@@ -1,7 +1,7 @@
 //! The context window that counts for a session.
 
 use longhaul_conversation::{TokenCount, WindowSource, context_window};
-use longhaul_session::SessionInfo;
+use longhaul_formats::SessionInfo;
 
 use crate::settings::Settings;
 

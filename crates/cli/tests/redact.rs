@@ -95,6 +95,17 @@ fn nothing_that_is_exported_or_repaired_holds_a_secret() {
 }
 
 #[test]
+fn the_fields_of_a_request_hold_no_secret() {
+    let request =
+        json!({"contents": [{"role": "user", "parts": [{"text": "hi"}]}], "labels": {"key": token()}});
+    let desk = Desk::new().with("request.json", &request.to_string());
+    let told = desk.json(&["sessions", "repair", "request.json", "--redact", "-o", "out.json", "--json"]);
+    assert_eq!(told["redacted"]["kinds"][0]["messages"], json!(["request"]));
+    let written: Value = serde_json::from_str(&desk.read("out.json")).expect("JSON");
+    assert_eq!(written["labels"], json!({"key": "[REDACTED]"}));
+}
+
+#[test]
 fn it_is_told_what_was_found_and_where() {
     let told = check_clean(&["compress", "leaky.json", "--redact"]);
     check_has(&told, &["6 secrets redacted:", "5 × github: m1, m2, m3, m4, system", "1 × password: m2"]);

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 const FORMATS: [(&str, &str); 6] = [
     ("gemini", "gemini-contents"),
@@ -184,6 +184,35 @@ fn standard_input_is_read() {
     assert!(output.status.success(), "{}", text(&output.stderr));
     let from_file = desk.done(&["sessions", "repair", "in.jsonl", "-o", "-"]);
     assert_eq!(fs::read_to_string(desk.path("out.jsonl")).ok(), Some(from_file));
+}
+
+#[test]
+fn a_request_keeps_the_fields_that_are_not_ours() {
+    let said = json!([{"role": "user", "content": "hi"}]);
+    let contents = json!([{"role": "user", "parts": [{"text": "hi"}]}]);
+    for (format, request) in [
+        (
+            "anthropic",
+            json!({"model": "m", "system": "Be brief.", "messages": said, "max_tokens": 9, "stream": true,
+                "thinking": {"type": "disabled"}, "metadata": {"user_id": "u"}, "context_management": {"edits": []}}),
+        ),
+        ("openai", json!({"model": "m", "messages": said, "max_tokens": 9, "seed": 7, "stream": false})),
+        (
+            "gemini",
+            json!({"model": "models/m", "contents": contents, "generationConfig": {"topK": 1}, "safetySettings": []}),
+        ),
+    ] {
+        let desk = Desk::new();
+        fs::write(desk.path("request.json"), request.to_string()).expect("the request is written");
+        desk.done(&["sessions", "export", "request.json", "--format", format, "-o", "out.json"]);
+        desk.done(&["sessions", "repair", "request.json", "-o", "repaired.json"]);
+        for name in ["out.json", "repaired.json"] {
+            let written: Value =
+                serde_json::from_str(&fs::read_to_string(desk.path(name)).expect("it was written"))
+                    .expect("JSON");
+            assert_eq!(written, request, "{name} of {format}");
+        }
+    }
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn compact(what: &str, history: &str, window: TokenCount) -> Result<Duration, Bo
         let start = Instant::now();
         let mut tracker = Tracker::in_directory("/home/dev/project");
         let options = PlanOptions::new(window);
-        let mut session = longhaul_session::read_session_in(history.as_bytes(), &mut |change, _| {
+        let mut session = longhaul_formats::read_session_in(history.as_bytes(), &mut |change, _| {
             if let Change::Put(message) | Change::PutAfter { message, .. } = change {
                 tracker.observe(message);
             }

@@ -7,7 +7,7 @@ use longhaul_compaction::{
     Fixed, Outcome, PlanOptions, Rung, Status, Tracker, Trigger, compact_offline, plan,
 };
 use longhaul_conversation::{Message, Role, TokenCount, find_faults};
-use longhaul_session::read_session;
+use longhaul_formats::read_session;
 use longhaul_testkit::{corpus, files_below};
 
 struct Session {

@@ -2,7 +2,7 @@
 //! requests, and the same sentences typed beside are.
 
 use longhaul_compaction::Tracker;
-use longhaul_session::read_session;
+use longhaul_formats::read_session;
 use serde_json::{Value, json};
 
 /// A rule and a request, as they stand in a text from elsewhere.

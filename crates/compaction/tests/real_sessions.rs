@@ -7,7 +7,7 @@ use longhaul_compaction::{
     complete_groups, plan_cut, plan_masks, plan_shrinking, reference_split,
 };
 use longhaul_conversation::{Estimator, FaultKind, Message, TokenCount, find_faults, repair};
-use longhaul_session::read_session;
+use longhaul_formats::read_session;
 use longhaul_testkit::{corpus, files_below};
 
 /// Every session that can be read, repaired as it would be before it is sent.

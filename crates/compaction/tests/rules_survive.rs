@@ -7,7 +7,8 @@ use longhaul_compaction::{PlanOptions, Tracker, Trigger, compact_offline};
 use longhaul_conversation::{
     Message, Origin, Part, Role, TokenCount, ToolCall, ToolResult, Transcript, piped_input,
 };
-use longhaul_session::{Format, Session, read_session, split_pasted, write_session};
+use longhaul_formats::{Format, Session, read_session, write_session};
+use longhaul_wire::split_pasted;
 
 /// Every format that can be written.
 const FORMATS: [Format; 7] = [
@@ -44,7 +45,7 @@ fn compacted(mut session: Session, format: Format) -> Session {
     let outcome = compact_offline(&tracked(&messages), &messages, &options);
     let messages = outcome.messages.unwrap_or(messages);
     session.transcript = Transcript::from_messages(messages);
-    let written = write_session(format, &session);
+    let written = write_session(format, &mut session);
     assert_eq!(written.format, format);
     read_session(written.text.as_bytes()).unwrap_or_else(|error| panic!("{format}: {error}"))
 }

@@ -1,5 +1,7 @@
 //! Context windows of known models.
 
+use std::sync::LazyLock;
+
 use crate::TokenCount;
 
 /// The window assumed for an unknown model.
@@ -16,38 +18,30 @@ pub enum WindowSource {
     Fallback,
 }
 
-/// Exact names; they come before the prefixes, and the first match decides.
-const EXACT: &[(&str, u64)] = &[
-    ("gemini-1.5-pro", 2_097_152),
-    ("gemini-1.5-flash", 1_048_576),
-    ("gemini-2.0-flash", 1_048_576),
-    ("gemini-2.0-flash-preview-image-generation", 32_000),
-    ("gemma-4-31b-it", 256_000),
-    ("gemma-4-26b-a4b-it", 256_000),
-    ("gpt-4", 8_192),
-    ("gpt-4-32k", 32_768),
-    ("o1-mini", 128_000),
-    ("o1-preview", 128_000),
-];
+/// A line of the table.
+struct Window {
+    /// A name, or the beginning of names.
+    name: &'static str,
+    is_beginning: bool,
+    tokens: TokenCount,
+}
 
-const BEGINNINGS: &[(&str, u64)] = &[
-    ("gemini-", 1_048_576),
-    ("claude-fable-5", 1_000_000),
-    ("claude-opus-5", 1_000_000),
-    ("claude-sonnet-5", 1_000_000),
-    ("claude-haiku-5-5", 1_000_000),
-    ("claude-", 200_000),
-    ("gpt-5", 400_000),
-    ("gpt-4.1", 1_047_576),
-    ("gpt-4o", 128_000),
-    ("gpt-4-turbo", 128_000),
-    ("gpt-3.5-turbo", 16_385),
-    ("gpt-oss", 131_072),
-    ("codex-mini", 200_000),
-    ("o1", 200_000),
-    ("o3", 200_000),
-    ("o4-mini", 200_000),
-];
+/// The lines of `data/windows.txt`.
+static TABLE: LazyLock<Vec<Window>> = LazyLock::new(|| {
+    let lines = include_str!("data/windows.txt").lines();
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#')).map(read_line).collect()
+});
+
+fn read_line(line: &'static str) -> Window {
+    let (name, tokens) =
+        line.split_once(' ').unwrap_or_else(|| panic!("a model and its window, not {line:?}"));
+    let tokens = tokens.trim().replace('_', "").parse();
+    Window {
+        name: name.trim_end_matches('*'),
+        is_beginning: name.ends_with('*'),
+        tokens: TokenCount(tokens.unwrap_or_else(|_| panic!("no number of tokens in {line:?}"))),
+    }
+}
 
 /// The context window of a model: stated by the user, else from the table, else [`FALLBACK_WINDOW`].
 ///
@@ -70,17 +64,17 @@ pub fn context_window(model: Option<&str>, stated: Option<TokenCount>) -> (Token
     {
         return (TokenCount(1_000_000), WindowSource::Table);
     }
-    let exact = EXACT.iter().find(|(known, _)| *known == name);
-    let found = exact.or_else(|| BEGINNINGS.iter().find(|(start, _)| name.starts_with(start)));
-    match found {
-        Some((_, window)) => (TokenCount(*window), WindowSource::Table),
+    let exact = TABLE.iter().find(|known| !known.is_beginning && known.name == name);
+    let begins = || TABLE.iter().find(|known| known.is_beginning && name.starts_with(known.name));
+    match exact.or_else(begins) {
+        Some(known) => (known.tokens, WindowSource::Table),
         None => (FALLBACK_WINDOW, WindowSource::Fallback),
     }
 }
 
 /// The names and prefixes in the table, with their windows.
 pub fn known_models() -> impl Iterator<Item = (&'static str, TokenCount)> {
-    EXACT.iter().chain(BEGINNINGS).map(|(name, window)| (*name, TokenCount(*window)))
+    TABLE.iter().map(|known| (known.name, known.tokens))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use crate::{Message, Part, SpendMeter, TokenCount};
+use crate::{Extra, Message, Part, SpendMeter, TokenCount};
 
 /// A model request.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +23,8 @@ pub struct Request {
     pub sampling: Sampling,
     /// Further provider settings, passed through unchanged.
     pub extra: Map<String, Value>,
+    /// Fields of a request that was read which Longhaul does not model; they are written back to their vendor only.
+    pub fields: Option<Box<Extra>>,
     /// Tighter limits than the model's own.
     pub limits: CallLimits,
     /// Counts the consumption of the call.

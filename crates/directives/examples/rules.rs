@@ -6,7 +6,7 @@ use std::fs::File;
 
 use longhaul_conversation::{Change, Message};
 use longhaul_directives::{AskState, Asks, Pins};
-use longhaul_session::{Event, read};
+use longhaul_formats::{Event, read};
 
 fn main() {
     let mut total = 0;

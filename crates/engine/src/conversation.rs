@@ -10,9 +10,8 @@ use longhaul_compaction::{Gauge, PlanOptions, Tracker, Trigger};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{Change, Message, MessageId, Ordinal, Timestamp, TokenCount, Transcript};
 use longhaul_directives::PinId;
-use longhaul_session::{
-    CompactionState, Entry, EntryKind, Log, LogError, NewSession, PinChange, RecordedFragment,
-};
+use longhaul_formats::{CompactionState, Entry, EntryKind, PinChange, RecordedFragment};
+use longhaul_sessions::{Log, LogError, NewSession};
 use tokio_util::sync::CancellationToken;
 
 use self::record::{compaction_entry, host_record, read_host};
@@ -34,7 +33,7 @@ use crate::{EngineError, Event, HostState, Means, Subject, compact};
 /// use longhaul_compaction::{PlanOptions, Trigger};
 /// use longhaul_conversation::{Message, Part, Role, Timestamp, TokenCount};
 /// use longhaul_engine::{Conversation, Folder, Means, Offline, Settings, Stamp};
-/// use longhaul_session::{NewSession, SessionKind};
+/// use longhaul_sessions::{NewSession, SessionKind};
 /// use tokio_util::sync::CancellationToken;
 ///
 /// # #[tokio::main(flavor = "current_thread")]

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use longhaul_session::LogError;
+use longhaul_sessions::LogError;
 use longhaul_workspace::WorkspaceError;
 
 /// Why something could not be read or written.

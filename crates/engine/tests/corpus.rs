@@ -8,7 +8,7 @@ use longhaul_conversation::{Message, Ordinal, ScriptedModel, ScriptedReply, Toke
 use longhaul_engine::{
     ByModel, Folder, HostState, Means, Outcome, Settings, State, Subject, Summariser, compact,
 };
-use longhaul_session::read_session;
+use longhaul_formats::read_session;
 use tokio_util::sync::CancellationToken;
 
 /// The messages of the sessions that the corpus has, the smaller ones of each kind.

@@ -9,7 +9,8 @@ use longhaul_compaction::{PlanOptions, Trigger};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{Message, Part, Role, Timestamp, TokenCount, ToolCall, ToolResult, find_faults};
 use longhaul_engine::{Conversation, Folder, Means, Offline, Settings, Stamp};
-use longhaul_session::{NewSession, RewriteState, SessionKind, response_id};
+use longhaul_formats::{RewriteState, response_id};
+use longhaul_sessions::{NewSession, SessionKind};
 use tokio_util::sync::CancellationToken;
 
 /// Names the folder that the writer is to work in. Without it, the writer is no writer.

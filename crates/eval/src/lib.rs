@@ -10,10 +10,10 @@
 //!
 //! let file = r#"{"contents": [{"role": "user", "parts": [{"text": "Fix parse_line in src/lib.rs"}]},
 //!     {"role": "model", "parts": [{"text": "Done."}]}, {"role": "user", "parts": [{"text": "Thanks"}]}]}"#;
-//! let session = longhaul_session::read_session(file.as_bytes())?;
+//! let session = longhaul_formats::read_session(file.as_bytes())?;
 //! let report = evaluate(&EvalSession::new("short", &session), &baselines(), &Settings::default());
 //! assert_eq!(report.cells.len(), baselines().len() * 4);
-//! # Ok::<(), longhaul_session::ReadError>(())
+//! # Ok::<(), longhaul_formats::ReadError>(())
 //! ```
 
 mod anchors;

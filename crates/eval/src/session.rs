@@ -1,7 +1,7 @@
 //! A session prepared for evaluation.
 
 use longhaul_conversation::{Message, TokenCount, repair};
-use longhaul_session::{Question, Session};
+use longhaul_formats::{Question, Session};
 
 use crate::paths::guess_directory;
 use crate::text::count_tokens;

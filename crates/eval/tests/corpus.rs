@@ -14,7 +14,7 @@ const BUDGET: TokenCount = TokenCount(4_000);
 fn subjects() -> Option<Vec<EvalSession>> {
     let folder = longhaul_testkit::corpus()?.join("sessions/normalized");
     let read = |path: &std::path::PathBuf| {
-        let session = longhaul_session::read_session(File::open(path).ok()?).ok()?;
+        let session = longhaul_formats::read_session(File::open(path).ok()?).ok()?;
         let session = EvalSession::new(path.file_stem()?.to_string_lossy(), &session);
         // Larger ones take long without optimisation.
         (session.class() == Class::Real && session.tokens < TokenCount(20_000)).then_some(session)

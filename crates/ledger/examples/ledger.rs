@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         match word.as_str() {
             "--json" => json = true,
             "--budget" => budget = TokenCount(words.next().unwrap_or_default().parse()?),
-            path => match longhaul_session::read_session(File::open(path)?) {
+            path => match longhaul_formats::read_session(File::open(path)?) {
                 Ok(session) => print(path, &session, json, budget)?,
                 Err(error) => eprintln!("{path}: {error}"),
             },
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn print(
     path: &str,
-    session: &longhaul_session::Session,
+    session: &longhaul_formats::Session,
     json: bool,
     budget: TokenCount,
 ) -> Result<(), Box<dyn Error>> {

@@ -9,7 +9,7 @@ fn every_session_with_calls_has_a_ledger_that_fits() {
     let mut with_calls = 0;
     for path in longhaul_testkit::files_below(&corpus.join("sessions/normalized")) {
         let file = std::fs::File::open(&path).expect("the corpus is readable");
-        let session = longhaul_session::read_session(file).expect("normalized sessions are known");
+        let session = longhaul_formats::read_session(file).expect("normalized sessions are known");
         let messages = session.transcript.messages();
         let mut ledger = Ledger::default();
         messages.iter().for_each(|message| ledger.observe(message));

@@ -9,8 +9,9 @@ use std::io::Write;
 use futures_util::StreamExt;
 use longhaul_conversation::{Message, Model, Part, Request, ResponseEvent, Role};
 use longhaul_providers::{
-    Endpoint, HttpClient, HttpModel, Key, Network, ProviderSettings, Proxies, Surroundings, WireFormat,
+    Endpoint, HttpClient, HttpModel, Key, Network, ProviderSettings, Proxies, Surroundings,
 };
+use longhaul_wire::WireFormat;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {

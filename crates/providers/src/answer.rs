@@ -6,14 +6,14 @@ use bytes::Bytes;
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::{Response, StatusCode};
-use longhaul_conversation::{ModelError, ResponseEvent};
+use longhaul_conversation::{FinishReason, ModelError, ResponseEvent};
+use longhaul_wire::{Progress, StreamDecoder, StreamFault, WireFormat};
 use serde_json::Value;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::failure::{Callee, judge_event, page_reason};
 use crate::retry::Failure;
 use crate::watch::Watch;
-use crate::wire::{Progress, StreamDecoder, StreamFault, WireFormat, is_shown, may_be_empty};
 
 /// The most that an answer in one piece may have.
 const LONGEST_WHOLE: usize = 64 << 20;
@@ -191,9 +191,14 @@ impl Reading {
     }
 }
 
+/// Whether an event shows the reader something.
+pub(crate) fn is_shown(event: &ResponseEvent) -> bool {
+    matches!(event, ResponseEvent::TextDelta(_) | ResponseEvent::ThoughtDelta(_) | ResponseEvent::Part(_))
+}
+
 /// Whether an answer ends for a reason that explains why there is nothing in it.
 fn stopped_early(event: &ResponseEvent) -> bool {
-    matches!(event, ResponseEvent::Finished(reason) if may_be_empty(reason))
+    matches!(event, ResponseEvent::Finished(reason) if !matches!(reason, FinishReason::Stop | FinishReason::ToolCalls))
 }
 
 fn empty() -> ModelError {

@@ -15,20 +15,18 @@ use hyper::{HeaderMap, Method, Response, Uri};
 use longhaul_conversation::{
     AnswerLimit, Model, ModelError, ModelStream, Request, ResponseEvent, SpendMeter, TokenCount,
 };
+use longhaul_wire::{EncodeOptions, LimitName, WireFormat, decode_count, encode_count, encode_request};
 use secrecy::ExposeSecret;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
-use crate::answer::{Next, Reading};
+use crate::answer::{Next, Reading, is_shown};
 use crate::failure::{Callee, judge_answer};
 use crate::http::{DialError, HttpClient, Target};
 use crate::limits::AnswerBudget;
 use crate::retry::{Again, Failure, Listener, Patience, RetrySettings, Surroundings, Waiting};
 use crate::settings::{Key, ProviderSettings};
 use crate::watch::{Watch, stalled};
-use crate::wire::{
-    EncodeOptions, LimitName, WireFormat, decode_count, encode_count, encode_request, is_shown,
-};
 
 /// The most of an error's body that is read.
 const LONGEST_ERROR: usize = 64 << 10;

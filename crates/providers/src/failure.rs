@@ -261,7 +261,7 @@ fn without_key(text: &str, key: &Key) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::WireFormat;
+    use longhaul_wire::WireFormat;
     use serde_json::json;
 
     fn judge(status: u16, body: &str) -> Failure {

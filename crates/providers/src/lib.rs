@@ -5,13 +5,14 @@
 //! the answer as it arrives. Dropping the stream cancels the call. What a vendor sends that Longhaul does not model
 //! (signatures of thoughts, cache marks, reasoning) travels with the parts and goes back as it came.
 //!
-//! Encoding and decoding are pure and stand alone: [`encode_request`], [`StreamDecoder`], [`SseDecoder`]. The crate
-//! reads no environment: settings, proxies, the clock and the dice are values passed in.
+//! Requests are encoded and answers decoded by [`longhaul_wire`]. The crate reads no environment: settings, proxies, the
+//! clock and the dice are values passed in.
 //!
 //! ```no_run
 //! use futures_util::StreamExt;
 //! use longhaul_conversation::{Message, Model, Part, Request, ResponseEvent, Role};
-//! use longhaul_providers::{HttpClient, HttpModel, Key, Network, ProviderSettings, Surroundings, WireFormat, choose};
+//! use longhaul_providers::{HttpClient, HttpModel, Key, Network, ProviderSettings, Surroundings, choose};
+//! use longhaul_wire::WireFormat;
 //!
 //! # async fn ask(key: String) -> Result<(), Box<dyn std::error::Error>> {
 //! let providers = [ProviderSettings::usual(WireFormat::Gemini, Key::Given(key.into()))];
@@ -31,32 +32,26 @@
 //! ```
 
 mod answer;
-mod anthropic;
 mod client;
+mod data;
 mod failure;
-mod gemini;
 mod http;
-mod json;
+mod known;
 mod limits;
 mod names;
-mod openai;
-mod prepare;
 mod prices;
 mod retry;
 mod settings;
-mod sse;
 mod watch;
-mod wire;
 
 pub use client::HttpModel;
 pub use http::{
     Certificates, CertificatesError, Connection, Dial, DialError, Dialling, HttpClient, Io, Network, Proxies,
     Target,
 };
+pub use known::{KnownProvider, known_providers};
 pub use limits::AnswerLimits;
 pub use names::{Choice, choose, compressor_for, nearest_models, resolve_alias};
 pub use prices::{CacheWriting, MicroDollars, Prices, Rates, cost, known_prices};
 pub use retry::{RetrySettings, Surroundings, Waiting};
 pub use settings::{Endpoint, EndpointError, Key, ModelSettings, ProviderSettings};
-pub use sse::{SseDecoder, SseEvent, SseTooLong};
-pub use wire::{EncodeOptions, LimitName, Progress, StreamDecoder, StreamFault, WireFormat, encode_request};

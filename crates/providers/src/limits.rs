@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use longhaul_conversation::{AnswerLimit, TokenCount};
+use longhaul_wire::AnswerSize;
 
 /// The limits that a user states for answers. What is not stated follows from the model's longest answer where that is
 /// known, else it is generous.
@@ -70,24 +71,6 @@ impl AnswerLimits {
             stream: self.stream.unwrap_or(USUAL.stream),
             time: self.time.unwrap_or(USUAL.time),
         }
-    }
-}
-
-/// How much of an answer has arrived, by what it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct AnswerSize {
-    pub(crate) text: u64,
-    pub(crate) thoughts: u64,
-    pub(crate) arguments: u64,
-    pub(crate) media: u64,
-    pub(crate) calls: u64,
-}
-
-impl AnswerSize {
-    /// All bytes together.
-    pub(crate) fn bytes(&self) -> u64 {
-        let parts = [self.text, self.thoughts, self.arguments, self.media];
-        parts.into_iter().fold(0, u64::saturating_add)
     }
 }
 

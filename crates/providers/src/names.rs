@@ -1,9 +1,12 @@
 //! Which provider and which model a name means.
 
+use std::sync::LazyLock;
+
 use longhaul_conversation::{ModelError, known_models};
 
+use crate::data::pairs;
+use crate::known::{KnownProvider, known_providers};
 use crate::settings::ProviderSettings;
-use crate::wire::WireFormat;
 
 /// A model and who offers it.
 #[derive(Clone, Copy, Debug)]
@@ -14,37 +17,12 @@ pub struct Choice<'a> {
     pub model: &'a str,
 }
 
-/// Short names for Gemini's current models.
-const ALIASES: &[(&str, &str)] = &[
-    ("auto", "gemini-3.1-pro-preview"),
-    ("pro", "gemini-3.1-pro-preview"),
-    ("flash", "gemini-3-flash-preview"),
-    ("flash-lite", "gemini-2.5-flash-lite"),
-];
+/// Short names for models.
+static ALIASES: LazyLock<Vec<(&str, &str)>> = LazyLock::new(|| pairs(include_str!("data/aliases.txt")));
 
 /// Gemini CLI's names for the models that compact conversations.
-const COMPRESSORS: &[(&str, &str)] = &[
-    ("chat-compression-3-pro", "gemini-3-pro-preview"),
-    ("chat-compression-3-flash", "gemini-3-flash-preview"),
-    ("chat-compression-3.1-flash-lite", "gemini-3.1-flash-lite"),
-    ("chat-compression-2.5-pro", "gemini-2.5-pro"),
-    ("chat-compression-2.5-flash", "gemini-2.5-flash"),
-    ("chat-compression-2.5-flash-lite", "gemini-2.5-flash-lite"),
-    ("chat-compression-default", "gemini-3-pro-preview"),
-];
-
-/// How the names of each vendor's models begin.
-const BEGINNINGS: &[(&str, WireFormat)] = &[
-    ("gemini-", WireFormat::Gemini),
-    ("gemma-", WireFormat::Gemini),
-    ("claude-", WireFormat::Anthropic),
-    ("gpt-", WireFormat::OpenAi),
-    ("chatgpt-", WireFormat::OpenAi),
-    ("codex-", WireFormat::OpenAi),
-    ("o1", WireFormat::OpenAi),
-    ("o3", WireFormat::OpenAi),
-    ("o4", WireFormat::OpenAi),
-];
+static COMPRESSORS: LazyLock<Vec<(&str, &str)>> =
+    LazyLock::new(|| pairs(include_str!("data/compressors.txt")));
 
 /// Finds the provider for a model's name.
 ///
@@ -52,7 +30,8 @@ const BEGINNINGS: &[(&str, WireFormat)] = &[
 /// name begins, and a name that nobody knows belongs to `fallback`, where there is one.
 ///
 /// ```
-/// use longhaul_providers::{Key, ProviderSettings, WireFormat, choose};
+/// use longhaul_providers::{Key, ProviderSettings, choose};
+/// use longhaul_wire::WireFormat;
 ///
 /// let providers = [
 ///     ProviderSettings::usual(WireFormat::Gemini, Key::Given("a key".into())),
@@ -78,10 +57,10 @@ pub fn choose<'a>(
         return Ok(Choice { provider, model: name });
     }
     let model = resolve_alias(name);
-    let format = BEGINNINGS.iter().find(|(start, _)| model.starts_with(start)).map(|(_, format)| *format);
-    let usual = format.and_then(|format| {
-        let of_format = || providers.iter().filter(move |provider| provider.format == format);
-        of_format().find(|provider| provider.name == usual_name(format)).or_else(|| of_format().next())
+    let has_model = |known: &&KnownProvider| known.models.iter().any(|start| model.starts_with(start));
+    let usual = known_providers().iter().find(has_model).and_then(|known| {
+        let of_format = || providers.iter().filter(|provider| provider.format == known.format);
+        of_format().find(|provider| provider.name == known.name).or_else(|| of_format().next())
     });
     match usual.or_else(|| fallback.and_then(named)) {
         Some(provider) if !model.is_empty() => Ok(Choice { provider, model }),
@@ -89,17 +68,9 @@ pub fn choose<'a>(
     }
 }
 
-fn usual_name(format: WireFormat) -> &'static str {
-    match format {
-        WireFormat::Gemini => "gemini",
-        WireFormat::OpenAi => "openai",
-        WireFormat::Anthropic => "anthropic",
-    }
-}
-
 /// The model that a short name stands for; any other name stands for itself.
 pub fn resolve_alias(name: &str) -> &str {
-    let known = ALIASES.iter().chain(COMPRESSORS).find(|(alias, _)| *alias == name);
+    let known = ALIASES.iter().chain(COMPRESSORS.iter()).find(|(alias, _)| *alias == name);
     known.map_or(name, |(_, model)| model)
 }
 
@@ -143,6 +114,7 @@ pub fn nearest_models(name: &str, more: &[&str]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::settings::{Endpoint, Key, ModelSettings};
+    use longhaul_wire::WireFormat;
 
     fn providers() -> Vec<ProviderSettings> {
         let mut ollama = ProviderSettings::at(

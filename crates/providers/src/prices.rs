@@ -3,8 +3,11 @@
 use std::fmt;
 use std::iter::Sum;
 use std::ops::{Add, AddAssign};
+use std::sync::LazyLock;
 
 use longhaul_conversation::{TokenCount, Usage};
+
+use crate::data::entries;
 
 /// An amount of money: millionths of a US dollar.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,63 +44,26 @@ pub struct CacheWriting {
     pub hour: MicroDollars,
 }
 
-/// Dollars for a million tokens: input, cached input, output.
-type Line = (&'static str, [f64; 3]);
+/// The published prices, by name.
+static TABLE: LazyLock<Vec<(&str, Prices)>> =
+    LazyLock::new(|| entries(include_str!("data/prices.txt")).map(read_line).collect());
 
-/// List prices that the vendors publish, as of November 2026. A name also stands for its dated and numbered versions.
-/// What could not be confirmed, and what is only offered for a time, is not in here.
-const TABLE: &[Line] = &[
-    ("gemini-3.5-flash", [1.5, 0.15, 9.0]),
-    ("gemini-3.1-pro-preview", [2.0, 0.2, 12.0]),
-    ("gemini-3.1-flash-lite", [0.25, 0.025, 1.5]),
-    ("gemini-3-pro-preview", [2.0, 0.2, 12.0]),
-    ("gemini-3-flash-preview", [0.5, 0.05, 3.0]),
-    ("gemini-2.5-pro", [1.25, 0.125, 10.0]),
-    ("gemini-2.5-flash", [0.3, 0.03, 2.5]),
-    ("gemini-2.5-flash-lite", [0.1, 0.01, 0.4]),
-    ("claude-fable-5-1", [10.0, 0.25, 50.0]),
-    ("claude-fable-5", [10.0, 1.0, 50.0]),
-    ("claude-opus-5-5", [4.0, 0.2, 20.0]),
-    ("claude-opus-5", [5.0, 0.5, 25.0]),
-    ("claude-opus-4-8", [5.0, 0.5, 25.0]),
-    ("claude-opus-4-7", [5.0, 0.5, 25.0]),
-    ("claude-opus-4-6", [5.0, 0.5, 25.0]),
-    ("claude-opus-4-5", [5.0, 0.5, 25.0]),
-    ("claude-opus-4-1", [15.0, 1.5, 75.0]),
-    ("claude-opus-4", [15.0, 1.5, 75.0]),
-    ("claude-sonnet-5-5", [2.0, 0.2, 10.0]),
-    ("claude-sonnet-5", [2.0, 0.2, 10.0]),
-    ("claude-sonnet-4-6", [3.0, 0.3, 15.0]),
-    ("claude-sonnet-4-5", [3.0, 0.3, 15.0]),
-    ("claude-sonnet-4", [3.0, 0.3, 15.0]),
-    ("claude-3-7-sonnet", [3.0, 0.3, 15.0]),
-    ("claude-haiku-5-5", [0.1, 0.01, 0.5]),
-    ("claude-haiku-4-5", [1.0, 0.1, 5.0]),
-    ("claude-3-5-haiku", [0.8, 0.08, 4.0]),
-    ("gpt-5.4-mini", [0.75, 0.075, 4.5]),
-    ("gpt-5.4-nano", [0.2, 0.02, 1.25]),
-    ("gpt-5.2", [1.75, 0.175, 14.0]),
-    ("gpt-5.1", [1.25, 0.125, 10.0]),
-    ("gpt-5", [1.25, 0.125, 10.0]),
-    ("gpt-5-mini", [0.25, 0.025, 2.0]),
-    ("gpt-5-nano", [0.05, 0.005, 0.4]),
-    ("gpt-4.1", [2.0, 0.5, 8.0]),
-    ("gpt-4.1-mini", [0.4, 0.1, 1.6]),
-    ("gpt-4.1-nano", [0.1, 0.025, 0.4]),
-    ("gpt-4o", [2.5, 1.25, 10.0]),
-    ("gpt-4o-mini", [0.15, 0.075, 0.6]),
-    ("o3", [2.0, 0.5, 8.0]),
-    ("o4-mini", [1.1, 0.275, 4.4]),
-    ("o1", [15.0, 7.5, 60.0]),
-];
-
-/// What these models charge for long requests, and what is long to them.
-const LONG: &[(TokenCount, Line)] = &[
-    (TokenCount(200_000), ("gemini-3.1-pro-preview", [4.0, 0.4, 18.0])),
-    (TokenCount(200_000), ("gemini-3-pro-preview", [4.0, 0.4, 18.0])),
-    (TokenCount(200_000), ("gemini-2.5-pro", [2.5, 0.25, 15.0])),
-    (TokenCount(100_000), ("claude-haiku-5-5", [0.5, 0.05, 2.5])),
-];
+fn read_line(line: &'static str) -> (&'static str, Prices) {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let tokens =
+        |word: &str| TokenCount(word.parse().unwrap_or_else(|_| panic!("no number of tokens in {line:?}")));
+    match words[..] {
+        [name, input, cached, output] => {
+            (name, Prices { usual: rates(name, [input, cached, output]), long: None })
+        }
+        [name, input, cached, output, "above", above, long_input, long_cached, long_output] => {
+            let long = rates(name, [long_input, long_cached, long_output]);
+            let usual = rates(name, [input, cached, output]);
+            (name, Prices { usual, long: Some((tokens(above), long)) })
+        }
+        _ => panic!("no line of prices: {line:?}"),
+    }
+}
 
 /// The published prices of a model, if they are known. A provider before a slash is understood.
 ///
@@ -109,13 +75,13 @@ const LONG: &[(TokenCount, Line)] = &[
 /// ```
 pub fn known_prices(model: &str) -> Option<Prices> {
     let name = model.rsplit('/').next().unwrap_or(model);
-    let usual = TABLE.iter().find(|(known, _)| is_version_of(name, known))?;
-    let long = LONG.iter().find(|(_, (known, _))| is_version_of(name, known));
-    Some(Prices { usual: rates(usual), long: long.map(|(above, line)| (*above, rates(line))) })
+    TABLE.iter().find(|(known, _)| is_version_of(name, known)).map(|(_, prices)| *prices)
 }
 
-fn rates(&(name, dollars): &Line) -> Rates {
-    let [input, cached, output] = dollars.map(MicroDollars::from_dollars);
+fn rates(name: &str, dollars: [&str; 3]) -> Rates {
+    let [input, cached, output] = dollars.map(|word| {
+        MicroDollars::from_dollars(word.parse().unwrap_or_else(|_| panic!("{word:?} is no price of {name}")))
+    });
     let writing = name.starts_with("claude-").then(|| CacheWriting::of(input));
     Rates { input, cached: Some(cached), writing, output }
 }
@@ -261,6 +227,14 @@ mod tests {
         check_cost("gemini-2.5-pro", usage(300_000, 0, 1_000, 0), Some(750_000 + 15_000));
         check_cost("gpt-5-nano", usage(1, 0, 0, 0), Some(1));
         check_cost("gpt-5", Usage::default(), None);
+    }
+
+    #[test]
+    fn every_line_of_the_table_counts() {
+        for (name, prices) in TABLE.iter() {
+            assert_eq!(known_prices(name), Some(*prices), "{name} is hidden by an earlier line");
+            assert!(prices.usual.input < prices.usual.output, "{name}");
+        }
     }
 
     #[track_caller]

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use hyper::Uri;
 use longhaul_conversation::{TokenCount, context_window};
+use longhaul_wire::WireFormat;
+use longhaul_wire::anthropic::default_limit;
 use secrecy::SecretString;
 
-use crate::anthropic::default_limit;
 use crate::http::Target;
+use crate::known::usual_provider;
 use crate::limits::AnswerLimits;
 use crate::prices::Prices;
-use crate::wire::WireFormat;
 
 /// How long is usually waited for the next piece of an answer. Some models think for minutes and say nothing of it.
 const IDLE: Duration = Duration::from_secs(180);
@@ -94,12 +95,7 @@ impl fmt::Debug for Key {
 impl ProviderSettings {
     /// A provider at its usual address, under its usual name.
     pub fn usual(format: WireFormat, key: Key) -> Self {
-        let name = match format {
-            WireFormat::Gemini => "gemini",
-            WireFormat::OpenAi => "openai",
-            WireFormat::Anthropic => "anthropic",
-        };
-        Self::at(name, format, Endpoint::usual(format), key)
+        Self::at(usual_provider(format).name, format, Endpoint::usual(format), key)
     }
 
     /// A provider at another address.
@@ -159,12 +155,7 @@ impl Endpoint {
 
     /// Where a provider of this format usually is.
     pub fn usual(format: WireFormat) -> Self {
-        let base = match format {
-            WireFormat::Gemini => Uri::from_static("https://generativelanguage.googleapis.com"),
-            WireFormat::OpenAi => Uri::from_static("https://api.openai.com/v1"),
-            WireFormat::Anthropic => Uri::from_static("https://api.anthropic.com"),
-        };
-        Self { base }
+        Self { base: Uri::from_static(usual_provider(format).endpoint) }
     }
 
     /// The host, with its port where that is not the usual one.

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use longhaul_conversation::{AnswerLimit, Body, ModelError, ResponseEvent, Usage};
+use longhaul_wire::AnswerSize;
 use tokio::time::Instant;
 
-use crate::limits::{AnswerBudget, AnswerSize};
+use crate::limits::AnswerBudget;
 use crate::retry::Failure;
 
 /// What a part is counted at beside its content: a great many empty ones take room, too.

@@ -9,6 +9,8 @@
 
 #[cfg(feature = "servers")]
 pub mod fake_provider;
+#[cfg(feature = "messages")]
+pub mod messages;
 
 use std::path::{Path, PathBuf};
 

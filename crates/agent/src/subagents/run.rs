@@ -7,7 +7,7 @@ use std::time::Duration;
 use longhaul_conversation::{CallId, Origin, Part, Role};
 use longhaul_engine::{HostJob, Spend};
 use longhaul_policy::Rule;
-use longhaul_session::{Log, NewSession, SessionKind};
+use longhaul_sessions::{Log, NewSession, SessionKind};
 use longhaul_tools::{ALIASES, BoxFuture, ToolAnswer, ToolDisplay, ToolOutcome};
 use serde_json::Value;
 use tokio::sync::Mutex as AsyncMutex;

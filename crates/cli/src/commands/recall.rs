@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use longhaul_archive::{Hit, Search, SessionRef};
-use longhaul_session::{Event, read};
+use longhaul_formats::{Event, read};
 use serde_json::{Value, json};
 
 use crate::commands::sessions::report::print_all;
@@ -80,7 +80,7 @@ fn files(options: &RecallOptions) -> anyhow::Result<Vec<(String, PathBuf)>> {
         drop(input::open(&path)?);
         return Ok(vec![(name_of(&path)?, path)]);
     }
-    let no_sessions = || project::failure(longhaul_session::StoreError::NoSessions);
+    let no_sessions = || project::failure(longhaul_sessions::StoreError::NoSessions);
     let project = Project::find()?.ok_or_else(no_sessions)?;
     let listing = project.store().list().context("could not list the sessions")?;
     let mut files = Vec::new();

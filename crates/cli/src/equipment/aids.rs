@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{Helper, Host, Judges, ModelProfile, Route, Router};
-use longhaul_providers::WireFormat;
+use longhaul_wire::WireFormat;
 
 use crate::models::{Chosen, Models};
 use crate::settings::Settings;

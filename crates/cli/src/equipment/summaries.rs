@@ -10,7 +10,8 @@ use std::sync::{Mutex, PoisonError};
 use longhaul_agent::{Asides, Helper, SessionNotes, summarise_session};
 use longhaul_conversation::Message;
 use longhaul_engine::Conversation;
-use longhaul_session::{ListedSession, Listing, Log, LogError, Replay, Scratchpad};
+use longhaul_formats::Replay;
+use longhaul_sessions::{ListedSession, Listing, Log, LogError, Scratchpad};
 use tokio_util::sync::CancellationToken;
 
 use crate::project::Project;
@@ -103,7 +104,7 @@ mod tests {
     use std::fs;
 
     use longhaul_conversation::{Part, Role, Timestamp};
-    use longhaul_session::{NewSession, SessionKind};
+    use longhaul_sessions::{NewSession, SessionKind};
     use longhaul_workspace::{Environment, Home, Patience, Projects};
 
     /// A project with sessions of which the later ones are newer.

@@ -21,7 +21,7 @@ use longhaul_agent::{
 };
 use longhaul_conversation::{Model, Role, Timestamp};
 use longhaul_engine::Folder;
-use longhaul_session::{ListedSession, SessionRole};
+use longhaul_sessions::{ListedSession, SessionRole};
 use longhaul_skills::{
     Candidate, Claimant, Deed, Draft, ExtractionLock, ExtractionRun, ExtractionState, Inbox, InboxNews,
     IndexSettings, Indexed, MemoryKind, PastSession, ProposedFact, SessionDigest, SkillError, Skills, mine,

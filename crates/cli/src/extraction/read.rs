@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use longhaul_conversation::Message;
-use longhaul_session::{Event, read};
+use longhaul_formats::{Event, read};
 use tokio_util::sync::CancellationToken;
 
 use crate::told::Told;

@@ -6,8 +6,9 @@ use anyhow::anyhow;
 use longhaul_conversation::ModelError;
 use longhaul_providers::{
     AnswerLimits, CacheWriting, Choice, Endpoint, Key, MicroDollars, ModelSettings, Prices, ProviderSettings,
-    Rates, WireFormat, choose, known_prices,
+    Rates, choose, known_prices, known_providers,
 };
+use longhaul_wire::WireFormat;
 
 use crate::failure::hinted;
 use crate::settings::{StatedModel, StatedProvider};
@@ -20,37 +21,8 @@ pub(crate) struct Providers {
     fallback: Option<String>,
 }
 
-/// What is usual for a vendor.
-struct Vendor {
-    name: &'static str,
-    format: WireFormat,
-    keys: &'static [&'static str],
-    endpoint: &'static str,
-}
-
-const VENDORS: [Vendor; 3] = [
-    Vendor {
-        name: "gemini",
-        format: WireFormat::Gemini,
-        keys: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
-        endpoint: "GOOGLE_GEMINI_BASE_URL",
-    },
-    Vendor {
-        name: "openai",
-        format: WireFormat::OpenAi,
-        keys: &["OPENAI_API_KEY"],
-        endpoint: "OPENAI_BASE_URL",
-    },
-    Vendor {
-        name: "anthropic",
-        format: WireFormat::Anthropic,
-        keys: &["ANTHROPIC_API_KEY"],
-        endpoint: "ANTHROPIC_BASE_URL",
-    },
-];
-
 impl Providers {
-    /// The three vendors and what the user states beside them. A variable wins over the settings.
+    /// The known providers and what the user states beside them. A variable wins over the settings.
     pub(super) fn new(
         stated: &[StatedProvider],
         limits: AnswerLimits,
@@ -59,23 +31,28 @@ impl Providers {
         let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let nothing = StatedProvider::default();
         let mut all = Vec::new();
-        for vendor in &VENDORS {
-            let stated = stated.iter().find(|stated| stated.name == vendor.name).unwrap_or(&nothing);
+        for known in known_providers() {
+            let stated = stated.iter().find(|stated| stated.name == known.name).unwrap_or(&nothing);
             let keys = match key_variable(stated)? {
                 Some(own) => vec![own],
-                None => vendor.keys.iter().map(|name| (*name).to_string()).collect(),
+                None => known.key_variables.iter().map(|name| (*name).to_string()).collect(),
             };
-            let format = format_of(stated).unwrap_or(vendor.format);
-            let address = variable(vendor.endpoint).map(|address| (address, vendor.endpoint.to_string()));
-            let endpoint = endpoint_of(stated, address)?.unwrap_or_else(|| Endpoint::usual(format));
-            let mut provider =
-                ProviderSettings::at(vendor.name, format, endpoint, find_key(&keys, &variable));
+            let format = format_of(stated).unwrap_or(known.format);
+            let address = known.endpoint_variable.and_then(|name| Some((variable(name)?, name.to_string())));
+            let endpoint = match endpoint_of(stated, address)? {
+                Some(endpoint) => endpoint,
+                None if format == known.format => Endpoint::parse(known.endpoint)?,
+                None => Endpoint::usual(format),
+            };
+            let mut provider = ProviderSettings::at(known.name, format, endpoint, find_key(&keys, &variable));
             provider.models = models_of(stated);
             provider.limits = limits;
             provider.idle = stated.idle.unwrap_or(provider.idle);
             all.push(provider);
         }
-        for own in stated.iter().filter(|stated| VENDORS.iter().all(|vendor| vendor.name != stated.name)) {
+        for own in
+            stated.iter().filter(|stated| known_providers().iter().all(|known| known.name != stated.name))
+        {
             let Some(endpoint) = endpoint_of(own, None)? else {
                 let error = anyhow!("longhaul.providers.{} has no endpoint", own.name);
                 return Err(hinted(
@@ -136,15 +113,14 @@ fn fallback(
     if is_openai_elsewhere || is_stated("openai") {
         return Some("openai".to_string());
     }
-    match &all[VENDORS.len()..] {
+    match &all[known_providers().len()..] {
         [only] => Some(only.name.clone()),
         _ => None,
     }
 }
 
 fn format_of(stated: &StatedProvider) -> Option<WireFormat> {
-    let word = stated.format.as_deref()?;
-    VENDORS.iter().find(|vendor| vendor.name == word).map(|vendor| vendor.format)
+    WireFormat::from_word(stated.format.as_deref()?)
 }
 
 /// Where a provider is: what a variable says, else the settings.

@@ -2,7 +2,8 @@
 
 use longhaul_conversation::Consumption;
 use longhaul_engine::{BoxFuture, ByModel, Fault, Offline, Spend, Summariser, SummariserKind, Summary, Task};
-use longhaul_providers::{Prices, Rates, WireFormat, compressor_for};
+use longhaul_providers::{Prices, Rates, compressor_for};
+use longhaul_wire::WireFormat;
 
 use super::{Chosen, Models, explained};
 

@@ -1,6 +1,6 @@
 //! What the settings say about keeping sessions.
 
-use longhaul_session::RetentionConfig;
+use longhaul_sessions::RetentionConfig;
 use serde_json::Value;
 
 use super::layers::Settings;

@@ -126,7 +126,7 @@ fn what_is_piped_makes_no_rules_and_no_requests() {
         assert_eq!(text(&output.stdout), "Yes.\n", "{wire:?}: {}", text(&output.stderr));
         let [file] = desk.sessions().try_into().expect("one session");
         let session =
-            longhaul_session::read_session(std::fs::File::open(&file).expect("a file")).expect("a session");
+            longhaul_formats::read_session(std::fs::File::open(&file).expect("a file")).expect("a session");
         let mut tracker = longhaul_compaction::Tracker::default();
         session.transcript.messages().iter().for_each(|message| tracker.observe(message));
         let rules: Vec<&str> = tracker.pins().active().map(|pin| pin.text.as_str()).collect();

@@ -2,7 +2,7 @@
 
 use longhaul_compaction::{Replacement, Rung, Status, apply_replacements};
 use longhaul_conversation::{Message, Origin, Part};
-use longhaul_session::{
+use longhaul_formats::{
     Compaction, CompactionReport, CompactionState, CompactionTokens, EntryKind, HostRecord, Mask, Masking,
     RecordedWait, Replay, Rewrite, RewriteKind, RewriteState,
 };

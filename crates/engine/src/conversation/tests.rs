@@ -6,7 +6,8 @@ use longhaul_compaction::Status;
 use longhaul_conversation::{
     Body, FinishReason, ModelError, Part, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount,
 };
-use longhaul_session::{Replay, SessionKind, response_id};
+use longhaul_formats::{Replay, response_id};
+use longhaul_sessions::SessionKind;
 use proptest::prelude::*;
 
 use super::*;

@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use longhaul_conversation::{FinishReason, Model, TokenCount, Usage};
-use longhaul_providers::{ModelSettings, WireFormat};
+use longhaul_providers::ModelSettings;
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, Signal, Step, anthropic, gemini, openai};
+use longhaul_wire::WireFormat;
 use serde_json::json;
 
 use crate::support::{FORMATS, KEY, ask, model_at, model_name, question, read_until, text_of, texts};

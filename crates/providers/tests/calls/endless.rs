@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use longhaul_conversation::{AnswerLimit, CallLimits, ModelError, Request};
-use longhaul_providers::{AnswerLimits, WireFormat};
+use longhaul_providers::AnswerLimits;
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, Step, anthropic, gemini, openai};
+use longhaul_wire::WireFormat;
 use serde_json::json;
 use tokio::time::Instant;
 

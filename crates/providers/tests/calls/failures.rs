@@ -1,8 +1,9 @@
 //! Every way to fail, and what is said about it.
 
 use longhaul_conversation::{ModelError, Request};
-use longhaul_providers::{HttpClient, HttpModel, Key, Network, WireFormat};
+use longhaul_providers::{HttpClient, HttpModel, Key, Network};
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, Step, anthropic, gemini, openai};
+use longhaul_wire::WireFormat;
 use serde_json::json;
 
 use crate::support::{FORMATS, KEY, ask, model_at, provider_at, question, surroundings, text_of, texts};

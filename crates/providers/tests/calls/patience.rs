@@ -4,8 +4,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use longhaul_conversation::{FinishReason, Model, ModelError};
-use longhaul_providers::{RetrySettings, WireFormat};
+use longhaul_providers::RetrySettings;
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, Step, anthropic, gemini, openai};
+use longhaul_wire::WireFormat;
 use serde_json::json;
 use tokio::time::Instant;
 

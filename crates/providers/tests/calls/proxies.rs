@@ -1,8 +1,9 @@
 //! Calls through proxies.
 
 use longhaul_conversation::ModelError;
-use longhaul_providers::{HttpClient, HttpModel, Network, Proxies, RetrySettings, WireFormat};
+use longhaul_providers::{HttpClient, HttpModel, Network, Proxies, RetrySettings};
 use longhaul_testkit::fake_provider::FakeProvider;
+use longhaul_wire::WireFormat;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 

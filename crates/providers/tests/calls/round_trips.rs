@@ -1,8 +1,8 @@
 //! What a vendor sends that we do not model comes back to it in the next request, as it was.
 
 use longhaul_conversation::{Message, Part, Request, Role, ToolResult, find_faults};
-use longhaul_providers::WireFormat;
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, anthropic, gemini, openai};
+use longhaul_wire::WireFormat;
 use serde_json::{Value, json};
 
 use crate::support::{ask, asking, model_at, texts};

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use longhaul_conversation::{Model, Request, SpendMeter, TokenCount};
-use longhaul_providers::{HttpClient, HttpModel, Network, WireFormat};
+use longhaul_providers::{HttpClient, HttpModel, Network};
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, Step, openai};
+use longhaul_wire::WireFormat;
 use serde_json::json;
 
 use crate::support::{ask, model_in_memory, provider_at, question, read_until, surroundings, texts};

@@ -9,9 +9,10 @@ use longhaul_conversation::{
 };
 use longhaul_providers::{
     AnswerLimits, Connection, Dial, Dialling, Endpoint, HttpClient, HttpModel, Key, Network,
-    ProviderSettings, RetrySettings, Surroundings, Target, WireFormat,
+    ProviderSettings, RetrySettings, Surroundings, Target,
 };
 use longhaul_testkit::fake_provider::{FakeProvider, Reply, anthropic, gemini, openai};
+use longhaul_wire::WireFormat;
 
 pub(crate) const KEY: &str = "sk-very-secret";
 pub(crate) const FORMATS: [WireFormat; 3] = [WireFormat::Gemini, WireFormat::OpenAi, WireFormat::Anthropic];

@@ -1,8 +1,9 @@
 //! Calls over TLS: whom to trust, and what is said of the others.
 
 use longhaul_conversation::ModelError;
-use longhaul_providers::{Certificates, HttpClient, HttpModel, Network, Proxies, RetrySettings, WireFormat};
+use longhaul_providers::{Certificates, HttpClient, HttpModel, Network, Proxies, RetrySettings};
 use longhaul_testkit::fake_provider::{Authority, Certificate, FakeProvider, Validity};
+use longhaul_wire::WireFormat;
 use tempfile::NamedTempFile;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};

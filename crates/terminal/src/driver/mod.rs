@@ -19,7 +19,7 @@ use longhaul_display::text::sentence;
 use longhaul_engine::{EngineError, Stamp};
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_policy::ApprovalMode;
-use longhaul_session::{LogError, Recording};
+use longhaul_sessions::{LogError, Recording};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio_util::sync::CancellationToken;
 

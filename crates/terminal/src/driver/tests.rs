@@ -10,7 +10,7 @@ use longhaul_conversation::{
     Part, ResponseEvent, ScriptedModel, ScriptedReply, Timestamp, TokenCount, ToolCall, Usage,
 };
 use longhaul_engine::Folder;
-use longhaul_session::{Log, NewSession, SessionKind};
+use longhaul_sessions::{Log, NewSession, SessionKind};
 use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};

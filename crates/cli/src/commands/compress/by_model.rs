@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use longhaul_compaction::{Outcome, PlanOptions, Status, Tracker};
 use longhaul_engine::{Event, Files, HostState, Means, State, compact as run_compaction};
-use longhaul_session::Session;
+use longhaul_formats::Session;
 use longhaul_workspace::WorkspaceError;
 
 use crate::args::Color;

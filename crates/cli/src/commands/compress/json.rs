@@ -3,7 +3,7 @@
 use longhaul_compaction::Report;
 use longhaul_conversation::Request;
 use longhaul_extract::Coverage;
-use longhaul_session::{Target, write};
+use longhaul_wire::{WireFormat, write_request};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
@@ -64,7 +64,7 @@ fn coverage(coverage: Option<&Coverage>) -> Value {
 /// The conversation as Gemini takes it.
 fn contents(compression: &Compression) -> Value {
     let messages = compression.session.transcript.messages().to_vec();
-    let mut body = write(Target::Gemini, &Request { messages, ..Request::default() }).value;
+    let mut body = write_request(WireFormat::Gemini, Request { messages, ..Request::default() }).value;
     match body["contents"].take() {
         Value::Null => json!([]),
         contents => contents,

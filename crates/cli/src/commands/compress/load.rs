@@ -6,7 +6,7 @@ use std::sync::mpsc::sync_channel;
 use anyhow::Context;
 use longhaul_compaction::Tracker;
 use longhaul_conversation::Message;
-use longhaul_session::{Session, read_session_watched};
+use longhaul_formats::{Session, read_session_watched};
 
 use crate::input;
 use crate::redaction::Redaction;

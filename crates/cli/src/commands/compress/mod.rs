@@ -17,7 +17,7 @@ use longhaul_compaction::{
 };
 use longhaul_conversation::TokenCount;
 use longhaul_conversation::{Estimate, Estimator};
-use longhaul_session::{Session, SessionInfo, WrittenSession, write_session};
+use longhaul_formats::{Session, SessionInfo, WrittenSession, write_session};
 use serde_json::json;
 
 use self::load::Loaded;
@@ -173,7 +173,10 @@ fn compress(
     });
     let messages = outcome.messages.take().unwrap_or_else(|| prepared.messages.into_owned());
     session.transcript = std::mem::take(&mut session.transcript).with_messages(messages);
-    let mut written = write_session(session.info.format, &session);
+    // Only the JSON report shows the messages once more.
+    let shown = if options.json { session.transcript.messages().to_vec() } else { Vec::new() };
+    let mut written = write_session(session.info.format, &mut session);
+    session.transcript = std::mem::take(&mut session.transcript).with_messages(shown);
     drop_own_answers(&mut written.lost, &outcome.repairs);
     Ok(Compression {
         name: display_name(&options.file),

@@ -1,14 +1,15 @@
 //! The keys of model vendors: set or not. Their values are nobody's business.
 
-use super::Diagnosis;
+use longhaul_providers::known_providers;
 
-const KEYS: [&str; 4] = ["GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY"];
+use super::Diagnosis;
 
 /// Tells which keys are set.
 pub(super) fn examine(diagnosis: &mut Diagnosis) {
     let value = |name: &str| std::env::var_os(name).map(|value| value.to_string_lossy().into_owned());
     let mut missing = Vec::new();
-    for name in KEYS {
+    let keys: Vec<&str> = known_providers().iter().flat_map(|known| known.key_variables.clone()).collect();
+    for name in keys.iter().copied() {
         match value(name).filter(|value| !value.trim().is_empty()) {
             None => missing.push(name),
             Some(value) if value.contains(char::is_whitespace) || value.starts_with(['"', '\'']) => {
@@ -20,7 +21,7 @@ pub(super) fn examine(diagnosis: &mut Diagnosis) {
             Some(_) => diagnosis.ok(format!("{name} is set")),
         }
     }
-    if missing.len() == KEYS.len() {
+    if missing.len() == keys.len() {
         diagnosis.ok(format!("none is set, and offline work needs none ({})", missing.join(", ")));
     } else if !missing.is_empty() {
         diagnosis.ok(format!("not set: {}", missing.join(", ")));

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-use longhaul_session::{Event, ReadError, read};
+use longhaul_formats::{Event, ReadError, read};
 use longhaul_skills::Inbox;
 use longhaul_workspace::{HeldLock, Home, LockedBy, Projects, held_locks};
 

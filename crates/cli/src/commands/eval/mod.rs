@@ -13,7 +13,7 @@ use longhaul_conversation::TokenCount;
 use longhaul_eval::{
     Class, EvalSession, Method, SessionReport, Settings, baselines, evaluate, offline, to_json,
 };
-use longhaul_session::read_session;
+use longhaul_formats::read_session;
 use serde_json::{Value, json};
 
 use self::by_model::Asked;

@@ -7,8 +7,8 @@ use anyhow::Context;
 use longhaul_compaction::{Breakdown, Survey, Threshold};
 use longhaul_conversation::{Change, Message, TokenCount};
 use longhaul_directives::{Asks, Pins};
+use longhaul_formats::{Event, SessionInfo, Warning, read};
 use longhaul_ledger::Ledger;
-use longhaul_session::{Event, SessionInfo, Warning, read};
 
 use crate::args::InspectOptions;
 use crate::commands::sessions::report::print_all;

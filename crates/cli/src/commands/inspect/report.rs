@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use longhaul_conversation::{FaultKind, PairingFault, TokenCount};
-use longhaul_session::Format;
+use longhaul_formats::Format;
 
 use super::Inspection;
 use crate::commands::tracked::text as tracked;

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use longhaul_session::{Deletion, Store};
+use longhaul_sessions::{Deletion, Store};
 use serde_json::{Value, json};
 
 use super::report::print_all;

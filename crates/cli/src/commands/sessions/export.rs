@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use longhaul_session::write_session_taking;
+use longhaul_formats::write_session;
 
 use super::{ExportOptions, losses, report};
 use crate::args::Color;
@@ -16,7 +16,7 @@ pub(super) fn run(options: &ExportOptions, color: Color) -> anyhow::Result<()> {
     let destination = files.destination()?;
     let (mut session, redaction) = files.load()?;
     let messages = session.transcript.messages().len();
-    let written = write_session_taking(options.format.into(), &mut session);
+    let written = write_session(options.format.into(), &mut session);
     destination.write(&written.text)?;
     if files.json {
         let mut object =

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_conversation::Message;
-use longhaul_session::{Entry, EntryKind, Log, LogError, NewSession, Session, SessionKind, Setup, SideChain};
+use longhaul_formats::{Entry, EntryKind, Session, Setup, SideChain};
+use longhaul_sessions::{Log, LogError, NewSession, SessionKind};
 use serde_json::json;
 use uuid::Uuid;
 

@@ -3,7 +3,7 @@
 use anyhow::Context;
 use clap::Args;
 use longhaul_conversation::Timestamp;
-use longhaul_session::{Flaw, FlawedFile, ListedSession, Listing};
+use longhaul_sessions::{Flaw, FlawedFile, ListedSession, Listing};
 use serde_json::{Value, json};
 
 use super::report::print_all;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use longhaul_session::{Loss, LossKind};
+use longhaul_wire::{Loss, LossKind};
 use serde_json::{Value, json};
 
 use crate::output::{Screen, fit, plural, thousands, visible};

@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use longhaul_session::{Format, Log, Session, read_session};
+use longhaul_formats::{Format, Session, read_session};
+use longhaul_sessions::Log;
 
 use crate::args::Color;
 use crate::destination::{Destination, Existing};

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, anyhow};
 use clap::Args;
-use longhaul_session::{
+use longhaul_sessions::{
     Counts, Doomed, DoomedItem, Retention, RetentionConfig, RetentionReason, StoreError, parse_period,
     plan_retention,
 };

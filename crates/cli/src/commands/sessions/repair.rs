@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use longhaul_conversation::{CallId, FaultKind, Repair, repair};
-use longhaul_session::{Format, Loss, LossKind, Session, write_session_taking};
+use longhaul_formats::{Format, Session, write_session};
+use longhaul_wire::{Loss, LossKind};
 use serde_json::{Value, json};
 
 use super::{RepairOptions, losses, report};
@@ -20,7 +21,7 @@ pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
     let repairs = mend(&mut session);
     let format = options.format.map_or(session.info.format, Format::from);
     let messages = session.transcript.messages().len();
-    let mut written = write_session_taking(format, &mut session);
+    let mut written = write_session(format, &mut session);
     drop_own_answers(&mut written.lost, &repairs);
     destination.write(&written.text)?;
     if files.json {

@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use anyhow::Context;
 use longhaul_display::text::EscapeJson;
-use longhaul_session::{Session, WrittenSession};
+use longhaul_formats::{Session, WrittenSession};
 use serde::Serialize;
 use serde_json::{Value, json};
 

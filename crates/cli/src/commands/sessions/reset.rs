@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use longhaul_engine::{Spend, State};
-use longhaul_session::CompactionState;
+use longhaul_formats::CompactionState;
 use serde_json::json;
 
 use super::report::print_all;

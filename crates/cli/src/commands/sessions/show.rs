@@ -8,7 +8,7 @@ use clap::Args;
 use longhaul_archive::parse_message_number;
 use longhaul_conversation::{Body, CallId, Message, Ordinal, Part, Role, Transcript};
 use longhaul_engine::State;
-use longhaul_session::{Recorded, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_recorded};
+use longhaul_formats::{Recorded, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_recorded};
 use serde_json::{Value, json};
 
 use super::report::print_all;

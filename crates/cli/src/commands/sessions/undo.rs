@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_conversation::Estimator;
-use longhaul_session::{LogError, Rewrite, RewriteState};
+use longhaul_formats::{Rewrite, RewriteState};
+use longhaul_sessions::LogError;
 use serde_json::json;
 
 use super::open_log;

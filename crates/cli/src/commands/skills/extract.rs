@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use clap::Args;
 use longhaul_agent::ExtractorEnd;
 use longhaul_memory::{Scope, save_target};
-use longhaul_session::StoreError;
+use longhaul_sessions::StoreError;
 use longhaul_skills::{ExtractionLock, candidate_json};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;

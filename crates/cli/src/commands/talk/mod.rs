@@ -18,7 +18,7 @@ use longhaul_agent::{Agent, AgentError, Host, LimitOf, TurnEnd};
 use longhaul_conversation::{FinishReason, Part, Usage};
 use longhaul_engine::{CalibrationFile, EngineError, Folder};
 use longhaul_hooks::{EndReason, SessionSource};
-use longhaul_session::{LogError, load_metadata};
+use longhaul_sessions::{LogError, load_metadata};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use longhaul_agent::{Surroundings, folder_tree};
-use longhaul_session::{Format, Log, LogError, NewSession, Session, SessionKind};
+use longhaul_formats::{Format, Session};
+use longhaul_sessions::{Log, LogError, NewSession, SessionKind};
 use longhaul_skills::Inbox;
 use longhaul_workspace::Home;
 

@@ -9,7 +9,7 @@ use longhaul_agent::{
 use longhaul_conversation::{Consumption, TokenCount, ToolDeclaration, Usage};
 use longhaul_engine::{ByModel, Fault, Folder, Spend, Summariser, SummariserKind, Summary, Task};
 use longhaul_policy::SavedFiles;
-use longhaul_session::{Log, NewSession, SessionKind};
+use longhaul_sessions::{Log, NewSession, SessionKind};
 use longhaul_terminal::{Notice, OpenedSession, Pace, Page, Services, SessionChoice, Spender};
 use longhaul_tools::{
     BoxFuture, GrepSearch, Jobs, ListDirectory, Preview, ReadFile, Replace, Roots, RunShellCommand,

@@ -12,7 +12,8 @@ use longhaul_compaction::PlanOptions;
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{FinishReason, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount};
 use longhaul_engine::{ByModel, Conversation, Event, Folder, Means, Settings, Stamp};
-use longhaul_session::{NewSession, Replay, SessionKind};
+use longhaul_formats::Replay;
+use longhaul_sessions::{NewSession, SessionKind};
 use tokio_util::sync::CancellationToken;
 
 use super::PRICES;

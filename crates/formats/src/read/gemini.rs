@@ -1,0 +1,631 @@
+//! Reads Gemini CLI sessions: the record-per-line form and the older single object.
+//!
+//! A model's message carries its tool calls with their results, which become a user message of their own behind it.
+//! The same response may also have been recorded as a user message; the one found first counts.
+//!
+//! Records of Longhaul's own stand between the others. They rewrite the transcript, and may bring back what was rewritten,
+//! so that the messages are kept here while the file is read.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use longhaul_conversation::{
+    Body, CallId, Change, Extra, MediaData, Message, MessageId, Origin, Output, Part, Role, Thought,
+    TokenCount, ToolCall, ToolResult, ToolStatus, Usage, Vendor,
+};
+use longhaul_wire::{CallIds, Json, List, Object, close_references, each_item, text_parts};
+use serde_json::{Map, Value};
+
+use crate::records::status_of_word;
+use longhaul_wire::gemini::read_part;
+
+use super::displayed::{keep_typed, shown_text};
+use super::{Known, Reader};
+use crate::Format;
+use crate::out::Out;
+use crate::records::response_id;
+use crate::records::{
+    Branch, Effect, HostRecord, PinChange, Record, RecordedFragment, RewriteKind, decode_record,
+};
+
+pub(crate) const JSONL: Known = Known {
+    format: Format::GeminiJsonl,
+    is_record,
+    is_document: |_| false,
+    open: || Box::new(Gemini::default()),
+    unread: &[],
+};
+
+pub(super) const JSON: Known = Known {
+    format: Format::GeminiJson,
+    is_record: |_| false,
+    is_document: |document| {
+        let Some(messages) = document.get("messages").and_then(Json::as_array) else { return false };
+        let typed = |message: &Json<'_>| message.get("type").is_some() && message.get("role").is_none();
+        document.get("sessionId").is_some() && messages.iter().all(typed)
+    },
+    open: || Box::new(Gemini::default()),
+    unread: &[],
+};
+
+/// Messages are written again within so many others, when their results arrive.
+const REPEATS: usize = 64;
+
+/// About how much memory a part takes.
+fn size_of_part(part: &Part) -> usize {
+    let body = match &part.body {
+        Body::Text(text) => text.len(),
+        Body::Thought(thought) => thought.text.len(),
+        Body::Call(call) => call.args.to_string().len(),
+        Body::Result(result) => {
+            let structured = match &result.output {
+                Output::Text(text) => text.len(),
+                Output::Structured(value) => value.to_string().len(),
+                Output::Empty => 0,
+            };
+            structured + result.nested.iter().map(size_of_part).sum::<usize>()
+        }
+        Body::Media(media) => match &media.data {
+            MediaData::Base64(data) => data.len(),
+            MediaData::Omitted { .. } => 0,
+        },
+        Body::File(_) | Body::Opaque(_) => 64,
+    };
+    body + 64
+}
+
+fn is_record(record: &Object<'_>) -> bool {
+    let is_header = record.has("sessionId") && record.has("projectHash");
+    let is_mark = ["$set", "$rewindTo", "$longhaul"].iter().any(|key| record.has(key));
+    is_header || is_mark || is_message(record)
+}
+
+fn is_message(record: &Object<'_>) -> bool {
+    let known = matches!(record.str("type"), Some("user" | "gemini" | "info" | "error" | "warning"));
+    known && record.has("id") && (record.has("content") || record.has("toolCalls"))
+}
+
+/// Reads the records of a session and keeps what they amount to.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Gemini {
+    ids: CallIds,
+    /// Which message holds the response to each call.
+    answered: HashMap<CallId, MessageId>,
+    pub(crate) branch: Branch,
+    pub(crate) pins: Vec<PinChange>,
+    pub(crate) fragments: Vec<RecordedFragment>,
+    pub(crate) host: Option<HostRecord>,
+    held: Held,
+}
+
+/// The messages that a reader with bounded memory still has, the oldest first.
+#[derive(Clone, Debug, Default)]
+struct Held {
+    messages: VecDeque<(MessageId, usize)>,
+    bytes: usize,
+    forgotten: HashSet<MessageId>,
+}
+
+/// A reader with bounded memory keeps about so many bytes of messages: far more than any window holds, so that what a
+/// compaction keeps is always among them.
+const MOST_HELD: usize = 24_000_000;
+
+impl Reader for Gemini {
+    fn record(&mut self, record: Json<'_>, out: &mut Out<'_>) {
+        match record {
+            Json::Object(record) => self.object(record, out),
+            other => out.warn(format!("expected a record, found {}; skipped", other.kind())),
+        }
+    }
+}
+
+impl Gemini {
+    fn object(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {
+        if let Some(id) = record.take_string("$rewindTo") {
+            let id = MessageId::new(id);
+            if self.branch.position(&id).is_some() {
+                self.change(Change::RewindTo(id), out);
+                // What was taken back may be answered again.
+                self.answered.retain(|_, message| self.branch.position(message).is_some());
+            } else {
+                out.warn(format!("rewinds to the message {id}, which is not there; ignored"));
+            }
+        } else if let Some(mut changes) = record.take_object("$set") {
+            let checkpoint = changes.take_list("messages");
+            read_head(&changes, out);
+            if let Some(messages) = checkpoint {
+                out.info.compactions += 1;
+                self.change(Change::Restart, out);
+                self.answered.clear();
+                self.messages(messages, out);
+            }
+        } else if let Some(record) = record.take_object("$longhaul") {
+            self.longhaul(record, out);
+        } else if is_message(&record) {
+            self.message(record, out);
+        } else if record.has("sessionId") {
+            read_head(&record, out);
+            if let Some(messages) = record.take_list("messages") {
+                out.info.format = Format::GeminiJson;
+                self.messages(messages, out);
+            }
+        } else {
+            out.skip(record.str("type").unwrap_or("record of an unknown kind"));
+        }
+    }
+
+    /// A record of our own.
+    fn longhaul(&mut self, record: Object<'_>, out: &mut Out<'_>) {
+        match decode_record(record, &self.branch) {
+            None => return out.skip("$longhaul"),
+            Some(Record::Exact(message)) => {
+                for result in message.results() {
+                    self.answers(&result.call, &message.id);
+                }
+                return self.put(message, out);
+            }
+            Some(Record::Setup(setup)) => {
+                out.info.system = setup.system;
+                out.info.tools = setup.tools;
+                return;
+            }
+            Some(Record::Fragment(fragment)) => return self.fragments.push(fragment),
+            Some(Record::Pin(change)) => return self.pins.push(change),
+            Some(Record::Host(host)) => return self.host = Some(host),
+            Some(Record::State(state)) => return self.branch.keep_state(state),
+            Some(Record::Compaction { id, at, compaction, view }) => {
+                out.info.compactions += 1;
+                self.branch.compact(id, at, *compaction, view);
+            }
+            Some(Record::Mask { id, at, masking }) => self.branch.mask(id, at, masking),
+            Some(Record::Undo { rewrite }) => match self.branch.undo(&rewrite) {
+                None => return out.warn(format!("undoes {rewrite}, which is not in effect; ignored")),
+                Some(undone) if matches!(undone.kind, RewriteKind::Compaction(_)) => {
+                    out.info.compactions -= 1;
+                }
+                Some(_) => {}
+            },
+        }
+        self.show_anew(out);
+    }
+
+    /// Adds a message, or replaces the one with its id.
+    fn put(&mut self, message: Message, out: &mut Out<'_>) {
+        let message = out.marked(message);
+        out.note(message.at, message.model.as_deref(), message.usage.as_deref());
+        self.change(Change::Put(message), out);
+    }
+
+    fn change(&mut self, change: Change, out: &mut Out<'_>) {
+        if !out.wants_changes() {
+            self.branch.apply(change);
+            return;
+        }
+        if out.is_bounded() {
+            self.hold(&change);
+        }
+        match self.branch.apply(change.clone()) {
+            Effect::Same => out.change(change),
+            Effect::Anew => self.show_anew(out),
+        }
+    }
+
+    /// Forgets the oldest messages as far as new ones need the room.
+    fn hold(&mut self, change: &Change) {
+        self.branch.forget_left();
+        let (Change::Put(message) | Change::PutAfter { message, .. }) = change else { return };
+        let size = message.parts.iter().map(size_of_part).sum();
+        self.held.forgotten.remove(&message.id);
+        self.held.messages.push_back((message.id.clone(), size));
+        self.held.bytes += size;
+        while self.held.bytes > MOST_HELD
+            && let Some((id, size)) = self.held.messages.pop_front()
+        {
+            self.held.bytes -= size;
+            // A message that was written again stands further behind once more.
+            if self.held.messages.iter().rev().take(REPEATS).all(|(later, _)| *later != id) {
+                self.branch.forget(&id);
+                self.held.forgotten.insert(id);
+            }
+        }
+    }
+
+    fn show_anew(&self, out: &mut Out<'_>) {
+        if !out.wants_changes() {
+            return;
+        }
+        out.change(Change::Restart);
+        let mut missing = 0;
+        for message in self.branch.visible() {
+            if self.held.forgotten.contains(&message.id) {
+                missing += 1;
+            } else {
+                out.change(Change::Put(message));
+            }
+        }
+        if missing > 0 {
+            out.warn(format!(
+                "{missing} messages that come back are too far behind to be read again; they are left out here"
+            ));
+        }
+    }
+
+    fn messages(&mut self, messages: List<'_>, out: &mut Out<'_>) {
+        each_item(messages, "messages", out, |message, place, out| match message {
+            Json::Object(message) if is_message(&message) => self.message(message, out),
+            other => out.warn(format!("messages[{place}] is no message but {}; skipped", other.kind())),
+        });
+    }
+
+    fn message(&mut self, mut record: Object<'_>, out: &mut Out<'_>) {
+        let id = record.take_string("id").map_or_else(|| out.made_up_id(), MessageId::new);
+        let at = record.time("timestamp");
+        record.take("timestamp");
+        match record.take_string("type").as_deref() {
+            Some("user") => {
+                let mut parts = self.parts(record.take("content"), Role::User);
+                close_references(&mut parts);
+                let had_parts = !parts.is_empty();
+                parts.retain(|part| part.as_result().is_none_or(|result| self.answers(&result.call, &id)));
+                if let Some(shown) = record.get("displayContent").and_then(shown_text) {
+                    parts = keep_typed(parts, &shown);
+                }
+                if had_parts && parts.is_empty() {
+                    return out.skip("response recorded twice");
+                }
+                let extra = Extra::boxed(Vendor::Agent, record.into_map());
+                self.put(Message { at, extra, ..Message::new(id, Role::User, parts) }, out);
+            }
+            Some("gemini") => self.model(id, at, record, out),
+            kind => out.skip(kind.unwrap_or("?")),
+        }
+    }
+
+    fn model(
+        &mut self,
+        id: MessageId,
+        at: Option<longhaul_conversation::Timestamp>,
+        mut record: Object<'_>,
+        out: &mut Out<'_>,
+    ) {
+        let content = self.parts(record.take("content"), Role::Model);
+        let thoughts = record.take_array("thoughts").unwrap_or_default();
+        let tool_calls = record.take_array("toolCalls").unwrap_or_default();
+        // What the model sent is the truth where it was kept whole; otherwise it is put together again.
+        let is_whole = content.iter().any(|part| matches!(part.body, Body::Call(_) | Body::Thought(_)));
+        let mut parts = Vec::new();
+        if !is_whole {
+            parts.extend(thoughts.iter().filter_map(read_thought));
+        }
+        parts.extend(content);
+        parts.retain(|part| !part.is_empty() || part.extra.is_some());
+        let response_id = response_id(&id);
+        let mut responses = Vec::new();
+        let mut recorded = Recorded::in_parts(&parts);
+        let mut answered_at = at;
+        for call in tool_calls.into_iter().filter_map(Json::into_object) {
+            answered_at = answered_at.max(call.time("timestamp"));
+            self.tool_call(call, &mut recorded, &response_id, &mut parts, &mut responses);
+        }
+        let mut message = Message::new(id.clone(), Role::Model, parts);
+        message.at = at;
+        message.model = record.take_string("model");
+        message.usage = record.take("tokens").as_ref().and_then(read_tokens).map(Box::new);
+        message.extra = Extra::boxed(Vendor::Agent, record.into_map());
+        self.put(message, out);
+        if !responses.is_empty() {
+            let response = Message { at: answered_at, ..Message::new(response_id, Role::User, responses) };
+            let message = out.marked(response);
+            self.change(Change::PutAfter { after: id, message }, out);
+        }
+    }
+
+    fn tool_call(
+        &mut self,
+        mut call: Object<'_>,
+        recorded: &mut Recorded,
+        response_id: &MessageId,
+        parts: &mut Vec<Part>,
+        responses: &mut Vec<Part>,
+    ) {
+        let name = call.take_string("name").unwrap_or_default();
+        let own_id = call.take_string("id");
+        let args = call.take("args").map_or_else(|| Value::Object(Map::new()), Json::into_value);
+        let status = call.str("status").and_then(status_of_word).unwrap_or_default();
+        // Of a call without an id, the content may have the same; its id was made up when it was read.
+        let id = own_id.map(CallId::new).or_else(|| recorded.take(&name, &args));
+        let id = id.unwrap_or_else(|| self.ids.of_call(&name));
+        if recorded.ids.insert(id.clone()) {
+            parts.push(Part::call(ToolCall { id: id.clone(), name: name.clone(), args, reasoning: None }));
+        }
+        let read = match call.take("result") {
+            None | Some(Json::Null) => return,
+            Some(Json::String(text)) => {
+                vec![Part::result(ToolResult::text(id.clone(), text).with_name(&name))]
+            }
+            // The call is known, whatever ids the parts have or lack.
+            Some(Json::Array(items)) => {
+                let mut ids = CallIds::default();
+                items.into_iter().flat_map(|part| read_part(part, Role::User, &mut ids)).collect()
+            }
+            Some(part @ Json::Object(_)) => read_part(part, Role::User, &mut CallIds::default()),
+            Some(other) => vec![Part::result(ToolResult {
+                output: Output::Structured(other.into_value()),
+                ..ToolResult::text(id.clone(), "").with_name(&name)
+            })],
+        };
+        self.ids.close(&name, &id);
+        if !self.answers(&id, response_id) {
+            return;
+        }
+        responses.extend(as_response(read, &id, &name, status));
+    }
+
+    /// Whether `message` may answer `call`: no other message has.
+    fn answers(&mut self, call: &CallId, message: &MessageId) -> bool {
+        self.answered.entry(call.clone()).or_insert_with(|| message.clone()) == message
+    }
+
+    fn parts(&mut self, content: Option<Json<'_>>, role: Role) -> Vec<Part> {
+        match content {
+            None | Some(Json::Null) => Vec::new(),
+            Some(Json::String(text)) if text.is_empty() => Vec::new(),
+            Some(Json::String(text)) => text_parts(text.into_owned(), role),
+            Some(Json::Array(parts)) => {
+                parts.into_iter().flat_map(|part| read_part(part, role, &mut self.ids)).collect()
+            }
+            Some(part) => read_part(part, role, &mut self.ids),
+        }
+    }
+}
+
+/// The calls of a message that stand in its content.
+struct Recorded {
+    ids: HashSet<CallId>,
+    /// Those that no entry of the list of calls was found for yet.
+    open: VecDeque<ToolCall>,
+}
+
+impl Recorded {
+    fn in_parts(parts: &[Part]) -> Self {
+        let calls = parts.iter().filter_map(Part::as_call);
+        Self { ids: calls.clone().map(|call| call.id.clone()).collect(), open: calls.cloned().collect() }
+    }
+
+    /// The id of a call like this, which is not open any more.
+    fn take(&mut self, name: &str, args: &Value) -> Option<CallId> {
+        let place = self.open.iter().position(|call| call.name == name && call.args == *args)?;
+        self.open.remove(place).map(|call| call.id)
+    }
+}
+
+/// The parts of a recorded result as the answer to one call. Texts without a response around them are the answer.
+fn as_response(parts: Vec<Part>, id: &CallId, name: &str, status: ToolStatus) -> Vec<Part> {
+    let has_response = parts.iter().any(|part| part.as_result().is_some());
+    let mut response: Vec<Part> =
+        parts.into_iter().map(|part| Part { origin: Origin::Tool, ..part }).collect();
+    if !has_response {
+        let answer = ToolResult {
+            output: Output::Empty,
+            nested: response,
+            ..ToolResult::text(id.clone(), "").with_name(name).with_status(status)
+        };
+        return vec![Part::result(answer)];
+    }
+    for part in &mut response {
+        if let Body::Result(result) = &mut part.body {
+            result.call = id.clone();
+            result.name.get_or_insert_with(|| name.to_string());
+            if status != ToolStatus::Unstated {
+                result.status = status;
+            }
+        }
+    }
+    response
+}
+
+fn read_thought(thought: &Json<'_>) -> Option<Part> {
+    let text = match (
+        thought.get("subject").and_then(Json::as_str),
+        thought.get("description").and_then(Json::as_str),
+    ) {
+        (Some(subject), Some(description)) if !subject.is_empty() => format!("**{subject}** {description}"),
+        (subject, description) => description.or(subject)?.to_string(),
+    };
+    Some(Part::thought(Thought { text, ..Thought::default() }))
+}
+
+/// The token figures of a model's message.
+pub(super) fn read_tokens(tokens: &Json<'_>) -> Option<Usage> {
+    let count = |key: &str| tokens.get(key).and_then(Json::as_u64).map(TokenCount);
+    let usage = Usage {
+        input: count("input"),
+        output: count("output"),
+        cached: count("cached"),
+        thoughts: count("thoughts"),
+        tool: count("tool"),
+        total: count("total"),
+        ..Usage::default()
+    };
+    (!usage.is_empty()).then_some(usage)
+}
+
+fn read_head(head: &Object<'_>, out: &mut Out<'_>) {
+    if let Some(id) = head.str("sessionId") {
+        out.info.session_id = Some(id.to_string());
+    }
+    if let Some(hash) = head.str("projectHash") {
+        out.info.project = Some(hash.to_string());
+    }
+    if let Some(summary) = head.str("summary") {
+        out.info.title = Some(summary.to_string());
+    }
+    if let Some(directory) = head.get("directories").and_then(Json::as_array).and_then(<[_]>::first) {
+        out.info.directory = directory.as_str().map(str::to_string);
+    }
+    out.note(head.time("startTime"), None, None);
+    out.note(head.time("lastUpdated"), None, None);
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Format, Session, read_session};
+    use longhaul_conversation::{Body, Role, ToolStatus, find_faults};
+
+    const HEADER: &str = r#"{"sessionId":"s-1","projectHash":"abc","startTime":"2026-01-02T03:04:05.000Z","lastUpdated":"2026-01-02T03:04:05.000Z","kind":"main"}"#;
+
+    fn session(lines: &[&str]) -> Session {
+        let text = format!("{HEADER}\n{}\n", lines.join("\n"));
+        read_session(text.as_bytes()).expect("a session")
+    }
+
+    /// Each message as `role:part part`, with calls and results by id.
+    fn sketch(session: &Session) -> String {
+        let part = |body: &Body| match body {
+            Body::Text(text) => text.clone(),
+            Body::Thought(thought) => format!("thought[{}]", thought.text),
+            Body::Call(call) => format!("call({})", call.id),
+            Body::Result(result) => format!("result({}={})", result.call, result.readable()),
+            other => format!("{other:?}"),
+        };
+        let messages = session.transcript.messages().iter().map(|message| {
+            let parts: Vec<String> = message.parts.iter().map(|p| part(&p.body)).collect();
+            format!("{}:{}", if message.role == Role::User { "u" } else { "m" }, parts.join(" "))
+        });
+        messages.collect::<Vec<_>>().join(" | ")
+    }
+
+    #[track_caller]
+    fn check(lines: &[&str], expected: &str) {
+        assert_eq!(sketch(&session(lines)), expected);
+    }
+
+    const ASK: &str = r#"{"id":"1","timestamp":"2026-01-02T03:05:00Z","type":"user","content":"hi"}"#;
+    const CALL: &str = r#"{"id":"2","timestamp":"2026-01-02T03:05:01Z","type":"gemini","content":"","thoughts":[{"subject":"Plan","description":"look","timestamp":"x"}],"toolCalls":[{"id":"c","name":"ls","args":{"p":1},"status":"success","result":[{"functionResponse":{"id":"c","name":"ls","response":{"output":"a b"}}}]}],"tokens":{"input":10,"output":2,"cached":3,"thoughts":1,"tool":0,"total":13},"model":"gemini-2.5-pro"}"#;
+
+    #[test]
+    fn calls_thoughts_and_results_are_put_together() {
+        let read = session(&[ASK, CALL, r#"{"id":"3","type":"gemini","content":"done"}"#]);
+        assert_eq!(sketch(&read), "u:hi | m:thought[**Plan** look] call(c) | u:result(c=a b) | m:done");
+        assert_eq!(read.info.session_id.as_deref(), Some("s-1"));
+        assert_eq!(read.info.model(), Some("gemini-2.5-pro"));
+        assert_eq!(read.info.last_usage.and_then(|usage| usage.cached).map(|cached| cached.0), Some(3));
+        let status = read.transcript.messages()[2].results().next().map(|result| result.status);
+        assert_eq!(status, Some(ToolStatus::Succeeded));
+        assert!(find_faults(read.transcript.messages()).is_empty());
+    }
+
+    #[test]
+    fn responses_have_the_time_of_their_calls() {
+        let late = CALL.replace(r#""status":"#, r#""timestamp":"2026-01-02T03:06:00Z","status":"#);
+        let times = |call: &str| {
+            let read = session(&[ASK, call]);
+            read.transcript
+                .messages()
+                .iter()
+                .filter_map(|message| message.at)
+                .map(|at| at.to_minute())
+                .collect()
+        };
+        let minutes = |minutes: [&str; 3]| minutes.map(|minute| format!("2026-01-02 03:{minute}")).to_vec();
+        let seen: [Vec<String>; 2] = [times(CALL), times(&late)];
+        assert_eq!(seen, [minutes(["05", "05", "05"]), minutes(["05", "05", "06"])]);
+    }
+
+    #[test]
+    fn a_message_written_again_replaces_the_first_in_place() {
+        let open =
+            r#"{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"c","name":"ls","args":{}}]}"#;
+        check(
+            &[ASK, open, r#"{"id":"4","type":"user","content":"more"}"#, CALL],
+            "u:hi | m:thought[**Plan** look] call(c) | u:result(c=a b) | u:more",
+        );
+    }
+
+    #[test]
+    fn a_response_does_not_appear_twice() {
+        let response = r#"{"id":"3","type":"user","content":[{"functionResponse":{"id":"c","name":"ls","response":{"output":"a b"}}}]}"#;
+        check(&[ASK, CALL, response], "u:hi | m:thought[**Plan** look] call(c) | u:result(c=a b)");
+        let open =
+            r#"{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"c","name":"ls","args":{}}]}"#;
+        check(&[ASK, open, response, CALL], "u:hi | m:thought[**Plan** look] call(c) | u:result(c=a b)");
+    }
+
+    #[test]
+    fn content_with_calls_is_the_truth() {
+        let whole = r#"{"id":"2","type":"gemini","content":[{"text":"see","thought":true},{"functionCall":{"name":"ls","args":{}},"thoughtSignature":"sig"}],"thoughts":[{"subject":"x","description":"y"}],"toolCalls":[{"name":"ls","args":{},"result":"out"}]}"#;
+        let read = session(&[ASK, whole]);
+        assert_eq!(sketch(&read), "u:hi | m:thought[see] call(lh-call-1) | u:result(lh-call-1=out)");
+        let call = &read.transcript.messages()[1].parts[1];
+        assert_eq!(
+            call.extra.as_ref().map(|extra| extra.fields["thoughtSignature"].clone()),
+            Some("sig".into())
+        );
+    }
+
+    #[test]
+    fn equal_calls_without_ids_have_a_result_each() {
+        let twice = r#"{"id":"2","type":"gemini","content":[{"functionCall":{"name":"ls","args":{}}},{"functionCall":{"name":"ls","args":{}}}],"toolCalls":[{"name":"ls","args":{},"result":"one"},{"name":"ls","args":{},"result":"two"}]}"#;
+        let later = r#"{"id":"3","type":"gemini","content":[{"functionCall":{"name":"ls","args":{}}}]}"#;
+        let response = r#"{"id":"4","type":"user","content":[{"functionResponse":{"name":"ls","response":{"output":"three"}}}]}"#;
+        check(
+            &[ASK, twice, later, response],
+            "u:hi | m:call(lh-call-1) call(lh-call-2) | u:result(lh-call-1=one) result(lh-call-2=two) | \
+             m:call(lh-call-3) | u:result(lh-call-3=three)",
+        );
+    }
+
+    #[test]
+    fn checkpoints_and_rewinds_change_the_transcript() {
+        let checkpoint = r#"{"$set":{"messages":[{"id":"9","type":"user","content":"<state_snapshot>s</state_snapshot>"}],"summary":"A title"}}"#;
+        let read = session(&[ASK, CALL, checkpoint, r#"{"id":"10","type":"gemini","content":"on"}"#]);
+        assert_eq!(sketch(&read), "u:<state_snapshot>s</state_snapshot> | m:on");
+        assert_eq!((read.info.compactions, read.info.title.as_deref()), (1, Some("A title")));
+        check(
+            &[ASK, CALL, r#"{"$rewindTo":"2"}"#, r#"{"id":"3","type":"user","content":"no"}"#],
+            "u:hi | u:no",
+        );
+        let unknown = session(&[ASK, r#"{"$rewindTo":"nobody"}"#]);
+        assert_eq!((sketch(&unknown).as_str(), unknown.warnings[0].line), ("u:hi", Some(3)));
+    }
+
+    #[test]
+    fn what_was_taken_back_may_be_answered_again() {
+        let open =
+            r#"{"id":"2","type":"gemini","content":"","toolCalls":[{"id":"c","name":"ls","args":{}}]}"#;
+        let response = |id: &str, text: &str| {
+            format!(
+                r#"{{"id":"{id}","type":"user","content":[{{"functionResponse":{{"id":"c","name":"ls","response":{{"output":"{text}"}}}}}}]}}"#
+            )
+        };
+        check(
+            &[ASK, open, &response("3", "old"), r#"{"$rewindTo":"3"}"#, &response("4", "new")],
+            "u:hi | m:call(c) | u:result(c=new)",
+        );
+    }
+
+    #[test]
+    fn other_records_are_passed_over() {
+        let read = session(&[
+            r#"{"id":"a","type":"info","content":"welcome"}"#,
+            ASK,
+            r#"{"$set":{"lastUpdated":"2026-01-02T05:00:00.000Z"}}"#,
+            r#"{"$longhaul":{"v":1,"kind":"mask"}}"#,
+        ]);
+        assert_eq!(sketch(&read), "u:hi");
+        assert_eq!(read.info.skipped.iter().collect::<Vec<_>>(), [("$longhaul", 1), ("info", 1)]);
+        assert_eq!(read.info.ended.map(|at| at.to_minute()).as_deref(), Some("2026-01-02 05:00"));
+    }
+
+    #[test]
+    fn the_older_form_is_read_on_one_line_and_on_many() {
+        let text = format!(
+            r#"{{"sessionId":"s","projectHash":"p","startTime":"2026-01-02T03:04:05Z","messages":[{ASK},{CALL}]}}"#
+        );
+        let pretty = text.replace("},{", "},\n{");
+        for text in [text, pretty] {
+            let read = read_session(text.as_bytes()).expect("a session");
+            assert_eq!(read.info.format, Format::GeminiJson);
+            assert_eq!(sketch(&read), "u:hi | m:thought[**Plan** look] call(c) | u:result(c=a b)");
+        }
+    }
+}

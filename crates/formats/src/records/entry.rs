@@ -1,0 +1,371 @@
+//! What Longhaul records beside messages, and its form on disk: `{"$longhaul": {"v": 1, "kind": …}}`.
+
+use longhaul_conversation::{
+    CallId, FragmentPlace, Message, MessageId, Origin, Part, Timestamp, TokenCount, ToolDeclaration,
+};
+use longhaul_wire::{Json, Object, object};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::branch::{Branch, RecordedCompaction};
+use super::exact::{decode_message, decode_parts, decode_tools, encode_message, encode_parts, encode_tools};
+use super::view::{Piece, decode_view, encode_view};
+
+/// The version of the records that are written and understood.
+const VERSION: u64 = 1;
+
+/// Something that happened to a session beside what was said.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Names the entry.
+    pub id: String,
+    /// When it happened.
+    pub at: Option<Timestamp>,
+    /// What happened.
+    pub kind: EntryKind,
+}
+
+/// What happened to a session beside what was said.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EntryKind {
+    /// The instruction and the tools of a session that was imported.
+    Setup(Setup),
+    /// The transcript gave way to a shorter one.
+    Compaction(Compaction),
+    /// Tool outputs gave way to previews.
+    Mask(Masking),
+    /// A piece was placed beside the conversation.
+    Fragment(RecordedFragment),
+    /// The user pinned something by hand, or took a pin back.
+    Pin(PinChange),
+    /// What the host program had going on.
+    Host(HostRecord),
+}
+
+/// The instruction and the tools of a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Setup {
+    /// The system instruction.
+    pub system: Vec<Part>,
+    /// The tools that were declared.
+    pub tools: Vec<ToolDeclaration>,
+}
+
+/// A compaction: how it went, and the transcript that it led to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Compaction {
+    /// How it went.
+    pub report: CompactionReport,
+    /// The messages of the new transcript. Those that stand in the log unchanged are recorded by name only.
+    pub messages: Vec<Message>,
+}
+
+/// How a compaction went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CompactionReport {
+    /// The status, in a word.
+    pub status: String,
+    /// The rung of the ladder that brought it about.
+    pub rung: String,
+    /// Why, in words for people.
+    pub reason: String,
+    /// The sizes before and after.
+    pub tokens: CompactionTokens,
+    /// Who summarised.
+    pub summariser: String,
+    /// The model that summarised, where one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What it cost, where prices are known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<f64>,
+    /// How long it took, in milliseconds.
+    pub ms: u64,
+    /// The share of what mattered that is still there, where it was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<f64>,
+}
+
+/// The sizes around a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CompactionTokens {
+    /// The transcript before.
+    pub before: TokenCount,
+    /// The transcript after.
+    pub after: TokenCount,
+    /// What was added beside the kept messages.
+    pub added: TokenCount,
+}
+
+/// Tool outputs that gave way to previews, all at once.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Masking {
+    /// The outputs.
+    pub masks: Vec<Mask>,
+    /// The messages they stand in, as they are now.
+    pub changed: Vec<Message>,
+}
+
+/// One tool output that gave way to a preview.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Mask {
+    /// The message that holds the result.
+    pub message: MessageId,
+    /// The call that it answers.
+    pub call: CallId,
+    /// Where the whole output was saved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+    /// What stands in its place.
+    pub preview: String,
+}
+
+/// A piece that was placed beside the conversation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordedFragment {
+    /// Who it comes from.
+    pub origin: Origin,
+    /// Where it stood in the request.
+    pub place: FragmentPlace,
+    /// What it said.
+    pub content: FragmentContent,
+}
+
+/// What a recorded fragment said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FragmentContent {
+    /// The text itself.
+    Text(String),
+    /// A hash of a text that can be found elsewhere.
+    Hash(String),
+}
+
+/// A change to the pins by the user's hand.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PinChange {
+    /// This text was pinned.
+    Added {
+        /// The text.
+        text: String,
+    },
+    /// This pin was taken back.
+    Removed {
+        /// Names the pin.
+        pin: String,
+    },
+}
+
+/// What the host program had going on.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HostRecord {
+    /// The active skills.
+    pub skills: Vec<String>,
+    /// Where the plan is, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<String>,
+    /// The jobs that run.
+    pub jobs: Vec<String>,
+}
+
+/// What the compactions of a session leave behind for the next ones, whichever process makes them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CompactionState {
+    /// Whether the last summary that nobody asked for failed.
+    pub latched: bool,
+    /// How many passes failed in a row.
+    pub failures: u32,
+    /// How many passes got as far as a summary.
+    pub attempts: u64,
+    /// How often a model was asked.
+    pub calls: u32,
+    /// Tokens of those requests and answers together.
+    pub tokens: TokenCount,
+    /// Those of them that are estimated, because the provider did not report them.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub estimated: TokenCount,
+    /// What they cost, where prices are known.
+    pub money: f64,
+    /// What the next automatic pass waits for; nothing if something happened since that tells it better.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wait: Option<RecordedWait>,
+}
+
+fn is_nothing(tokens: &TokenCount) -> bool {
+    *tokens == TokenCount::ZERO
+}
+
+/// What the next automatic pass waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecordedWait {
+    /// For nothing but the threshold.
+    Nothing,
+    /// For the request to grow.
+    Growth {
+        /// What it took after the last pass.
+        since: TokenCount,
+    },
+    /// For the request not to fit any more.
+    Overflow,
+}
+
+/// One record as it is read back.
+#[derive(Debug)]
+pub(crate) enum Record {
+    Exact(Message),
+    Setup(Setup),
+    Compaction { id: String, at: Option<Timestamp>, compaction: Box<RecordedCompaction>, view: Vec<Piece> },
+    Mask { id: String, at: Option<Timestamp>, masking: Masking },
+    Undo { rewrite: String },
+    Fragment(RecordedFragment),
+    Pin(PinChange),
+    Host(HostRecord),
+    State(CompactionState),
+}
+
+/// An entry as a record. What it has in common with the messages on `branch` is not written again.
+pub(crate) fn encode_entry(entry: &Entry, branch: &Branch) -> Value {
+    let (kind, fields) = match &entry.kind {
+        EntryKind::Setup(setup) => ("setup", encode_setup(setup)),
+        EntryKind::Compaction(compaction) => ("compaction", encode_compaction(compaction, entry.at, branch)),
+        EntryKind::Mask(masking) => ("mask", encode_masking(masking, branch)),
+        EntryKind::Fragment(fragment) => ("fragment", encode_fragment(fragment)),
+        EntryKind::Pin(PinChange::Added { text }) => {
+            ("pin", object([("action", "added".into()), ("text", text.as_str().into())]))
+        }
+        EntryKind::Pin(PinChange::Removed { pin }) => {
+            ("pin", object([("action", "removed".into()), ("pin", pin.as_str().into())]))
+        }
+        EntryKind::Host(host) => ("host", fields_of(host)),
+    };
+    envelope(kind, Some(&entry.id), entry.at, fields)
+}
+
+/// A record that has the message in full, which counts instead of any other form of it.
+pub fn encode_exact(message: &Message) -> Value {
+    envelope("exact", None, None, object([("message", encode_message(message))]))
+}
+
+/// A record that takes back the rewrite with this id.
+pub fn encode_undo(rewrite: &str, at: Option<Timestamp>) -> Value {
+    envelope("undo", None, at, object([("compaction", rewrite.into())]))
+}
+
+/// A record of what compactions leave behind for the next ones.
+pub fn encode_state(state: &CompactionState, at: Option<Timestamp>) -> Value {
+    envelope("state", None, at, fields_of(state))
+}
+
+fn envelope(kind: &str, id: Option<&str>, at: Option<Timestamp>, fields: Map<String, Value>) -> Value {
+    let mut record = object([("v", VERSION.into()), ("kind", kind.into())]);
+    if let Some(id) = id {
+        record.insert("id".into(), id.into());
+    }
+    if let Some(at) = at {
+        record.insert("at".into(), at.to_string().into());
+    }
+    record.extend(fields);
+    Value::Object(object([("$longhaul", Value::Object(record))]))
+}
+
+/// The record inside `$longhaul`; `None` if it is of a version or kind that nobody here knows, or broken.
+pub(crate) fn decode_record(mut record: Object<'_>, branch: &Branch) -> Option<Record> {
+    if record.get("v")?.as_u64()? != VERSION {
+        return None;
+    }
+    let id = record.take_string("id").unwrap_or_default();
+    let at = record.time("at");
+    match record.take_string("kind")?.as_str() {
+        "exact" => decode_message(record.take("message")?).map(Record::Exact),
+        "setup" => Some(Record::Setup(Setup {
+            system: decode_parts(record.take_array("system")?)?,
+            tools: decode_tools(record.take_array("tools")?)?,
+        })),
+        "compaction" => {
+            let (compaction, view) = decode_view(record, at, branch)?;
+            Some(Record::Compaction { id, at, compaction: Box::new(compaction), view })
+        }
+        "mask" => {
+            let masks = record.take_array("masks")?.into_iter().map(from_json).collect::<Option<_>>()?;
+            let changed = record.take_array("messages").unwrap_or_default();
+            let changed = changed.into_iter().map(decode_message).collect::<Option<_>>()?;
+            Some(Record::Mask { id, at, masking: Masking { masks, changed } })
+        }
+        "undo" => Some(Record::Undo { rewrite: record.take_string("compaction")? }),
+        "fragment" => decode_fragment(record).map(Record::Fragment),
+        "pin" => Some(Record::Pin(match record.str("action")? {
+            "added" => PinChange::Added { text: record.take_string("text")? },
+            "removed" => PinChange::Removed { pin: record.take_string("pin")? },
+            _ => return None,
+        })),
+        "host" => from_json(Json::Object(record)).map(Record::Host),
+        "state" => from_json(Json::Object(record)).map(Record::State),
+        _ => None,
+    }
+}
+
+fn encode_setup(setup: &Setup) -> Map<String, Value> {
+    object([("system", encode_parts(&setup.system)), ("tools", encode_tools(&setup.tools))])
+}
+
+fn encode_compaction(compaction: &Compaction, at: Option<Timestamp>, branch: &Branch) -> Map<String, Value> {
+    let mut fields = fields_of(&compaction.report);
+    fields.extend(encode_view(&compaction.messages, at, branch));
+    fields
+}
+
+fn encode_masking(masking: &Masking, branch: &Branch) -> Map<String, Value> {
+    let masks = masking.masks.iter().map(|mask| Value::Object(fields_of(mask))).collect();
+    // Most masked messages follow from their previews.
+    let visible = branch.visible();
+    let follows = |message: &&Message| {
+        let mut derived = visible.iter().find(|known| known.id == message.id).cloned();
+        if let Some(derived) = &mut derived {
+            masking.masks.iter().for_each(|mask| mask.apply(derived));
+        }
+        derived.is_some_and(|derived| super::same_but_for_marks(&derived, message))
+    };
+    let others = masking.changed.iter().filter(|message| !follows(message));
+    object([("masks", masks), ("messages", others.map(encode_message).collect())])
+}
+
+fn encode_fragment(fragment: &RecordedFragment) -> Map<String, Value> {
+    let content = match &fragment.content {
+        FragmentContent::Text(text) => ("text", text.as_str().into()),
+        FragmentContent::Hash(hash) => ("hash", hash.as_str().into()),
+    };
+    let place = PLACES.iter().find(|(_, place)| *place == fragment.place).map_or("system", |(word, _)| word);
+    object([("origin", fragment.origin.as_str().into()), ("place", place.into()), content])
+}
+
+fn decode_fragment(mut fragment: Object<'_>) -> Option<RecordedFragment> {
+    let origin = Origin::from_word(fragment.str("origin")?)?;
+    let word = fragment.str("place")?;
+    let place = PLACES.iter().find(|(known, _)| *known == word)?.1;
+    let content = match fragment.take_string("text") {
+        Some(text) => FragmentContent::Text(text),
+        None => FragmentContent::Hash(fragment.take_string("hash")?),
+    };
+    Some(RecordedFragment { origin, place, content })
+}
+
+const PLACES: [(&str, FragmentPlace); 3] = [
+    ("system", FragmentPlace::System),
+    ("first-user-message", FragmentPlace::FirstUserMessage),
+    ("newest-message", FragmentPlace::NewestMessage),
+];
+
+fn fields_of(value: &impl Serialize) -> Map<String, Value> {
+    match serde_json::to_value(value) {
+        Ok(Value::Object(fields)) => fields,
+        other => unreachable!("plain structures are objects, not {other:?}"),
+    }
+}
+
+pub(super) fn from_json<T: serde::de::DeserializeOwned>(json: Json<'_>) -> Option<T> {
+    serde_json::from_value(json.into_value()).ok()
+}

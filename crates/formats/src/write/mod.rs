@@ -1,0 +1,12 @@
+//! Writes whole sessions: in their own format where that can be written, otherwise in the neutral form.
+
+mod claude;
+pub(crate) mod gemini_cli;
+mod neutral;
+mod session;
+#[cfg(test)]
+mod session_laws;
+mod shared;
+
+pub use gemini_cli::encode_answered;
+pub use session::{WrittenSession, write_session};

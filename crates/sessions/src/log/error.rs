@@ -1,0 +1,88 @@
+//! Why a log could not be opened or written, divided by what a caller can do.
+
+use std::io;
+use std::path::PathBuf;
+
+use longhaul_conversation::MessageId;
+use longhaul_formats::Format;
+use longhaul_workspace::{Holder, WorkspaceError};
+
+/// Why a log could not be opened or written.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// Another process writes this session. The caller can offer a fork.
+    #[error("the session {} is in use{}", path.display(), holder.as_ref().map(|by| format!(": {by}")).unwrap_or_default())]
+    InUse {
+        /// The log.
+        path: PathBuf,
+        /// Who writes it, as far as known.
+        holder: Option<Holder>,
+    },
+    /// There is a log of that name already. The caller chooses another id.
+    #[error("the session {} exists already", path.display())]
+    AlreadyThere {
+        /// The log.
+        path: PathBuf,
+    },
+    /// The file is a session in a form that nothing can be appended to. The caller imports it.
+    #[error("the session {} is in the format {format}, which cannot be continued", path.display())]
+    OtherFormat {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        format: Format,
+    },
+    /// Nothing in the file is a session. The caller names another file.
+    #[error("{} holds no session", path.display())]
+    NoSession {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The id of a session says nothing that a file could be named by.
+    #[error("{id:?} is no id for a session")]
+    BadId {
+        /// The id as it was given.
+        id: String,
+    },
+    /// No message of the current branch has this id. The caller chooses another.
+    #[error("there is no message {id}")]
+    NoSuchMessage {
+        /// The id.
+        id: MessageId,
+    },
+    /// There is no compaction or masking to undo, or not this one.
+    #[error("there is nothing to undo{}", id.as_ref().map(|id| format!(" under the name {id}")).unwrap_or_default())]
+    NothingToUndo {
+        /// The compaction that was asked for.
+        id: Option<String>,
+    },
+    /// A value in the message is nested so deep that no reader would take it. Nothing was recorded.
+    #[error("the message {id} is nested too deep to be recorded")]
+    TooDeep {
+        /// The message.
+        id: MessageId,
+    },
+    /// The system refused to read or write. What was to be recorded is kept and written with the next record.
+    #[error("could not {act} {}", path.display())]
+    Io {
+        /// What was tried, as a verb.
+        act: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        cause: io::Error,
+    },
+    /// The folder or the lock could not be made.
+    #[error(transparent)]
+    Workspace(WorkspaceError),
+}
+
+impl From<WorkspaceError> for LogError {
+    fn from(error: WorkspaceError) -> Self {
+        match error {
+            WorkspaceError::Locked { path, holder } => Self::InUse { path, holder },
+            other => Self::Workspace(other),
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What is said of an answer while it arrives: its size, how far it has come, and why it cannot be read on.
+
+use serde_json::Value;
+
+use crate::sse::SseTooLong;
+
+/// The size of an answer so far, by what it is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AnswerSize {
+    /// Bytes of text.
+    pub text: u64,
+    /// Bytes of reasoning.
+    pub thoughts: u64,
+    /// Bytes of the arguments of all calls.
+    pub arguments: u64,
+    /// Bytes of media and of what only its vendor understands.
+    pub media: u64,
+    /// Calls of tools.
+    pub calls: u64,
+}
+
+impl AnswerSize {
+    /// All bytes together.
+    pub fn bytes(&self) -> u64 {
+        let parts = [self.text, self.thoughts, self.arguments, self.media];
+        parts.into_iter().fold(0, u64::saturating_add)
+    }
+}
+
+/// How far an answer has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// There may be more.
+    More,
+    /// The sender said that this was all.
+    Done,
+}
+
+/// Why an answer cannot be read on.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StreamFault {
+    /// The provider sent an error in place of the rest.
+    #[error("the provider sent an error")]
+    Error(Value),
+    /// Something arrived that is no JSON.
+    #[error("the stream holds something that is no JSON: {0}")]
+    Garbled(String),
+    /// One event is larger than allowed.
+    #[error(transparent)]
+    TooLong(#[from] SseTooLong),
+    /// The bytes ended before the answer did.
+    #[error("the stream ended in the middle of the answer")]
+    CutOff,
+}

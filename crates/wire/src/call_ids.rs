@@ -1,0 +1,41 @@
+//! Ids for calls that come without one.
+
+use std::collections::{HashMap, VecDeque};
+
+use longhaul_conversation::CallId;
+
+/// Invents ids for calls without one, and finds them again for the results.
+#[derive(Clone, Debug, Default)]
+pub struct CallIds {
+    count: usize,
+    /// Calls without an id that wait for their result, by the tool's name, the oldest first.
+    open: HashMap<String, VecDeque<CallId>>,
+}
+
+impl CallIds {
+    /// An id for a call of `name` that has none.
+    pub fn of_call(&mut self, name: &str) -> CallId {
+        self.count += 1;
+        let id = CallId::made_up(self.count);
+        self.open.entry(name.to_string()).or_default().push_back(id.clone());
+        id
+    }
+
+    /// The id of the oldest open call of `name`, or a new one.
+    pub fn of_result(&mut self, name: &str) -> CallId {
+        let oldest = self.open.get_mut(name).and_then(VecDeque::pop_front);
+        oldest.unwrap_or_else(|| {
+            self.count += 1;
+            CallId::made_up(self.count)
+        })
+    }
+
+    /// The call `id` of `name` has its result.
+    pub fn close(&mut self, name: &str, id: &CallId) {
+        if let Some(open) = self.open.get_mut(name)
+            && let Some(place) = open.iter().rposition(|open| open == id)
+        {
+            open.remove(place);
+        }
+    }
+}
