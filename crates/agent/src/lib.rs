@@ -57,68 +57,45 @@
 //! # }
 //! ```
 
-mod activate_skill;
 mod activity;
 mod approval;
-mod ask;
-mod brief;
-mod condense;
-mod environment;
+mod delegation;
+mod deps;
+mod editor;
 mod error;
 mod event;
 mod excerpt;
-mod extractor;
 mod helper;
-mod hook_form;
-mod hook_points;
-mod host;
-mod ide;
-mod instructions;
-mod loop_check;
-mod lru;
-mod manager;
+mod hooks;
+mod learning;
 mod memory;
-mod model_hooks;
-mod outputs;
-mod overflow;
-mod own_tools;
 mod prompt;
-mod rereads;
-mod room;
-mod routing;
-mod run_tools;
-mod save_memory;
-mod scratchpad;
 mod settings;
 mod statistics;
 mod subagents;
-mod summary;
+mod tools;
 mod turn;
 
-pub use activate_skill::{ActivateSkill, ActiveSkills};
 pub use activity::{Activity, ActivityEvent, ActivityLog, ActivityStatistics, Memory};
 pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, Nobody, Question};
-pub use environment::{Surroundings, folder_tree};
+pub use deps::{HookPoints, Host, ModelSource, NamedModel};
 pub use error::AgentError;
 pub use event::{
     Event, Instruction, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, Spending, ToolEnd,
     TurnEnd,
 };
-pub use extractor::{ExtractorEnd, ExtractorReport, ExtractorTask, FactTargets, ReadSession, run_extractor};
 pub use helper::Helper;
-pub use host::{HookPoints, Host, ModelSource, NamedModel};
-pub use loop_check::Judges;
-pub use manager::MemoryManager;
-pub use memory::SessionMemory;
-pub use prompt::{PromptOptions, Saving, Section, render_prompt};
-pub use routing::{Route, Router};
-pub use save_memory::SaveMemory;
-pub use scratchpad::{SessionNotes, Validation};
+pub use learning::{
+    ExtractorEnd, ExtractorReport, ExtractorTask, FactTargets, ReadSession, SessionNotes, Validation,
+    run_extractor, summarise_session,
+};
+pub use memory::{MemoryManager, SaveMemory, SessionMemory};
+pub use prompt::{PromptOptions, Saving, Section, Surroundings, folder_tree, render_prompt};
 pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings, ToolChoice};
 pub use statistics::{Asides, Statistics, ToolStatistics};
 pub use subagents::{
     AgentModel, AgentName, AgentPlaces, AgentSource, AgentTools, Definition, DefinitionProblem,
     LoadedSubagents, Subagents, load_subagents, parse_definition,
 };
-pub use summary::summarise_session;
-pub use turn::Agent;
+pub use tools::{ActivateSkill, ActiveSkills};
+pub use turn::{Agent, Judges, Route, Router};

@@ -1,25 +1,20 @@
 //! Sub-agents: other agents that an agent can hand a task to, each with a prompt, tools, a model and limits of its own.
 
-mod behalf;
-mod crew;
 mod definition;
 mod front_matter;
 mod load;
-mod run;
 mod tool;
 
-pub(crate) use crew::Crew;
 pub use definition::{
     AgentModel, AgentName, AgentSource, AgentTools, Definition, DefinitionProblem, parse_definition,
 };
 pub use load::{AgentPlaces, LoadedSubagents, load_subagents};
-pub(crate) use run::{Aside, Desk, Ended, Errand, run_alone};
 pub(crate) use tool::Wait;
 
 use longhaul_policy::AGENT_TOOL;
 use longhaul_tools::ALIASES;
 
-use crate::own_tools::OwnTool;
+use crate::tools::OwnTool;
 
 /// The most bytes of descriptions that a prompt lists.
 const MOST_LISTED: usize = 8_000;

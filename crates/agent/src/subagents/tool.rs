@@ -53,7 +53,7 @@ impl Subagents {
     }
 
     /// The sub-agent that a call names, and its task.
-    pub(super) fn find(&self, args: &Value) -> Result<(&Definition, String, Wait), String> {
+    pub(crate) fn find(&self, args: &Value) -> Result<(&Definition, String, Wait), String> {
         let InvokeArguments { agent_name, task, background } = parse_arguments(AGENT_TOOL, args)?;
         let Some(definition) = self.get(&agent_name) else {
             let names: Vec<&str> = self.iter().map(|definition| definition.name.as_str()).collect();

@@ -1,0 +1,7 @@
+//! The texts that begin a conversation: the system prompt, and the message that describes where the session takes place.
+
+mod surroundings;
+mod system_prompt;
+
+pub use surroundings::{Surroundings, folder_tree};
+pub use system_prompt::{PromptOptions, Saving, Section, render_prompt};

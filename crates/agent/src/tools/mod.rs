@@ -1,0 +1,10 @@
+//! Tools that the agent itself brings: those about the session and the user, the one that activates skills, and the
+//! declarations of tools in few words.
+
+mod activate_skill;
+mod brief;
+mod own_tools;
+
+pub use activate_skill::{ActivateSkill, ActiveSkills};
+pub(crate) use brief::{size_of, within_share};
+pub(crate) use own_tools::OwnTool;

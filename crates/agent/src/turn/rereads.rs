@@ -1,0 +1,137 @@
+//! Notices files that are read again only because a compaction left them out.
+
+use std::collections::{HashMap, HashSet};
+
+use longhaul_conversation::{Message, MessageId, ToolCall, split_memory};
+use serde_json::Value;
+
+use super::lru::Lru;
+
+/// So many reads are remembered.
+const REMEMBERED: usize = 1_000;
+
+/// The tool that reads a file.
+const READ_TOOL: &str = "read_file";
+
+/// What was read so far, and in which message the model could see it.
+#[derive(Clone, Debug)]
+pub(crate) struct Rereads {
+    seen: Lru<Key, Seen>,
+}
+
+impl Default for Rereads {
+    fn default() -> Self {
+        Self { seen: Lru::new(REMEMBERED) }
+    }
+}
+
+/// Which part of which file was asked for.
+type Key = String;
+
+#[derive(Clone, Debug)]
+struct Seen {
+    content: blake3::Hash,
+    message: MessageId,
+}
+
+/// What a read was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Read {
+    /// Something new, or something that changed.
+    New,
+    /// The same as before, which the model can still see.
+    Repeated,
+    /// The same as before, which a compaction left out.
+    Again,
+}
+
+impl Rereads {
+    /// What these messages read.
+    pub(crate) fn of(messages: &[&Message]) -> Self {
+        let mut rereads = Self::default();
+        let calls: HashMap<_, _> =
+            messages.iter().flat_map(|message| message.calls()).map(|call| (&call.id, call)).collect();
+        for message in messages {
+            for result in message.parts.iter().filter_map(|part| part.as_result()) {
+                if let Some(call) = calls.get(&result.call) {
+                    rereads.note(call, &result.readable(), &message.id);
+                }
+            }
+        }
+        rereads
+    }
+
+    /// Takes note of what a call read, which the model sees in this message.
+    pub(crate) fn note(&mut self, call: &ToolCall, text: &str, message: &MessageId) {
+        if let Some(key) = key(call) {
+            let content = hash(text);
+            self.seen.insert(key, Seen { content, message: message.clone() });
+        }
+    }
+
+    /// What kind of read this is, given the messages that the model can still see; nothing if it is none.
+    pub(crate) fn judge(&mut self, call: &ToolCall, text: &str, visible: &[Message]) -> Option<Read> {
+        let key = key(call)?;
+        let content = hash(text);
+        let Some(seen) = self.seen.get(&key).filter(|seen| seen.content == content) else {
+            return Some(Read::New);
+        };
+        let visible: HashSet<&MessageId> = visible.iter().map(|message| &message.id).collect();
+        Some(if visible.contains(&seen.message) { Read::Repeated } else { Read::Again })
+    }
+}
+
+/// A hash of what was read, without the memory that came with it.
+fn hash(text: &str) -> blake3::Hash {
+    blake3::hash(split_memory(text).0.as_bytes())
+}
+
+/// The file and the lines that a call reads.
+fn key(call: &ToolCall) -> Option<Key> {
+    let file = ["file_path", "absolute_path", "path"].iter().find_map(|name| call.args.get(name)?.as_str());
+    let file = file.filter(|_| call.name == READ_TOOL)?;
+    let line = |name: &str| call.args.get(name).and_then(Value::as_u64).unwrap_or_default();
+    Some(format!(
+        "{file}\0{}\0{}\0{}\0{}",
+        line("start_line"),
+        line("end_line"),
+        line("offset"),
+        line("limit")
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use longhaul_conversation::{Part, Role, ToolResult};
+    use serde_json::json;
+
+    fn read(id: &str, path: &str) -> ToolCall {
+        ToolCall::new(id, READ_TOOL).with_args(json!({"file_path": path}))
+    }
+
+    fn messages() -> Vec<Message> {
+        let call = Message::new("m1", Role::Model, vec![Part::call(read("c1", "a.rs"))]);
+        let result = Message::new("m2", Role::User, vec![Part::result(ToolResult::text("c1", "fn a() {}"))]);
+        vec![call, result]
+    }
+
+    #[track_caller]
+    fn check(call: &ToolCall, text: &str, visible: &[Message], expected: Option<Read>) {
+        let messages = messages();
+        let mut rereads = Rereads::of(&messages.iter().collect::<Vec<_>>());
+        assert_eq!(rereads.judge(call, text, visible), expected);
+    }
+
+    #[test]
+    fn only_what_was_left_out_and_is_unchanged_is_read_again() {
+        let all = messages();
+        check(&read("c2", "a.rs"), "fn a() {}", &[], Some(Read::Again));
+        check(&read("c2", "a.rs"), "fn a() {}", &all, Some(Read::Repeated));
+        check(&read("c2", "a.rs"), "fn a() { 1 }", &[], Some(Read::New));
+        check(&read("c2", "b.rs"), "fn a() {}", &[], Some(Read::New));
+        let lines = ToolCall::new("c2", READ_TOOL).with_args(json!({"file_path": "a.rs", "start_line": 5}));
+        check(&lines, "fn a() {}", &[], Some(Read::New));
+        check(&ToolCall::new("c2", "glob").with_args(json!({"path": "a.rs"})), "fn a() {}", &[], None);
+    }
+}
