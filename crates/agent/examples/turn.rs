@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use longhaul_agent::{Agent, Host, ModelProfile, Settings, Surroundings, TurnEnd};
+use longhaul_agent::{Agent, AgentDeps, ModelProfile, Settings, Surroundings, TurnEnd};
 use longhaul_conversation::{
     FinishReason, Message, Part, Role, ScriptedModel, ScriptedReply, Timestamp, TokenCount, ToolCall,
     ToolDeclaration, ToolResult,
@@ -88,7 +88,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for turn in 0..TURNS {
         let call = Part::call(ToolCall::new(format!("x{turn}"), "glob").with_args(json!({"n": turn})));
         let model = ScriptedModel::new([ScriptedReply::parts([call]), ScriptedReply::text("Done.")]);
-        let host = Host { tools: &tools, ..Host::new(&model, &files, &now, &new_id) };
+        let host = AgentDeps { tools: &tools, ..AgentDeps::new(&model, &files, &now, &new_id) };
         let started = Instant::now();
         let end = agent.run_turn("And this one?", &host, &CancellationToken::new()).await?;
         // A turn with a call asks the model twice.

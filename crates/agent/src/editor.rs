@@ -1,4 +1,5 @@
-//! What the user has open in an editor, as a plug-in writes it to a file: told in full once, then what changed.
+//! Files that the user has open in an editor, as a plug-in writes them to a file: the model reads the whole list once, then
+//! what changed.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,9 +9,6 @@ use longhaul_conversation::{Message, Origin, Part, Role};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::Host;
-use crate::turn::Agent;
-
 /// The longest selection that is told, in characters.
 const LONGEST_SELECTION: usize = 16_384;
 /// The most files that are told.
@@ -18,7 +16,7 @@ const MOST_FILES: usize = 10;
 /// The longest file that is read, in bytes.
 const LONGEST_FILE: u64 = 4 << 20;
 
-/// What a plug-in writes.
+/// The file that a plug-in writes.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 struct Written {
@@ -52,21 +50,48 @@ struct Cursor {
     character: u64,
 }
 
-/// What the model was last told about the editor.
+/// The state of the editor that the model last read about.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct IdeContext {
+pub(crate) struct EditorContext {
     sent: Option<Vec<OpenFile>>,
-    /// Whether it was said that the file cannot be read.
+    /// `true` once the user was warned that the file cannot be read.
     has_warned: bool,
 }
 
-impl IdeContext {
-    /// From now on the model knows nothing of it: the next time it is told everything.
+impl EditorContext {
+    /// Forgets it, so that the model reads everything the next time.
     pub(crate) fn forget(&mut self) {
         self.sent = None;
     }
 
-    /// What is to be told now, if anything.
+    /// The part to add to the next prompt, if there is news.
+    ///
+    /// # Errors
+    /// A warning for the user, once, where the file cannot be read.
+    pub(crate) fn news(&mut self, path: &Path, messages: &[Message]) -> Result<Option<Part>, String> {
+        // Nothing may stand between a call and its answer.
+        if messages.last().is_some_and(waits_for_tools) {
+            return Ok(None);
+        }
+        if messages.is_empty() {
+            self.forget();
+        }
+        match read(path) {
+            Ok(written) => {
+                self.has_warned = false;
+                let Some(written) = written else { return Ok(None) };
+                let files = written.workspace_state.map(normalised).unwrap_or_default();
+                Ok(self.update(files).map(|text| Part::text(Origin::Hook, text)))
+            }
+            Err(_) if self.has_warned => Ok(None),
+            Err(error) => {
+                self.has_warned = true;
+                Err(format!("what the editor shows cannot be read from {}: {error}", path.display()))
+            }
+        }
+    }
+
+    /// The text on what is open now, if there is news.
     fn update(&mut self, files: Vec<OpenFile>) -> Option<String> {
         let told = match &self.sent {
             None => full(&files),
@@ -78,42 +103,11 @@ impl IdeContext {
     }
 }
 
-impl Agent {
-    /// What is to be said about the editor with the next words of the user.
-    pub(crate) fn look_at_editor(&mut self, host: &Host<'_>) -> Option<Part> {
-        let path = host.ide?;
-        let messages = self.conversation.transcript().messages();
-        // Nothing may stand between a call and its answer.
-        if messages.last().is_some_and(waits_for_tools) {
-            return None;
-        }
-        if messages.is_empty() {
-            self.ide.forget();
-        }
-        match read(path) {
-            Ok(written) => {
-                self.ide.has_warned = false;
-                let files = written?.workspace_state.map(normalised).unwrap_or_default();
-                self.ide.update(files).map(|text| Part::text(Origin::Hook, text))
-            }
-            Err(error) => {
-                if !std::mem::replace(&mut self.ide.has_warned, true) {
-                    host.warn(format!(
-                        "what the editor shows cannot be read from {}: {error}",
-                        path.display()
-                    ));
-                }
-                None
-            }
-        }
-    }
-}
-
 fn waits_for_tools(message: &Message) -> bool {
     message.role == Role::Model && message.calls().next().is_some()
 }
 
-/// What the file says; nothing where there is none.
+/// The content of the file; `None` where there is none.
 fn read(path: &Path) -> io::Result<Option<Written>> {
     let file = match File::open(path) {
         Ok(file) => file,
@@ -185,7 +179,7 @@ fn full(files: &[OpenFile]) -> Option<Value> {
     (!told.is_empty()).then_some(Value::Object(told))
 }
 
-/// What is different now, unless nothing is.
+/// The differences, if there are any.
 fn delta(before: &[OpenFile], now: &[OpenFile]) -> Option<Value> {
     let only_in = |files: &[OpenFile], others: &[OpenFile]| -> Vec<String> {
         let is_new = |file: &&OpenFile| !others.iter().any(|other| other.path == file.path);

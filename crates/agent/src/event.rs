@@ -97,7 +97,7 @@ pub enum Spending {
     /// An answer in the conversation.
     Answer,
     /// A small question beside it.
-    Aside {
+    SideCall {
         /// The model that was asked, as its provider knows it.
         model: String,
     },

@@ -2,11 +2,11 @@
 //! user's rules, and everything is recorded, until the model has no more to do.
 //!
 //! An [`Agent`] owns a session. [`Agent::run_turn`] tells what happens in [`Event`]s and takes a cancellation token; however a
-//! turn ends, the session can go on. What it needs from outside comes with a [`Host`]: the model, the tools, whoever can be
+//! turn ends, the session can go on. What it needs from outside comes with a [`AgentDeps`]: the model, the tools, whoever can be
 //! asked, the user's hooks, the clock.
 //!
 //! ```
-//! use longhaul_agent::{Agent, Event, Host, ModelProfile, PromptOptions, Settings, Surroundings, TurnEnd, render_prompt};
+//! use longhaul_agent::{Agent, Event, AgentDeps, ModelProfile, PromptOptions, Settings, Surroundings, TurnEnd, render_prompt};
 //! use longhaul_conversation::{FinishReason, ScriptedModel, ScriptedReply, Timestamp, TokenCount};
 //! use longhaul_engine::Folder;
 //! use longhaul_session::{Log, NewSession, SessionKind};
@@ -45,11 +45,11 @@
 //! let new_id = || format!("id-{}", numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
 //! let files = Folder::new(folder.path());
 //! let now = move || at;
-//! let host = Host {
+//! let deps = AgentDeps {
 //!     events: &|event| if let Event::TextDelta(text) = event { print!("{text}") },
-//!     ..Host::new(&model, &files, &now, &new_id)
+//!     ..AgentDeps::new(&model, &files, &now, &new_id)
 //! };
-//! let end = agent.run_turn("Hello.", &host, &CancellationToken::new()).await?;
+//! let end = agent.run_turn("Hello.", &deps, &CancellationToken::new()).await?;
 //! assert_eq!(end, TurnEnd::Finished(FinishReason::Stop));
 //! // Where it takes place, what was said, what was answered.
 //! assert_eq!(agent.conversation().transcript().messages().len(), 3);
@@ -57,7 +57,7 @@
 //! # }
 //! ```
 
-mod activity;
+mod agent;
 mod approval;
 mod delegation;
 mod deps;
@@ -65,37 +65,42 @@ mod editor;
 mod error;
 mod event;
 mod excerpt;
-mod helper;
 mod hooks;
 mod learning;
 mod memory;
+mod models;
 mod prompt;
 mod settings;
+mod side_model;
 mod statistics;
 mod subagents;
 mod tools;
 mod turn;
 
-pub use activity::{Activity, ActivityEvent, ActivityLog, ActivityStatistics, Memory};
-pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, Nobody, Question};
-pub use deps::{HookPoints, Host, ModelSource, NamedModel};
+pub use agent::Agent;
+pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, Question};
+pub use deps::AgentDeps;
 pub use error::AgentError;
 pub use event::{
     Event, Instruction, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, Spending, ToolEnd,
     TurnEnd,
 };
-pub use helper::Helper;
+pub use hooks::HookPoints;
 pub use learning::{
     ExtractorEnd, ExtractorReport, ExtractorTask, FactTargets, ReadSession, SessionNotes, Validation,
     run_extractor, summarise_session,
 };
 pub use memory::{MemoryManager, SaveMemory, SessionMemory};
+pub use models::{LoopJudges, ModelProfile, ModelSource, NamedModel, Route, Router};
 pub use prompt::{PromptOptions, Saving, Section, Surroundings, folder_tree, render_prompt};
-pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings, ToolChoice};
-pub use statistics::{Asides, Statistics, ToolStatistics};
+pub use settings::{Limits, OutputSettings, Permissions, Settings, ToolChoice};
+pub use side_model::SideModel;
+pub use statistics::{
+    Activity, ActivityEvent, ActivityLog, ActivityStatistics, MemoryUse, SideCalls, Statistics,
+    ToolStatistics,
+};
 pub use subagents::{
     AgentModel, AgentName, AgentPlaces, AgentSource, AgentTools, Definition, DefinitionProblem,
     LoadedSubagents, Subagents, load_subagents, parse_definition,
 };
 pub use tools::{ActivateSkill, ActiveSkills};
-pub use turn::{Agent, Judges, Route, Router};

@@ -8,7 +8,8 @@ use longhaul_policy::{
 };
 use longhaul_workspace::Patience;
 
-use crate::Surroundings;
+use crate::models::ModelProfile;
+use crate::prompt::Surroundings;
 
 /// How an agent works, whatever is said.
 #[derive(Clone, Debug)]
@@ -61,30 +62,6 @@ impl Settings {
             watches_loops: true,
             shell_summary: None,
             records_activity: true,
-        }
-    }
-}
-
-/// What must be known of a model to talk to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelProfile {
-    /// Its name, as its provider knows it.
-    pub name: String,
-    /// The name that sessions record, by which it is found again.
-    pub recorded_as: String,
-    /// What it can take.
-    pub window: TokenCount,
-    /// How much of that must be left for the answer.
-    pub output_reserve: Option<TokenCount>,
-}
-
-impl ModelProfile {
-    /// The name that sessions record for another model of the same provider.
-    pub(crate) fn recorded_as_other(&self, name: &str) -> String {
-        match self.recorded_as.strip_suffix(&self.name) {
-            Some(provider) => format!("{provider}{name}"),
-            None if name == self.name => self.recorded_as.clone(),
-            None => name.to_string(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::{Agent, Host};
+use longhaul_agent::{Agent, AgentDeps};
 use longhaul_conversation::Usage;
 
 use longhaul_tools::BoxFuture;
@@ -26,7 +26,7 @@ pub enum Spender<'a> {
 /// What the program around the terminal brings. It is asked from the thread that holds the agent, so it may take its time.
 pub trait Services: Send + Sync {
     /// What turns are carried out with. Events and questions are the terminal's own.
-    fn host(&self) -> Host<'_>;
+    fn host(&self) -> AgentDeps<'_>;
 
     /// The model's name, for people.
     fn model(&self) -> String;

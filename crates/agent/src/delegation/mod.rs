@@ -4,5 +4,5 @@ mod background;
 mod on_behalf;
 mod task;
 
-pub(crate) use background::Crew;
-pub(crate) use task::{Aside, Desk, Ended, Errand, run_alone};
+pub(crate) use background::{BackgroundAgents, BackgroundResult};
+pub(crate) use task::{SubagentEnd, SubagentReport, SubagentTask, run_alone};

@@ -6,45 +6,44 @@ use std::time::Duration;
 use longhaul_tools::BoxFuture;
 use tokio::time::Instant;
 
-use super::task::Desk;
-use crate::{Approval, ApprovalRequest, Approver, Question};
+use crate::approval::{Approval, ApprovalLock, ApprovalRequest, Approver, Question};
 
 /// Asks the user on behalf of a sub-agent: says who wants to know, waits until others are through, and tells how long the
 /// user took.
-pub(super) struct OnBehalf<'a> {
+pub(super) struct ApprovalOnBehalf<'a> {
     name: String,
     user: &'a dyn Approver,
-    desk: Desk,
+    lock: ApprovalLock,
     waited: Mutex<Waited>,
 }
 
 #[derive(Debug, Default)]
 struct Waited {
     before: Duration,
-    /// Since when the user is being asked.
+    /// The start of the question that is open.
     since: Option<Instant>,
 }
 
-impl<'a> OnBehalf<'a> {
-    pub(super) fn new(name: &str, user: &'a dyn Approver, desk: Desk) -> Self {
-        Self { name: name.to_string(), user, desk, waited: Mutex::default() }
+impl<'a> ApprovalOnBehalf<'a> {
+    pub(super) fn new(name: &str, user: &'a dyn Approver, lock: ApprovalLock) -> Self {
+        Self { name: name.to_string(), user, lock, waited: Mutex::default() }
     }
 
-    /// How long the sub-agent has waited for the user so far.
+    /// The time that the sub-agent has waited for the user so far.
     pub(super) fn waited(&self) -> Duration {
-        let waited = self.lock();
+        let waited = self.waiting();
         waited.before + waited.since.map(|since| since.elapsed()).unwrap_or_default()
     }
 
     async fn ask<T>(&self, question: impl Future<Output = T>) -> T {
-        self.lock().since = Some(Instant::now());
+        self.waiting().since = Some(Instant::now());
         // Also where nobody waits for the answer any more.
         let _asked = Asked(&self.waited);
-        let _turn = self.desk.lock().await;
+        let _lock = self.lock.lock().await;
         question.await
     }
 
-    fn lock(&self) -> MutexGuard<'_, Waited> {
+    fn waiting(&self) -> MutexGuard<'_, Waited> {
         lock(&self.waited)
     }
 }
@@ -64,7 +63,7 @@ fn lock(waited: &Mutex<Waited>) -> MutexGuard<'_, Waited> {
     waited.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Approver for OnBehalf<'_> {
+impl Approver for ApprovalOnBehalf<'_> {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Approval> {
         let who = format!("the sub-agent {:?} wants it", self.name);
         let reason = match &request.reason {

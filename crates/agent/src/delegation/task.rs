@@ -1,7 +1,6 @@
 //! Runs a sub-agent: from its task to the call that hands over its result, within its limits.
 
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use longhaul_conversation::{CallId, Origin, Part, Role};
@@ -10,37 +9,34 @@ use longhaul_policy::Rule;
 use longhaul_session::{Log, NewSession, SessionKind};
 use longhaul_tools::{ALIASES, Answer, BoxFuture, Outcome, Shown};
 use serde_json::Value;
-use tokio::sync::Mutex as AsyncMutex;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::on_behalf::OnBehalf;
-use crate::memory::SessionMemory;
-use crate::memory::Store;
-use crate::settings::ToolChoice;
-use crate::subagents::{AgentModel, AgentTools, Definition, Wait};
+use super::on_behalf::ApprovalOnBehalf;
+use crate::approval::{ApprovalLock, DenyAll};
+use crate::deps::AgentDeps;
+use crate::error::AgentError;
+use crate::event::{Event, LimitOf, TurnEnd};
+use crate::memory::{ManagedFiles, MemoryManager, SessionMemory};
+use crate::models::ModelProfile;
+use crate::settings::{Limits, Permissions, Settings, ToolChoice};
+use crate::statistics::Statistics;
+use crate::subagents::{AgentModel, AgentTools, Definition, Subagents, Wait};
 use crate::tools::OwnTool;
-use crate::turn::{Agent, Lineage};
-use crate::{
-    AgentError, Event, Host, LimitOf, Limits, MemoryManager, ModelProfile, Nobody, Permissions, Settings,
-    Statistics, Subagents, TurnEnd,
-};
+use crate::turn::{AgentSession, Lineage, TurnState, run_turn};
 
-/// How long the last words may take.
+/// The time in which a sub-agent may hand over its result after it was stopped.
 const GRACE: Duration = Duration::from_secs(60);
 
 /// The most characters of the last words of a sub-agent that ended without a result.
 const LONGEST_LAST_WORDS: usize = 4_000;
 
-/// What a sub-agent is told first.
+/// The first message of a sub-agent.
 const BEGIN: &str = "Work on your task now.";
-
-/// How deep sub-agents may start others: the main agent is at 0.
-const DEEPEST: u32 = 3;
 
 /// A task for a sub-agent, with all that it takes over from the agent that gives it.
 #[derive(Debug)]
-pub(crate) struct Errand {
+pub(crate) struct SubagentTask {
     definition: Definition,
     task: String,
     call: CallId,
@@ -48,115 +44,120 @@ pub(crate) struct Errand {
     wait: Wait,
     settings: Settings,
     memory: Option<SessionMemory>,
-    /// The keeper of memory files, if that is who is sent.
+    /// The keeper of memory files, if that is the sub-agent.
     manager: Option<MemoryManager>,
     session: NewSession,
     lineage: Lineage,
-    /// Whoever holds it may speak to the user.
-    desk: Desk,
+    /// The approval lock of the agent that gives the task.
+    approvals: ApprovalLock,
 }
 
-/// An agent and those that it started ask the user one after the other.
-pub(crate) type Desk = Arc<AsyncMutex<()>>;
-
-/// What comes back from a sub-agent.
+/// The result of a task.
 #[derive(Debug)]
-pub(crate) struct Returned {
+pub(crate) struct SubagentResult {
     pub(crate) answer: Answer,
-    pub(crate) aside: Aside,
+    pub(crate) report: SubagentReport,
 }
 
-/// What the agent that started it takes over beside the answer.
+/// The report of a sub-agent to the one that started it, beside the answer.
 #[derive(Debug, Default)]
-pub(crate) struct Aside {
+pub(crate) struct SubagentReport {
     statistics: Statistics,
-    /// What its compactions cost, which the caps of the session count, too.
+    /// The cost of its compactions, which the caps of the session count, too.
     spend: Spend,
-    /// What the user allowed from now on.
+    /// The rules that the user granted.
     granted: Vec<Rule>,
-    /// Whether the user wants the turn to end.
+    /// `true` if the user wants the turn to end.
     is_stopped: bool,
 }
 
-/// How the work of a sub-agent ended.
+/// The end of a sub-agent's work.
 #[derive(Debug)]
-pub(crate) enum Ended {
+pub(crate) enum SubagentEnd {
     Turn(TurnEnd),
     OutOfTime,
 }
 
-impl Agent {
-    /// Whether this agent may start sub-agents.
-    pub(crate) fn may_delegate(&self, host: &Host<'_>) -> bool {
-        !host.subagents.is_empty() && self.lineage.depth < DEEPEST
+impl SubagentReport {
+    /// Adds the figures and rules to those of the agent that started it.
+    pub(crate) fn apply(self, session: &mut AgentSession, turn: &mut TurnState, deps: &AgentDeps<'_>) {
+        session.take_over(&self.statistics, self.spend, self.granted, deps);
+        if self.is_stopped {
+            turn.end_with(TurnEnd::Cancelled);
+        }
     }
+}
 
-    /// The keeper of memory files, where this agent may call it.
-    pub(crate) fn manager<'h>(&self, host: &Host<'h>) -> Option<&'h MemoryManager> {
-        host.manager.filter(|_| self.lineage.depth < DEEPEST)
-    }
-
-    /// Makes a sub-agent ready for the task in these arguments.
-    pub(crate) fn errand(&self, call: &CallId, args: &Value, host: &Host<'_>) -> Result<Errand, String> {
-        let (definition, task, wait) = host.subagents.find(args)?;
-        let all = host.tools.iter().map(|tool| tool.declaration().name).collect();
-        let errand = self.errand_of(definition, all, task, call, host);
-        let memory = self.memory.as_ref().map(|memory| {
-            SessionMemory::load(memory.places().clone(), memory.settings().clone(), (host.now)())
+impl SubagentTask {
+    /// The task in the arguments of a call.
+    pub(crate) fn from_call(
+        session: &AgentSession,
+        approvals: &ApprovalLock,
+        call: &CallId,
+        args: &Value,
+        deps: &AgentDeps<'_>,
+    ) -> Result<Self, String> {
+        let (definition, task, wait) = deps.subagents.find(args)?;
+        let all = deps.tools.iter().map(|tool| tool.declaration().name).collect();
+        let task = Self::new(session, approvals, definition, all, task, call, deps);
+        let memory = session.memory().map(|memory| {
+            SessionMemory::load(memory.places().clone(), memory.settings().clone(), (deps.now)())
         });
-        Ok(Errand { wait, memory, ..errand })
+        Ok(Self { wait, memory, ..task })
     }
 
-    /// Makes the keeper of memory files ready for the request in these arguments. To it they are material, no
-    /// instructions.
-    pub(crate) fn errand_of_manager(
-        &self,
+    /// The request to the keeper of memory files in the arguments of a call. To it they are material, no instructions.
+    pub(crate) fn for_manager(
+        session: &AgentSession,
+        approvals: &ApprovalLock,
         manager: &MemoryManager,
         call: &CallId,
         args: &Value,
-        host: &Host<'_>,
-    ) -> Result<Errand, String> {
+        deps: &AgentDeps<'_>,
+    ) -> Result<Self, String> {
         let all = MemoryManager::TOOLS.map(str::to_string).into();
-        let errand = self.errand_of(manager.definition(), all, manager.request(args)?, call, host);
-        Ok(Errand { manager: Some(manager.clone()), ..errand })
+        let request = manager.request(args)?;
+        let task = Self::new(session, approvals, manager.definition(), all, request, call, deps);
+        Ok(Self { manager: Some(manager.clone()), ..task })
     }
 
-    /// Makes a sub-agent ready; `all` are the tools of one that may call every tool.
-    fn errand_of(
-        &self,
+    /// A task; `all` are the tools of a sub-agent that may call every tool.
+    fn new(
+        session: &AgentSession,
+        approvals: &ApprovalLock,
         definition: &Definition,
         all: Vec<String>,
         task: String,
         call: &CallId,
-        host: &Host<'_>,
-    ) -> Errand {
-        let profile = self.model_for(definition, host);
-        let log = self.conversation.log().replay().info();
-        let at = (host.now)();
-        let folders = &self.settings.surroundings.workspace;
-        let session = NewSession {
-            id: format!("{}-{}", definition.name, (host.new_id)()),
-            project_hash: log.project.clone().unwrap_or_default(),
-            kind: SessionKind::Subagent { parent: self.session_id() },
+        deps: &AgentDeps<'_>,
+    ) -> Self {
+        let profile = find_model(definition, deps);
+        let (settings, conversation) = (session.settings(), session.conversation());
+        let folders = &settings.surroundings.workspace;
+        let new_session = NewSession {
+            id: format!("{}-{}", definition.name, (deps.new_id)()),
+            project_hash: conversation.log().replay().info().project.clone().unwrap_or_default(),
+            kind: SessionKind::Subagent { parent: session.id() },
             directories: folders.iter().map(|folder| folder.display().to_string()).collect(),
-            at,
+            at: (deps.now)(),
         };
         let settings = Settings {
             system: format!("{}\n\n{}", definition.prompt, render_task(definition, &task)),
             permissions: Permissions {
                 subagent: Some(definition.name.to_string()),
-                ..self.settings.permissions.clone()
+                ..settings.permissions.clone()
             },
             limits: Limits { session: None, turn: definition.most_turns },
             tools: tools_for(definition, all),
             compaction: longhaul_engine::Settings {
-                caps: self.settings.compaction.caps.less(self.conversation.state().spend),
-                ..self.settings.compaction.clone()
+                caps: settings.compaction.caps.less(conversation.state().spend),
+                ..settings.compaction.clone()
             },
-            model: profile.clone().unwrap_or_else(|| self.settings.model.clone()),
-            ..self.settings.clone()
+            model: profile.clone().unwrap_or_else(|| settings.model.clone()),
+            ..settings.clone()
         };
-        Errand {
+        let Lineage { chats, depth } = session.lineage().clone();
+        Self {
             definition: definition.clone(),
             task,
             call: call.clone(),
@@ -165,51 +166,18 @@ impl Agent {
             settings,
             memory: None,
             manager: None,
-            session,
-            lineage: Lineage { chats: self.lineage.chats.clone(), depth: self.lineage.depth + 1 },
-            desk: self.desk.clone(),
+            session: new_session,
+            lineage: Lineage { chats, depth: depth + 1 },
+            approvals: approvals.clone(),
         }
     }
 
-    /// What must be known of the model that a sub-agent asks, if it is another than that of this agent.
-    fn model_for(&self, definition: &Definition, host: &Host<'_>) -> Option<ModelProfile> {
-        let AgentModel::Named(name) = &definition.model else { return None };
-        let found = match host.models {
-            Some(models) => models.find(name).map(|named| named.profile),
-            None => Err("no other model can be reached".to_string()),
-        };
-        found
-            .map_err(|reason| {
-                host.warn(format!(
-                    "the sub-agent {:?} asks the model of the conversation instead of {name:?}: {reason}",
-                    definition.name.as_str()
-                ));
-            })
-            .ok()
-    }
-
-    /// Takes over what a sub-agent leaves behind.
-    pub(crate) fn take_over(&mut self, aside: Aside, host: &Host<'_>) {
-        self.statistics.add(&aside.statistics);
-        if let Err(error) = self.conversation.add_spend(aside.spend, (host.now)()) {
-            host.warn(format!("could not record what a sub-agent's compactions cost: {error}"));
-        }
-        for rule in aside.granted {
-            self.grant(rule);
-        }
-        if aside.is_stopped {
-            self.ending = Some(TurnEnd::Cancelled);
-        }
-    }
-}
-
-impl Errand {
     /// The call that asks for it.
     pub(super) fn call(&self) -> &CallId {
         &self.call
     }
 
-    /// Whether the agent that gives the task waits for the result.
+    /// The way in which the agent that gives the task waits for the result.
     pub(crate) fn wait(&self) -> Wait {
         self.wait
     }
@@ -220,81 +188,101 @@ impl Errand {
         HostJob { name: self.session.id.clone(), what }
     }
 
-    /// What comes back where the turn was over before it could begin.
-    pub(super) fn give_up(self) -> Returned {
+    /// The result where the turn was over before the sub-agent could begin.
+    pub(super) fn give_up(self) -> SubagentResult {
         let text =
             format!("The sub-agent {} did not begin, because the turn was over.", self.definition.name);
-        Returned { answer: Answer::new(Outcome::Cancelled(text)), aside: Aside::default() }
+        SubagentResult { answer: Answer::new(Outcome::Cancelled(text)), report: SubagentReport::default() }
     }
 
     /// Runs the sub-agent to its end. Cancelling ends it soon.
     pub(crate) fn run<'a>(
         self,
-        host: &'a Host<'a>,
+        deps: &'a AgentDeps<'a>,
         cancel: &'a CancellationToken,
-    ) -> BoxFuture<'a, Returned> {
+    ) -> BoxFuture<'a, SubagentResult> {
         Box::pin(async move {
             let name = self.definition.name.as_str();
             let log = match Log::create(&self.lineage.chats, &self.session) {
                 Ok(log) => log,
                 Err(error) => {
                     let error = with_causes(&error);
-                    return Returned::failed(format!("The sub-agent {name} could not be started: {error}"));
+                    return SubagentResult::failed(format!(
+                        "The sub-agent {name} could not be started: {error}"
+                    ));
                 }
             };
-            let store = match self.manager.as_ref().map(|manager| manager.open((host.now)())).transpose() {
-                Ok(store) => store,
-                Err(reason) => return Returned::failed(reason),
+            let files = match self.manager.as_ref().map(|manager| manager.open((deps.now)())).transpose() {
+                Ok(files) => files,
+                Err(reason) => return SubagentResult::failed(reason),
             };
-            let tools = store.as_ref().map(Store::tools);
-            let approver = OnBehalf::new(name, host.approver, self.desk);
+            let tools = files.as_ref().map(ManagedFiles::tools);
+            let approver = ApprovalOnBehalf::new(name, deps.approver, self.approvals);
             let events = |event| {
                 let event = Box::new(event);
-                host.tell(Event::Subagent { name: name.to_string(), call: self.call.clone(), event });
+                deps.emit(Event::Subagent { name: name.to_string(), call: self.call.clone(), event });
             };
             let found = match &self.definition.model {
                 AgentModel::Named(name) if self.has_own_model => {
-                    host.models.and_then(|models| models.find(name).ok())
+                    deps.models.and_then(|models| models.find(name).ok())
                 }
                 _ => None,
             };
-            let own = Host {
-                model: found.as_ref().map_or(host.model, |named| named.model),
-                // What counts for one model does not for another.
-                counter: host.counter.filter(|_| !self.has_own_model),
+            let own = AgentDeps {
+                model: found.as_ref().map_or(deps.model, |named| named.model),
+                // One model counts otherwise than another.
+                counter: deps.counter.filter(|_| !self.has_own_model),
                 approver: &approver,
-                tools: tools.as_deref().unwrap_or(host.tools),
-                // Who keeps memory works alone.
-                subagents: if store.is_some() { Subagents::NONE } else { host.subagents },
-                manager: host.manager.filter(|_| store.is_none()),
+                tools: tools.as_deref().unwrap_or(deps.tools),
+                // The keeper of memory works alone.
+                subagents: if files.is_some() { Subagents::NONE } else { deps.subagents },
+                manager: deps.manager.filter(|_| files.is_none()),
                 // Its model was chosen with it, and the editor is open for somebody else.
                 router: None,
-                ide: None,
+                editor: None,
                 jobs: &Vec::new,
                 events: &events,
-                ..*host
+                ..*deps
             };
-            let mut agent = Agent::on(log, self.settings);
-            agent.memory = self.memory;
-            agent.lineage = self.lineage;
-            let begin = store.as_ref().map_or_else(|| BEGIN.to_string(), Store::opening);
-            let ended = work_to_the_end(&mut agent, &begin, &self.definition, &approver, &own, cancel).await;
+            let mut session = AgentSession::of_subagent(log, self.settings, self.memory, self.lineage);
+            let mut turn = TurnState::default();
+            let begin = files.as_ref().map_or_else(|| BEGIN.to_string(), ManagedFiles::opening);
+            let mut work = Work { session: &mut session, turn: &mut turn, approver: &approver };
+            let ended = work.run_to_the_end(&begin, &self.definition, &own, cancel).await;
             let answer = match &ended {
-                Ok(ended) => answer_of(&mut agent, name, ended, cancel),
+                Ok(ended) => answer_of(&session, turn.take_result(), name, ended, cancel),
                 Err(error) => {
                     Answer::failed(format!("The sub-agent {name} had to stop: {}.", with_causes(error)))
                 }
             };
-            let answer = match &store {
-                Some(store) => store.conclude(answer),
+            let answer = match &files {
+                Some(files) => files.conclude(answer),
                 None => answer,
             };
-            let is_stopped = matches!(ended, Ok(Ended::Turn(TurnEnd::Cancelled))) && !cancel.is_cancelled();
-            let spend = agent.conversation.state().spend;
-            let aside = Aside { statistics: agent.statistics, spend, granted: agent.granted, is_stopped };
-            Returned { answer, aside }
+            let is_stopped =
+                matches!(ended, Ok(SubagentEnd::Turn(TurnEnd::Cancelled))) && !cancel.is_cancelled();
+            let (statistics, spend, granted) = session.into_figures();
+            let report = SubagentReport { statistics, spend, granted, is_stopped };
+            SubagentResult { answer, report }
         })
     }
+}
+
+/// The profile of the model that a sub-agent asks, if it is another than that of the agent that starts it.
+fn find_model(definition: &Definition, deps: &AgentDeps<'_>) -> Option<ModelProfile> {
+    let AgentModel::Named(name) = &definition.model else { return None };
+    let found = match deps.models {
+        Some(models) => models.find(name).map(|named| named.profile),
+        None => Err("no other model can be reached".to_string()),
+    };
+    found
+        .map_err(|reason| {
+            deps.warn(format!(
+                "the sub-agent {:?} asks the model of the conversation instead of {name:?}: {reason}",
+                definition.name.as_str()
+            ));
+        })
+        .ok()
 }
 
 /// An error with its causes.
@@ -303,127 +291,146 @@ fn with_causes(error: &dyn std::error::Error) -> String {
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
 }
 
-impl Returned {
+impl SubagentResult {
     fn failed(text: String) -> Self {
-        Self { answer: Answer::failed(text), aside: Aside::default() }
+        Self { answer: Answer::failed(text), report: SubagentReport::default() }
     }
 }
 
-/// Lets an agent work that nobody else started and that can ask nobody, within the limits of its definition; `begin` is what it
-/// reads first.
+/// Runs an agent that no other agent started and that can ask nobody, within the limits of its definition; `begin` is its
+/// first message. Returns its result, if it handed one over, and how it ended.
 pub(crate) async fn run_alone(
-    agent: &mut Agent,
+    session: &mut AgentSession,
     begin: &str,
     definition: &Definition,
-    host: &Host<'_>,
+    deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> Result<Ended, AgentError> {
-    let approver = OnBehalf::new(definition.name.as_str(), &Nobody, Desk::default());
-    let host = Host { approver: &approver, ..*host };
-    work_to_the_end(agent, begin, definition, &approver, &host, cancel).await
+) -> (Option<String>, Result<SubagentEnd, AgentError>) {
+    let approver = ApprovalOnBehalf::new(definition.name.as_str(), &DenyAll, ApprovalLock::default());
+    let deps = AgentDeps { approver: &approver, ..*deps };
+    let mut turn = TurnState::default();
+    let mut work = Work { session, turn: &mut turn, approver: &approver };
+    let ended = work.run_to_the_end(begin, definition, &deps, cancel).await;
+    (turn.take_result(), ended)
 }
 
-/// Lets a sub-agent work, and asks it once more for its result if it stops without one.
-async fn work_to_the_end(
-    agent: &mut Agent,
-    begin: &str,
-    definition: &Definition,
-    approver: &OnBehalf<'_>,
-    host: &Host<'_>,
-    cancel: &CancellationToken,
-) -> Result<Ended, AgentError> {
-    let ended = work(agent, begin, definition.most_time, approver, host, cancel).await?;
-    if agent.result.is_some() || cancel.is_cancelled() {
-        return Ok(ended);
-    }
-    let Some(why) = reason_to_wrap_up(&ended, definition) else { return Ok(ended) };
-    agent.settings.tools = ToolChoice::Only(vec![OwnTool::CompleteTask.name().to_string()]);
-    agent.settings.limits = Limits { session: None, turn: 1 };
-    let wrap_up = include_str!("../prompts/wrap_up.md").trim().replace("{{why}}", &why);
-    let last = work(agent, &wrap_up, GRACE, approver, host, cancel).await?;
-    Ok(match last {
-        // What matters is why it had to be asked at all.
-        Ended::Turn(TurnEnd::Finished(_) | TurnEnd::LimitReached { .. } | TurnEnd::Looped { .. }) => ended,
-        other => other,
-    })
+/// The work of a sub-agent: one turn, or two where it has to be asked for its result.
+struct Work<'w, 'a> {
+    session: &'w mut AgentSession,
+    turn: &'w mut TurnState,
+    approver: &'w ApprovalOnBehalf<'a>,
 }
 
-/// Carries out one turn of a sub-agent within a limit of time, in which the time that the user takes does not count.
-async fn work(
-    agent: &mut Agent,
-    text: &str,
-    limit: Duration,
-    approver: &OnBehalf<'_>,
-    host: &Host<'_>,
-    cancel: &CancellationToken,
-) -> Result<Ended, AgentError> {
-    let own = cancel.child_token();
-    let parts = vec![Part::text(Origin::Hook, text)];
-    let mut turn = pin!(agent.run_turn_with(parts, host, &own));
-    let (mut left, mut waited) = (limit, approver.waited());
-    while !left.is_zero() {
-        if let Ok(end) = timeout(left, &mut turn).await {
-            return Ok(Ended::Turn(end?));
+impl Work<'_, '_> {
+    /// Lets the sub-agent work, and asks it once more for its result if it stops without one.
+    async fn run_to_the_end(
+        &mut self,
+        begin: &str,
+        definition: &Definition,
+        deps: &AgentDeps<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<SubagentEnd, AgentError> {
+        let ended = self.run_turn(begin, definition.most_time, deps, cancel).await?;
+        if self.turn.has_result() || cancel.is_cancelled() {
+            return Ok(ended);
         }
-        left = approver.waited() - waited;
-        waited += left;
+        let Some(why) = reason_to_wrap_up(&ended, definition) else { return Ok(ended) };
+        let settings = self.session.settings_mut();
+        settings.tools = ToolChoice::Only(vec![OwnTool::CompleteTask.name().to_string()]);
+        settings.limits = Limits { session: None, turn: 1 };
+        let wrap_up = include_str!("../prompts/wrap_up.md").trim().replace("{{why}}", &why);
+        let last = self.run_turn(&wrap_up, GRACE, deps, cancel).await?;
+        Ok(match last {
+            // What matters is why it had to be asked at all.
+            SubagentEnd::Turn(
+                TurnEnd::Finished(_) | TurnEnd::LimitReached { .. } | TurnEnd::Looped { .. },
+            ) => ended,
+            other => other,
+        })
     }
-    own.cancel();
-    turn.await?;
-    Ok(Ended::OutOfTime)
+
+    /// Carries out one turn within a limit of time, in which the time that the user takes does not count.
+    async fn run_turn(
+        &mut self,
+        text: &str,
+        limit: Duration,
+        deps: &AgentDeps<'_>,
+        cancel: &CancellationToken,
+    ) -> Result<SubagentEnd, AgentError> {
+        let own = cancel.child_token();
+        let parts = vec![Part::text(Origin::Hook, text)];
+        let mut turn = pin!(run_turn(self.session, self.turn, parts, deps, &own));
+        let (mut left, mut waited) = (limit, self.approver.waited());
+        while !left.is_zero() {
+            if let Ok(end) = timeout(left, &mut turn).await {
+                return Ok(SubagentEnd::Turn(end?));
+            }
+            left = self.approver.waited() - waited;
+            waited += left;
+        }
+        own.cancel();
+        turn.await?;
+        Ok(SubagentEnd::OutOfTime)
+    }
 }
 
-/// Why a sub-agent is asked for its result, if asking can help.
-fn reason_to_wrap_up(ended: &Ended, definition: &Definition) -> Option<String> {
+/// The reason to ask a sub-agent for its result, if asking can help.
+fn reason_to_wrap_up(ended: &SubagentEnd, definition: &Definition) -> Option<String> {
     Some(match ended {
-        Ended::OutOfTime => format!("Your time is up: {}.", in_words(definition.most_time)),
-        Ended::Turn(TurnEnd::LimitReached { limit, of: LimitOf::Turn }) => {
+        SubagentEnd::OutOfTime => format!("Your time is up: {}.", in_words(definition.most_time)),
+        SubagentEnd::Turn(TurnEnd::LimitReached { limit, of: LimitOf::Turn }) => {
             format!("You have used up your {limit} steps.")
         }
-        Ended::Turn(TurnEnd::Finished(_)) => "You stopped without handing over a result.".to_string(),
-        Ended::Turn(TurnEnd::Looped { detail }) => {
+        SubagentEnd::Turn(TurnEnd::Finished(_)) => "You stopped without handing over a result.".to_string(),
+        SubagentEnd::Turn(TurnEnd::Looped { detail }) => {
             format!("You were stopped for going round in circles ({detail}).")
         }
-        Ended::Turn(_) => return None,
+        SubagentEnd::Turn(_) => return None,
     })
 }
 
-/// What the agent reads that gave the task.
-fn answer_of(agent: &mut Agent, name: &str, ended: &Ended, cancel: &CancellationToken) -> Answer {
-    let statistics = &agent.statistics;
+/// The answer that the agent reads that gave the task.
+fn answer_of(
+    session: &AgentSession,
+    result: Option<String>,
+    name: &str,
+    ended: &SubagentEnd,
+    cancel: &CancellationToken,
+) -> Answer {
+    let statistics = session.statistics();
     let (requests, tools) =
         (statistics.requests, statistics.tools.values().map(|tool| tool.calls).sum::<u32>());
     let line = Shown::Line(format!("{name}: {requests} requests, {tools} tool calls"));
-    if let Some(result) = agent.result.take() {
+    if let Some(result) = result {
         return Answer::succeeded(result).shown(line);
     }
-    let last = match last_words(agent) {
+    let last = match last_words(session) {
         Some(text) => format!("\n\nThe last it said:\n{text}"),
         None => String::new(),
     };
-    if cancel.is_cancelled() || matches!(ended, Ended::Turn(TurnEnd::Cancelled)) {
+    if cancel.is_cancelled() || matches!(ended, SubagentEnd::Turn(TurnEnd::Cancelled)) {
         return Answer::new(Outcome::Cancelled(format!("The sub-agent {name} was stopped.{last}")));
     }
     let why = match ended {
-        Ended::OutOfTime => "its time was up".to_string(),
-        Ended::Turn(TurnEnd::Finished(_)) => "it did not hand one over".to_string(),
-        Ended::Turn(TurnEnd::LimitReached { limit, .. }) => format!("it had used up its {limit} steps"),
-        Ended::Turn(TurnEnd::Looped { detail }) => format!("it went round in circles ({detail})"),
-        Ended::Turn(TurnEnd::Failed(error)) => error.to_string(),
-        Ended::Turn(TurnEnd::Overflow(_)) => {
+        SubagentEnd::OutOfTime => "its time was up".to_string(),
+        SubagentEnd::Turn(TurnEnd::Finished(_)) => "it did not hand one over".to_string(),
+        SubagentEnd::Turn(TurnEnd::LimitReached { limit, .. }) => format!("it had used up its {limit} steps"),
+        SubagentEnd::Turn(TurnEnd::Looped { detail }) => format!("it went round in circles ({detail})"),
+        SubagentEnd::Turn(TurnEnd::Failed(error)) => error.to_string(),
+        SubagentEnd::Turn(TurnEnd::Overflow(_)) => {
             "its conversation does not fit in its model's window".to_string()
         }
-        Ended::Turn(TurnEnd::Stopped { reason } | TurnEnd::Blocked { reason }) => {
+        SubagentEnd::Turn(TurnEnd::Stopped { reason } | TurnEnd::Blocked { reason }) => {
             format!("a hook stopped it: {reason}")
         }
-        Ended::Turn(TurnEnd::Cancelled) => "it was stopped".to_string(),
+        SubagentEnd::Turn(TurnEnd::Cancelled) => "it was stopped".to_string(),
     };
     Answer::failed(format!("The sub-agent {name} ended without a result: {why}.{last}")).shown(line)
 }
 
-/// What a sub-agent said last, within limits.
-fn last_words(agent: &Agent) -> Option<String> {
-    let messages = agent.conversation.transcript().messages().iter().rev();
+/// The last words of a sub-agent, within limits.
+fn last_words(session: &AgentSession) -> Option<String> {
+    let messages = session.conversation().transcript().messages().iter().rev();
     let texts = messages.filter(|message| message.role == Role::Model).map(|message| {
         let parts = message.parts.iter().filter(|part| part.origin == Origin::Model);
         parts.filter_map(Part::as_text).collect::<Vec<_>>().join("\n").trim().to_string()
@@ -435,7 +442,7 @@ fn last_words(agent: &Agent) -> Option<String> {
     })
 }
 
-/// What a sub-agent may call: what its definition names, a way to look back, and the call that ends it.
+/// The tools of a sub-agent: those that its definition names, a way to look back, and the call that ends it.
 fn tools_for(definition: &Definition, all: Vec<String>) -> ToolChoice {
     let now = |name: &String| {
         ALIASES.iter().find(|(old, _)| old == name).map_or(name.clone(), |(_, new)| new.to_string())

@@ -6,4 +6,5 @@ mod runner;
 pub(crate) use model_form::{
     apply_request, choose_tools, decode_response, encode_request, encode_response, rewrite, text_of,
 };
+pub use runner::HookPoints;
 pub(crate) use runner::HookRunner;

@@ -9,6 +9,8 @@ use longhaul_conversation::{
 };
 use serde_json::{Map, Value, json};
 
+use crate::tools::OwnTool;
+
 /// A message as hooks are told: who says what.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Told {
@@ -96,9 +98,7 @@ pub(crate) fn choose_tools(
             return Err(format!("there are no tools {}", allowed.join(", ")));
         }
         // Who may not say that it is done could never end.
-        request
-            .tools
-            .retain(|tool| is_allowed(&tool.name) || tool.name == crate::tools::OwnTool::CompleteTask.name());
+        request.tools.retain(|tool| is_allowed(&tool.name) || tool.name == OwnTool::CompleteTask.name());
     }
     Ok(request)
 }

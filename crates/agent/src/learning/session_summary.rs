@@ -6,7 +6,8 @@ use longhaul_conversation::{Message, Origin, Part, Role};
 use tokio_util::sync::CancellationToken;
 
 use crate::excerpt::harmless;
-use crate::{Asides, Helper};
+use crate::side_model::SideModel;
+use crate::statistics::SideCalls;
 
 /// How long a summary may take.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -18,17 +19,17 @@ const LONGEST: usize = 500;
 const LONGEST_LINE: usize = 200;
 
 /// One line on what the user wanted in a session; nothing where there is nothing to say, or nobody says it in five seconds. What
-/// that takes is added to `asides`.
+/// that takes is added to `side_calls`.
 pub async fn summarise_session(
     messages: &[Message],
-    model: Helper<'_>,
+    model: SideModel<'_>,
     cancel: &CancellationToken,
-    asides: &mut Asides,
+    side_calls: &mut SideCalls,
 ) -> Option<String> {
     let excerpt = excerpt(messages)?;
     let question = format!("<conversation>\n{excerpt}\n</conversation>");
     let answer = model.ask(include_str!("../prompts/session_summary.md"), &question, LIMIT, cancel).await;
-    asides.note(model.name, answer.consumed);
+    side_calls.note(model.name, answer.consumed);
     clean(&answer.text?)
 }
 
@@ -119,15 +120,15 @@ mod tests {
             ScriptedReply::text("\"Rename the crate\"\n"),
             ScriptedReply::error(ModelError::TooLong),
         ]);
-        let helper = Helper { model: &model, name: "small" };
+        let model_beside = SideModel { model: &model, name: "small" };
         let messages = [say(Role::User, "Call it oak."), say(Role::Model, "Done.")];
         let cancel = CancellationToken::new();
-        let mut asides = Asides::default();
-        let summary = summarise_session(&messages, helper, &cancel, &mut asides).await;
+        let mut side_calls = SideCalls::default();
+        let summary = summarise_session(&messages, model_beside, &cancel, &mut side_calls).await;
         assert_eq!(summary.as_deref(), Some("Rename the crate"));
-        assert_eq!(summarise_session(&messages, helper, &cancel, &mut asides).await, None);
-        assert_eq!(summarise_session(&[], helper, &cancel, &mut asides).await, None);
-        assert_eq!(asides.requests(), 2);
+        assert_eq!(summarise_session(&messages, model_beside, &cancel, &mut side_calls).await, None);
+        assert_eq!(summarise_session(&[], model_beside, &cancel, &mut side_calls).await, None);
+        assert_eq!(side_calls.requests(), 2);
         assert_eq!((model.requests().len(), model.requests()[0].model.as_str()), (2, "small"));
     }
 
@@ -143,12 +144,13 @@ mod tests {
                 Box::pin(futures_util::stream::pending())
             }
         }
-        let helper = Helper { model: &Silent, name: "small" };
+        let model_beside = SideModel { model: &Silent, name: "small" };
         let messages = [say(Role::User, "Hello.")];
         let started = tokio::time::Instant::now();
-        let mut asides = Asides::default();
-        let summary = summarise_session(&messages, helper, &CancellationToken::new(), &mut asides).await;
-        assert_eq!((summary, asides.requests()), (None, 1));
+        let mut side_calls = SideCalls::default();
+        let summary =
+            summarise_session(&messages, model_beside, &CancellationToken::new(), &mut side_calls).await;
+        assert_eq!((summary, side_calls.requests()), (None, 1));
         assert_eq!(started.elapsed(), LIMIT);
     }
 }

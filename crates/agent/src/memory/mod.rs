@@ -4,7 +4,8 @@ mod manager;
 mod save_memory;
 mod session_memory;
 
+pub(crate) use manager::ManagedFiles;
 pub use manager::MemoryManager;
-pub(crate) use manager::{MANAGER_GUIDANCE, Store};
 pub use save_memory::SaveMemory;
+pub(crate) use session_memory::Reloaded;
 pub use session_memory::SessionMemory;

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 
-use longhaul_conversation::{Message, Origin, Part, Role, Timestamp, TokenCount, split_memory};
+use longhaul_conversation::{Message, Origin, Timestamp, split_memory};
 use longhaul_memory::{
     Discovery, JustInTime, LeftOut, Memory, MemoryEvent, MemoryFile, MemorySettings, Places, RenderOptions,
     SkipReason, Skipped, Tier, Told, ToldFiles, Update, is_put_back, load_memory, render_first_message,
@@ -12,9 +12,9 @@ use longhaul_memory::{
 };
 use longhaul_workspace::canonical_workspace;
 
-use crate::turn::tells_skill;
-use crate::turn::{Agent, tells_surroundings};
-use crate::{Event, Host, Instruction, InstructionSource, MemoryNews, SourceState};
+use crate::event::{Instruction, InstructionSource, SourceState};
+use crate::prompt::tells_surroundings;
+use crate::tools::tells_skill;
 
 /// How many of the paths that tools touched last are in work.
 const IN_WORK: usize = 16;
@@ -36,16 +36,9 @@ pub struct SessionMemory {
 }
 
 /// Files that changed, and the text in which the model learns what they say now.
-struct Reloaded {
-    files: Vec<PathBuf>,
-    text: Option<String>,
-}
-
-/// Whether the conversation is about to be told what is before the first message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum FirstMessage {
-    Told,
-    Untold,
+pub(crate) struct Reloaded {
+    pub(crate) files: Vec<PathBuf>,
+    pub(crate) text: Option<String>,
 }
 
 impl SessionMemory {
@@ -123,8 +116,8 @@ impl SessionMemory {
     }
 
     /// What stands before the first message.
-    pub(crate) fn first_message(&self, host: &Host<'_>) -> String {
-        render_first_message(&self.memory, &self.options((host.now)())).text
+    pub(crate) fn first_message(&self, now: Timestamp) -> String {
+        render_first_message(&self.memory, &self.options(now)).text
     }
 
     fn options(&self, now: Timestamp) -> RenderOptions<'_> {
@@ -165,7 +158,9 @@ impl SessionMemory {
     }
 
     /// Reads everything again that may have changed on the disk since the last turn.
-    fn refresh(&mut self, now: Timestamp, messages: &[Message], first: FirstMessage) -> Option<Reloaded> {
+    pub(crate) fn refresh(&mut self, now: Timestamp, messages: &[Message]) -> Option<Reloaded> {
+        // Where the first message is yet to come, it will hold what was loaded.
+        let is_begun = messages.iter().any(tells_surroundings);
         let before = self.memory.clone();
         // A scan of the whole workspace is worth it only where something is known to have changed.
         if self.settings.discovery == Discovery::Tiered || !before.changed_on_disk().is_empty() {
@@ -175,8 +170,7 @@ impl SessionMemory {
         let passages = passages(messages);
         let told = ToldFiles::read(passages.iter().map(String::as_str));
         self.bring_in_told(&told);
-        let loaded =
-            self.memory.files.iter().filter(|file| first == FirstMessage::Told && !self.is_in_system(file));
+        let loaded = self.memory.files.iter().filter(|file| is_begun && !self.is_in_system(file));
         let news: Vec<MemoryFile> = loaded
             .chain(self.jit.files())
             .filter(|file| self.told(&told, file) != Told::Now)
@@ -194,7 +188,7 @@ impl SessionMemory {
 
     /// Reads everything again because a tool changed one of the files. What the system instruction tells of them changes
     /// with the next turn.
-    fn refresh_touched(&mut self, touched: &[PathBuf]) -> Option<Reloaded> {
+    pub(crate) fn refresh_touched(&mut self, touched: &[PathBuf]) -> Option<Reloaded> {
         let real = |path: &Path| canonical_workspace(path).unwrap_or_else(|_| path.to_path_buf());
         let is_changed = |file: &MemoryFile| {
             file.sources.iter().any(|source| touched.contains(&real(&source.path)) && source.has_changed())
@@ -245,7 +239,7 @@ impl SessionMemory {
     }
 
     /// What comes in behind the result of a tool that touched these.
-    fn come_in(&mut self, touched: &[PathBuf]) -> Option<(String, Vec<PathBuf>)> {
+    pub(crate) fn come_in(&mut self, touched: &[PathBuf]) -> Option<(String, Vec<PathBuf>)> {
         self.touched.extend(touched.iter().cloned());
         let old = self.touched.len().saturating_sub(IN_WORK);
         self.touched.drain(..old);
@@ -256,7 +250,7 @@ impl SessionMemory {
 
     /// What became of each file when the conversation was shortened to these messages, and the text that puts back what
     /// the work still needs, as far as it fits. The rest comes in again when a tool next touches it.
-    fn after_compaction(
+    pub(crate) fn after_compaction(
         &mut self,
         messages: &[Message],
         fits: impl Fn(&str) -> bool,
@@ -345,7 +339,7 @@ impl SessionMemory {
     }
 
     /// Links out of the project that tools came by since the last call, in words.
-    fn new_links_out(&mut self) -> Vec<String> {
+    pub(crate) fn new_links_out(&mut self) -> Vec<String> {
         let at_start = &self.memory.skipped;
         let is_new = |skipped: &&Skipped| !self.warned.contains(skipped) && !at_start.contains(skipped);
         let new: Vec<Skipped> = self.jit.links_out().iter().filter(is_new).cloned().collect();
@@ -372,59 +366,4 @@ fn passages(messages: &[Message]) -> Vec<String> {
         }
     }
     passages
-}
-
-impl Agent {
-    /// Reads memory files again that changed, and tells the model.
-    pub(crate) fn reload_memory(&mut self, host: &Host<'_>) -> Option<Part> {
-        let messages = self.conversation.transcript().messages();
-        let first = match messages.iter().any(tells_surroundings) {
-            true => FirstMessage::Told,
-            false => FirstMessage::Untold,
-        };
-        let Reloaded { files, text } = self.memory.as_mut()?.refresh((host.now)(), messages, first)?;
-        host.tell(Event::Memory { files, why: MemoryNews::Changed });
-        text.map(|text| Part::text(Origin::Memory, text))
-    }
-
-    /// What comes in behind the result of a tool that touched these, and what the tool itself changed.
-    pub(crate) fn bring_in_memory(&mut self, touched: &[PathBuf], host: &Host<'_>) -> Option<String> {
-        let memory = self.memory.as_mut().filter(|_| !touched.is_empty())?;
-        let mut told = String::new();
-        if let Some(Reloaded { files, text }) = memory.refresh_touched(touched) {
-            host.tell(Event::Memory { files, why: MemoryNews::Changed });
-            told.extend(text.map(|text| format!("\n\n{text}")));
-        }
-        if let Some((block, files)) = memory.come_in(touched) {
-            host.tell(Event::Memory { files, why: MemoryNews::CameIn });
-            told.push_str(&block);
-        }
-        memory.new_links_out().into_iter().for_each(|link| host.warn(link));
-        (!told.is_empty()).then_some(told)
-    }
-
-    /// Sees to the memory files after the conversation was shortened; tells what became of each.
-    pub(crate) fn put_memory_back(&mut self, host: &Host<'_>) -> Vec<InstructionSource> {
-        let (estimator, spare) = (self.settings.estimator, self.spare_for_instructions());
-        let Some(memory) = &mut self.memory else { return Vec::new() };
-        let fits = |text: &str| estimator.text(text).tokens() <= spare;
-        let (mut sources, text) = memory.after_compaction(self.conversation.transcript().messages(), fits);
-        if let Some(text) = text {
-            let message = host.message(Role::User, vec![Part::text(Origin::Memory, text)]);
-            if let Err(error) = self.append(&message, host) {
-                host.warn(error.to_string());
-                let lost = sources.iter_mut().filter(|source| source.state == SourceState::Reinjected);
-                lost.for_each(|source| source.state = SourceState::Lost);
-            }
-        }
-        sources
-    }
-
-    /// How much may be put back: little of the window, and never so much that the next compaction is due.
-    pub(crate) fn spare_for_instructions(&self) -> TokenCount {
-        let room = self.room();
-        let budget = self.options(room, longhaul_compaction::Trigger::Automatic).budget;
-        let limit = budget.threshold.tokens(budget.window).unwrap_or(room).min(room);
-        (limit - self.used()).min(TokenCount(room.0 / 8))
-    }
 }

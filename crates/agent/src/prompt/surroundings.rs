@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use longhaul_conversation::{Origin, Part, Timestamp};
+use longhaul_conversation::{Message, Origin, Part, Timestamp};
 
 /// Where and when a session takes place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +62,17 @@ impl Surroundings {
         }
         text + "</session_context>"
     }
+}
+
+/// `true` if a message holds the part that describes where the session takes place.
+pub(crate) fn tells_surroundings(message: &Message) -> bool {
+    let own = |part: &Part| part.origin != Origin::User && part.as_text().is_some_and(is_session_context);
+    message.parts.iter().any(own)
+}
+
+/// `true` for a text that describes where the session takes place.
+pub(crate) fn is_session_context(text: &str) -> bool {
+    text.trim_start().starts_with("<session_context>")
 }
 
 /// A text from the disk on one line, unable to end the block it stands in.

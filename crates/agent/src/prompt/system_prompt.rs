@@ -2,8 +2,10 @@
 
 use longhaul_memory::{SAVE_GUIDANCE, SAVE_TOOL};
 
-use crate::Subagents;
-use crate::memory::MANAGER_GUIDANCE;
+use crate::subagents::Subagents;
+
+/// The guidance for a model whose memory a manager keeps.
+const MANAGER_GUIDANCE: &str = include_str!("../prompts/manager_guidance.md");
 
 /// A section of the built-in prompt, in the order in which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

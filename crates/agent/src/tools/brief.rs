@@ -1,7 +1,6 @@
 //! Tells a model with a small window of its tools in fewer words.
 
-use longhaul_conversation::Estimator;
-use longhaul_conversation::{TokenCount, ToolDeclaration};
+use longhaul_conversation::{Estimator, TokenCount, ToolDeclaration};
 use serde_json::Value;
 
 /// Declarations may take one part in so many of the window; where they take more, less is said.

@@ -3,8 +3,10 @@
 
 mod activate_skill;
 mod brief;
-mod own_tools;
+mod own;
+mod skill_text;
 
 pub use activate_skill::{ActivateSkill, ActiveSkills};
 pub(crate) use brief::{size_of, within_share};
-pub(crate) use own_tools::OwnTool;
+pub(crate) use own::{AskArguments, CompactArguments, CompleteArguments, OwnTool, RecallArguments};
+pub(crate) use skill_text::{FoundActivation, find_activation, render_again, tells_skill};

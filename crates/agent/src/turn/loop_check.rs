@@ -4,10 +4,10 @@ use longhaul_conversation::{Message, Role};
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
-use super::Agent;
+use super::session::AgentSession;
+use crate::deps::AgentDeps;
 use crate::excerpt::{harmless, middle_out, render_excerpt};
-use crate::helper::{find_json, number};
-use crate::{Helper, Host};
+use crate::side_model::{SideModel, find_json, number};
 
 /// The step of a turn at which the first check is made.
 const FIRST: u32 = 30;
@@ -28,32 +28,23 @@ const LONGEST_REQUEST: usize = 2_000;
 /// So much of a judgement is passed on, in characters.
 const LONGEST_DETAIL: usize = 300;
 
-/// The models that judge whether the work gets anywhere.
-#[derive(Clone, Copy)]
-pub struct Judges<'a> {
-    /// Judges first.
-    pub quick: Helper<'a>,
-    /// Judges once more where the first one is sure.
-    pub thorough: Option<Helper<'a>>,
-}
-
-/// When in a turn the next check is due.
+/// The schedule of checks in a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LoopWatch {
+pub(super) struct JudgeSchedule {
     steps: u32,
     checked: u32,
     interval: u32,
 }
 
-impl Default for LoopWatch {
+impl Default for JudgeSchedule {
     fn default() -> Self {
         Self { steps: 0, checked: 0, interval: USUAL }
     }
 }
 
-impl LoopWatch {
+impl JudgeSchedule {
     /// Counts a step and tells whether a check is due, which then counts as made.
-    pub(crate) fn begin_step(&mut self) -> bool {
+    fn begin_step(&mut self) -> bool {
         self.steps += 1;
         let is_due = self.steps >= FIRST && self.steps - self.checked >= self.interval;
         if is_due {
@@ -70,14 +61,14 @@ impl LoopWatch {
 
 /// What a judge says.
 #[derive(Debug, Deserialize)]
-struct Verdict {
+struct LoopVerdict {
     #[serde(default)]
     analysis: String,
     #[serde(deserialize_with = "number")]
     confidence: f64,
 }
 
-impl Verdict {
+impl LoopVerdict {
     fn parse(text: &str) -> Option<Self> {
         find_json::<Self>(text).filter(|verdict| (0.0..=1.0).contains(&verdict.confidence))
     }
@@ -96,44 +87,43 @@ impl Verdict {
     }
 }
 
-impl Agent {
-    /// Counts a step of the turn; where a check is due, tells how the model goes round in circles, if it does.
-    pub(crate) async fn find_standstill(
-        &mut self,
-        prompt: &str,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Option<String> {
-        let is_due = self.watch.begin_step();
-        let judges = host.judges.filter(|_| is_due && self.settings.watches_loops)?;
-        let question = render_question(prompt, self.conversation.transcript().messages())?;
-        let mut verdict = self.judge(judges.quick, &question, host, cancel).await?;
-        if let Some(thorough) = judges.thorough.filter(|_| verdict.is_sure()) {
-            verdict = self.judge(thorough, &question, host, cancel).await?;
-        }
-        if verdict.is_sure() {
-            return Some(verdict.into_detail());
-        }
-        self.watch.learn(verdict.confidence);
-        None
+/// Counts a step of the turn; where a check is due, returns how the model is stuck in a loop, if judges are sure of it.
+pub(super) async fn find_standstill(
+    session: &mut AgentSession,
+    schedule: &mut JudgeSchedule,
+    prompt: &str,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Option<String> {
+    let is_due = schedule.begin_step();
+    let judges = deps.judges.filter(|_| is_due && session.settings.watches_loops)?;
+    let question = render_question(prompt, session.conversation.transcript().messages())?;
+    let mut verdict = judge(session, judges.quick, &question, deps, cancel).await?;
+    if let Some(thorough) = judges.thorough.filter(|_| verdict.is_sure()) {
+        verdict = judge(session, thorough, &question, deps, cancel).await?;
     }
+    if verdict.is_sure() {
+        return Some(verdict.into_detail());
+    }
+    schedule.learn(verdict.confidence);
+    None
+}
 
-    async fn judge(
-        &mut self,
-        judge: Helper<'_>,
-        question: &str,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Option<Verdict> {
-        for _ in 0..ATTEMPTS {
-            let answer =
-                self.consult(judge, include_str!("../prompts/loop_check.md"), question, host, cancel).await;
-            if let Some(verdict) = answer.as_deref().and_then(Verdict::parse) {
-                return Some(verdict);
-            }
+async fn judge(
+    session: &mut AgentSession,
+    judge: SideModel<'_>,
+    question: &str,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Option<LoopVerdict> {
+    for _ in 0..ATTEMPTS {
+        let task = include_str!("../prompts/loop_check.md");
+        let answer = session.ask_side_model(judge, task, question, deps, cancel).await;
+        if let Some(verdict) = answer.as_deref().and_then(LoopVerdict::parse) {
+            return Some(verdict);
         }
-        None
     }
+    None
 }
 
 /// The last messages, without calls that nothing has answered yet and answers to calls that are not among them.
@@ -175,7 +165,7 @@ mod tests {
     /// The steps at which checks are due, when judges answer these in turn; nothing for an answer that cannot be read.
     #[track_caller]
     fn check_steps(answers: &[Option<f64>], expected: &[u32]) {
-        let mut watch = LoopWatch::default();
+        let mut watch = JudgeSchedule::default();
         let mut answers = answers.iter();
         let mut due = Vec::new();
         for step in 1..=expected.last().copied().unwrap_or_default() {
@@ -201,7 +191,7 @@ mod tests {
 
     #[track_caller]
     fn check_verdict(text: &str, expected: Option<(bool, &str)>) {
-        let verdict = Verdict::parse(text).map(|verdict| (verdict.is_sure(), verdict.into_detail()));
+        let verdict = LoopVerdict::parse(text).map(|verdict| (verdict.is_sure(), verdict.into_detail()));
         assert_eq!(verdict, expected.map(|(is_sure, detail)| (is_sure, detail.to_string())), "{text}");
     }
 

@@ -1,10 +1,10 @@
-//! Whether a call may run: what the rules say, and what the user says where the rules ask.
+//! Permission to run a call: the decision of the rules, and the user's where the rules ask.
 
 use longhaul_conversation::ToolCall;
 use longhaul_hooks::Event as HookEvent;
 use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::{
-    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, Rule, SHELL_TOOL, Tier, Verdict,
+    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, SHELL_TOOL, Tier, Verdict,
     save_always_allow, suggest_prefixes,
 };
 use longhaul_tools::Preview;
@@ -12,123 +12,123 @@ use longhaul_workspace::{Patience, ProtectedFile};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::Agent;
-use super::tool_calls::Runs;
+use super::session::AgentSession;
+use super::toolbox::ToolTarget;
+use crate::approval::{AlwaysOffer, Approval, ApprovalLock, ApprovalRequest};
+use crate::deps::AgentDeps;
+use crate::settings::Permissions;
 use crate::tools::OwnTool;
-use crate::{AlwaysOffer, Approval, ApprovalRequest, Host, Permissions};
 
-impl Agent {
-    /// Asks the user about a call, and keeps an "always".
-    pub(super) async fn ask_user(
-        &mut self,
-        request: &ApprovalRequest,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Approval {
-        if !self.settings.permissions.situation.is_interactive {
-            return Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) };
-        }
-        let ToolCall { name, args, .. } = &request.call;
-        let notification = HookEvent::Notification {
-            notification_type: "ToolPermission".to_string(),
-            message: format!("{name} needs permission to run"),
-            details: json!({"tool_name": name, "tool_input": args}),
-        };
-        self.run_hooks(notification, host, cancel).await;
-        let asked = async {
-            let _turn = self.desk.lock().await;
-            host.approver.approve(request).await
-        };
-        let asked = cancel.run_until_cancelled(asked).await;
-        let approval = asked.unwrap_or(Approval::Stop);
-        if let (Approval::Always(reach), Some(offer)) = (&approval, &request.always) {
-            self.allow_always(&offer.allow, *reach, host);
-        }
-        approval
+/// Asks the user about a call, and keeps an "always".
+pub(super) async fn ask_approval(
+    session: &mut AgentSession,
+    lock: &ApprovalLock,
+    request: &ApprovalRequest,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Approval {
+    if !session.settings.permissions.situation.is_interactive {
+        return Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) };
     }
-
-    /// Allows calls like this one from now on, also in later sessions where that is wanted and can be kept.
-    fn allow_always(&mut self, always: &AlwaysAllow, reach: Reach, host: &Host<'_>) {
-        let saved = match self.settings.permissions.saved.of(reach) {
-            Some(path) => save_always_allow(path, reach, always, Patience::default()),
-            None => always.to_rule(),
-        };
-        let rule = saved.or_else(|error| {
-            host.warn(format!("it is allowed in this session only: {error}"));
-            always.to_rule()
-        });
-        match rule {
-            Ok(rule) => self.grant(rule),
-            Err(error) => host.warn(error.to_string()),
-        }
+    let ToolCall { name, args, .. } = &request.call;
+    let notification = HookEvent::Notification {
+        notification_type: "ToolPermission".to_string(),
+        message: format!("{name} needs permission to run"),
+        details: json!({"tool_name": name, "tool_input": args}),
+    };
+    session.run_hooks(notification, deps, cancel).await;
+    let asked = async {
+        let _lock = lock.lock().await;
+        deps.approver.approve(request).await
+    };
+    let asked = cancel.run_until_cancelled(asked).await;
+    let approval = asked.unwrap_or(Approval::Stop);
+    if let (Approval::Always(reach), Some(offer)) = (&approval, &request.always) {
+        allow_always(session, &offer.allow, *reach, deps);
     }
+    approval
+}
 
-    /// Lets a rule count from now on.
-    pub(crate) fn grant(&mut self, rule: Rule) {
-        let permissions = &mut self.settings.permissions;
-        permissions.policy = std::mem::take(&mut permissions.policy).with(rule.clone());
-        self.granted.push(rule);
-    }
-
-    /// What "always" would allow, and where it would count: a rule of the user's own may weigh more than an answer.
-    pub(super) fn offer_always(&self, tool: &str, args: &Value) -> Option<AlwaysOffer> {
-        let allow = always_for(tool, args)?;
-        let Permissions { policy, situation, saved, subagent, .. } = &self.settings.permissions;
-        let call = PolicyCall::new(tool, args);
-        let call = subagent.as_deref().map_or(call, |subagent| call.by(subagent));
-        let counts = |reach: &Reach| {
-            let can_be_kept = *reach == Reach::Session || saved.of(*reach).is_some();
-            can_be_kept
-                && allow.rule_for(*reach).is_ok_and(|rule| {
-                    policy.clone().with(rule).decide(&call, *situation).decision == Decision::Allow
-                })
-        };
-        let reaches: Vec<Reach> = Reach::ALL.into_iter().filter(counts).collect();
-        (!reaches.is_empty()).then_some(AlwaysOffer { allow, reaches })
-    }
-
-    /// What the rules say about a call that would do this.
-    pub(super) fn decide(&self, tool: &str, args: &Value, runs: Runs<'_>, preview: &Preview) -> Permission {
-        // To hand over a result does nothing that a rule could be about.
-        if OwnTool::named(tool) == Some(OwnTool::CompleteTask) {
-            return Permission { decision: Decision::Allow, protected: None, offers_always: false };
-        }
-        let permissions = &self.settings.permissions;
-        let offers_always = permissions.offers_always;
-        let decide = |name: &str| {
-            let call = PolicyCall::new(name, args);
-            let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
-            let call = match preview {
-                // Who saves memory is asked about that, and reaches nothing else.
-                Preview::Change { path, .. } if name != SAVE_TOOL => call.writing(path),
-                _ => call,
-            };
-            permissions.policy.decide(&call, permissions.situation)
-        };
-        let ruling = decide(judged(runs, tool));
-        if judged(runs, tool) != tool {
-            // Under its own name, too, what somebody forbids or wants to be asked about counts.
-            let own = decide(tool);
-            let stated = own.rule.filter(|rule| rule.priority.tier() > Tier::Default);
-            let is_stricter = match stated.map(|rule| rule.verdict) {
-                Some(Verdict::Deny) => true,
-                Some(Verdict::Ask) => ruling.decision == Decision::Allow,
-                Some(Verdict::Allow) | None => false,
-            };
-            if is_stricter {
-                return Permission { decision: own.decision, protected: own.protected, offers_always };
-            }
-        }
-        let decision = match ruling.decision {
-            // Each change that it makes is asked for when it comes.
-            Decision::Ask if matches!(runs, Runs::Manager(_)) => Decision::Allow,
-            decision => decision,
-        };
-        Permission { decision, protected: ruling.protected, offers_always }
+/// Allows calls like this one from now on, also in later sessions where that is wanted and can be kept.
+fn allow_always(session: &mut AgentSession, always: &AlwaysAllow, reach: Reach, deps: &AgentDeps<'_>) {
+    let saved = match session.settings.permissions.saved.of(reach) {
+        Some(path) => save_always_allow(path, reach, always, Patience::default()),
+        None => always.to_rule(),
+    };
+    let rule = saved.or_else(|error| {
+        deps.warn(format!("it is allowed in this session only: {error}"));
+        always.to_rule()
+    });
+    match rule {
+        Ok(rule) => session.grant(rule),
+        Err(error) => deps.warn(error.to_string()),
     }
 }
 
-/// What the rules say about a call.
+/// The "always" that the user may choose for a call, and where it would count: a rule of the user's own may weigh more than
+/// an answer.
+pub(super) fn offer_always(permissions: &Permissions, tool: &str, args: &Value) -> Option<AlwaysOffer> {
+    let allow = always_for(tool, args)?;
+    let Permissions { policy, situation, saved, subagent, .. } = permissions;
+    let call = PolicyCall::new(tool, args);
+    let call = subagent.as_deref().map_or(call, |subagent| call.by(subagent));
+    let counts = |reach: &Reach| {
+        let can_be_kept = *reach == Reach::Session || saved.of(*reach).is_some();
+        can_be_kept
+            && allow.rule_for(*reach).is_ok_and(|rule| {
+                policy.clone().with(rule).decide(&call, *situation).decision == Decision::Allow
+            })
+    };
+    let reaches: Vec<Reach> = Reach::ALL.into_iter().filter(counts).collect();
+    (!reaches.is_empty()).then_some(AlwaysOffer { allow, reaches })
+}
+
+/// Decides by the rules about a call that would do this.
+pub(super) fn decide(
+    permissions: &Permissions,
+    tool: &str,
+    args: &Value,
+    target: ToolTarget<'_>,
+    preview: &Preview,
+) -> Permission {
+    // To hand over a result does nothing that a rule could be about.
+    if OwnTool::named(tool) == Some(OwnTool::CompleteTask) {
+        return Permission { decision: Decision::Allow, protected: None, offers_always: false };
+    }
+    let offers_always = permissions.offers_always;
+    let decide = |name: &str| {
+        let call = PolicyCall::new(name, args);
+        let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
+        let call = match preview {
+            // Who saves memory is asked about that, and reaches nothing else.
+            Preview::Change { path, .. } if name != SAVE_TOOL => call.writing(path),
+            _ => call,
+        };
+        permissions.policy.decide(&call, permissions.situation)
+    };
+    let ruling = decide(target.judged_as(tool));
+    if target.judged_as(tool) != tool {
+        // Under its own name, too, what somebody forbids or wants to be asked about counts.
+        let own = decide(tool);
+        let stated = own.rule.filter(|rule| rule.priority.tier() > Tier::Default);
+        let is_stricter = match stated.map(|rule| rule.verdict) {
+            Some(Verdict::Deny) => true,
+            Some(Verdict::Ask) => ruling.decision == Decision::Allow,
+            Some(Verdict::Allow) | None => false,
+        };
+        if is_stricter {
+            return Permission { decision: own.decision, protected: own.protected, offers_always };
+        }
+    }
+    let decision = match ruling.decision {
+        // Each change that it makes is asked for when it comes.
+        Decision::Ask if matches!(target, ToolTarget::Manager(_)) => Decision::Allow,
+        decision => decision,
+    };
+    Permission { decision, protected: ruling.protected, offers_always }
+}
+
+/// The decision of the rules about a call.
 pub(super) struct Permission {
     pub(super) decision: Decision,
     /// The file that grants rights and would be changed.
@@ -152,15 +152,7 @@ impl Permission {
     }
 }
 
-/// The name under which rules decide about a call.
-pub(super) fn judged<'n>(runs: Runs<'_>, name: &'n str) -> &'n str {
-    match runs {
-        Runs::Tool(tool) => tool.judged_as().unwrap_or(name),
-        Runs::Own(_) | Runs::Subagent(_) | Runs::Manager(_) => name,
-    }
-}
-
-/// What "always" would allow: commands that begin alike, or all calls of a tool that runs none.
+/// The calls that "always" would allow: commands that begin alike, or all calls of a tool that runs none.
 fn always_for(tool: &str, args: &Value) -> Option<AlwaysAllow> {
     let calls = if tool == SHELL_TOOL {
         AllowedCalls::Commands(suggest_prefixes(args.get("command")?.as_str()?)?)

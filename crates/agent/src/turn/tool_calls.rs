@@ -9,27 +9,34 @@ use longhaul_conversation::{
     neutralise_snapshots,
 };
 use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
-use longhaul_memory::SAVE_TOOL;
-use longhaul_policy::{AGENT_TOOL, Decision};
-use longhaul_tools::{ALIASES, Answer, BoxFuture, Call, Outcome, Preview, Shown, Tool};
+use longhaul_policy::Decision;
+use longhaul_tools::{Answer, BoxFuture, Call, Outcome, Preview, Shown, Tool};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::Agent;
-use super::permission::judged;
+use super::instructions::bring_in_memory;
+use super::own_calls::run_own_tool;
+use super::permission::{ask_approval, decide, offer_always};
 use super::rereads::Read;
-use crate::activity::Activity;
-use crate::delegation::{Aside, Errand};
+use super::session::AgentSession;
+use super::state::TurnState;
+use super::tool_output::{summarise, truncate};
+use super::toolbox::ToolTarget;
+use crate::approval::{Approval, ApprovalRequest};
+use crate::delegation::{SubagentReport, SubagentTask};
+use crate::deps::AgentDeps;
+use crate::error::AgentError;
+use crate::event::{Event, ToolEnd, TurnEnd};
+use crate::statistics::Activity;
 use crate::subagents::Wait;
 use crate::tools::OwnTool;
-use crate::{AgentError, Approval, ApprovalRequest, Event, Host, MemoryManager, Subagents, ToolEnd, TurnEnd};
 
 /// The line behind an output in which the tags of snapshots were made harmless.
 const SNAPSHOT_ESCAPED: &str = "\n\n[In this output, `&lt;` before `state_snapshot` stands for `<`.]";
 
-/// Whether the turn goes on after a step.
+/// The course of a turn after a step.
 #[derive(Debug)]
-pub(crate) enum Flow {
+pub(super) enum Flow {
     GoesOn,
     Ends(TurnEnd),
 }
@@ -47,18 +54,10 @@ struct Ready<'h> {
     call: ToolCall,
     /// The arguments that count.
     args: Value,
-    runs: Runs<'h>,
+    target: ToolTarget<'h>,
     preview: Preview,
     /// What the model is told beside the answer.
     notes: Vec<String>,
-}
-
-#[derive(Clone, Copy)]
-pub(super) enum Runs<'h> {
-    Tool(&'h dyn Tool),
-    Own(OwnTool),
-    Subagent(&'h Subagents),
-    Manager(&'h MemoryManager),
 }
 
 /// A call that was answered.
@@ -68,15 +67,15 @@ struct Ran {
     answer: Answer,
     notes: Vec<String>,
     took: Duration,
-    /// What a sub-agent leaves behind.
-    aside: Option<Aside>,
+    /// The report of a sub-agent.
+    report: Option<SubagentReport>,
 }
 
 impl Ran {
     /// A call that was answered before it could run.
     fn at_once(ready: Ready<'_>, answer: Answer) -> Self {
         let Ready { call, args, notes, .. } = ready;
-        Self { call, args, answer, notes, took: Duration::ZERO, aside: None }
+        Self { call, args, answer, notes, took: Duration::ZERO, report: None }
     }
 }
 
@@ -84,475 +83,477 @@ impl Ready<'_> {
     /// Whether it may run beside others: it only looks, or it is the work of a sub-agent, whose own calls are decided one
     /// by one.
     fn runs_beside_others(&self) -> bool {
-        matches!((&self.preview, self.runs), (Preview::Look(_), Runs::Tool(_)) | (_, Runs::Subagent(_)))
+        matches!(
+            (&self.preview, self.target),
+            (Preview::Look(_), ToolTarget::Tool(_)) | (_, ToolTarget::Subagent(_))
+        )
     }
 }
 
-impl Agent {
-    /// Answers every call. Those that only look and sub-agents run beside each other, all others in their order.
-    pub(crate) async fn run_calls(
-        &mut self,
-        calls: Vec<ToolCall>,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Result<Flow, AgentError> {
-        let mut calls = calls.into_iter();
-        let mut batch = Vec::new();
-        while let Some(call) = calls.next() {
-            if let Some(end) = self.ends_now(cancel) {
-                self.run_batch(&mut batch, host, cancel).await?;
+/// Answers every call. Those that only look and sub-agents run beside each other, all others in their order.
+pub(super) async fn run_tool_calls(
+    session: &mut AgentSession,
+    turn: &mut TurnState,
+    calls: Vec<ToolCall>,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Result<Flow, AgentError> {
+    let mut calls = calls.into_iter();
+    let mut batch = Vec::new();
+    while let Some(call) = calls.next() {
+        if let Some(end) = end_now(turn, cancel) {
+            run_batch(session, turn, &mut batch, deps, cancel).await?;
+            let rest: Vec<ToolCall> = std::iter::once(call).chain(calls).collect();
+            let reason = match end {
+                TurnEnd::Cancelled => "This call was not run, because the user stopped the turn.",
+                _ => "This call was not run, because the result was handed over before it.",
+            };
+            refuse_calls(session, &rest, reason, deps)?;
+            return Ok(Flow::Ends(end));
+        }
+        match prepare_call(session, turn, call, deps, cancel).await {
+            Prepared::Ready(ready) if ready.runs_beside_others() => batch.push(ready),
+            Prepared::Ready(ready) => {
+                run_batch(session, turn, &mut batch, deps, cancel).await?;
+                batch.push(ready);
+                run_batch(session, turn, &mut batch, deps, cancel).await?;
+            }
+            Prepared::Answered { call, status, text } => {
+                run_batch(session, turn, &mut batch, deps, cancel).await?;
+                let result = answer_unrun(session, &call, status, text, deps);
+                record_results(session, vec![result], deps)?;
+            }
+            Prepared::Ends { call, end } => {
+                run_batch(session, turn, &mut batch, deps, cancel).await?;
                 let rest: Vec<ToolCall> = std::iter::once(call).chain(calls).collect();
-                let reason = match end {
-                    TurnEnd::Cancelled => "This call was not run, because the user stopped the turn.",
-                    _ => "This call was not run, because the result was handed over before it.",
-                };
-                self.refuse_calls(&rest, reason, host)?;
+                refuse_calls(session, &rest, "This call was not run, because the turn was ended.", deps)?;
                 return Ok(Flow::Ends(end));
             }
-            match self.prepare_call(call, host, cancel).await {
-                Prepared::Ready(ready) if ready.runs_beside_others() => batch.push(ready),
-                Prepared::Ready(ready) => {
-                    self.run_batch(&mut batch, host, cancel).await?;
-                    batch.push(ready);
-                    self.run_batch(&mut batch, host, cancel).await?;
+        }
+    }
+    run_batch(session, turn, &mut batch, deps, cancel).await?;
+    Ok(end_now(turn, cancel).map_or(Flow::GoesOn, Flow::Ends))
+}
+
+/// How the turn ends before anything more runs, if it does.
+fn end_now(turn: &TurnState, cancel: &CancellationToken) -> Option<TurnEnd> {
+    if cancel.is_cancelled() { Some(TurnEnd::Cancelled) } else { turn.ending.clone() }
+}
+
+/// Answers calls that do not run.
+pub(super) fn refuse_calls(
+    session: &mut AgentSession,
+    calls: &[ToolCall],
+    reason: &str,
+    deps: &AgentDeps<'_>,
+) -> Result<(), AgentError> {
+    let refuse = |call| answer_unrun(session, call, ToolStatus::Cancelled, reason.to_string(), deps);
+    let results = calls.iter().map(refuse).collect();
+    record_results(session, results, deps)
+}
+
+/// Finds out whether a call may run, and with which arguments.
+async fn prepare_call<'h>(
+    session: &mut AgentSession,
+    turn: &TurnState,
+    call: ToolCall,
+    deps: &AgentDeps<'h>,
+    cancel: &CancellationToken,
+) -> Prepared<'h> {
+    session.note(Activity::ToolScheduled, deps);
+    let failed = |call, text| Prepared::Answered { call, status: ToolStatus::Failed, text };
+    let refused = |call, text| Prepared::Answered { call, status: ToolStatus::Cancelled, text };
+    let Some(target) = turn.tools.find(&call.name, deps) else {
+        let text = turn.tools.describe_missing(&call.name);
+        return failed(call, text);
+    };
+    let shown = match target.preview(&call.args) {
+        Ok(preview) => preview,
+        Err(text) => return failed(call, text),
+    };
+    if let Decision::Deny { reason } =
+        decide(&session.settings.permissions, &call.name, &call.args, target, &shown).decision
+    {
+        return refused(call, reason);
+    }
+    let mut args = call.args.clone();
+    let mut notes = Vec::new();
+    let event = HookEvent::BeforeTool { call: tool_use(&call.name, &args, None) };
+    let hooked = session.run_hooks(event, deps, cancel).await;
+    let mut question = None;
+    if let Some(outcome) = hooked {
+        if let Some(reason) = outcome.stop() {
+            return Prepared::Ends { call, end: TurnEnd::Stopped { reason: reason.to_string() } };
+        }
+        if let Some(reason) = outcome.block() {
+            return refused(call, format!("A hook did not let this call run: {reason}"));
+        }
+        if let Some(changed) = outcome.tool_input() {
+            let before = args.as_object().cloned().unwrap_or_default();
+            let after: Map<String, Value> = before.clone().into_iter().chain(changed.clone()).collect();
+            notes.extend(note_of_changes(&before, &after));
+            args = Value::Object(after);
+        }
+        notes.extend(outcome.context());
+        question = outcome.ask().map(str::to_string);
+    }
+    let mut shown = match target.preview(&args) {
+        Ok(preview) => preview,
+        Err(text) => return failed(call, text),
+    };
+    let permission = decide(&session.settings.permissions, &call.name, &args, target, &shown);
+    match permission.decision {
+        Decision::Deny { reason } => return refused(call, reason),
+        Decision::Allow if question.is_none() => {}
+        Decision::Allow | Decision::Ask => {
+            let always = offer_always(&session.settings.permissions, target.judged_as(&call.name), &args);
+            let (reason, always) = permission.question(question, always);
+            let request = ApprovalRequest {
+                call: call.clone().with_args(args.clone()),
+                preview: shown.clone(),
+                reason,
+                always,
+            };
+            match ask_approval(session, &turn.approvals, &request, deps, cancel).await {
+                Approval::Once | Approval::Always(_) => {}
+                Approval::Edited(edited) => {
+                    notes.push("[The user changed the arguments before the call ran.]".to_string());
+                    args = edited;
+                    shown = match target.preview(&args) {
+                        Ok(preview) => preview,
+                        Err(text) => return failed(call, text),
+                    };
                 }
-                Prepared::Answered { call, status, text } => {
-                    self.run_batch(&mut batch, host, cancel).await?;
-                    let result = self.answer_call(&call, status, text, host);
-                    self.record_results(vec![result], host)?;
+                Approval::Denied { reason } => {
+                    let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
+                    return refused(call, format!("The user did not allow this call.{reason}"));
                 }
-                Prepared::Ends { call, end } => {
-                    self.run_batch(&mut batch, host, cancel).await?;
-                    let rest: Vec<ToolCall> = std::iter::once(call).chain(calls).collect();
-                    self.refuse_calls(&rest, "This call was not run, because the turn was ended.", host)?;
-                    return Ok(Flow::Ends(end));
-                }
+                Approval::Stop => return Prepared::Ends { call, end: TurnEnd::Cancelled },
             }
         }
-        self.run_batch(&mut batch, host, cancel).await?;
-        Ok(self.ends_now(cancel).map_or(Flow::GoesOn, Flow::Ends))
     }
+    Prepared::Ready(Ready { call, args, target, preview: shown, notes })
+}
 
-    /// How the turn ends before anything more runs, if it does.
-    fn ends_now(&self, cancel: &CancellationToken) -> Option<TurnEnd> {
-        if cancel.is_cancelled() { Some(TurnEnd::Cancelled) } else { self.ending.clone() }
+/// Runs calls beside each other and records what they answer.
+async fn run_batch(
+    session: &mut AgentSession,
+    turn: &mut TurnState,
+    batch: &mut Vec<Ready<'_>>,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Result<(), AgentError> {
+    if batch.is_empty() {
+        return Ok(());
     }
-
-    /// Answers calls that do not run.
-    pub(crate) fn refuse_calls(
-        &mut self,
-        calls: &[ToolCall],
-        reason: &str,
-        host: &Host<'_>,
-    ) -> Result<(), AgentError> {
-        let refuse = |call| self.answer_call(call, ToolStatus::Cancelled, reason.to_string(), host);
-        let results = calls.iter().map(refuse).collect();
-        self.record_results(results, host)
+    let mut running: Vec<BoxFuture<'_, Ran>> = Vec::new();
+    for ready in std::mem::take(batch) {
+        running.push(match ready.target {
+            ToolTarget::Subagent(_) | ToolTarget::Manager(_) => {
+                match start_task(session, turn, ready.target, &ready.call.id, &ready.args, deps) {
+                    Ok(task) if task.wait() == Wait::InBackground => {
+                        let answer = send_to_background(turn, &ready, task, deps);
+                        Box::pin(async { Ran::at_once(ready, answer) })
+                    }
+                    Ok(task) => {
+                        turn.running.push(task.job());
+                        Box::pin(run_subagent(ready, task, deps, cancel))
+                    }
+                    Err(text) => Box::pin(async { Ran::at_once(ready, Answer::failed(text)) }),
+                }
+            }
+            ToolTarget::Tool(tool) => Box::pin(run_tool(ready, tool, deps, cancel)),
+            ToolTarget::Own(own) => {
+                let ran = run_own_call(session, turn, ready, own, deps, cancel).await;
+                Box::pin(async { ran })
+            }
+        });
     }
+    if !turn.running.is_empty() {
+        session.record_host_state(turn.jobs(), deps)?;
+    }
+    let mut results = Vec::new();
+    for ran in join_all(running).await {
+        results.push(finish_call(session, turn, ran, deps, cancel).await);
+    }
+    record_results(session, results, deps)?;
+    if !std::mem::take(&mut turn.running).is_empty() {
+        session.record_host_state(turn.jobs(), deps)?;
+    }
+    Ok(())
+}
 
-    /// Finds out whether a call may run, and with which arguments.
-    async fn prepare_call<'h>(
-        &mut self,
-        call: ToolCall,
-        host: &Host<'h>,
-        cancel: &CancellationToken,
-    ) -> Prepared<'h> {
-        self.note(Activity::ToolScheduled, host);
-        let failed = |call, text| Prepared::Answered { call, status: ToolStatus::Failed, text };
-        let refused = |call, text| Prepared::Answered { call, status: ToolStatus::Cancelled, text };
-        let Some(runs) = self.find_tool(&call.name, host) else {
-            let text = self.no_such_tool(&call.name);
-            return failed(call, text);
-        };
-        let shown = match preview(runs, &call.args) {
-            Ok(preview) => preview,
-            Err(text) => return failed(call, text),
-        };
-        if let Decision::Deny { reason } = self.decide(&call.name, &call.args, runs, &shown).decision {
-            return refused(call, reason);
+/// Makes whoever is sent out ready for the task in these arguments.
+fn start_task(
+    session: &AgentSession,
+    turn: &TurnState,
+    target: ToolTarget<'_>,
+    call: &CallId,
+    args: &Value,
+    deps: &AgentDeps<'_>,
+) -> Result<SubagentTask, String> {
+    match target {
+        ToolTarget::Manager(manager) => {
+            SubagentTask::for_manager(session, turn.approvals(), manager, call, args, deps)
         }
-        let mut args = call.args.clone();
-        let mut notes = Vec::new();
-        let event = HookEvent::BeforeTool { call: tool_use(&call.name, &args, None) };
-        let hooked = self.run_hooks(event, host, cancel).await;
-        let mut question = None;
-        if let Some(outcome) = hooked {
-            if let Some(reason) = outcome.stop() {
-                return Prepared::Ends { call, end: TurnEnd::Stopped { reason: reason.to_string() } };
-            }
-            if let Some(reason) = outcome.block() {
-                return refused(call, format!("A hook did not let this call run: {reason}"));
-            }
-            if let Some(changed) = outcome.tool_input() {
-                let before = args.as_object().cloned().unwrap_or_default();
-                let after: Map<String, Value> = before.clone().into_iter().chain(changed.clone()).collect();
-                notes.extend(note_of_changes(&before, &after));
-                args = Value::Object(after);
+        _ => SubagentTask::from_call(session, turn.approvals(), call, args, deps),
+    }
+}
+
+/// Sends a sub-agent out, for which nobody waits.
+fn send_to_background(
+    turn: &TurnState,
+    ready: &Ready<'_>,
+    task: SubagentTask,
+    deps: &AgentDeps<'_>,
+) -> Answer {
+    let call = ready.call.clone().with_args(ready.args.clone());
+    deps.emit(Event::ToolBegan { call, preview: ready.preview.clone() });
+    let name = task.job().name;
+    turn.background.send(task);
+    Answer::succeeded(format!(
+        "It works in the background as {name}. Go on with something else: you are told its result when it is there, and \
+         your turn does not end before."
+    ))
+}
+
+async fn run_own_call(
+    session: &mut AgentSession,
+    turn: &mut TurnState,
+    ready: Ready<'_>,
+    own: OwnTool,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Ran {
+    let Ready { call, args, preview, notes, .. } = ready;
+    deps.emit(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
+    let started = Instant::now();
+    let answer = cancel.run_until_cancelled(run_own_tool(session, turn, own, &args, deps)).await;
+    let stopped = || Answer::new(Outcome::Cancelled("The user stopped this call.".to_string()));
+    let answer = answer.unwrap_or_else(stopped);
+    Ran { call, args, answer, notes, took: started.elapsed(), report: None }
+}
+
+/// Hears the hooks behind a call, shortens what it answered, and adds what belongs to it.
+async fn finish_call(
+    session: &mut AgentSession,
+    turn: &mut TurnState,
+    ran: Ran,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> ToolResult {
+    let Ran { call, args, mut answer, mut notes, took, report } = ran;
+    let is_subagent = report.is_some();
+    if let Some(report) = report {
+        report.apply(session, turn, deps);
+    }
+    let mut hidden = None;
+    if !cancel.is_cancelled() {
+        let response = json!({"llmContent": answer.outcome.text(), "returnDisplay": answer.outcome.text()});
+        let used = tool_use(&call.name, &args, None);
+        let event = HookEvent::AfterTool { call: used, tool_response: response };
+        if let Some(outcome) = session.run_hooks(event, deps, cancel).await {
+            if let Some(tail) = outcome.tail_call() {
+                answer =
+                    run_tail_call(session, turn, &call, &tail.name, &Value::Object(tail.args), deps, cancel)
+                        .await;
             }
             notes.extend(outcome.context());
-            question = outcome.ask().map(str::to_string);
+            hidden = outcome.block().map(str::to_string);
         }
-        let mut shown = match preview(runs, &args) {
-            Ok(preview) => preview,
-            Err(text) => return failed(call, text),
-        };
-        let permission = self.decide(&call.name, &args, runs, &shown);
-        match permission.decision {
-            Decision::Deny { reason } => return refused(call, reason),
-            Decision::Allow if question.is_none() => {}
-            Decision::Allow | Decision::Ask => {
-                let always = self.offer_always(judged(runs, &call.name), &args);
-                let (reason, always) = permission.question(question, always);
-                let request = ApprovalRequest {
-                    call: call.clone().with_args(args.clone()),
-                    preview: shown.clone(),
-                    reason,
-                    always,
-                };
-                match self.ask_user(&request, host, cancel).await {
-                    Approval::Once | Approval::Always(_) => {}
-                    Approval::Edited(edited) => {
-                        notes.push("[The user changed the arguments before the call ran.]".to_string());
-                        args = edited;
-                        shown = match preview(runs, &args) {
-                            Ok(preview) => preview,
-                            Err(text) => return failed(call, text),
-                        };
-                    }
-                    Approval::Denied { reason } => {
-                        let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
-                        return refused(call, format!("The user did not allow this call.{reason}"));
-                    }
-                    Approval::Stop => return Prepared::Ends { call, end: TurnEnd::Cancelled },
+    }
+    if let Some(reason) = hidden {
+        answer = Answer::failed(format!("A hook holds back what this call answered: {reason}"));
+    }
+    let status = match answer.outcome {
+        Outcome::Succeeded(_) => ToolStatus::Succeeded,
+        Outcome::Failed(_) => ToolStatus::Failed,
+        Outcome::Cancelled(_) => ToolStatus::Cancelled,
+    };
+    let summary = summarise(session, &call, &answer, deps, cancel).await;
+    let whole = summary.as_ref().map_or(answer.outcome.text(), |summary| &summary.text);
+    let (mut text, saved_as) = truncate(session, turn, &call, whole, answer.left_out, deps);
+    let saved_as = summary.map(|summary| summary.saved_as).or(saved_as);
+    for note in notes {
+        text.push_str("\n\n");
+        text.push_str(&note);
+    }
+    if let Some(read) = session.rereads.judge(&call, &text, session.conversation.transcript().messages()) {
+        session.statistics.reads += 1;
+        session.statistics.rereads += u32::from(read == Read::Again);
+    }
+    // The text of a file stays as it is, and all the same nobody takes it for memory. Only a snapshot could pass for the
+    // user's words.
+    if imitates_memory(&text) {
+        if let Cow::Owned(harmless) = neutralise_snapshots(&text) {
+            text = harmless + SNAPSHOT_ESCAPED;
+        }
+        text.push_str(OUTPUT_ENDS);
+    }
+    // A sub-agent that failed may have changed files before.
+    if (status == ToolStatus::Succeeded || is_subagent)
+        && let Some(block) = bring_in_memory(session, &answer.touched, deps)
+    {
+        text.push_str(&block);
+    }
+    session.statistics.tool(&call.name, status, took);
+    session.note(Activity::ToolCompleted, deps);
+    deps.emit(Event::ToolEnded(ToolEnd {
+        call: call.clone(),
+        status,
+        text: text.clone(),
+        shown: answer.shown,
+        took,
+        saved_as,
+        left_out: answer.left_out,
+    }));
+    let mut result = ToolResult::text(call.id.clone(), text).with_name(call.name.clone());
+    result.nested = answer.media;
+    result.with_status(status)
+}
+
+/// Runs the call that a hook wants in place of another, under the same rules.
+async fn run_tail_call(
+    session: &mut AgentSession,
+    turn: &mut TurnState,
+    original: &ToolCall,
+    name: &str,
+    args: &Value,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Answer {
+    let Some(target) = turn.tools.find(name, deps) else {
+        return Answer::failed(turn.tools.describe_missing(name));
+    };
+    let shown = match target.preview(args) {
+        Ok(preview) => preview,
+        Err(text) => return Answer::failed(text),
+    };
+    let permission = decide(&session.settings.permissions, name, args, target, &shown);
+    match permission.decision {
+        Decision::Allow => {}
+        Decision::Deny { reason } => return Answer::failed(reason),
+        Decision::Ask => {
+            let reason = format!("a hook wants it in place of {}", original.name);
+            let (reason, always) = permission.question(
+                Some(reason),
+                offer_always(&session.settings.permissions, target.judged_as(name), args),
+            );
+            let request = ApprovalRequest {
+                call: ToolCall::new(original.id.clone(), name).with_args(args.clone()),
+                preview: shown,
+                reason,
+                always,
+            };
+            match ask_approval(session, &turn.approvals, &request, deps, cancel).await {
+                Approval::Once | Approval::Always(_) => {}
+                _ => {
+                    return Answer::failed(format!(
+                        "The user did not allow the call of {name} that a hook wanted."
+                    ));
                 }
             }
         }
-        Prepared::Ready(Ready { call, args, runs, preview: shown, notes })
     }
-
-    fn find_tool<'h>(&self, name: &str, host: &Host<'h>) -> Option<Runs<'h>> {
-        let name = ALIASES.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new);
-        if !self.callable().any(|known| known == name) {
-            return None;
-        }
-        if name == AGENT_TOOL {
-            return Some(Runs::Subagent(host.subagents));
-        }
-        if let Some(manager) = self.manager(host).filter(|_| name == SAVE_TOOL) {
-            return Some(Runs::Manager(manager));
-        }
-        let own = OwnTool::named(name).map(Runs::Own);
-        own.or_else(|| {
-            let place = *self.declared.places.get(name)?;
-            Some(Runs::Tool(host.tools.get(place)?.as_ref()))
-        })
-    }
-
-    /// The names of the tools that may be called in this step.
-    fn callable(&self) -> impl Iterator<Item = &str> {
-        let is_offered = |name: &str| {
-            self.declared.offered.as_ref().is_none_or(|offered| offered.iter().any(|known| known == name))
-        };
-        self.declared.tools.iter().map(|tool| tool.name.as_str()).filter(move |name| is_offered(name))
-    }
-
-    fn no_such_tool(&self, name: &str) -> String {
-        let names: Vec<&str> = self.callable().collect();
-        match names.as_slice() {
-            [] => format!("There is no tool {name:?} now."),
-            names => format!("There is no tool {name:?}. These are there: {}.", names.join(", ")),
-        }
-    }
-
-    /// Runs calls beside each other and records what they answer.
-    async fn run_batch(
-        &mut self,
-        batch: &mut Vec<Ready<'_>>,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Result<(), AgentError> {
-        if batch.is_empty() {
-            return Ok(());
-        }
-        let mut running: Vec<BoxFuture<'_, Ran>> = Vec::new();
-        for ready in std::mem::take(batch) {
-            running.push(match ready.runs {
-                Runs::Subagent(_) | Runs::Manager(_) => {
-                    match self.errand_for(ready.runs, &ready.call.id, &ready.args, host) {
-                        Ok(errand) if errand.wait() == Wait::InBackground => {
-                            let answer = self.send_out(&ready, errand, host);
-                            Box::pin(async { Ran::at_once(ready, answer) })
-                        }
-                        Ok(errand) => {
-                            self.errands.push(errand.job());
-                            Box::pin(run_errand(ready, errand, host, cancel))
-                        }
-                        Err(text) => Box::pin(async { Ran::at_once(ready, Answer::failed(text)) }),
-                    }
-                }
-                Runs::Tool(tool) => Box::pin(run_tool(ready, tool, host, cancel)),
-                Runs::Own(own) => {
-                    let ran = self.run_own_call(ready, own, host, cancel).await;
-                    Box::pin(async { ran })
-                }
-            });
-        }
-        if !self.errands.is_empty() {
-            self.note_host(host)?;
-        }
-        let mut results = Vec::new();
-        for ran in join_all(running).await {
-            results.push(self.finish_call(ran, host, cancel).await);
-        }
-        self.record_results(results, host)?;
-        if !std::mem::take(&mut self.errands).is_empty() {
-            self.note_host(host)?;
-        }
-        Ok(())
-    }
-
-    /// Makes whoever is sent out ready for the task in these arguments.
-    fn errand_for(
-        &self,
-        runs: Runs<'_>,
-        call: &CallId,
-        args: &Value,
-        host: &Host<'_>,
-    ) -> Result<Errand, String> {
-        match runs {
-            Runs::Manager(manager) => self.errand_of_manager(manager, call, args, host),
-            _ => self.errand(call, args, host),
-        }
-    }
-
-    /// Sends a sub-agent out, for which nobody waits.
-    fn send_out(&self, ready: &Ready<'_>, errand: Errand, host: &Host<'_>) -> Answer {
-        let call = ready.call.clone().with_args(ready.args.clone());
-        host.tell(Event::ToolBegan { call, preview: ready.preview.clone() });
-        let name = errand.job().name;
-        self.crew.send(errand);
-        Answer::succeeded(format!(
-            "It works in the background as {name}. Go on with something else: you are told its result when it is there, and \
-             your turn does not end before."
-        ))
-    }
-
-    async fn run_own_call(
-        &mut self,
-        ready: Ready<'_>,
-        own: OwnTool,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Ran {
-        let Ready { call, args, preview, notes, .. } = ready;
-        host.tell(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
-        let started = Instant::now();
-        let answer = cancel.run_until_cancelled(self.run_own(own, &args, host)).await;
-        let stopped = || Answer::new(Outcome::Cancelled("The user stopped this call.".to_string()));
-        let answer = answer.unwrap_or_else(stopped);
-        Ran { call, args, answer, notes, took: started.elapsed(), aside: None }
-    }
-
-    /// Hears the hooks behind a call, shortens what it answered, and adds what belongs to it.
-    async fn finish_call(&mut self, ran: Ran, host: &Host<'_>, cancel: &CancellationToken) -> ToolResult {
-        let Ran { call, args, mut answer, mut notes, took, aside } = ran;
-        let is_errand = aside.is_some();
-        aside.into_iter().for_each(|aside| self.take_over(aside, host));
-        let mut hidden = None;
-        if !cancel.is_cancelled() {
-            let response =
-                json!({"llmContent": answer.outcome.text(), "returnDisplay": answer.outcome.text()});
-            let used = tool_use(&call.name, &args, None);
-            let event = HookEvent::AfterTool { call: used, tool_response: response };
-            if let Some(outcome) = self.run_hooks(event, host, cancel).await {
-                if let Some(tail) = outcome.tail_call() {
-                    answer = self.run_tail(&call, &tail.name, &Value::Object(tail.args), host, cancel).await;
-                }
-                notes.extend(outcome.context());
-                hidden = outcome.block().map(str::to_string);
-            }
-        }
-        if let Some(reason) = hidden {
-            answer = Answer::failed(format!("A hook holds back what this call answered: {reason}"));
-        }
-        let status = match answer.outcome {
-            Outcome::Succeeded(_) => ToolStatus::Succeeded,
-            Outcome::Failed(_) => ToolStatus::Failed,
-            Outcome::Cancelled(_) => ToolStatus::Cancelled,
-        };
-        let condensed = self.condense(&call, &answer, host, cancel).await;
-        let whole = condensed.as_ref().map_or(answer.outcome.text(), |condensed| &condensed.text);
-        let (mut text, saved_as) = self.shorten(&call, whole, answer.left_out, host);
-        let saved_as = condensed.map(|condensed| condensed.saved_as).or(saved_as);
-        for note in notes {
-            text.push_str("\n\n");
-            text.push_str(&note);
-        }
-        if let Some(read) = self.rereads.judge(&call, &text, self.conversation.transcript().messages()) {
-            self.statistics.reads += 1;
-            self.statistics.rereads += u32::from(read == Read::Again);
-        }
-        // The text of a file stays as it is, and all the same nobody takes it for memory. Only a snapshot could pass for the
-        // user's words.
-        if imitates_memory(&text) {
-            if let Cow::Owned(harmless) = neutralise_snapshots(&text) {
-                text = harmless + SNAPSHOT_ESCAPED;
-            }
-            text.push_str(OUTPUT_ENDS);
-        }
-        // A sub-agent that failed may have changed files before.
-        if (status == ToolStatus::Succeeded || is_errand)
-            && let Some(block) = self.bring_in_memory(&answer.touched, host)
-        {
-            text.push_str(&block);
-        }
-        self.statistics.tool(&call.name, status, took);
-        self.note(Activity::ToolCompleted, host);
-        host.tell(Event::ToolEnded(ToolEnd {
-            call: call.clone(),
-            status,
-            text: text.clone(),
-            shown: answer.shown,
-            took,
-            saved_as,
-            left_out: answer.left_out,
-        }));
-        let mut result = ToolResult::text(call.id.clone(), text).with_name(call.name.clone());
-        result.nested = answer.media;
-        result.with_status(status)
-    }
-
-    /// Runs the call that a hook wants in place of another, under the same rules.
-    async fn run_tail(
-        &mut self,
-        original: &ToolCall,
-        name: &str,
-        args: &Value,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Answer {
-        let Some(runs) = self.find_tool(name, host) else { return Answer::failed(self.no_such_tool(name)) };
-        let shown = match preview(runs, args) {
-            Ok(preview) => preview,
-            Err(text) => return Answer::failed(text),
-        };
-        let permission = self.decide(name, args, runs, &shown);
-        match permission.decision {
-            Decision::Allow => {}
-            Decision::Deny { reason } => return Answer::failed(reason),
-            Decision::Ask => {
-                let reason = format!("a hook wants it in place of {}", original.name);
-                let (reason, always) =
-                    permission.question(Some(reason), self.offer_always(judged(runs, name), args));
-                let request = ApprovalRequest {
-                    call: ToolCall::new(original.id.clone(), name).with_args(args.clone()),
-                    preview: shown,
-                    reason,
-                    always,
-                };
-                match self.ask_user(&request, host, cancel).await {
-                    Approval::Once | Approval::Always(_) => {}
-                    _ => {
-                        return Answer::failed(format!(
-                            "The user did not allow the call of {name} that a hook wanted."
-                        ));
-                    }
-                }
-            }
-        }
-        match runs {
-            Runs::Own(own) => self.run_own(own, args, host).await,
-            Runs::Subagent(_) | Runs::Manager(_) => match self.errand_for(runs, &original.id, args, host) {
-                Ok(errand) => {
-                    let returned = errand.run(host, cancel).await;
-                    self.take_over(returned.aside, host);
-                    returned.answer
+    match target {
+        ToolTarget::Own(own) => run_own_tool(session, turn, own, args, deps).await,
+        ToolTarget::Subagent(_) | ToolTarget::Manager(_) => {
+            match start_task(session, turn, target, &original.id, args, deps) {
+                Ok(task) => {
+                    let result = task.run(deps, cancel).await;
+                    result.report.apply(session, turn, deps);
+                    result.answer
                 }
                 Err(text) => Answer::failed(text),
-            },
-            Runs::Tool(tool) => {
-                let progress = |_: &str| {};
-                tool.run(Call { id: &original.id, args, progress: &progress, cancel }).await
             }
         }
-    }
-
-    /// The result of a call that did not run.
-    fn answer_call(
-        &mut self,
-        call: &ToolCall,
-        status: ToolStatus,
-        text: String,
-        host: &Host<'_>,
-    ) -> ToolResult {
-        self.statistics.tool(&call.name, status, Duration::ZERO);
-        self.note(Activity::ToolCompleted, host);
-        host.tell(Event::ToolEnded(ToolEnd {
-            call: call.clone(),
-            status,
-            text: text.clone(),
-            shown: Shown::Text,
-            took: Duration::ZERO,
-            saved_as: None,
-            left_out: 0,
-        }));
-        ToolResult::text(call.id.clone(), text).with_name(call.name.clone()).with_status(status)
-    }
-
-    /// Records what tools answered. What has run is on the disk before the next call runs.
-    fn record_results(&mut self, results: Vec<ToolResult>, host: &Host<'_>) -> Result<(), AgentError> {
-        if results.is_empty() {
-            return Ok(());
-        }
-        let message = host.message(Role::User, results.into_iter().map(Part::result).collect());
-        self.note_reads(&message);
-        self.append(&message, host)
-    }
-
-    fn note_reads(&mut self, message: &Message) {
-        let calls: Vec<ToolCall> = self
-            .conversation
-            .transcript()
-            .messages()
-            .iter()
-            .rev()
-            .take(64)
-            .flat_map(Message::calls)
-            .cloned()
-            .collect();
-        for result in message.parts.iter().filter_map(Part::as_result) {
-            if let Some(call) = calls.iter().find(|call| call.id == result.call) {
-                self.rereads.note(call, &result.readable(), &message.id);
-            }
+        ToolTarget::Tool(tool) => {
+            let progress = |_: &str| {};
+            tool.run(Call { id: &original.id, args, progress: &progress, cancel }).await
         }
     }
 }
 
-async fn run_tool(ready: Ready<'_>, tool: &dyn Tool, host: &Host<'_>, cancel: &CancellationToken) -> Ran {
+/// The result of a call that did not run.
+fn answer_unrun(
+    session: &mut AgentSession,
+    call: &ToolCall,
+    status: ToolStatus,
+    text: String,
+    deps: &AgentDeps<'_>,
+) -> ToolResult {
+    session.statistics.tool(&call.name, status, Duration::ZERO);
+    session.note(Activity::ToolCompleted, deps);
+    deps.emit(Event::ToolEnded(ToolEnd {
+        call: call.clone(),
+        status,
+        text: text.clone(),
+        shown: Shown::Text,
+        took: Duration::ZERO,
+        saved_as: None,
+        left_out: 0,
+    }));
+    ToolResult::text(call.id.clone(), text).with_name(call.name.clone()).with_status(status)
+}
+
+/// Records what tools answered. What has run is on the disk before the next call runs.
+fn record_results(
+    session: &mut AgentSession,
+    results: Vec<ToolResult>,
+    deps: &AgentDeps<'_>,
+) -> Result<(), AgentError> {
+    if results.is_empty() {
+        return Ok(());
+    }
+    let message = deps.message(Role::User, results.into_iter().map(Part::result).collect());
+    note_reads(session, &message);
+    session.append(&message, deps)
+}
+
+fn note_reads(session: &mut AgentSession, message: &Message) {
+    let calls: Vec<ToolCall> = session
+        .conversation
+        .transcript()
+        .messages()
+        .iter()
+        .rev()
+        .take(64)
+        .flat_map(Message::calls)
+        .cloned()
+        .collect();
+    for result in message.parts.iter().filter_map(Part::as_result) {
+        if let Some(call) = calls.iter().find(|call| call.id == result.call) {
+            session.rereads.note(call, &result.readable(), &message.id);
+        }
+    }
+}
+
+async fn run_tool(
+    ready: Ready<'_>,
+    tool: &dyn Tool,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Ran {
     let Ready { call, args, preview, notes, .. } = ready;
-    host.tell(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
+    deps.emit(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
     let id = call.id.clone();
-    let progress = |text: &str| host.tell(Event::ToolProgress { call: id.clone(), text: text.to_string() });
+    let progress = |text: &str| deps.emit(Event::ToolProgress { call: id.clone(), text: text.to_string() });
     let started = Instant::now();
     let answer = tool.run(Call { id: &call.id, args: &args, progress: &progress, cancel }).await;
-    Ran { answer, took: started.elapsed(), args, notes, call, aside: None }
+    Ran { answer, took: started.elapsed(), args, notes, call, report: None }
 }
 
-async fn run_errand(ready: Ready<'_>, errand: Errand, host: &Host<'_>, cancel: &CancellationToken) -> Ran {
+async fn run_subagent(
+    ready: Ready<'_>,
+    task: SubagentTask,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Ran {
     let Ready { call, args, preview, notes, .. } = ready;
-    host.tell(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
+    deps.emit(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
     let started = Instant::now();
-    let returned = errand.run(host, cancel).await;
-    Ran { answer: returned.answer, took: started.elapsed(), args, notes, call, aside: Some(returned.aside) }
-}
-
-fn preview(runs: Runs<'_>, args: &Value) -> Result<Preview, String> {
-    match runs {
-        Runs::Tool(tool) => tool.preview(args),
-        Runs::Own(own) => own.preview(args),
-        Runs::Subagent(subagents) => subagents.preview(args),
-        Runs::Manager(manager) => manager.preview(args),
-    }
+    let result = task.run(deps, cancel).await;
+    Ran { answer: result.answer, took: started.elapsed(), args, notes, call, report: Some(result.report) }
 }
 
 fn tool_use(name: &str, args: &Value, original: Option<String>) -> ToolUse {

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::{Helper, Host, Judges, ModelProfile, Route, Router};
+use longhaul_agent::{AgentDeps, LoopJudges, ModelProfile, Route, Router, SideModel};
 use longhaul_providers::WireFormat;
 
 use crate::models::{Chosen, Models};
@@ -54,38 +54,38 @@ impl Aids {
     }
 
     /// The host with all this.
-    pub(crate) fn join<'a>(&'a self, chosen: &'a Chosen, host: Host<'a>) -> Host<'a> {
+    pub(crate) fn join<'a>(&'a self, chosen: &'a Chosen, host: AgentDeps<'a>) -> AgentDeps<'a> {
         let helper = self.helper(chosen);
-        let own = Helper { model: &chosen.http, name: &chosen.name };
+        let own = SideModel { model: &chosen.http, name: &chosen.name };
         let route = |(chosen, profile): &'a (Chosen, ModelProfile)| Route { model: &chosen.http, profile };
-        Host {
-            helper: Some(helper),
+        AgentDeps {
+            side_model: Some(helper),
             judges: self
                 .judges_loops
-                .then_some(Judges { quick: helper, thorough: self.helper.is_some().then_some(own) }),
+                .then_some(LoopJudges { quick: helper, thorough: self.helper.is_some().then_some(own) }),
             router: self.routes.as_ref().map(|Routes { flash, pro }| Router {
                 classifier: helper,
                 pro_from: self.pro_from,
                 flash: route(flash),
                 pro: route(pro),
             }),
-            ide: self.ide.as_deref(),
+            editor: self.ide.as_deref(),
             memory_use: &memory_use,
             ..host
         }
     }
 
     /// The model for small questions in a conversation with this one.
-    pub(crate) fn helper<'a>(&'a self, chosen: &'a Chosen) -> Helper<'a> {
+    pub(crate) fn helper<'a>(&'a self, chosen: &'a Chosen) -> SideModel<'a> {
         let helper = self.helper.as_ref().unwrap_or(chosen);
-        Helper { model: &helper.http, name: &helper.name }
+        SideModel { model: &helper.http, name: &helper.name }
     }
 
     /// The model that says what a conversation with this one was about: one of the same provider, who knows it already.
-    pub(crate) fn summariser<'a>(&'a self, chosen: &'a Chosen) -> Helper<'a> {
+    pub(crate) fn summariser<'a>(&'a self, chosen: &'a Chosen) -> SideModel<'a> {
         let own = self.helper.as_ref().filter(|helper| helper.provider() == chosen.provider());
         let summariser = own.unwrap_or(chosen);
-        Helper { model: &summariser.http, name: &summariser.name }
+        SideModel { model: &summariser.http, name: &summariser.name }
     }
 
     /// The model of this name that small questions went to in a conversation with this one.

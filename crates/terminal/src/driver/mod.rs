@@ -12,7 +12,7 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Mutex;
 
-use longhaul_agent::{Agent, AgentError, Event, Host, Spending, TurnEnd};
+use longhaul_agent::{Agent, AgentDeps, AgentError, Event, Spending, TurnEnd};
 use longhaul_compaction::compact_offline;
 use longhaul_conversation::{Message as Said, MessageId, Origin, Part, Role};
 use longhaul_engine::{EngineError, Stamp};
@@ -124,7 +124,7 @@ impl<S: Services> Driver<S> {
 
     fn record_pending(&mut self) -> Result<(), Notice> {
         let hear = listener(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &hear, ..self.services.host() };
+        let host = AgentDeps { events: &hear, ..self.services.host() };
         let recorded = self.agent.record_pending(&host);
         recorded.map_err(|AgentError::Session(error)| not_recorded(&error))
     }
@@ -200,7 +200,7 @@ impl<S: Services> Driver<S> {
         let end = {
             let cancel = CancellationToken::new();
             let hear = listener(&self.messages, &self.services, &self.spent);
-            let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+            let host = AgentDeps { events: &hear, approver: &self.desk, ..self.services.host() };
             let turn = self.agent.run_turn_with(parts, &host, &cancel);
             self.ears.until_done(turn, &cancel, &self.desk).await
         };
@@ -238,7 +238,7 @@ impl<S: Services> Driver<S> {
         let waited = matches!(self.agent.conversation().log().recording(), Recording::Pending(_));
         let cancel = CancellationToken::new();
         let hear = listener(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+        let host = AgentDeps { events: &hear, approver: &self.desk, ..self.services.host() };
         let turn = self.agent.retry_turn(&host, &cancel);
         let ended = self.ears.until_done(turn, &cancel, &self.desk).await;
         match ended.map_err(|AgentError::Session(error)| not_recorded(&error))? {
@@ -260,7 +260,7 @@ impl<S: Services> Driver<S> {
     async fn compact(&mut self, focus: Option<String>) -> Result<(), Notice> {
         let cancel = CancellationToken::new();
         let hear = listener(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+        let host = AgentDeps { events: &hear, approver: &self.desk, ..self.services.host() };
         let work = self.agent.compact(focus, &host, &cancel);
         let outcome = self.ears.until_done(work, &cancel, &self.desk).await;
         let outcome = outcome.map_err(|AgentError::Session(error)| not_recorded(&error))?;
@@ -278,7 +278,7 @@ impl<S: Services> Driver<S> {
 
     fn preview(&mut self) -> Result<(), Notice> {
         let conversation = self.agent.conversation();
-        let options = self.agent.options(self.agent.room(), longhaul_compaction::Trigger::Forced);
+        let options = self.agent.compaction_options(longhaul_compaction::Trigger::Forced);
         let outcome = compact_offline(conversation.tracker(), conversation.transcript().messages(), &options);
         self.tell(Message::Page(pages::preview(&outcome)));
         Ok(())
@@ -479,7 +479,7 @@ impl<S: Services> Driver<S> {
     async fn begin_session(&mut self, source: SessionSource) {
         let cancel = CancellationToken::new();
         let hear = listener(&self.messages, &self.services, &self.spent);
-        let host = Host { events: &hear, approver: &self.desk, ..self.services.host() };
+        let host = AgentDeps { events: &hear, approver: &self.desk, ..self.services.host() };
         if let Err(AgentError::Session(error)) = self.agent.begin_session(source, &host, &cancel).await {
             tell(&self.messages, Message::Notice(not_recorded(&error)));
         }
@@ -550,7 +550,7 @@ fn cost_of<S: Services>(event: &Event, caller: Spender<'_>, services: &S) -> Opt
         Event::Spent { on, consumed } => {
             let caller = match on {
                 Spending::Answer => caller,
-                Spending::Aside { model } => Spender::Aside(model),
+                Spending::SideCall { model } => Spender::Aside(model),
             };
             services.cost(caller, &consumed.usage_with_estimates()?)
         }

@@ -28,13 +28,13 @@ pub(super) fn standing(agent: &Agent, model: String, cost: Option<f64>, place: &
 
 /// How full the window is.
 pub(super) fn meter(agent: &Agent) -> Meter {
-    let budget = agent.options(agent.room(), Trigger::Automatic).budget;
+    let budget = agent.compaction_options(Trigger::Automatic).budget;
     Meter {
         used: agent.used(),
-        room: agent.room(),
+        room: agent.input_limit(),
         threshold: match budget.threshold {
             Threshold::Off => None,
-            threshold => threshold.tokens(agent.room()),
+            threshold => threshold.tokens(agent.input_limit()),
         },
         is_counted: agent.is_counted(),
         parts: parts(agent, &breakdown(agent)),

@@ -35,13 +35,13 @@ const LONGEST_COMPARED: usize = 2_000;
 const LONGEST_PAGE: usize = 24_000;
 
 /// The sessions of an index.
-pub(super) struct Shelf {
-    sessions: Vec<Shelved>,
+pub(super) struct SessionLibrary {
+    sessions: Vec<LibrarySession>,
     read: ReadSession,
 }
 
 /// A session of an index.
-pub(super) struct Shelved {
+pub(super) struct LibrarySession {
     session: PastSession,
     /// The messages in which a check passed.
     passed: BTreeSet<Ordinal>,
@@ -71,7 +71,7 @@ struct Entry {
     text: String,
 }
 
-impl Shelf {
+impl SessionLibrary {
     pub(super) fn new(index: Vec<Indexed>, digests: &[SessionDigest], read: ReadSession) -> Self {
         let passed = |id: &str| {
             let steps = digests.iter().filter(|digest| digest.id == id).flat_map(|digest| &digest.steps);
@@ -80,46 +80,47 @@ impl Shelf {
             };
             steps.filter(|step| is_check(&step.deed)).map(|step| step.mark).collect()
         };
-        let shelve = |Indexed { session, .. }: Indexed| Shelved {
+        let add = |Indexed { session, .. }: Indexed| LibrarySession {
             passed: passed(&session.id),
             session,
             text: OnceLock::new(),
             was_read: AtomicBool::new(false),
         };
-        Self { sessions: index.into_iter().map(shelve).collect(), read }
+        Self { sessions: index.into_iter().map(add).collect(), read }
     }
 
     /// The session that is meant: by the path or the id that the index has, and by nothing else.
-    pub(super) fn find(&self, given: &str) -> Result<&Shelved, String> {
+    pub(super) fn find(&self, given: &str) -> Result<&LibrarySession, String> {
         let given = given.trim();
-        let is_meant = |shelved: &&Shelved| shelved.session.path == given || shelved.session.id == given;
+        let is_meant =
+            |recorded: &&LibrarySession| recorded.session.path == given || recorded.session.id == given;
         let unknown = || format!("There is no session {given:?} in the index. Only those can be read.");
         self.sessions.iter().find(is_meant).ok_or_else(unknown)
     }
 
     /// The text of a session.
-    pub(super) fn text<'a>(&self, shelved: &'a Shelved) -> Result<&'a SessionText, String> {
+    pub(super) fn text<'a>(&self, recorded: &'a LibrarySession) -> Result<&'a SessionText, String> {
         let load = || {
             let mut text = SessionText::default();
-            (self.read)(Path::new(&shelved.session.path), &mut |message| text.observe(message))?;
+            (self.read)(Path::new(&recorded.session.path), &mut |message| text.observe(message))?;
             Ok(text)
         };
-        let loaded = shelved.text.get_or_init(load).as_ref();
-        loaded.map_err(|reason| format!("{} cannot be read: {}", shelved.session.path, clean(reason)))
+        let loaded = recorded.text.get_or_init(load).as_ref();
+        loaded.map_err(|reason| format!("{} cannot be read: {}", recorded.session.path, clean(reason)))
     }
 
-    pub(super) fn sessions(&self) -> &[Shelved] {
+    pub(super) fn sessions(&self) -> &[LibrarySession] {
         &self.sessions
     }
 
     /// The sessions that were really read.
     pub(super) fn read(&self) -> Vec<PastSession> {
-        let read = self.sessions.iter().filter(|shelved| shelved.was_read());
-        read.map(|shelved| shelved.session.clone()).collect()
+        let read = self.sessions.iter().filter(|recorded| recorded.was_read());
+        read.map(|recorded| recorded.session.clone()).collect()
     }
 }
 
-impl Shelved {
+impl LibrarySession {
     pub(super) fn session(&self) -> &PastSession {
         &self.session
     }

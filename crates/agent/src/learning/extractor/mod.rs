@@ -26,18 +26,21 @@ use longhaul_tools::Tool;
 use longhaul_workspace::WorkspaceError;
 use tokio_util::sync::CancellationToken;
 
-pub use self::library::ReadSession;
-use self::library::{Shelf, clean};
-use self::review::Desk;
-pub use self::review::FactTargets;
+use self::library::{SessionLibrary, clean};
+use self::review::DraftReview;
 use self::tools::{ExtractorTool, Kind};
-use crate::delegation::{Ended, run_alone};
-use crate::settings::{OutputSettings, ToolChoice};
+use crate::delegation::{SubagentEnd, run_alone};
+use crate::deps::AgentDeps;
+use crate::event::{Event, LimitOf, TurnEnd};
+use crate::models::ModelProfile;
+use crate::prompt::Surroundings;
+use crate::settings::{Limits, OutputSettings, Permissions, Settings, ToolChoice};
+use crate::subagents::{AgentModel, AgentName, AgentSource, AgentTools, Definition, Subagents};
 use crate::tools::OwnTool;
-use crate::{
-    Agent, AgentModel, AgentName, AgentSource, AgentTools, Definition, Event, Host, LimitOf, Limits,
-    ModelProfile, Permissions, Settings, Subagents, Surroundings, TurnEnd,
-};
+use crate::turn::AgentSession;
+
+pub use self::library::ReadSession;
+pub use self::review::FactTargets;
 
 /// What it is called.
 const NAME: &str = "extractor";
@@ -113,35 +116,35 @@ impl ExtractorEnd {
     }
 }
 
-/// Runs an extractor to its end. From `host` it takes the model, the clock, the ids and whoever hears of what happens; nobody is
+/// Runs an extractor to its end. From `deps` it takes the model, the clock, the ids and whoever hears of what happens; nobody is
 /// asked, no hook runs, and nothing of its conversation is recorded.
 pub async fn run_extractor(
     task: ExtractorTask,
     profile: ModelProfile,
-    host: &Host<'_>,
+    deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
 ) -> ExtractorReport {
     let definition = definition();
     let begin = render_task(&task);
     let ExtractorTask { index, digests, skills, inbox, facts, read, .. } = task;
-    let desk = Arc::new(Desk {
-        shelf: Shelf::new(index, &digests, read),
+    let review = Arc::new(DraftReview {
+        library: SessionLibrary::new(index, &digests, read),
         skills,
         inbox,
         facts,
-        at: (host.now)(),
+        at: (deps.now)(),
         work: Mutex::default(),
     });
-    let tool = |kind| Box::new(ExtractorTool { kind, desk: Arc::clone(&desk) }) as Box<dyn Tool>;
+    let tool = |kind| Box::new(ExtractorTool { kind, review: Arc::clone(&review) }) as Box<dyn Tool>;
     let tools: Vec<Box<dyn Tool>> = Kind::ALL.into_iter().map(tool).collect();
     let turns = AtomicU32::new(0);
     let events = |event: Event| {
         if let Event::StepBegan { .. } = event {
             turns.fetch_add(1, Ordering::Relaxed);
         }
-        host.tell(event);
+        deps.emit(event);
     };
-    let host = Host {
+    let deps = AgentDeps {
         tools: &tools,
         events: &events,
         files: &Nowhere,
@@ -152,34 +155,35 @@ pub async fn run_extractor(
         manager: None,
         models: None,
         hooks: None,
-        helper: None,
+        side_model: None,
         judges: None,
         router: None,
-        ide: None,
+        editor: None,
         jobs: &Vec::new,
         skills: None,
-        ..*host
+        ..*deps
     };
-    let end = match begin_agent(&definition, profile, &host) {
-        Ok(mut agent) => {
-            let ended = run_alone(&mut agent, &begin, &definition, &host, cancel).await;
-            match (agent.result.take(), ended) {
-                (Some(result), _) => ExtractorEnd::Done(clean(&result)),
-                (None, Ok(ended)) => in_words(ended, cancel),
-                (None, Err(error)) => ExtractorEnd::Failed(error.to_string()),
-            }
-        }
+    let end = match begin_session(&definition, profile, &deps) {
+        Ok(mut session) => match run_alone(&mut session, &begin, &definition, &deps, cancel).await {
+            (Some(result), _) => ExtractorEnd::Done(clean(&result)),
+            (None, Ok(ended)) => describe_end(ended, cancel),
+            (None, Err(error)) => ExtractorEnd::Failed(error.to_string()),
+        },
         Err(reason) => ExtractorEnd::Failed(reason),
     };
-    let (read, facts) = (desk.shelf.read(), desk.facts_proposed());
+    let (read, facts) = (review.library.read(), review.facts_proposed());
     ExtractorReport { read, facts, end, turns: turns.load(Ordering::Relaxed) }
 }
 
-/// An agent whose conversation is kept in memory alone.
-fn begin_agent(definition: &Definition, profile: ModelProfile, host: &Host<'_>) -> Result<Agent, String> {
-    let at = (host.now)();
+/// A session that is kept in memory alone.
+fn begin_session(
+    definition: &Definition,
+    profile: ModelProfile,
+    deps: &AgentDeps<'_>,
+) -> Result<AgentSession, String> {
+    let at = (deps.now)();
     let session = NewSession {
-        id: (host.new_id)(),
+        id: (deps.new_id)(),
         project_hash: String::new(),
         kind: SessionKind::Subagent { parent: NAME.to_string() },
         directories: Vec::new(),
@@ -211,7 +215,7 @@ fn begin_agent(definition: &Definition, profile: ModelProfile, host: &Host<'_>) 
         outputs: OutputSettings { threshold: 0, ..OutputSettings::default() },
         ..Settings::new(profile, surroundings)
     };
-    Ok(Agent::on(log, settings))
+    Ok(AgentSession::new(log, settings))
 }
 
 fn definition() -> Definition {
@@ -238,11 +242,11 @@ fn render_task(task: &ExtractorTask) -> String {
     )
 }
 
-fn in_words(ended: Ended, cancel: &CancellationToken) -> ExtractorEnd {
+fn describe_end(ended: SubagentEnd, cancel: &CancellationToken) -> ExtractorEnd {
     match ended {
         _ if cancel.is_cancelled() => ExtractorEnd::Cancelled,
-        Ended::OutOfTime => ExtractorEnd::OutOfTime,
-        Ended::Turn(end) => match end {
+        SubagentEnd::OutOfTime => ExtractorEnd::OutOfTime,
+        SubagentEnd::Turn(end) => match end {
             TurnEnd::Finished(_) => ExtractorEnd::Silent,
             TurnEnd::LimitReached { of: LimitOf::Turn | LimitOf::Session, .. } => ExtractorEnd::OutOfTurns,
             TurnEnd::Cancelled => ExtractorEnd::Cancelled,

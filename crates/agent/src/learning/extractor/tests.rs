@@ -150,7 +150,7 @@ impl Trial {
             window: TokenCount(200_000),
             output_reserve: None,
         };
-        run_extractor(self.task(), profile, &Host::new(model, &files, &now, &new_id), cancel).await
+        run_extractor(self.task(), profile, &AgentDeps::new(model, &files, &now, &new_id), cancel).await
     }
 
     /// Runs a script of calls, one a step, and then the end; returns what each call was answered.

@@ -1,4 +1,4 @@
-//! What an extractor can call. Every tool goes through the [desk](super::review::Desk), which knows the sessions of the index, the
+//! What an extractor can call. Every tool goes through the [review](super::review::DraftReview), which knows the sessions of the index, the
 //! skills and the inbox, and no paths.
 
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::review::Desk;
+use super::review::DraftReview;
 
 /// Something that an extractor can call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -182,7 +182,7 @@ impl Kind {
 /// A tool of an extractor.
 pub(super) struct ExtractorTool {
     pub(super) kind: Kind,
-    pub(super) desk: Arc<Desk>,
+    pub(super) review: Arc<DraftReview>,
 }
 
 impl Tool for ExtractorTool {
@@ -212,13 +212,13 @@ impl Tool for ExtractorTool {
     }
 
     fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
-        let (kind, desk, args) = (self.kind, Arc::clone(&self.desk), call.args.clone());
+        let (kind, review, args) = (self.kind, Arc::clone(&self.review), call.args.clone());
         let work = move || match kind {
-            Kind::ReadSession => desk.read_session(&kind.parse(&args)?),
-            Kind::SearchSessions => desk.search_sessions(&kind.parse(&args)?),
-            Kind::ReadSkill => desk.read_skill(&kind.parse(&args)?),
-            Kind::WriteSkill => desk.write_skill(&kind.parse(&args)?),
-            Kind::ProposeFact => desk.propose_fact(&kind.parse(&args)?),
+            Kind::ReadSession => review.read_session(&kind.parse(&args)?),
+            Kind::SearchSessions => review.search_sessions(&kind.parse(&args)?),
+            Kind::ReadSkill => review.read_skill(&kind.parse(&args)?),
+            Kind::WriteSkill => review.write_skill(&kind.parse(&args)?),
+            Kind::ProposeFact => review.propose_fact(&kind.parse(&args)?),
         };
         Box::pin(async move {
             match tokio::task::spawn_blocking(work).await {

@@ -15,12 +15,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-pub(crate) use store::Store;
+pub(crate) use store::ManagedFiles;
 
-use crate::{AgentSource, Definition, parse_definition};
-
-/// What a model is told where a memory manager keeps its memory.
-pub(crate) const MANAGER_GUIDANCE: &str = include_str!("../../prompts/manager_guidance.md");
+use crate::subagents::{AgentSource, Definition, parse_definition};
 
 /// The sub-agent that keeps memory files.
 #[derive(Clone, Debug)]
@@ -90,9 +87,9 @@ impl MemoryManager {
     }
 
     /// The files as they are now, to work on them.
-    pub(crate) fn open(&self, now: Timestamp) -> Result<Store, String> {
+    pub(crate) fn open(&self, now: Timestamp) -> Result<ManagedFiles, String> {
         let private = self.places.private.clone().or_else(self.private);
         let places = Places { private, ..self.places.clone() };
-        Store::open(&places, &self.settings, now)
+        ManagedFiles::open(&places, &self.settings, now)
     }
 }

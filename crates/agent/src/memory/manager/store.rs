@@ -9,7 +9,7 @@ use longhaul_tools::{
 };
 use longhaul_workspace::{canonical_workspace, create_private_folder};
 
-use super::write::{Guarded, Written};
+use super::write::{GuardedTool, Written};
 
 /// The most characters of all files together that are shown at the beginning.
 const MOST_SHOWN: usize = 48_000;
@@ -21,7 +21,7 @@ const MOST_LINES: usize = 400;
 const LONGEST_REPORT: usize = 1_000;
 
 /// The memory files that a manager may touch.
-pub(crate) struct Store {
+pub(crate) struct ManagedFiles {
     roots: Roots,
     places: Places,
     settings: MemorySettings,
@@ -31,7 +31,7 @@ pub(crate) struct Store {
     written: Written,
 }
 
-impl Store {
+impl ManagedFiles {
     /// Finds out which files may be touched: in trusted folders those that are called like memory files, in the home the
     /// global ones, and of private memory the one that is loaded.
     pub(super) fn open(places: &Places, settings: &MemorySettings, now: Timestamp) -> Result<Self, String> {
@@ -76,7 +76,7 @@ impl Store {
     pub(crate) fn tools(&self) -> Vec<Box<dyn Tool>> {
         let ignoring = &self.settings.ignoring;
         let guarded = |tool: Box<dyn Tool>| -> Box<dyn Tool> {
-            Box::new(Guarded::new(tool, self.global.clone(), self.private.clone(), self.written.clone()))
+            Box::new(GuardedTool::new(tool, self.global.clone(), self.private.clone(), self.written.clone()))
         };
         vec![
             Box::new(ReadFile::new(self.roots.clone(), ignoring.clone())),

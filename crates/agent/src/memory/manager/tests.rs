@@ -70,7 +70,7 @@ impl World {
         MemoryManager::new(places, self.settings.clone(), || None)
     }
 
-    fn store(&self) -> Store {
+    fn store(&self) -> ManagedFiles {
         self.manager(true).open(Timestamp::from_millis(0)).expect("a store")
     }
 
@@ -120,7 +120,7 @@ fn run(tool: &dyn Tool, args: &Value) -> Answer {
 }
 
 /// Lets the manager's tools do something to a path.
-fn act(store: &Store, deed: u8, path: &str) -> Answer {
+fn act(store: &ManagedFiles, deed: u8, path: &str) -> Answer {
     let tools = store.tools();
     match deed {
         0 => run(&*tools[0], &json!({"file_path": path})),

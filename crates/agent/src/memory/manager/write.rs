@@ -31,7 +31,7 @@ impl Written {
 }
 
 /// A tool that changes memory files.
-pub(super) struct Guarded {
+pub(super) struct GuardedTool {
     tool: Box<dyn Tool>,
     /// The file whose lock keeps all other writers of memory away.
     global: Option<PathBuf>,
@@ -40,7 +40,7 @@ pub(super) struct Guarded {
     written: Written,
 }
 
-impl Guarded {
+impl GuardedTool {
     pub(super) fn new(
         tool: Box<dyn Tool>,
         global: Option<PathBuf>,
@@ -102,7 +102,7 @@ fn is_same(one: &Path, other: &Path) -> bool {
     real(one).is_some() && real(one) == real(other)
 }
 
-impl Tool for Guarded {
+impl Tool for GuardedTool {
     fn declaration(&self) -> ToolDeclaration {
         self.tool.declaration()
     }

@@ -104,6 +104,6 @@ fn those_in_the_background_stop_with_the_turn() {
     let model = ScriptedModel::new([parts([send("c2", "Wait.")]), ScriptedReply::error(failure.clone())]);
     assert_eq!(trial.run("Go on.", &model), TurnEnd::Failed(failure));
     assert!(reports(&trial)[1].contains("did not begin"), "{:?}", reports(&trial));
-    assert!(!trial.agent.crew.is_out());
+    assert!(!trial.agent.turn.background.is_busy());
     trial.check_valid();
 }

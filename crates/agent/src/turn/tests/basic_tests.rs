@@ -57,9 +57,9 @@ fn turns_go_on_with_the_same_beginning() {
     let mut trial = Trial::new(32_000);
     let model = ScriptedModel::new(["One.", "Two.", "Three."].map(ScriptedReply::text));
     trial.run("1", &model);
-    trial.agent.settings.surroundings.directory = "/elsewhere".into();
+    trial.agent.session.settings.surroundings.directory = "/elsewhere".into();
     trial.run("2", &model);
-    trial.agent.settings.system = "Be long.".into();
+    trial.agent.session.settings.system = "Be long.".into();
     trial.run("3", &model);
     let requests = model.requests();
     assert_eq!(texts(&requests[1])[..2], texts(&requests[0])[..]);
@@ -73,7 +73,7 @@ fn turns_go_on_with_the_same_beginning() {
 fn a_session_that_began_elsewhere_learns_where_it_is() {
     let mut trial = Trial::new(32_000);
     let old = Message::new("old", Role::User, vec![Part::user_text("From elsewhere.")]);
-    trial.agent.conversation.append(&old).expect("recorded");
+    trial.agent.session.conversation.append(&old).expect("recorded");
     let model = ScriptedModel::new(["One.", "Two."].map(ScriptedReply::text));
     trial.run("Go on.", &model);
     trial.run("And on.", &model);
@@ -134,7 +134,7 @@ fn what_is_said_is_on_the_disk_before_it_is_sent() {
     let ids = AtomicU32::new(1);
     let (now, new_id) =
         (|| Timestamp::from_millis(AT), || format!("id-{}", ids.fetch_add(1, Ordering::Relaxed)));
-    let host = Host::new(&model, &files, &now, &new_id);
+    let host = AgentDeps::new(&model, &files, &now, &new_id);
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let end = runtime.block_on(async {
         let turn = trial.agent.run_turn("Hello.", &host, &cancel);
@@ -217,7 +217,7 @@ fn conversations_in_a_small_window_go_on_and_on() {
         let model = ScriptedModel::new([ScriptedReply::text(format!("Answer {turn}: {}", words(150)))]);
         let end = trial.run(&format!("Never push to main. Question {turn}: {}", words(60)), &model);
         assert_eq!(end, TurnEnd::Finished(FinishReason::Stop), "turn {turn}");
-        assert!(trial.agent.estimate() <= TokenCount(4_000));
+        assert!(estimate(&trial) <= TokenCount(4_000));
     }
     assert!(trial.has(|event| matches!(event, Event::Compaction(longhaul_engine::Event::Applied { .. }))));
     let model = ScriptedModel::new([ScriptedReply::text("Yes.")]);
@@ -231,8 +231,8 @@ fn conversations_in_a_small_window_go_on_and_on() {
 fn the_answer_has_its_share_of_the_window() {
     let reserve = |reserve: u64| {
         let mut trial = Trial::new(10_000);
-        trial.agent.settings.model.output_reserve = Some(TokenCount(reserve));
-        (trial.agent.room().0, trial.agent.options(trial.agent.room(), Trigger::Automatic).budget.threshold)
+        trial.agent.session.settings.model.output_reserve = Some(TokenCount(reserve));
+        (trial.agent.input_limit().0, trial.agent.compaction_options(Trigger::Automatic).budget.threshold)
     };
     assert_eq!(reserve(2_000), (8_000, Threshold::Tokens(TokenCount(5_000))));
     assert_eq!(reserve(20_000), (5_000, Threshold::Tokens(TokenCount(5_000))));
@@ -315,7 +315,7 @@ fn what_the_provider_counted_counts() {
     ]);
     trial.run("Hello.", &ScriptedModel::new([counted]));
     assert_eq!(
-        trial.agent.counted.as_ref().map(|counted| (counted.tokens.0, counted.messages)),
+        trial.agent.session.counted.as_ref().map(|counted| (counted.tokens.0, counted.messages)),
         Some((9_900, 2))
     );
     let model = ScriptedModel::new([ScriptedReply::text("never")]);
@@ -334,10 +334,14 @@ fn what_is_learned_is_kept() {
     let (now, new_id) =
         (|| Timestamp::from_millis(AT), || format!("id-{}", ids.fetch_add(1, Ordering::Relaxed)));
     let files = Folder::new(trial.folder.path());
-    let host = Host { calibration: Some(&file), ..Host::new(&model, &files, &now, &new_id) };
-    trial.agent.learn(longhaul_engine::observe_request(&sent, TokenCount(200), TokenCount::ZERO), &host);
+    let host = AgentDeps { calibration: Some(&file), ..AgentDeps::new(&model, &files, &now, &new_id) };
+    calibrate(
+        &trial.agent.settings().model.name,
+        longhaul_engine::observe_request(&sent, TokenCount(200), TokenCount::ZERO),
+        &host,
+    );
     assert!(file.load().expect("it was written").multiplier("m") > 1.0);
-    trial.agent.settings.model.name = "other".into();
+    trial.agent.session.settings.model.name = "other".into();
     assert!(!file.load().expect("it is there").knows("other"));
 }
 

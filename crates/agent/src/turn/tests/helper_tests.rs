@@ -41,7 +41,7 @@ fn a_judge_is_asked_in_the_thirtieth_step() {
     assert_eq!(asked(&trial), Some(0));
     assert_eq!(trial.run("Read all.", &reader(43)), TurnEnd::Finished(FinishReason::Stop));
     assert_eq!(asked(&trial), Some(1));
-    assert_eq!(trial.agent.statistics().asides.requests(), 1);
+    assert_eq!(trial.agent.statistics().side_calls.requests(), 1);
     let request = &trial.aids.judge.as_ref().expect("a judge").requests()[0];
     assert!(texts(request)[0].contains("<request>\nRead all.\n</request>"), "{request:?}");
     assert_eq!(advice(&trial), 0);
@@ -123,7 +123,7 @@ fn each_prompt_finds_its_model() {
     let messages = trial.agent.conversation().transcript().messages();
     let models: Vec<_> = messages.iter().filter_map(|message| message.model.as_deref()).collect();
     assert_eq!(models, ["p/flash", "p/pro", "p/m"]);
-    assert_eq!(trial.agent.room(), TokenCount(32_000));
+    assert_eq!(trial.agent.input_limit(), TokenCount(32_000));
     let chosen: Vec<Event> =
         trial.events().into_iter().filter(|event| matches!(event, Event::Routed { .. })).collect();
     let expected = |model: &str| Event::Routed { model: model.into(), reason: "So it is.".into() };
@@ -142,7 +142,7 @@ fn a_choice_holds_for_the_whole_turn() {
     trial.aids.routing = Some(routing);
     assert_eq!(trial.run("Read.", &ScriptedModel::default()), TurnEnd::Finished(FinishReason::Stop));
     assert_eq!(trial.aids.routing.as_ref().expect("routing").classifier.requests().len(), 1);
-    assert_eq!(trial.agent.room(), TokenCount(64_000));
+    assert_eq!(trial.agent.input_limit(), TokenCount(64_000));
 }
 
 #[test]
@@ -211,14 +211,14 @@ fn a_chosen_model_gets_no_more_than_it_can_take() {
     trial.aids.routing = Some(routing([choice("flash")]));
     assert_eq!(trial.run("Four.", &usual), TurnEnd::Finished(FinishReason::Stop));
     let sent = trial.aids.routing.as_ref().expect("routing").flash.0.requests();
-    let tokens = trial.agent.settings.estimator.messages(&sent[0].messages);
+    let tokens = trial.agent.session.settings.estimator.messages(&sent[0].messages);
     assert!(tokens < TokenCount(16_000), "{tokens:?}");
 }
 
 #[test]
 fn plans_are_made_by_the_better_model() {
     let mut trial = Trial::new(32_000);
-    trial.agent.settings.permissions.situation.mode = ApprovalMode::Plan;
+    trial.agent.session.settings.permissions.situation.mode = ApprovalMode::Plan;
     trial.aids.routing = Some(routing([]));
     trial.run("Plan it.", &ScriptedModel::default());
     assert!(trial.has(|event| matches!(event, Event::Routed { model, .. } if model == "p/pro")));
@@ -244,7 +244,7 @@ fn editor_news(trial: &Trial) -> Option<String> {
 #[test]
 fn the_editor_is_described_once_and_then_what_changed() {
     let mut trial = Trial::new(32_000);
-    trial.aids.ide = Some(trial.folder.path().join("ide.json"));
+    trial.aids.editor = Some(trial.folder.path().join("ide.json"));
     let model = ScriptedModel::new((0..9).map(|_| ScriptedReply::text("Yes.")));
     trial.run("No editor yet.", &model);
     assert_eq!(editor_news(&trial), None);
@@ -258,7 +258,7 @@ fn the_editor_is_described_once_and_then_what_changed() {
     assert!(editor_news(&trial).is_some_and(|text| text.contains("cursorMoved")));
     let files = longhaul_engine::Folder::new(trial.folder.path());
     let (now, new_id) = (|| Timestamp::from_millis(0), || "cleared".to_string());
-    trial.agent.clear(&Host::new(&model, &files, &now, &new_id)).expect("cleared");
+    trial.agent.clear(&AgentDeps::new(&model, &files, &now, &new_id)).expect("cleared");
     trial.run("Begin anew.", &model);
     assert!(editor_news(&trial).is_some_and(|text| text.contains("activeFile\"")));
     trial.check_valid();
@@ -267,7 +267,7 @@ fn the_editor_is_described_once_and_then_what_changed() {
 #[test]
 fn after_a_compaction_everything_is_told_again() {
     let mut trial = Trial::new(8_000);
-    trial.aids.ide = Some(trial.folder.path().join("ide.json"));
+    trial.aids.editor = Some(trial.folder.path().join("ide.json"));
     write_editor(&trial, 1);
     let model = ScriptedModel::new((0..8).map(|_| ScriptedReply::text(words(500))));
     let mut told = 0;
@@ -283,14 +283,14 @@ fn after_a_compaction_everything_is_told_again() {
 #[test]
 fn while_a_call_waits_for_its_answer_the_editor_waits_too() {
     let mut trial = Trial::new(32_000);
-    trial.aids.ide = Some(trial.folder.path().join("ide.json"));
+    trial.aids.editor = Some(trial.folder.path().join("ide.json"));
     let model = ScriptedModel::new((0..3).map(|_| ScriptedReply::text("Yes.")));
     write_editor(&trial, 1);
     trial.run("Look.", &model);
     write_editor(&trial, 2);
     // A process that was killed leaves such a call behind.
     let waiting = Message::new("killed", Role::Model, vec![look("c1", "one")]);
-    trial.agent.conversation.append(&waiting).expect("recorded");
+    trial.agent.session.conversation.append(&waiting).expect("recorded");
     trial.run("Go on.", &model);
     assert_eq!(editor_news(&trial), None);
     write_editor(&trial, 3);
@@ -303,7 +303,7 @@ fn while_a_call_waits_for_its_answer_the_editor_waits_too() {
 fn a_broken_editor_file_is_told_once() {
     let mut trial = Trial::new(32_000);
     let path = trial.folder.path().join("ide.json");
-    trial.aids.ide = Some(path.clone());
+    trial.aids.editor = Some(path.clone());
     fs::write(&path, "{").expect("written");
     let model = ScriptedModel::new((0..3).map(|_| ScriptedReply::text("Yes.")));
     for prompt in ["One.", "Two.", "Three."] {
@@ -320,7 +320,7 @@ fn condensed(budget: Option<u64>, output: &str, answers: Vec<ScriptedReply>) -> 
     settings.permissions.situation.mode = ApprovalMode::Yolo;
     settings.shell_summary = budget.map(TokenCount);
     let (mut trial, _) = trial_with_tools(settings);
-    trial.aids.helper = Some(ScriptedModel::new(answers));
+    trial.aids.side_model = Some(ScriptedModel::new(answers));
     let run = call("c1", "run_shell_command", json!({"command": "make", "says": output}));
     let model = ScriptedModel::new([ScriptedReply::parts([run]), ScriptedReply::text("Seen.")]);
     assert_eq!(trial.run("Build it.", &model), TurnEnd::Finished(FinishReason::Stop));
@@ -342,7 +342,7 @@ fn long_outputs_of_commands_are_summarised_if_the_user_wants_that() {
         trial.folder.path().join(saved)
     };
     assert_eq!(fs::read_to_string(path).expect("the whole"), output);
-    assert_eq!(trial.aids.helper.as_ref().map(|helper| helper.requests().len()), Some(1));
+    assert_eq!(trial.aids.side_model.as_ref().map(|helper| helper.requests().len()), Some(1));
 
     let as_it_was = |budget, answers| assert_eq!(condensed(budget, &output, answers).1, output);
     as_it_was(None, summary());
@@ -372,7 +372,7 @@ fn what_happened_lately_is_remembered() {
     ];
     assert_eq!(counts, expected.into());
     assert_eq!(activity.memory().peak, Some(1 << 20));
-    trial.agent.settings.records_activity = false;
+    trial.agent.session.settings.records_activity = false;
     trial.run("Look.", &ScriptedModel::new([ScriptedReply::text("Done.")]));
     assert!(trial.agent.statistics().activity.recent(0).next().is_none());
 }

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use longhaul_conversation::Estimator;
 use longhaul_conversation::{
-    FinishReason, Model, ModelStream, Request, ResponseEvent, TokenCount, ToolDeclaration, find_faults,
+    Estimator, FinishReason, Model, ModelStream, Request, ResponseEvent, TokenCount, ToolDeclaration,
+    find_faults,
 };
 use longhaul_engine::Event as Compaction;
 use longhaul_tools::{Answer, BoxFuture, Call, Preview, Tool};
@@ -22,7 +22,7 @@ const RULES: [&str; 2] = ["Never push to main.", "always write tests"];
 fn a_session_of_2000_turns_never_outgrows_its_window_and_keeps_its_rules() {
     let mut trial = Trial::with(settings(WINDOW));
     trial.tools.push(Box::new(Library));
-    let model = Reader { estimator: trial.agent.settings.estimator, ..Reader::default() };
+    let model = Reader { estimator: trial.agent.session.settings.estimator, ..Reader::default() };
     trial.run("Never push to main. And always write tests first. Now look at the first file.", &model);
     for turn in 1..TURNS {
         let end = trial.run(&format!("Now look at file {turn}, please; the last one was fine."), &model);

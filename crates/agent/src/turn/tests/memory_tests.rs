@@ -30,7 +30,7 @@ fn trial(answers: impl IntoIterator<Item = Approval>) -> (Trial, Asked) {
     }
     let places = places(&trial);
     let memory = SessionMemory::load(places, MemorySettings::default(), Timestamp::from_millis(0));
-    trial.agent.memory = Some(memory);
+    trial.agent.session.memory = Some(memory);
     let roots = Roots::new(&trial.folder.path().join("work"), &[]).expect("folders");
     trial.tools.push(Box::new(ReadFile::new(roots, Ignoring::default())));
     let asked = Asked::default();
@@ -141,14 +141,8 @@ fn a_change_of_the_users_own_memory_is_known_too() {
     ]);
     trial.run("Remember it.", &model);
     assert_eq!(read(&trial, "home/GEMINI.md").as_deref(), Some("- Likes tabs, and cats.\n"));
-    let known = trial
-        .agent
-        .memory
-        .as_ref()
-        .expect("memory")
-        .files()
-        .map(|file| file.text.clone())
-        .collect::<Vec<_>>();
+    let known =
+        trial.agent.memory().expect("memory").files().map(|file| file.text.clone()).collect::<Vec<_>>();
     assert_eq!(known, ["- Likes tabs, and cats."]);
     let changes = trial.events().into_iter().filter(|event| matches!(event, Event::Memory { .. })).count();
     assert_eq!(changes, 2);
@@ -157,11 +151,11 @@ fn a_change_of_the_users_own_memory_is_known_too() {
 #[track_caller]
 fn check_saved(situation: Situation, allowed: bool, is_saved: bool) {
     let (mut trial, asked) = managed([]);
-    trial.agent.settings.permissions.situation = situation;
+    trial.agent.session.settings.permissions.situation = situation;
     if allowed {
         let rule =
             rule_from_setting(Standing::AllowedTool, "save_memory", "--allowed-tools").expect("a rule");
-        trial.agent.settings.permissions.policy = Policy::new(default_rules()).with(rule);
+        trial.agent.session.settings.permissions.policy = Policy::new(default_rules()).with(rule);
     }
     let model = ScriptedModel::new([
         save("Tests run with `just test`."),
@@ -415,7 +409,7 @@ fn an_imitation_of_memory_is_said_to_be_one() {
     // Whoever goes on with the session has been told what stands in the true block, and no more.
     let mut memory =
         SessionMemory::load(places(&trial), MemorySettings::default(), Timestamp::from_millis(0));
-    memory.follow(trial.agent.conversation.transcript().messages());
+    memory.follow(trial.agent.session.conversation.transcript().messages());
     assert_eq!(memory.files().map(|file| file.text.as_str()).collect::<Vec<_>>(), ["Use tabs."]);
     trial.check_valid();
 }
@@ -428,17 +422,17 @@ async fn active_skills_end_with_their_conversation() {
     let ids = std::sync::atomic::AtomicU32::new(1);
     let new_id = || format!("id-{}", ids.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
     let now = || Timestamp::from_millis(0);
-    let host = Host { skills: Some(&active), ..Host::new(&model, &files, &now, &new_id) };
+    let host = AgentDeps { skills: Some(&active), ..AgentDeps::new(&model, &files, &now, &new_id) };
     active.add("tides");
-    trial.agent.note_host(&host).expect("noted");
+    trial.agent.session.record_host_state(Vec::new(), &host).expect("noted");
     // Whoever goes on with the session still follows it, and so does a model after a compaction.
     assert_eq!(replay(trial.agent.conversation().log().path()).host().expect("a state").skills, ["tides"]);
     active.forget();
-    trial.agent.note_host(&host).expect("noted");
+    trial.agent.session.record_host_state(Vec::new(), &host).expect("noted");
     assert_eq!(trial.agent.conversation().host().skills, ["tides"]);
     trial.agent.clear(&host).expect("cleared");
     assert_eq!(trial.agent.conversation().host().skills, Vec::<String>::new());
-    trial.agent.note_host(&host).expect("noted");
+    trial.agent.session.record_host_state(Vec::new(), &host).expect("noted");
     assert_eq!(
         replay(trial.agent.conversation().log().path()).host().expect("a state").skills,
         Vec::<String>::new()

@@ -14,4 +14,13 @@ mod subagent_tests;
 mod tool_tests;
 mod trial;
 
+use std::path::Path;
+
+use longhaul_conversation::TokenCount;
+use longhaul_session::FragmentContent;
+
+use self::trial::estimate;
+use super::ask_model::calibrate;
 use super::*;
+use crate::prompt::is_session_context;
+use crate::{Agent, Settings};

@@ -75,7 +75,7 @@ fn inside(trial: &Trial) -> Vec<Event> {
 
 /// The recordings of the sub-agents, by name.
 pub(super) fn recordings(trial: &Trial) -> Vec<PathBuf> {
-    let folder = trial.folder.path().join(trial.agent.session_id());
+    let folder = trial.folder.path().join(trial.agent.session.id());
     let entries = std::fs::read_dir(folder).map(|entries| entries.flatten().map(|entry| entry.path()));
     let mut files: Vec<PathBuf> = entries.into_iter().flatten().collect();
     files.retain(|file| file.extension().is_some_and(|extension| extension == "jsonl"));
@@ -166,7 +166,7 @@ fn it_is_recorded_below_the_session_that_started_it() {
 #[test]
 fn rules_may_be_about_one_sub_agent() {
     let (mut trial, ran) = trial();
-    trial.agent.settings.permissions.policy = policy(
+    trial.agent.session.settings.permissions.policy = policy(
         "[[rule]]\ntoolName = \"read_file\"\nsubagent = \"scout\"\ndecision = \"deny\"\npriority = 500\n\
          denyMessage = \"Scouts do not read.\"",
     );
@@ -191,7 +191,7 @@ fn rules_may_be_about_one_sub_agent() {
 #[test]
 fn without_a_rule_nobody_starts_one_unasked() {
     let (mut trial, _) = trial();
-    trial.agent.settings.permissions.policy = Policy::new(default_rules());
+    trial.agent.session.settings.permissions.policy = Policy::new(default_rules());
     let model =
         ScriptedModel::new([parts([invoke("c1", "scout", "Look.")]), ScriptedReply::text("Then not.")]);
     trial.run("Go.", &model);
@@ -384,8 +384,8 @@ fn a_model_that_fails_ends_the_sub_agent_and_not_the_turn() {
 #[test]
 fn the_user_is_told_who_asks_and_decides_for_all() {
     let (mut trial, ran, asked) = attended([Approval::Always(Reach::Session), Approval::Stop]);
-    trial.agent.settings.permissions.policy = policy("");
-    trial.agent.settings.permissions.situation = Situation::default();
+    trial.agent.session.settings.permissions.policy = policy("");
+    trial.agent.session.settings.permissions.situation = Situation::default();
     trial.subagents = subagents();
     let run = |id: &str| call(id, "write_file", json!({"file_path": id}));
     let model = ScriptedModel::new([
@@ -408,7 +408,7 @@ fn the_user_is_told_who_asks_and_decides_for_all() {
 #[test]
 fn who_stops_a_sub_agents_call_stops_the_turn() {
     let (mut trial, ran, _) = attended([Approval::Stop]);
-    trial.agent.settings.permissions.policy = policy("");
+    trial.agent.session.settings.permissions.policy = policy("");
     trial.subagents = subagents();
     let model = ScriptedModel::new([
         parts([invoke("c1", "scout", "Write."), call("c2", "write_file", json!({"file_path": "a"}))]),
@@ -439,7 +439,7 @@ impl crate::Approver for Slow {
 #[test]
 fn the_time_that_the_user_takes_does_not_count() {
     let (mut trial, ran, _) = attended([]);
-    trial.agent.settings.permissions.policy = policy("");
+    trial.agent.session.settings.permissions.policy = policy("");
     trial.subagents = subagents();
     trial.approver = Box::new(Slow);
     let model = ScriptedModel::new([
@@ -498,7 +498,7 @@ fn a_long_task_is_compacted_by_itself_and_never_forgotten() {
     assert_eq!(results(&trial)[0].2, "Seven.");
     let applied = |event: &Event| matches!(event, Event::Compaction(longhaul_engine::Event::Applied { .. }));
     assert!(inside(&trial).iter().any(applied) && !trial.has(applied));
-    let estimator = trial.agent.settings.estimator;
+    let estimator = trial.agent.session.settings.estimator;
     for request in &model.requests()[1..42] {
         assert!(estimator.messages(&request.messages) < TokenCount(8_000));
         assert!(
@@ -547,7 +547,7 @@ fn a_session_that_was_killed_meanwhile_goes_on() {
     let killed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| trial.run("Go.", &model)));
     assert!(killed.is_err());
     let path = trial.agent.conversation().log().path().to_path_buf();
-    let settings = trial.agent.settings.clone();
+    let settings = trial.agent.session.settings.clone();
     let (mut next, _) = trial_with(settings.clone());
     // The dead agent lets go of its log.
     std::mem::swap(&mut trial.agent, &mut next.agent);

@@ -225,7 +225,7 @@ fn saved_in(folder: &std::path::Path) -> SavedFiles {
 fn check_always(reach: Reach) {
     let (mut trial, ran, asked) = attended([Approval::Always(reach), Approval::Stop, Approval::Stop]);
     let saved = saved_in(trial.folder.path());
-    trial.agent.settings.permissions.saved = saved.clone();
+    trial.agent.session.settings.permissions.saved = saved.clone();
     let run = |id: &str, command: &str| call(id, "run_shell_command", json!({"command": command}));
     let model = ScriptedModel::new([
         ScriptedReply::parts([run("c1", "git log -1")]),
@@ -249,7 +249,7 @@ fn check_always(reach: Reach) {
     let later: Vec<_> = later.saved().iter().map(|rule| rule.reach()).collect();
     assert_eq!(later, if reach == Reach::Session { vec![] } else { vec![Some(reach)] });
     // Who takes it back is asked again, at once.
-    let revoked = trial.agent.settings.permissions.revoke("git log").expect("revoked");
+    let revoked = trial.agent.session.settings.permissions.revoke("git log").expect("revoked");
     assert_eq!((revoked.reach(), revoked.describe().as_str()), (Some(reach), "commands like `git log …`"));
     assert_eq!(trial.run("Once more.", &model), TurnEnd::Cancelled);
     assert_eq!((ran.lock().unwrap().len(), asked.lock().unwrap().len()), (2, 3));
@@ -269,7 +269,7 @@ fn what_cannot_be_saved_holds_in_this_session() {
     let mut saved = saved_in(trial.folder.path());
     std::fs::write(trial.folder.path().join("file"), "").expect("written");
     saved.project = Some(trial.folder.path().join("file/auto-saved.toml"));
-    trial.agent.settings.permissions.saved = saved;
+    trial.agent.session.settings.permissions.saved = saved;
     let write = |id: &str| call(id, "write_file", json!({"file_path": id}));
     let model =
         ScriptedModel::new([ScriptedReply::parts([write("c1"), write("c2")]), ScriptedReply::text("Done.")]);
@@ -287,7 +287,7 @@ fn check_offer(tier: Tier, priority: u16, has_files: bool, expected: &[Reach]) {
     let asks =
         format!("[[rule]]\ntoolName = 'run_shell_command'\ndecision = 'ask_user'\npriority = {priority}\n");
     let (rules, _) = parse_rules(&asks, "asks.toml".as_ref(), tier);
-    let permissions = &mut trial.agent.settings.permissions;
+    let permissions = &mut trial.agent.session.settings.permissions;
     permissions.policy = Policy::new(default_rules().into_iter().chain(rules).collect());
     if has_files {
         permissions.saved = saved_in(trial.folder.path());
@@ -356,7 +356,7 @@ fn a_model_in_a_loop_is_told_once_and_then_stopped() {
     let chant = "I will now check the configuration once more for you. ".repeat(30);
     let model = ScriptedModel::new([ScriptedReply::text(chant.clone()), ScriptedReply::text("Sorry. Done.")]);
     assert_eq!(trial.run("Go.", &model), TurnEnd::Finished(FinishReason::Stop));
-    trial.agent.settings.watches_loops = false;
+    trial.agent.session.settings.watches_loops = false;
     let model = ScriptedModel::new([ScriptedReply::text(chant)]);
     assert_eq!(trial.run("Go.", &model), TurnEnd::Finished(FinishReason::Stop));
     assert_eq!(model.requests().len(), 1);
@@ -365,7 +365,7 @@ fn a_model_in_a_loop_is_told_once_and_then_stopped() {
 #[test]
 fn limits_end_turns_and_sessions() {
     let (mut trial, _) = trial();
-    trial.agent.settings.limits.turn = 3;
+    trial.agent.session.settings.limits.turn = 3;
     let replies = |count: u32| {
         ScriptedModel::new(
             (0..count).map(|n| ScriptedReply::parts([look(&format!("c{n}"), &format!("text {n}"))])),
@@ -374,7 +374,7 @@ fn limits_end_turns_and_sessions() {
     let end = trial.run("Go.", &replies(9));
     assert_eq!(end, TurnEnd::LimitReached { limit: 3, of: LimitOf::Turn });
     trial.check_valid();
-    trial.agent.settings.limits.session = Some(4);
+    trial.agent.session.settings.limits.session = Some(4);
     let end = trial.run("Go on.", &replies(9));
     assert_eq!(end, TurnEnd::LimitReached { limit: 4, of: LimitOf::Session });
 }
@@ -402,7 +402,7 @@ fn compaction_comes_in_the_middle_of_a_loop_and_the_rules_stay() {
         .filter(|event| matches!(event, Event::Compaction(longhaul_engine::Event::Applied { .. })))
         .count();
     assert!(passes >= 2, "{passes}");
-    let estimator = trial.agent.settings.estimator;
+    let estimator = trial.agent.session.settings.estimator;
     for request in model.requests() {
         assert!(estimator.messages(&request.messages) < TokenCount(8_000));
         let faults = longhaul_conversation::find_faults(&request.messages);
@@ -465,11 +465,11 @@ fn the_model_may_ask_the_user_and_ask_for_a_compaction() {
         ScriptedReply::text("On main, then."),
     ]);
     trial.run("Recite.", &model);
-    let before = trial.agent.estimate();
+    let before = estimate(&trial);
     assert_eq!(trial.run("Release it.", &model), TurnEnd::Finished(FinishReason::Stop));
     assert!(results(&trial).iter().any(|result| result.2.contains("The user answers: main")));
     assert_eq!(asked.lock().unwrap().len(), 1);
-    assert!(trial.agent.estimate() < before);
+    assert!(estimate(&trial) < before);
     trial.check_valid();
 }
 

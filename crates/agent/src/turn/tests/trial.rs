@@ -14,10 +14,12 @@ use longhaul_session::{Log, NewSession, Replay, SessionKind};
 use longhaul_tools::Tool;
 use tokio_util::sync::CancellationToken;
 
-use super::super::is_session_context;
+use crate::approval::DenyAll;
+use crate::prompt::is_session_context;
+use crate::turn::RequestWindow;
 use crate::{
-    ActiveSkills, Agent, AgentError, Approver, Event, Helper, HookPoints, Host, Judges, MemoryManager,
-    ModelProfile, ModelSource, Nobody, Route, Router, Settings, Subagents, Surroundings, TurnEnd,
+    ActiveSkills, Agent, AgentDeps, AgentError, Approver, Event, HookPoints, LoopJudges, MemoryManager,
+    ModelProfile, ModelSource, Route, Router, Settings, SideModel, Subagents, Surroundings, TurnEnd,
 };
 
 /// A session in a folder of its own, and all that happened.
@@ -38,11 +40,11 @@ pub(in crate::turn) struct Trial {
 /// What a host may bring beside a model and tools.
 #[derive(Default)]
 pub(in crate::turn) struct Aids {
-    pub(in crate::turn) helper: Option<ScriptedModel>,
+    pub(in crate::turn) side_model: Option<ScriptedModel>,
     pub(in crate::turn) judge: Option<ScriptedModel>,
     pub(in crate::turn) second_judge: Option<ScriptedModel>,
     pub(in crate::turn) routing: Option<Routing>,
-    pub(in crate::turn) ide: Option<PathBuf>,
+    pub(in crate::turn) editor: Option<PathBuf>,
     pub(in crate::turn) hooks: Option<(Hooks, HookEnvironment)>,
 }
 
@@ -55,23 +57,23 @@ pub(in crate::turn) struct Routing {
 }
 
 impl Aids {
-    fn join<'a>(&'a self, host: Host<'a>) -> Host<'a> {
-        let helper = |model: &'a ScriptedModel| Helper { model, name: "small" };
-        let judges = self
-            .judge
-            .as_ref()
-            .map(|quick| Judges { quick: helper(quick), thorough: self.second_judge.as_ref().map(helper) });
+    fn join<'a>(&'a self, host: AgentDeps<'a>) -> AgentDeps<'a> {
+        let helper = |model: &'a ScriptedModel| SideModel { model, name: "small" };
+        let judges = self.judge.as_ref().map(|quick| LoopJudges {
+            quick: helper(quick),
+            thorough: self.second_judge.as_ref().map(helper),
+        });
         let router = self.routing.as_ref().map(|Routing { classifier, pro_from, flash, pro }| Router {
             pro_from: *pro_from,
             classifier: helper(classifier),
             flash: Route { model: &flash.0, profile: &flash.1 },
             pro: Route { model: &pro.0, profile: &pro.1 },
         });
-        Host {
-            helper: self.helper.as_ref().map(helper),
+        AgentDeps {
+            side_model: self.side_model.as_ref().map(helper),
             judges,
             router,
-            ide: self.ide.as_deref(),
+            editor: self.editor.as_deref(),
             memory_use: &|| Some(1 << 20),
             hooks: self.hooks.as_ref().map(|(hooks, environment)| HookPoints { hooks, environment }),
             ..host
@@ -120,7 +122,7 @@ impl Trial {
             events: Mutex::default(),
             ids: AtomicU32::new(1),
             tools: Vec::new(),
-            approver: Box::new(Nobody),
+            approver: Box::new(DenyAll),
             subagents: Subagents::default(),
             manager: None,
             models: None,
@@ -175,7 +177,7 @@ impl Trial {
         let (now, new_id) =
             (|| Timestamp::from_millis(AT), || format!("id-{}", ids.fetch_add(1, Ordering::Relaxed)));
         let telemetry = folder.path().join("telemetry.jsonl");
-        let host = Host {
+        let host = AgentDeps {
             telemetry: Some(&telemetry),
             tools,
             approver: approver.as_ref(),
@@ -184,7 +186,7 @@ impl Trial {
             models: models.as_deref(),
             events: &hear,
             skills: Some(active_skills),
-            ..aids.join(Host::new(model, &files, &now, &new_id))
+            ..aids.join(AgentDeps::new(model, &files, &now, &new_id))
         };
         let mut runtime = tokio::runtime::Builder::new_current_thread();
         // Sub-agents have limits of time, for which no test waits.
@@ -217,6 +219,11 @@ impl Trial {
         let faults = find_faults(replay.transcript().messages());
         assert!(faults.is_empty(), "{faults:?}");
     }
+}
+
+/// Tokens of the next request by estimate.
+pub(in crate::turn) fn estimate(trial: &Trial) -> TokenCount {
+    RequestWindow::of(&trial.agent.session, &trial.agent.turn).estimate()
 }
 
 pub(in crate::turn) fn replay(path: &Path) -> Replay {

@@ -41,15 +41,15 @@ fn cage() -> Trial {
 
 fn tools(trial: &Trial) -> Vec<ExtractorTool> {
     let ExtractorTask { index, digests, skills, inbox, facts, read, .. } = trial.task();
-    let desk = Arc::new(Desk {
-        shelf: Shelf::new(index, &digests, read),
+    let review = Arc::new(DraftReview {
+        library: SessionLibrary::new(index, &digests, read),
         skills,
         inbox,
         facts,
         at: Timestamp::from_millis(AT),
         work: Mutex::default(),
     });
-    Kind::ALL.into_iter().map(|kind| ExtractorTool { kind, desk: Arc::clone(&desk) }).collect()
+    Kind::ALL.into_iter().map(|kind| ExtractorTool { kind, review: Arc::clone(&review) }).collect()
 }
 
 fn call(tool: &ExtractorTool, args: &Value) -> Outcome {

@@ -1,11 +1,8 @@
-//! What happened lately: a bounded record of events, with a measurement now and then.
+//! Latest activity: a bounded record of events, with a measurement now and then.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use longhaul_conversation::Timestamp;
-
-use crate::Host;
-use crate::turn::Agent;
 
 /// So many events are remembered.
 const REMEMBERED: usize = 100;
@@ -47,41 +44,41 @@ impl Activity {
 /// One thing that happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ActivityEvent {
-    /// What.
+    /// The kind of event.
     pub what: Activity,
-    /// When.
+    /// The time.
     pub at: Timestamp,
 }
 
-/// What happened lately. It remembers 100 events, and nothing while it is not switched on.
+/// The latest events. It remembers 100 events, and nothing while it is not switched on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActivityLog {
     is_active: bool,
     events: VecDeque<ActivityEvent>,
     measured: Option<Timestamp>,
-    memory: Memory,
+    memory: MemoryUse,
 }
 
-/// How much memory the program took, in bytes.
+/// Memory that the program took, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Memory {
-    /// When it was last looked at.
+pub struct MemoryUse {
+    /// The latest measurement.
     pub latest: Option<u64>,
-    /// At most.
+    /// The largest one.
     pub peak: Option<u64>,
 }
 
 /// The events that are remembered, counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ActivityStatistics {
-    /// How many there are of each kind.
+    /// The number of events of each kind.
     pub counts: BTreeMap<Activity, usize>,
     /// The times of the first and the last, if there are any.
     pub range: Option<(Timestamp, Timestamp)>,
 }
 
 impl ActivityLog {
-    /// Whether it is switched on.
+    /// `true` while it is switched on.
     pub fn is_active(&self) -> bool {
         self.is_active
     }
@@ -117,8 +114,8 @@ impl ActivityLog {
         is_due
     }
 
-    fn measure(&mut self, bytes: u64) {
-        self.memory = Memory { latest: Some(bytes), peak: self.memory.peak.max(Some(bytes)) };
+    pub(crate) fn measure(&mut self, bytes: u64) {
+        self.memory = MemoryUse { latest: Some(bytes), peak: self.memory.peak.max(Some(bytes)) };
     }
 
     /// The last events, at most so many; all of them for 0.
@@ -127,8 +124,8 @@ impl ActivityLog {
         self.events.iter().skip(skipped)
     }
 
-    /// How much memory the program took, where the host can tell.
-    pub fn memory(&self) -> Memory {
+    /// Memory that the program took, where that can be measured.
+    pub fn memory(&self) -> MemoryUse {
         self.memory
     }
 
@@ -140,24 +137,6 @@ impl ActivityLog {
         }
         let times = || self.events.iter().map(|event| event.at);
         ActivityStatistics { counts, range: times().min().zip(times().max()) }
-    }
-}
-
-impl Agent {
-    /// Takes note of something that happens.
-    pub(crate) fn note(&mut self, what: Activity, host: &Host<'_>) {
-        let activity = &mut self.statistics.activity;
-        let at = (host.now)();
-        let mut is_due = false;
-        match (self.settings.records_activity, activity.is_active()) {
-            (true, false) => is_due = activity.start(at),
-            (false, true) => activity.stop(),
-            _ => {}
-        }
-        is_due |= activity.record(what, at);
-        if is_due && let Some(bytes) = (host.memory_use)() {
-            activity.measure(bytes);
-        }
     }
 }
 
@@ -209,7 +188,7 @@ mod tests {
         assert_eq!(due, [false, false, true, false, false, true]);
         log.measure(5);
         log.measure(3);
-        assert_eq!(log.memory(), Memory { latest: Some(3), peak: Some(5) });
+        assert_eq!(log.memory(), MemoryUse { latest: Some(3), peak: Some(5) });
     }
 
     #[test]

@@ -3,30 +3,23 @@
 use std::future::poll_fn;
 use std::time::Duration;
 
-use longhaul_conversation::Estimator;
 use longhaul_conversation::{
-    Consumption, FinishReason, Message, MessageId, Model, Origin, Part, Request, ResponseEvent, Role,
-    SpendMeter,
+    Consumption, Estimator, FinishReason, Message, MessageId, Model, Origin, Part, Request, ResponseEvent,
+    Role, SpendMeter,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::turn::Agent;
-use crate::{Event, Host, Spending};
-
 /// A model that answers small questions beside the conversation.
 #[derive(Clone, Copy)]
-pub struct Helper<'a> {
+pub struct SideModel<'a> {
     /// Answers.
     pub model: &'a dyn Model,
     /// Its name, as its provider knows it.
     pub name: &'a str,
 }
-
-/// A small question is not worth a longer wait.
-const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// A longer answer is no answer to a small question, in bytes.
 const LONGEST_ANSWER: usize = 64 << 10;
@@ -34,15 +27,15 @@ const LONGEST_ANSWER: usize = 64 << 10;
 /// In an answer with more text than JSON, so many beginnings are tried.
 const MOST_BEGINNINGS: usize = 32;
 
-/// What a helper answered.
+/// The answer of a side model.
 #[derive(Debug, Default)]
-pub(crate) struct Aside {
+pub(crate) struct SideAnswer {
     /// The whole answer; nothing where it failed, was withheld or says nothing.
     pub(crate) text: Option<String>,
     pub(crate) consumed: Consumption,
 }
 
-impl Helper<'_> {
+impl SideModel<'_> {
     /// Asks one question and waits for the answer, not longer than `wait`. What goes wrong is no answer.
     pub(crate) async fn ask(
         &self,
@@ -50,7 +43,7 @@ impl Helper<'_> {
         question: &str,
         wait: Duration,
         cancel: &CancellationToken,
-    ) -> Aside {
+    ) -> SideAnswer {
         let asked = Message::new(MessageId::made_up("aside"), Role::User, vec![Part::user_text(question)]);
         let estimate = Estimator::default();
         let meter = SpendMeter::expecting((estimate.text(task) + estimate.text(question)).tokens());
@@ -63,7 +56,7 @@ impl Helper<'_> {
         };
         let read = tokio::time::timeout(wait, self.read(request));
         let text = cancel.run_until_cancelled(read).await.and_then(Result::ok).flatten();
-        Aside { text, consumed: meter.total() }
+        SideAnswer { text, consumed: meter.total() }
     }
 
     async fn read(&self, request: Request) -> Option<String> {
@@ -80,24 +73,6 @@ impl Helper<'_> {
             }
         }
         Some(text).filter(|text| !text.trim().is_empty())
-    }
-}
-
-impl Agent {
-    /// Asks a helper and counts what that takes.
-    pub(crate) async fn consult(
-        &mut self,
-        helper: Helper<'_>,
-        task: &str,
-        question: &str,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Option<String> {
-        let aside = helper.ask(task, question, LONGEST_WAIT, cancel).await;
-        self.statistics.asides.note(helper.name, aside.consumed);
-        let on = Spending::Aside { model: helper.name.to_string() };
-        host.tell(Event::Spent { on, consumed: aside.consumed });
-        aside.text
     }
 }
 

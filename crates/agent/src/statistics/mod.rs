@@ -1,50 +1,52 @@
-//! What an agent has done so far, counted.
+//! Statistics of an agent: requests, tokens and tool calls so far, and its latest activity.
+
+mod activity;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use longhaul_conversation::{Consumption, TokenCount, ToolStatus};
 
-use crate::ActivityLog;
+pub use activity::{Activity, ActivityEvent, ActivityLog, ActivityStatistics, MemoryUse};
 
-/// What an agent has done since it was started.
+/// Counts of everything an agent has done since it was started.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
     /// The requests that were sent to the model, retries included.
     pub requests: u32,
-    /// What it was sent.
+    /// Tokens sent.
     pub input: TokenCount,
-    /// What of that the provider still knew.
+    /// Tokens of these that the provider read from its cache.
     pub cached: TokenCount,
-    /// What it answered.
+    /// Tokens of its answers.
     pub output: TokenCount,
-    /// What it thought.
+    /// Tokens of its reasoning.
     pub thinking: TokenCount,
-    /// What of all this is estimated, because the provider did not report it.
+    /// Tokens of all these that are estimated, because the provider did not report them.
     pub estimated: TokenCount,
-    /// How each tool was used, by name.
+    /// The use of each tool, by name.
     pub tools: BTreeMap<String, ToolStatistics>,
-    /// How often a file was read.
+    /// Reads of files.
     pub reads: u32,
-    /// How often it was read again although it is as it was, because a compaction had left it out.
+    /// Reads of files that had not changed, because a compaction had left them out.
     pub rereads: u32,
     /// Small questions to models beside the conversation.
-    pub asides: Asides,
-    /// What happened lately.
+    pub side_calls: SideCalls,
+    /// The latest events.
     pub activity: ActivityLog,
 }
 
 /// Small questions to models beside the conversation, by the names of the models.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asides(BTreeMap<String, Consumption>);
+pub struct SideCalls(BTreeMap<String, Consumption>);
 
-impl Asides {
-    /// The models that were asked, and what that consumed.
+impl SideCalls {
+    /// The models that were asked, and what each consumed.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Consumption)> {
         self.0.iter().map(|(model, consumed)| (model.as_str(), consumed))
     }
 
-    /// What all of them consumed.
+    /// The consumption of all of them.
     pub fn total(&self) -> Consumption {
         self.0.values().fold(Consumption::default(), |sum, consumed| sum + *consumed)
     }
@@ -65,16 +67,16 @@ impl Asides {
     }
 }
 
-/// How a tool was used.
+/// The use of a tool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ToolStatistics {
-    /// How often it was called.
+    /// All calls.
     pub calls: u32,
-    /// How often it failed.
+    /// Calls that failed.
     pub failures: u32,
-    /// How often it was refused or stopped.
+    /// Calls that were refused or stopped.
     pub refusals: u32,
-    /// How long it ran in all.
+    /// Time that it ran in all.
     pub took: Duration,
 }
 
@@ -107,7 +109,7 @@ impl Statistics {
             tool.refusals += more.refusals;
             tool.took += more.took;
         }
-        self.asides.add(&other.asides);
+        self.side_calls.add(&other.side_calls);
     }
 
     pub(crate) fn tool(&mut self, name: &str, status: ToolStatus, took: Duration) {

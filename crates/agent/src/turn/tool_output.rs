@@ -1,13 +1,16 @@
-//! Lets a model summarise what a command wrote, if the user wants that; the whole stays on the disk.
+//! Tool outputs as the model reads them: summarised by a side model where the user wants that, else truncated; the whole stays
+//! on the disk.
 
-use longhaul_compaction::output_file;
-use longhaul_conversation::Estimator;
-use longhaul_conversation::{TokenCount, ToolCall, grouped};
+use longhaul_compaction::{FullOutput, output_file, output_limit, truncate_output};
+use longhaul_conversation::{Estimator, TokenCount, ToolCall, grouped};
 use longhaul_tools::Answer;
+use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-use super::Agent;
-use crate::Host;
+use super::session::AgentSession;
+use super::state::TurnState;
+use super::window::RequestWindow;
+use crate::deps::AgentDeps;
 use crate::excerpt::{harmless, middle_out};
 
 /// The tool whose output may be summarised.
@@ -21,49 +24,99 @@ const ENDINGS: [&str; 2] = ["Exit code: ", "Signal: "];
 /// So many lines they are, at most.
 const MOST_ENDING_LINES: usize = 4;
 
-/// What a model is to know of an output, and where the whole is.
-pub(crate) struct Condensed {
-    pub(crate) text: String,
-    pub(crate) saved_as: String,
+/// A summary of an output, and the file that holds the whole.
+pub(super) struct OutputSummary {
+    pub(super) text: String,
+    pub(super) saved_as: String,
 }
 
-impl Agent {
-    /// A summary of an output that is longer than the user wants; nothing where it stays as it is.
-    pub(crate) async fn condense(
-        &mut self,
-        call: &ToolCall,
-        answer: &Answer,
-        host: &Host<'_>,
-        cancel: &CancellationToken,
-    ) -> Option<Condensed> {
-        let text = answer.outcome.text();
-        let budget = self.settings.shell_summary.filter(|_| call.name == SHELL)?;
-        let estimator = self.settings.estimator;
-        if estimator.text(text).tokens() <= budget {
-            return None;
+/// Truncates an output that is too long; with the file in which the whole was saved. The tool itself left out `left_out`
+/// bytes, which are in no file.
+pub(crate) fn truncate(
+    session: &AgentSession,
+    turn: &TurnState,
+    call: &ToolCall,
+    text: &str,
+    left_out: u64,
+    deps: &AgentDeps<'_>,
+) -> (String, Option<String>) {
+    let settings = session.settings.outputs;
+    let window = RequestWindow::of(session, turn);
+    let Some(limit) = output_limit(settings.threshold, window.input_limit(), window.used()) else {
+        return (text.to_string(), None);
+    };
+    // However large the setting, one output never fills the window.
+    let limit = limit.min(session.settings.budget.outputs.capped_to(window.input_limit()).characters);
+    let file = output_file(&session.id(), &call.name, &call.id, text);
+    let place = deps.files.shown_as(&file);
+    let full = match left_out {
+        0 => FullOutput::SavedAs(&place),
+        _ => FullOutput::PartSavedAs { file: &place, left_out },
+    };
+    let Some(shortened) = truncate_output(text, limit, settings.mode, full) else {
+        return (text.to_string(), None);
+    };
+    let saved = match deps.files.save(&file, &shortened.full) {
+        Ok(_) => Some((shortened.text, place)),
+        Err(error) => {
+            deps.warn(format!("the whole output of {} could not be saved: {error}", call.name));
+            None
         }
-        let helper = host.helper?;
-        let file = output_file(&self.session_id(), &call.name, &call.id, text);
-        // What nobody can look up again is not shortened.
-        host.files.save(&file, text).ok()?;
-        let task = include_str!("../prompts/condense.md").replace("{{budget}}", &budget.0.to_string());
-        let command = call.args.get("command").and_then(|command| command.as_str()).unwrap_or_default();
-        let question = format!(
-            "<command>\n{}\n</command>\n\n<output>\n{}\n</output>",
-            harmless(&middle_out(command, 2_000)),
-            harmless(&middle_out(text, MOST_READ)),
-        );
-        let summary = self.consult(helper, &task, &question, host, cancel).await?;
-        let saved_as = host.files.shown_as(&file);
-        let summary = fit(summary.trim(), budget, &estimator);
-        let ending = ending(text).map(|ending| format!("\n{ending}")).unwrap_or_default();
-        let saved = match answer.left_out {
-            0 => format!("the whole is in {saved_as}"),
-            bytes => format!("all but {} bytes of it are in {saved_as}", grouped(bytes)),
-        };
-        let text = format!("[A model summarised this output; {saved}]\n{summary}{ending}");
-        Some(Condensed { text, saved_as })
+    };
+    let (shown, saved_as) = match saved {
+        Some((shown, place)) => (shown, Some(place)),
+        None => {
+            let shortened = truncate_output(text, limit, settings.mode, FullOutput::NotSaved);
+            (shortened.map_or_else(|| text.to_string(), |shortened| shortened.text), None)
+        }
+    };
+    let record = json!({
+        "event": "tool_output_truncated",
+        "at": (deps.now)().to_string(),
+        "tool": call.name,
+        "original_length": text.encode_utf16().count(),
+        "truncated_length": shown.encode_utf16().count(),
+        "threshold": limit,
+    });
+    deps.write_telemetry(&[record]);
+    (shown, saved_as)
+}
+
+/// Summarises the output of a command that is longer than the user wants; `None` where it stays as it is.
+pub(super) async fn summarise(
+    session: &mut AgentSession,
+    call: &ToolCall,
+    answer: &Answer,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Option<OutputSummary> {
+    let text = answer.outcome.text();
+    let budget = session.settings.shell_summary.filter(|_| call.name == SHELL)?;
+    let estimator = session.settings.estimator;
+    if estimator.text(text).tokens() <= budget {
+        return None;
     }
+    let model = deps.side_model?;
+    let file = output_file(&session.id(), &call.name, &call.id, text);
+    // What nobody can look up again is not shortened.
+    deps.files.save(&file, text).ok()?;
+    let task = include_str!("../prompts/condense.md").replace("{{budget}}", &budget.0.to_string());
+    let command = call.args.get("command").and_then(|command| command.as_str()).unwrap_or_default();
+    let question = format!(
+        "<command>\n{}\n</command>\n\n<output>\n{}\n</output>",
+        harmless(&middle_out(command, 2_000)),
+        harmless(&middle_out(text, MOST_READ)),
+    );
+    let summary = session.ask_side_model(model, &task, &question, deps, cancel).await?;
+    let saved_as = deps.files.shown_as(&file);
+    let summary = fit(summary.trim(), budget, &estimator);
+    let ending = ending(text).map(|ending| format!("\n{ending}")).unwrap_or_default();
+    let saved = match answer.left_out {
+        0 => format!("the whole is in {saved_as}"),
+        bytes => format!("all but {} bytes of it are in {saved_as}", grouped(bytes)),
+    };
+    let text = format!("[A model summarised this output; {saved}]\n{summary}{ending}");
+    Some(OutputSummary { text, saved_as })
 }
 
 /// The last lines of an output, if they say how the command ended.
