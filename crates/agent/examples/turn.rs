@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use longhaul_agent::{Agent, AgentDeps, ModelProfile, Settings, Surroundings, TurnEnd};
+use longhaul_agent::{Agent, AgentDeps, ModelProfile, SessionContext, Settings, TurnEnd};
 use longhaul_conversation::{
     FinishReason, Message, Part, Role, ScriptedModel, ScriptedReply, Timestamp, TokenCount, ToolCall,
     ToolDeclaration, ToolResult,
@@ -78,7 +78,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let directory = folder.path().to_path_buf();
     let surroundings =
-        Surroundings { at, system: "linux".into(), directory, workspace: Vec::new(), tree: None };
+        SessionContext { at, system: "linux".into(), directory, workspace: Vec::new(), tree: None };
     let mut agent = Agent::on(log, Settings::new(model, surroundings));
     let (files, ids, now) = (Folder::new(folder.path()), AtomicU32::new(0), move || at);
     let new_id = || format!("id-{}", ids.fetch_add(1, Ordering::Relaxed));

@@ -40,7 +40,7 @@ impl Agent {
 
     /// Carries out one turn: from what the user says to the end of the answer.
     ///
-    /// What is said is on the disk before anything is sent. Cancelling ends the turn with [`TurnEnd::Cancelled`], ends
+    /// The prompt is on the disk before anything is sent. Cancelling ends the turn with [`TurnEnd::Cancelled`], ends
     /// every tool that runs, and leaves a session that can go on.
     ///
     /// # Errors

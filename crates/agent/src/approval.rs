@@ -14,7 +14,7 @@ pub trait Approver: Send + Sync {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Approval>;
 
     /// Asks a question of the model's; `None` if the user would rather not answer.
-    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>>;
+    fn answer<'a>(&'a self, question: &'a UserQuestion) -> BoxFuture<'a, Option<String>>;
 }
 
 /// A call about which the user is asked.
@@ -59,7 +59,7 @@ pub enum Approval {
 
 /// A question of the model's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct UserQuestion {
     /// The question itself.
     pub text: String,
     /// Answers to choose from, if it proposes some.
@@ -79,7 +79,7 @@ impl Approver for DenyAll {
         Box::pin(async { Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) } })
     }
 
-    fn answer<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {
+    fn answer<'a>(&'a self, _: &'a UserQuestion) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
     }
 }

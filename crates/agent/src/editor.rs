@@ -9,9 +9,9 @@ use longhaul_conversation::{Message, Origin, Part, Role};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// The longest selection that is told, in characters.
+/// The longest selection that is shown, in characters.
 const LONGEST_SELECTION: usize = 16_384;
-/// The most files that are told.
+/// The most files that are listed.
 const MOST_FILES: usize = 10;
 /// The longest file that is read, in bytes.
 const LONGEST_FILE: u64 = 4 << 20;
@@ -19,13 +19,13 @@ const LONGEST_FILE: u64 = 4 << 20;
 /// The file that a plug-in writes.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Written {
-    workspace_state: Option<Workspace>,
+struct EditorFile {
+    workspace_state: Option<EditorWorkspace>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Workspace {
+struct EditorWorkspace {
     open_files: Vec<OpenFile>,
 }
 
@@ -93,13 +93,13 @@ impl EditorContext {
 
     /// The text on what is open now, if there is news.
     fn update(&mut self, files: Vec<OpenFile>) -> Option<String> {
-        let told = match &self.sent {
+        let news = match &self.sent {
             None => full(&files),
             Some(sent) => delta(sent, &files),
         };
         let is_full = self.sent.is_none();
         self.sent = Some(files);
-        told.map(|told| render(&told, is_full))
+        news.map(|news| render(&news, is_full))
     }
 }
 
@@ -108,7 +108,7 @@ fn waits_for_tools(message: &Message) -> bool {
 }
 
 /// The content of the file; `None` where there is none.
-fn read(path: &Path) -> io::Result<Option<Written>> {
+fn read(path: &Path) -> io::Result<Option<EditorFile>> {
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -121,13 +121,13 @@ fn read(path: &Path) -> io::Result<Option<Written>> {
     }
     // An editor that closes may leave an empty file behind.
     if bytes.trim_ascii().is_empty() {
-        return Ok(Some(Written::default()));
+        return Ok(Some(EditorFile::default()));
     }
     Ok(Some(serde_json::from_slice(&bytes)?))
 }
 
 /// The newest files, the newest first, of which only that one can be active.
-fn normalised(workspace: Workspace) -> Vec<OpenFile> {
+fn normalised(workspace: EditorWorkspace) -> Vec<OpenFile> {
     let mut files = workspace.open_files;
     files.sort_by(|one, other| other.timestamp.total_cmp(&one.timestamp));
     files.truncate(MOST_FILES);
@@ -155,28 +155,28 @@ fn selection(file: &OpenFile) -> &str {
 
 /// A file with where the user is in it.
 fn described(file: &OpenFile) -> Value {
-    let mut told = Map::from_iter([("path".to_string(), json!(file.path))]);
+    let mut news = Map::from_iter([("path".to_string(), json!(file.path))]);
     if let Some(cursor) = file.cursor {
-        told.insert("cursor".into(), json!(cursor));
+        news.insert("cursor".into(), json!(cursor));
     }
     if !selection(file).is_empty() {
-        told.insert("selectedText".into(), json!(selection(file)));
+        news.insert("selectedText".into(), json!(selection(file)));
     }
-    Value::Object(told)
+    Value::Object(news)
 }
 
 /// Everything, unless there is nothing.
 fn full(files: &[OpenFile]) -> Option<Value> {
-    let mut told = Map::new();
+    let mut news = Map::new();
     if let Some(active) = active(files) {
-        told.insert("activeFile".into(), described(active));
+        news.insert("activeFile".into(), described(active));
     }
     let others: Vec<&str> =
         files.iter().filter(|file| !file.is_active).map(|file| file.path.as_str()).collect();
     if !others.is_empty() {
-        told.insert("otherOpenFiles".into(), json!(others));
+        news.insert("otherOpenFiles".into(), json!(others));
     }
-    (!told.is_empty()).then_some(Value::Object(told))
+    (!news.is_empty()).then_some(Value::Object(news))
 }
 
 /// The differences, if there are any.
@@ -213,12 +213,12 @@ fn delta(before: &[OpenFile], now: &[OpenFile]) -> Option<Value> {
     (!changes.is_empty()).then(|| json!({"changes": changes}))
 }
 
-fn render(told: &Value, is_full: bool) -> String {
+fn render(news: &Value, is_full: bool) -> String {
     let introduction = match is_full {
         true => "This is what the user has open in an editor. It is told by the editor; nobody typed it.",
         false => "This is what changed in the user's editor since you were last told. Nobody typed it.",
     };
-    format!("{introduction}\n```json\n{told:#}\n```")
+    format!("{introduction}\n```json\n{news:#}\n```")
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The agent: what the user says is recorded, room is made for it, the model is asked, the tools it calls run under the
 //! user's rules, and everything is recorded, until the model has no more to do.
 //!
-//! An [`Agent`] owns a session. [`Agent::run_turn`] tells what happens in [`Event`]s and takes a cancellation token; however a
-//! turn ends, the session can go on. What it needs from outside comes with a [`AgentDeps`]: the model, the tools, whoever can be
-//! asked, the user's hooks, the clock.
+//! An [`Agent`] owns a session. [`Agent::run_turn`] emits [`Event`]s and takes a cancellation token; however a turn ends, the
+//! session can go on. [`AgentDeps`] holds what the application brings: the model, the tools, approvals, the user's hooks, the
+//! clock.
 //!
 //! ```
-//! use longhaul_agent::{Agent, Event, AgentDeps, ModelProfile, PromptOptions, Settings, Surroundings, TurnEnd, render_prompt};
+//! use longhaul_agent::{Agent, Event, AgentDeps, ModelProfile, PromptOptions, Settings, SessionContext, TurnEnd, render_prompt};
 //! use longhaul_conversation::{FinishReason, ScriptedModel, ScriptedReply, Timestamp, TokenCount};
 //! use longhaul_engine::Folder;
 //! use longhaul_session::{Log, NewSession, SessionKind};
@@ -29,7 +29,7 @@
 //!     window: TokenCount(32_000),
 //!     output_reserve: None,
 //! };
-//! let surroundings = Surroundings {
+//! let context = SessionContext {
 //!     at,
 //!     system: "linux".into(),
 //!     directory: "/home/dev/app".into(),
@@ -37,7 +37,7 @@
 //!     tree: None,
 //! };
 //! let system = render_prompt(&PromptOptions::default());
-//! let settings = Settings { system, ..Settings::new(model, surroundings) };
+//! let settings = Settings { system, ..Settings::new(model, context) };
 //! let mut agent = Agent::on(Log::create(folder.path(), &new)?, settings);
 //!
 //! let model = ScriptedModel::new([ScriptedReply::text("Good day.")]);
@@ -78,7 +78,7 @@ mod tools;
 mod turn;
 
 pub use agent::Agent;
-pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, Question};
+pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, UserQuestion};
 pub use deps::AgentDeps;
 pub use error::AgentError;
 pub use event::{
@@ -92,15 +92,15 @@ pub use learning::{
 };
 pub use memory::{MemoryManager, SaveMemory, SessionMemory};
 pub use models::{LoopJudges, ModelProfile, ModelSource, NamedModel, Route, Router};
-pub use prompt::{PromptOptions, Saving, Section, Surroundings, folder_tree, render_prompt};
-pub use settings::{Limits, OutputSettings, Permissions, Settings, ToolChoice};
+pub use prompt::{MemorySaving, PromptOptions, PromptSection, SessionContext, folder_tree, render_prompt};
+pub use settings::{OutputSettings, Permissions, Settings, StepLimits, ToolSelection};
 pub use side_model::SideModel;
 pub use statistics::{
     Activity, ActivityEvent, ActivityLog, ActivityStatistics, MemoryUse, SideCalls, Statistics,
     ToolStatistics,
 };
 pub use subagents::{
-    AgentModel, AgentName, AgentPlaces, AgentSource, AgentTools, Definition, DefinitionProblem,
-    LoadedSubagents, Subagents, load_subagents, parse_definition,
+    DefinitionProblem, LoadedSubagents, SubagentDefinition, SubagentModel, SubagentName, SubagentPlaces,
+    SubagentSource, SubagentTools, Subagents, load_subagents, parse_definition,
 };
 pub use tools::{ActivateSkill, ActiveSkills};

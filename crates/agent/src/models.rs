@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::side_model::SideModel;
 
-/// What must be known of a model to talk to it.
+/// The facts about a model that an agent needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ModelProfile {
     /// Its name, as its provider knows it.

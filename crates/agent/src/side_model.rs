@@ -80,7 +80,7 @@ impl SideModel<'_> {
 pub(crate) fn find_json<T: DeserializeOwned>(text: &str) -> Option<T> {
     let beginnings = text.match_indices('{').take(MOST_BEGINNINGS);
     beginnings
-        .map(|(place, _)| &text[place..])
+        .map(|(index, _)| &text[index..])
         .find_map(|rest| serde_json::Deserializer::from_str(rest).into_iter::<T>().next()?.ok())
 }
 

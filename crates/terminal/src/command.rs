@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use longhaul_agent::{Approval, ApprovalRequest, Event, Question};
+use longhaul_agent::{Approval, ApprovalRequest, Event, UserQuestion};
 use longhaul_conversation::Estimator;
 use longhaul_conversation::{MessageId, TokenCount};
 use longhaul_engine::Outcome;
@@ -120,7 +120,7 @@ pub(crate) enum Message {
     /// A call needs the user's word.
     Asked(AskId, ApprovalRequest),
     /// The model has a question.
-    Questioned(AskId, Question),
+    Questioned(AskId, UserQuestion),
     /// How things stand now.
     Standing(Box<Standing>),
     /// What was spent so far, in dollars.

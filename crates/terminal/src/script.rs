@@ -223,7 +223,7 @@ mod tests {
     fn only_a_question_is_answered() {
         let mut player = player(&[Act::Answer('y')], 1.0);
         assert_eq!(player.wait(&State::default(), Duration::ZERO), None);
-        let question = longhaul_agent::Question { text: "Which?".into(), options: Vec::new() };
+        let question = longhaul_agent::UserQuestion { text: "Which?".into(), options: Vec::new() };
         let answering = crate::state::Answering {
             id: crate::command::AskId(1),
             question,

@@ -4,7 +4,7 @@ use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use longhaul_agent::{ApprovalRequest, Question};
+use longhaul_agent::{ApprovalRequest, UserQuestion};
 use longhaul_conversation::{CallId, MessageId, TokenCount};
 use longhaul_tools::Preview;
 
@@ -205,7 +205,7 @@ pub(crate) enum ApprovalStage {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answering {
     pub(crate) id: AskId,
-    pub(crate) question: Question,
+    pub(crate) question: UserQuestion,
     pub(crate) guard: Guard,
     /// The answer that Enter takes where nothing is typed, once the user has gone to one.
     pub(crate) selected: Option<usize>,

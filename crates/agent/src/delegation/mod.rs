@@ -1,7 +1,7 @@
 //! Delegation: runs sub-agents on tasks that another agent hands over, in its place or in the background of its turn.
 
+mod approver;
 mod background;
-mod on_behalf;
 mod task;
 
 pub(crate) use background::{BackgroundAgents, BackgroundResult};

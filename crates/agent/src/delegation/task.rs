@@ -12,16 +12,16 @@ use serde_json::Value;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::on_behalf::ApprovalOnBehalf;
+use super::approver::SubagentApprover;
 use crate::approval::{ApprovalLock, DenyAll};
 use crate::deps::AgentDeps;
 use crate::error::AgentError;
 use crate::event::{Event, LimitOf, TurnEnd};
 use crate::memory::{ManagedFiles, MemoryManager, SessionMemory};
 use crate::models::ModelProfile;
-use crate::settings::{Limits, Permissions, Settings, ToolChoice};
+use crate::settings::{Permissions, Settings, StepLimits, ToolSelection};
 use crate::statistics::Statistics;
-use crate::subagents::{AgentModel, AgentTools, Definition, Subagents, Wait};
+use crate::subagents::{SubagentDefinition, SubagentModel, SubagentTools, SubagentWait, Subagents};
 use crate::tools::OwnTool;
 use crate::turn::{AgentSession, Lineage, TurnState, run_turn};
 
@@ -37,11 +37,11 @@ const BEGIN: &str = "Work on your task now.";
 /// A task for a sub-agent, with all that it takes over from the agent that gives it.
 #[derive(Debug)]
 pub(crate) struct SubagentTask {
-    definition: Definition,
+    definition: SubagentDefinition,
     task: String,
     call: CallId,
     has_own_model: bool,
-    wait: Wait,
+    wait: SubagentWait,
     settings: Settings,
     memory: Option<SessionMemory>,
     /// The keeper of memory files, if that is the sub-agent.
@@ -125,7 +125,7 @@ impl SubagentTask {
     fn new(
         session: &AgentSession,
         approvals: &ApprovalLock,
-        definition: &Definition,
+        definition: &SubagentDefinition,
         all: Vec<String>,
         task: String,
         call: &CallId,
@@ -133,7 +133,7 @@ impl SubagentTask {
     ) -> Self {
         let profile = find_model(definition, deps);
         let (settings, conversation) = (session.settings(), session.conversation());
-        let folders = &settings.surroundings.workspace;
+        let folders = &settings.context.workspace;
         let new_session = NewSession {
             id: format!("{}-{}", definition.name, (deps.new_id)()),
             project_hash: conversation.log().replay().info().project.clone().unwrap_or_default(),
@@ -147,7 +147,7 @@ impl SubagentTask {
                 subagent: Some(definition.name.to_string()),
                 ..settings.permissions.clone()
             },
-            limits: Limits { session: None, turn: definition.most_turns },
+            limits: StepLimits { session: None, turn: definition.most_turns },
             tools: tools_for(definition, all),
             compaction: longhaul_engine::Settings {
                 caps: settings.compaction.caps.less(conversation.state().spend),
@@ -162,7 +162,7 @@ impl SubagentTask {
             task,
             call: call.clone(),
             has_own_model: profile.is_some(),
-            wait: Wait::ForResult,
+            wait: SubagentWait::ForResult,
             settings,
             memory: None,
             manager: None,
@@ -178,7 +178,7 @@ impl SubagentTask {
     }
 
     /// The way in which the agent that gives the task waits for the result.
-    pub(crate) fn wait(&self) -> Wait {
+    pub(crate) fn wait(&self) -> SubagentWait {
         self.wait
     }
 
@@ -217,13 +217,13 @@ impl SubagentTask {
                 Err(reason) => return SubagentResult::failed(reason),
             };
             let tools = files.as_ref().map(ManagedFiles::tools);
-            let approver = ApprovalOnBehalf::new(name, deps.approver, self.approvals);
+            let approver = SubagentApprover::new(name, deps.approver, self.approvals);
             let events = |event| {
                 let event = Box::new(event);
                 deps.emit(Event::Subagent { name: name.to_string(), call: self.call.clone(), event });
             };
             let found = match &self.definition.model {
-                AgentModel::Named(name) if self.has_own_model => {
+                SubagentModel::Named(name) if self.has_own_model => {
                     deps.models.and_then(|models| models.find(name).ok())
                 }
                 _ => None,
@@ -247,7 +247,7 @@ impl SubagentTask {
             let mut session = AgentSession::of_subagent(log, self.settings, self.memory, self.lineage);
             let mut turn = TurnState::default();
             let begin = files.as_ref().map_or_else(|| BEGIN.to_string(), ManagedFiles::opening);
-            let mut work = Work { session: &mut session, turn: &mut turn, approver: &approver };
+            let mut work = SubagentRun { session: &mut session, turn: &mut turn, approver: &approver };
             let ended = work.run_to_the_end(&begin, &self.definition, &own, cancel).await;
             let answer = match &ended {
                 Ok(ended) => answer_of(&session, turn.take_result(), name, ended, cancel),
@@ -269,8 +269,8 @@ impl SubagentTask {
 }
 
 /// The profile of the model that a sub-agent asks, if it is another than that of the agent that starts it.
-fn find_model(definition: &Definition, deps: &AgentDeps<'_>) -> Option<ModelProfile> {
-    let AgentModel::Named(name) = &definition.model else { return None };
+fn find_model(definition: &SubagentDefinition, deps: &AgentDeps<'_>) -> Option<ModelProfile> {
+    let SubagentModel::Named(name) = &definition.model else { return None };
     let found = match deps.models {
         Some(models) => models.find(name).map(|named| named.profile),
         None => Err("no other model can be reached".to_string()),
@@ -302,31 +302,31 @@ impl SubagentResult {
 pub(crate) async fn run_alone(
     session: &mut AgentSession,
     begin: &str,
-    definition: &Definition,
+    definition: &SubagentDefinition,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
 ) -> (Option<String>, Result<SubagentEnd, AgentError>) {
-    let approver = ApprovalOnBehalf::new(definition.name.as_str(), &DenyAll, ApprovalLock::default());
+    let approver = SubagentApprover::new(definition.name.as_str(), &DenyAll, ApprovalLock::default());
     let deps = AgentDeps { approver: &approver, ..*deps };
     let mut turn = TurnState::default();
-    let mut work = Work { session, turn: &mut turn, approver: &approver };
+    let mut work = SubagentRun { session, turn: &mut turn, approver: &approver };
     let ended = work.run_to_the_end(begin, definition, &deps, cancel).await;
     (turn.take_result(), ended)
 }
 
 /// The work of a sub-agent: one turn, or two where it has to be asked for its result.
-struct Work<'w, 'a> {
+struct SubagentRun<'w, 'a> {
     session: &'w mut AgentSession,
     turn: &'w mut TurnState,
-    approver: &'w ApprovalOnBehalf<'a>,
+    approver: &'w SubagentApprover<'a>,
 }
 
-impl Work<'_, '_> {
+impl SubagentRun<'_, '_> {
     /// Lets the sub-agent work, and asks it once more for its result if it stops without one.
     async fn run_to_the_end(
         &mut self,
         begin: &str,
-        definition: &Definition,
+        definition: &SubagentDefinition,
         deps: &AgentDeps<'_>,
         cancel: &CancellationToken,
     ) -> Result<SubagentEnd, AgentError> {
@@ -336,8 +336,8 @@ impl Work<'_, '_> {
         }
         let Some(why) = reason_to_wrap_up(&ended, definition) else { return Ok(ended) };
         let settings = self.session.settings_mut();
-        settings.tools = ToolChoice::Only(vec![OwnTool::CompleteTask.name().to_string()]);
-        settings.limits = Limits { session: None, turn: 1 };
+        settings.tools = ToolSelection::Only(vec![OwnTool::CompleteTask.name().to_string()]);
+        settings.limits = StepLimits { session: None, turn: 1 };
         let wrap_up = include_str!("../prompts/wrap_up.md").trim().replace("{{why}}", &why);
         let last = self.run_turn(&wrap_up, GRACE, deps, cancel).await?;
         Ok(match last {
@@ -375,7 +375,7 @@ impl Work<'_, '_> {
 }
 
 /// The reason to ask a sub-agent for its result, if asking can help.
-fn reason_to_wrap_up(ended: &SubagentEnd, definition: &Definition) -> Option<String> {
+fn reason_to_wrap_up(ended: &SubagentEnd, definition: &SubagentDefinition) -> Option<String> {
     Some(match ended {
         SubagentEnd::OutOfTime => format!("Your time is up: {}.", in_words(definition.most_time)),
         SubagentEnd::Turn(TurnEnd::LimitReached { limit, of: LimitOf::Turn }) => {
@@ -443,21 +443,21 @@ fn last_words(session: &AgentSession) -> Option<String> {
 }
 
 /// The tools of a sub-agent: those that its definition names, a way to look back, and the call that ends it.
-fn tools_for(definition: &Definition, all: Vec<String>) -> ToolChoice {
+fn tools_for(definition: &SubagentDefinition, all: Vec<String>) -> ToolSelection {
     let now = |name: &String| {
         ALIASES.iter().find(|(old, _)| old == name).map_or(name.clone(), |(_, new)| new.to_string())
     };
     let mut names: Vec<String> = match &definition.tools {
-        AgentTools::All => all,
-        AgentTools::Only(names) => names.iter().map(now).collect(),
+        SubagentTools::All => all,
+        SubagentTools::Only(names) => names.iter().map(now).collect(),
     };
     names.extend([OwnTool::RecallHistory, OwnTool::CompleteTask].map(|tool| tool.name().to_string()));
-    ToolChoice::Only(names)
+    ToolSelection::Only(names)
 }
 
 /// The part of the prompt that names the task and the way to finish. It stands in the system prompt, where no compaction
 /// shortens it.
-fn render_task(definition: &Definition, task: &str) -> String {
+fn render_task(definition: &SubagentDefinition, task: &str) -> String {
     let text = include_str!("../prompts/subagent.md").trim();
     let text = text.replace("{{turns}}", &definition.most_turns.to_string());
     let text = text.replace("{{time}}", &in_words(definition.most_time));

@@ -1,7 +1,8 @@
 use super::*;
 
 fn files(workspace: &Value) -> Vec<OpenFile> {
-    let written: Written = serde_json::from_value(json!({"workspaceState": workspace})).expect("well-formed");
+    let written: EditorFile =
+        serde_json::from_value(json!({"workspaceState": workspace})).expect("well-formed");
     normalised(written.workspace_state.expect("a state"))
 }
 
@@ -133,7 +134,7 @@ fn check_read(content: Option<&str>, expected: &str) {
     }
     let found = match read(&path) {
         Ok(None) => "nothing",
-        Ok(Some(Written { workspace_state: None })) => "no state",
+        Ok(Some(EditorFile { workspace_state: None })) => "no state",
         Ok(Some(_)) => "a state",
         Err(_) => "an error",
     };

@@ -1,6 +1,6 @@
 //! Requests and answers in the form in which hooks know them: words only, whoever the provider is.
 //!
-//! What hooks change is put back into the real request, in which calls, results and media stay as they are. A change that
+//! Changes of hooks are put back into the real request, in which calls, results and media stay as they are. A change that
 //! would leave a broken request behind is refused as a whole.
 
 use longhaul_conversation::{
@@ -11,18 +11,18 @@ use serde_json::{Map, Value, json};
 
 use crate::tools::OwnTool;
 
-/// A message as hooks are told: who says what.
+/// A message as hooks see it: role and text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Told {
+struct HookText {
     role: Role,
     content: String,
 }
 
-/// The request as hooks are told.
+/// The request as hooks see it.
 pub(crate) fn encode_request(request: &Request) -> Value {
-    let messages: Vec<Value> = told(&request.messages)
+    let messages: Vec<Value> = texts_of(&request.messages)
         .into_iter()
-        .map(|(_, Told { role, content })| json!({"role": role.as_str(), "content": content}))
+        .map(|(_, HookText { role, content })| json!({"role": role.as_str(), "content": content}))
         .collect();
     let sampling = &request.sampling;
     let mut config = Map::new();
@@ -103,27 +103,27 @@ pub(crate) fn choose_tools(
     Ok(request)
 }
 
-/// What the messages say in words, each with its place.
-fn told(messages: &[Message]) -> Vec<(usize, Told)> {
-    let told = |(place, message): (usize, &Message)| {
+/// The texts of messages, each with the index of its message.
+fn texts_of(messages: &[Message]) -> Vec<(usize, HookText)> {
+    let text_of = |(index, message): (usize, &Message)| {
         let texts: Vec<&str> = message.parts.iter().filter_map(Part::as_text).collect();
         let content = texts.join("\n");
-        (!content.trim().is_empty()).then_some((place, Told { role: message.role, content }))
+        (!content.trim().is_empty()).then_some((index, HookText { role: message.role, content }))
     };
-    messages.iter().enumerate().filter_map(told).collect()
+    messages.iter().enumerate().filter_map(text_of).collect()
 }
 
-fn decode_messages(value: &Value) -> Result<Vec<Told>, String> {
+fn decode_messages(value: &Value) -> Result<Vec<HookText>, String> {
     let messages = value.as_array().ok_or("\"messages\" is no list")?;
-    let decode = |(place, message): (usize, &Value)| {
+    let decode = |(index, message): (usize, &Value)| {
         let role = match message.get("role").and_then(Value::as_str) {
             Some("user" | "system") => Role::User,
             Some("model" | "assistant") => Role::Model,
-            _ => return Err(format!("message {place} has no role")),
+            _ => return Err(format!("message {index} has no role")),
         };
         let content = message.get("content").and_then(words).filter(|content| !content.trim().is_empty());
-        let content = content.ok_or_else(|| format!("message {place} says nothing"))?;
-        Ok(Told { role, content })
+        let content = content.ok_or_else(|| format!("message {index} says nothing"))?;
+        Ok(HookText { role, content })
     };
     messages.iter().enumerate().map(decode).collect()
 }
@@ -143,9 +143,9 @@ fn words(value: &Value) -> Option<String> {
 }
 
 /// The messages with these words in place of what they say. Whatever else is in them stays.
-fn replace_words(mut messages: Vec<Message>, new: &[Told]) -> Vec<Message> {
-    let old = told(&messages);
-    let same = |(one, other): &(&(usize, Told), &Told)| one.1 == **other;
+fn replace_words(mut messages: Vec<Message>, new: &[HookText]) -> Vec<Message> {
+    let old = texts_of(&messages);
+    let same = |(one, other): &(&(usize, HookText), &HookText)| one.1 == **other;
     let before = old.iter().zip(new).take_while(same).count();
     let most_after = old.len().min(new.len()) - before;
     let after = old.iter().rev().zip(new.iter().rev()).take_while(same).count().min(most_after);
@@ -153,19 +153,19 @@ fn replace_words(mut messages: Vec<Message>, new: &[Told]) -> Vec<Message> {
     let fits =
         gone.len() == come.len() && gone.iter().zip(come).all(|((_, gone), come)| gone.role == come.role);
     if fits {
-        for ((place, _), told) in gone.iter().zip(come) {
-            rewrite(&mut messages[*place], Some(&told.content));
+        for ((index, _), text) in gone.iter().zip(come) {
+            rewrite(&mut messages[*index], Some(&text.content));
         }
         return messages;
     }
     let start = match old.get(before) {
-        Some((place, _)) => *place,
+        Some((index, _)) => *index,
         None => messages.len(),
     };
-    gone.iter().for_each(|(place, _)| rewrite(&mut messages[*place], None));
-    let added = come.iter().enumerate().map(|(number, told)| {
+    gone.iter().for_each(|(index, _)| rewrite(&mut messages[*index], None));
+    let added = come.iter().enumerate().map(|(number, text)| {
         let id = MessageId::made_up(format_args!("hook-{number}"));
-        Message::new(id, told.role, vec![Part::text(Origin::Hook, told.content.clone())])
+        Message::new(id, text.role, vec![Part::text(Origin::Hook, text.content.clone())])
     });
     messages.splice(start..start, added);
     messages.retain(|message| !message.parts.is_empty());
@@ -178,8 +178,8 @@ pub(crate) fn rewrite(message: &mut Message, words: Option<&str>) {
     let origin = if message.role == Role::Model { Origin::Model } else { Origin::Hook };
     message.parts.retain(|part| part.as_text().is_none());
     if let Some(words) = words {
-        let place = first.unwrap_or(message.parts.len()).min(message.parts.len());
-        message.parts.insert(place, Part::text(origin, words));
+        let index = first.unwrap_or(message.parts.len()).min(message.parts.len());
+        message.parts.insert(index, Part::text(origin, words));
     }
 }
 
@@ -201,7 +201,7 @@ fn decode_sampling(mut sampling: Sampling, config: &Map<String, Value>) -> Resul
     Ok(sampling)
 }
 
-/// An answer as hooks are told.
+/// An answer as hooks see it.
 pub(crate) fn encode_response(reply: &Message, finish: Option<&FinishReason>) -> Value {
     let text = text_of(reply);
     let finish = match finish {
@@ -224,12 +224,12 @@ pub(crate) fn encode_response(reply: &Message, finish: Option<&FinishReason>) ->
     response
 }
 
-/// What a message says in words.
+/// The text of a message.
 pub(crate) fn text_of(message: &Message) -> String {
     message.parts.iter().filter_map(Part::as_text).collect()
 }
 
-/// What a hook answers in a model's place, or why that is no answer.
+/// The answer that a hook gives in a model's place, or the reason why it is none.
 pub(crate) fn decode_response(response: &Map<String, Value>) -> Result<Answer, String> {
     let candidate = response.get("candidates").and_then(|candidates| candidates.get(0));
     let parts = candidate.and_then(|candidate| words(candidate.get("content")?.get("parts")?));

@@ -30,12 +30,12 @@ pub struct SessionNotes {
     /// Files and folders that calls named, relative to the project where they are in it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub touched_paths: Vec<String>,
-    /// How the last test, build or the like went.
+    /// The outcome of the last test, build or the like.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub validation_status: Option<Validation>,
 }
 
-/// How a check went.
+/// The outcome of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Validation {
@@ -98,7 +98,7 @@ fn tool_name(call: &ToolCall) -> String {
     }
 }
 
-/// The program that a command runs, if its name is harmless.
+/// The program that a command runs, if its name is plain.
 fn program(command: &str) -> &str {
     let is_assignment = |word: &&str| word.split_once('=').is_some_and(|(name, _)| is_word(name, "_"));
     let first = command.split_whitespace().find(|word| !is_assignment(word));
@@ -110,7 +110,7 @@ fn is_word(text: &str, more: &str) -> bool {
     !text.is_empty() && text.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
 }
 
-/// Whether a call tests, builds or checks something.
+/// `true` if a call tests, builds or checks something.
 fn validates(call: &ToolCall) -> bool {
     const WORDS: [&str; 4] = ["test", "lint", "build", "check"];
     let is_part = |c: char| !c.is_ascii_alphanumeric() && c != '_';

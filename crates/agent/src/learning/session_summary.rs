@@ -5,11 +5,11 @@ use std::time::Duration;
 use longhaul_conversation::{Message, Origin, Part, Role};
 use tokio_util::sync::CancellationToken;
 
-use crate::excerpt::harmless;
+use crate::excerpt::escape_closing_tags;
 use crate::side_model::SideModel;
 use crate::statistics::SideCalls;
 
-/// How long a summary may take.
+/// The longest wait for a summary.
 const LIMIT: Duration = Duration::from_secs(5);
 /// So many messages are read from each end of a long session.
 const FROM_EACH_END: usize = 10;
@@ -33,18 +33,18 @@ pub async fn summarise_session(
     clean(&answer.text?)
 }
 
-/// What people and the model said, the beginning and the end of it.
+/// The beginning and the end of what people and the model said.
 fn excerpt(messages: &[Message]) -> Option<String> {
     let said: Vec<String> = messages.iter().filter_map(line).collect();
     if said.is_empty() {
         return None;
     }
     let middle = FROM_EACH_END..said.len().saturating_sub(FROM_EACH_END);
-    let kept = said.iter().enumerate().filter(|(place, _)| !middle.contains(place));
+    let kept = said.iter().enumerate().filter(|(index, _)| !middle.contains(index));
     Some(kept.map(|(_, line)| line.as_str()).collect::<Vec<_>>().join("\n\n"))
 }
 
-/// What a message says in words that are its author's own.
+/// The words of a message that are its author's own.
 fn line(message: &Message) -> Option<String> {
     let (who, origin) = match message.role {
         Role::User => ("User", Origin::User),
@@ -55,7 +55,7 @@ fn line(message: &Message) -> Option<String> {
     let text = text.trim();
     let shown: String = text.chars().take(LONGEST).collect();
     let more = if shown.len() < text.len() { "..." } else { "" };
-    (!text.is_empty()).then(|| format!("{who}: {}{more}", harmless(&shown)))
+    (!text.is_empty()).then(|| format!("{who}: {}{more}", escape_closing_tags(&shown)))
 }
 
 /// An answer as one clean line.

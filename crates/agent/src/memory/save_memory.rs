@@ -31,8 +31,8 @@ impl SaveMemory {
         Self { places, settings, private, now }
     }
 
-    /// What a call means.
-    fn parse(&self, args: &Value) -> Result<Target, String> {
+    /// Parses a call.
+    fn parse(&self, args: &Value) -> Result<SaveRequest, String> {
         let SaveCall { fact, scope: stated } = parse_save_call(args)?;
         let failed = |error: MemoryError| save_failure(&error).to_string();
         let fact = Fact::parse(&fact).map_err(failed)?;
@@ -55,11 +55,11 @@ impl SaveMemory {
             Scope::Folder(_) => Some(target(Scope::Global)?),
             Scope::Global | Scope::Project => None,
         };
-        Ok(Target { path: target(scope)?, fact, lock, note })
+        Ok(SaveRequest { path: target(scope)?, fact, lock, note })
     }
 
     /// The change that a call would make.
-    fn propose(&self, Target { path, fact, .. }: &Target) -> Result<Proposal, String> {
+    fn propose(&self, SaveRequest { path, fact, .. }: &SaveRequest) -> Result<Proposal, String> {
         Proposal::load(path, fact, (self.now)()).map_err(|error| save_failure(&error).to_string())
     }
 
@@ -67,33 +67,33 @@ impl SaveMemory {
         // Somebody else may have changed the file since the user was asked: the fact is added to what it holds now.
         let target = self.parse(args)?;
         let diff = shown(&self.propose(&target)?, &target);
-        let Target { path, fact, lock, note } = target;
+        let SaveRequest { path, fact, lock, note } = target;
         let saved = match &lock {
             Some(lock) => save_in_folder(&path, lock, &fact, (self.now)(), Patience::default()),
             None => save_fact(&path, &fact, (self.now)(), Patience::default()),
         };
         let saved = saved.map_err(|error| save_failure(&error).to_string())?;
-        let mut told = saved.to_json();
+        let mut message = saved.to_json();
         if let Some(note) = note {
-            told["message"] = Value::from(format!("{saved} {note}"));
+            message["message"] = Value::from(format!("{saved} {note}"));
         }
-        let answer = Answer::succeeded(told.to_string()).shown(Shown::Diff { path: path.clone(), diff });
+        let answer = Answer::succeeded(message.to_string()).shown(Shown::Diff { path: path.clone(), diff });
         // What stands in a project is read again at once; the user's own memory with the next turn.
         Ok(if lock.is_some() { answer.touching([path]) } else { answer })
     }
 }
 
-/// What a call means.
-struct Target {
+/// The fact of a call and the file it is saved to.
+struct SaveRequest {
     path: PathBuf,
     fact: Fact,
     /// The file beside which a lock is made, where that is another one.
     lock: Option<PathBuf>,
-    /// Where it holds and why, if the call does not say.
+    /// A note on the scope that was chosen, if the call does not state one.
     note: Option<String>,
 }
 
-/// Where a fact is saved that does not say it.
+/// A note on the scope of a fact that does not state it.
 fn note_of(ProposedScope { scope, is_clear }: &ProposedScope) -> String {
     let place = match scope {
         Scope::Global => "It holds in every project".to_string(),
@@ -109,7 +109,7 @@ fn note_of(ProposedScope { scope, is_clear }: &ProposedScope) -> String {
 }
 
 /// A change as a person reads it: the diff, and what the file says about it already.
-fn shown(proposal: &Proposal, target: &Target) -> String {
+fn shown(proposal: &Proposal, target: &SaveRequest) -> String {
     let remarks = proposal.remark().into_iter().chain(target.note.clone());
     remarks.fold(proposal.diff(), |diff, remark| format!("{diff}\\ {remark}\n"))
 }

@@ -13,10 +13,10 @@ use longhaul_memory::{
 use longhaul_workspace::canonical_workspace;
 
 use crate::event::{Instruction, InstructionSource, SourceState};
-use crate::prompt::tells_surroundings;
+use crate::prompt::has_session_context;
 use crate::tools::tells_skill;
 
-/// How many of the paths that tools touched last are in work.
+/// The number of paths, touched last by tools, that count as in work.
 const IN_WORK: usize = 16;
 
 /// The instructions from memory files in a session.
@@ -26,12 +26,12 @@ pub struct SessionMemory {
     settings: MemorySettings,
     memory: Memory,
     jit: JustInTime,
-    /// What the system instruction says of it.
+    /// Its part of the system instruction.
     system: String,
     left_out: Vec<LeftOut>,
     /// The paths that tools touched last, without links.
     touched: VecDeque<PathBuf>,
-    /// Links out of the project that tools came by, which were told.
+    /// Links out of the project that tools came by, of which the user was warned.
     warned: Vec<Skipped>,
 }
 
@@ -71,12 +71,12 @@ impl SessionMemory {
         self.places.private = Some(folder);
     }
 
-    /// What was loaded at the start.
+    /// The memory that was loaded at the start.
     pub fn memory(&self) -> &Memory {
         &self.memory
     }
 
-    /// Where memory is looked for.
+    /// The places that are searched for memory files.
     pub fn places(&self) -> &Places {
         &self.places
     }
@@ -96,7 +96,7 @@ impl SessionMemory {
         self.memory.files.iter().chain(self.jit.files())
     }
 
-    /// The names of all files, as they are told to the model.
+    /// The names of all files, as the model reads them.
     pub(crate) fn names(&self) -> Vec<String> {
         self.files().map(|file| self.name(&file.path)).collect()
     }
@@ -110,12 +110,12 @@ impl SessionMemory {
         self.places.workspace().map(|folder| folder.path.as_path())
     }
 
-    /// What the system instruction says of it.
+    /// Its part of the system instruction.
     pub(crate) fn system(&self) -> &str {
         &self.system
     }
 
-    /// What stands before the first message.
+    /// Its part of the first message.
     pub(crate) fn first_message(&self, now: Timestamp) -> String {
         render_first_message(&self.memory, &self.options(now)).text
     }
@@ -131,13 +131,13 @@ impl SessionMemory {
         self.system = system.text;
     }
 
-    /// Whether the system instruction tells a file, so that no message has to.
+    /// `true` if the system instruction holds a file, so that no message has to.
     fn is_in_system(&self, file: &MemoryFile) -> bool {
         self.settings.discovery != Discovery::Tiered || matches!(file.tier, Tier::Global | Tier::Private)
     }
 
-    /// What is told of a file.
-    fn told(&self, told: &ToldFiles<'_>, file: &MemoryFile) -> Told {
+    /// The version of a file that the conversation holds.
+    fn version_in(&self, told: &ToldFiles<'_>, file: &MemoryFile) -> Told {
         told.of(file, self.workspace(), &self.settings)
     }
 
@@ -147,7 +147,7 @@ impl SessionMemory {
         self.bring_in_told(&ToldFiles::read(passages.iter().map(String::as_str)));
     }
 
-    /// Begins anew with the files that are told beside those that were loaded.
+    /// Begins anew with the files that the conversation holds beside those that were loaded.
     fn bring_in_told(&mut self, told: &ToldFiles<'_>) {
         self.jit = JustInTime::new(&self.places, &self.settings, &self.memory);
         for path in told.paths(self.workspace()) {
@@ -160,7 +160,7 @@ impl SessionMemory {
     /// Reads everything again that may have changed on the disk since the last turn.
     pub(crate) fn refresh(&mut self, now: Timestamp, messages: &[Message]) -> Option<Reloaded> {
         // Where the first message is yet to come, it will hold what was loaded.
-        let is_begun = messages.iter().any(tells_surroundings);
+        let is_begun = messages.iter().any(has_session_context);
         let before = self.memory.clone();
         // A scan of the whole workspace is worth it only where something is known to have changed.
         if self.settings.discovery == Discovery::Tiered || !before.changed_on_disk().is_empty() {
@@ -173,7 +173,7 @@ impl SessionMemory {
         let loaded = self.memory.files.iter().filter(|file| is_begun && !self.is_in_system(file));
         let news: Vec<MemoryFile> = loaded
             .chain(self.jit.files())
-            .filter(|file| self.told(&told, file) != Told::Now)
+            .filter(|file| self.version_in(&told, file) != Told::Now)
             .cloned()
             .collect();
         let is_ours =
@@ -186,7 +186,7 @@ impl SessionMemory {
         self.reloaded(&before, &news, &gone)
     }
 
-    /// Reads everything again because a tool changed one of the files. What the system instruction tells of them changes
+    /// Reads everything again because a tool changed one of the files. Its part of the system instruction changes
     /// with the next turn.
     pub(crate) fn refresh_touched(&mut self, touched: &[PathBuf]) -> Option<Reloaded> {
         let real = |path: &Path| canonical_workspace(path).unwrap_or_else(|_| path.to_path_buf());
@@ -226,7 +226,7 @@ impl SessionMemory {
         self.reloaded(&before, &news, &gone)
     }
 
-    /// What a reload changed, if it did.
+    /// The changes that a reload brought, if any.
     fn reloaded(&self, before: &Memory, news: &[MemoryFile], gone: &[PathBuf]) -> Option<Reloaded> {
         let MemoryEvent::MemoryChanged { changed: mut files, .. } =
             MemoryEvent::between(before, &self.memory);
@@ -238,7 +238,7 @@ impl SessionMemory {
         (!files.is_empty()).then_some(Reloaded { files, text })
     }
 
-    /// What comes in behind the result of a tool that touched these.
+    /// The files that come in behind the result of a tool that touched these paths.
     pub(crate) fn come_in(&mut self, touched: &[PathBuf]) -> Option<(String, Vec<PathBuf>)> {
         self.touched.extend(touched.iter().cloned());
         let old = self.touched.len().saturating_sub(IN_WORK);
@@ -248,7 +248,7 @@ impl SessionMemory {
         Some((block, self.jit.files()[known..].iter().map(|file| file.path.clone()).collect()))
     }
 
-    /// What became of each file when the conversation was shortened to these messages, and the text that puts back what
+    /// The state of each file after the conversation was shortened to these messages, and the text that puts back what
     /// the work still needs, as far as it fits. The rest comes in again when a tool next touches it.
     pub(crate) fn after_compaction(
         &mut self,
@@ -257,7 +257,8 @@ impl SessionMemory {
     ) -> (Vec<InstructionSource>, Option<String>) {
         let passages = passages(messages);
         let told = ToldFiles::read(passages.iter().map(String::as_str));
-        let is_there = |file: &MemoryFile| self.is_in_system(file) || self.told(&told, file) == Told::Now;
+        let is_there =
+            |file: &MemoryFile| self.is_in_system(file) || self.version_in(&told, file) == Told::Now;
         let mut back: VecDeque<MemoryFile> =
             self.files().filter(|file| !is_there(file) && self.is_needed(file)).cloned().collect();
         let text = loop {
@@ -287,18 +288,18 @@ impl SessionMemory {
         (sources, text)
     }
 
-    /// Every file that counts or was told in this conversation, and whether the model reads it now, where `said` is all that
+    /// Every file that is active or was read in this conversation, with its state, where `said` is all that
     /// was said and `messages` what is left of it.
     pub(crate) fn standing(&self, messages: &[Message], said: &[Message]) -> Vec<InstructionSource> {
         let (now, ever) = (passages(messages), passages(said));
         let put_back = ToldFiles::read(now.iter().map(String::as_str).filter(|passage| is_put_back(passage)));
         let ever = ToldFiles::read(ever.iter().map(String::as_str));
         let now = ToldFiles::read(now.iter().map(String::as_str));
-        // Before the first words, everything is about to be told.
-        let is_begun = said.iter().any(tells_surroundings);
-        let state = |file: &MemoryFile| match self.told(&now, file) {
+        // Before the first words, everything is about to be read.
+        let is_begun = said.iter().any(has_session_context);
+        let state = |file: &MemoryFile| match self.version_in(&now, file) {
             _ if self.is_in_system(file) || !is_begun => SourceState::Present,
-            Told::Now if self.told(&put_back, file) == Told::Now => SourceState::Reinjected,
+            Told::Now if self.version_in(&put_back, file) == Told::Now => SourceState::Reinjected,
             Told::Now => SourceState::Present,
             Told::Older | Told::Nothing => SourceState::Lost,
         };
@@ -312,14 +313,14 @@ impl SessionMemory {
             .collect()
     }
 
-    /// Whether the work still needs a file: what was loaded at the start always, the rest while its folder is in work.
+    /// `true` if the work still needs a file: what was loaded at the start always, the rest while its folder is in work.
     fn is_needed(&self, file: &MemoryFile) -> bool {
         let came_in = self.jit.files().iter().any(|other| other.path == file.path);
         let Ok(folder) = canonical_workspace(file.folder()) else { return false };
         !came_in || self.touched.iter().any(|path| path.starts_with(&folder))
     }
 
-    /// What the user should know about files that do not count.
+    /// Notices for the user about files that are not active.
     pub fn notices(&self) -> Vec<String> {
         let unreadable = self.memory.skipped.iter().filter_map(|skipped| match &skipped.reason {
             SkipReason::Unreadable { .. } | SkipReason::Outside { .. } => Some(self.describe(skipped)),
@@ -343,9 +344,9 @@ impl SessionMemory {
         let at_start = &self.memory.skipped;
         let is_new = |skipped: &&Skipped| !self.warned.contains(skipped) && !at_start.contains(skipped);
         let new: Vec<Skipped> = self.jit.links_out().iter().filter(is_new).cloned().collect();
-        let told = new.iter().map(|skipped| self.describe(skipped)).collect();
+        let warnings = new.iter().map(|skipped| self.describe(skipped)).collect();
         self.warned.extend(new);
-        told
+        warnings
     }
 
     fn describe(&self, skipped: &Skipped) -> String {
@@ -353,12 +354,12 @@ impl SessionMemory {
     }
 }
 
-/// The passages of a conversation in which memory files are told. Whatever else quotes one tells nothing.
+/// The passages of a conversation that hold memory files. Whatever else quotes one holds none.
 fn passages(messages: &[Message]) -> Vec<String> {
     let mut passages = Vec::new();
     for part in messages.iter().flat_map(|message| &message.parts) {
         if matches!(part.origin, Origin::Hook | Origin::Memory) {
-            // What a skill quotes tells nothing of memory.
+            // A quotation in a skill is no memory.
             passages.extend(part.as_text().filter(|text| !tells_skill(text)).map(str::to_string));
         }
         if let Some(result) = part.as_result() {

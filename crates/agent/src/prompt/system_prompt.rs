@@ -9,39 +9,39 @@ const MANAGER_GUIDANCE: &str = include_str!("../prompts/manager_guidance.md");
 
 /// A section of the built-in prompt, in the order in which they stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Section {
-    /// Who the model is.
+pub enum PromptSection {
+    /// The role of the model.
     Preamble,
-    /// What always holds.
+    /// Rules that always hold.
     CoreMandates,
-    /// How to go about a task.
+    /// The way to go about a task.
     PrimaryWorkflows,
-    /// How to answer.
+    /// The style of answers.
     OperationalGuidelines,
     /// The skills that there are.
     AgentSkills,
 }
 
-/// What the system prompt is made of.
+/// The ingredients of the system prompt.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PromptOptions {
     /// A text that takes the place of all built-in sections.
     pub replacement: Option<String>,
     /// Built-in sections that are left out.
-    pub hidden: Vec<Section>,
+    pub hidden: Vec<PromptSection>,
     /// The names of the tools.
     pub tools: Vec<String>,
     /// The agents that the model may hand tasks to, where it has tools.
     pub subagents: Subagents,
-    /// What the model is told about skills; nothing where there are none.
+    /// The list of skills; empty where there are none.
     pub skills: String,
-    /// Who saves what is to be remembered.
-    pub saving: Saving,
+    /// The way in which facts are saved.
+    pub saving: MemorySaving,
 }
 
-/// Who saves what is to be remembered.
+/// The way in which facts are saved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Saving {
+pub enum MemorySaving {
     /// A tool, fact by fact.
     #[default]
     Direct,
@@ -49,7 +49,7 @@ pub enum Saving {
     Manager,
 }
 
-impl Section {
+impl PromptSection {
     /// Every section, in order.
     pub const ALL: [Self; 5] = [
         Self::Preamble,
@@ -87,8 +87,8 @@ impl Section {
                 let guidelines = include_str!("../prompts/operational_guidelines.md");
                 let saves = tools.iter().any(|tool| tool == SAVE_TOOL);
                 let guidance = match saving {
-                    Saving::Direct => SAVE_GUIDANCE,
-                    Saving::Manager => MANAGER_GUIDANCE,
+                    MemorySaving::Direct => SAVE_GUIDANCE,
+                    MemorySaving::Manager => MANAGER_GUIDANCE,
                 };
                 return if saves { format!("{guidelines}\n{guidance}") } else { guidelines.to_string() };
             }
@@ -101,17 +101,17 @@ impl Section {
 /// The system prompt. The same options give the same bytes.
 ///
 /// ```
-/// use longhaul_agent::{PromptOptions, Section, render_prompt};
+/// use longhaul_agent::{PromptOptions, PromptSection, render_prompt};
 ///
 /// let whole = render_prompt(&PromptOptions::default());
-/// let options = PromptOptions { hidden: vec![Section::CoreMandates], ..PromptOptions::default() };
+/// let options = PromptOptions { hidden: vec![PromptSection::CoreMandates], ..PromptOptions::default() };
 /// assert!(render_prompt(&options).len() < whole.len());
 /// ```
 pub fn render_prompt(options: &PromptOptions) -> String {
     let text = match &options.replacement {
         Some(text) => substitute(text, options),
         None => {
-            let shown = Section::ALL.into_iter().filter(|section| !options.hidden.contains(section));
+            let shown = PromptSection::ALL.into_iter().filter(|section| !options.hidden.contains(section));
             shown.map(|section| section.text(options)).collect::<Vec<_>>().join("\n\n")
         }
     };
@@ -146,7 +146,7 @@ fn collapse(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn hidden(sections: &[Section]) -> String {
+    fn hidden(sections: &[PromptSection]) -> String {
         render_prompt(&PromptOptions { hidden: sections.to_vec(), ..PromptOptions::default() })
     }
 
@@ -157,9 +157,9 @@ mod tests {
         let places = places.map(|start| whole.find(start).unwrap_or_else(|| panic!("no {start:?}")));
         assert!(places.is_sorted());
         assert!(!whole.contains("\n\n\n"));
-        let less = hidden(&[Section::Preamble, Section::PrimaryWorkflows]);
+        let less = hidden(&[PromptSection::Preamble, PromptSection::PrimaryWorkflows]);
         assert!(less.starts_with("# What always holds") && !less.contains("# How to work"));
-        assert_eq!(hidden(&Section::ALL), "");
+        assert_eq!(hidden(&PromptSection::ALL), "");
     }
 
     #[track_caller]
@@ -172,7 +172,7 @@ mod tests {
         let tools = tools.iter().map(|tool| tool.to_string()).collect();
         let options = PromptOptions {
             replacement: Some(text.into()),
-            hidden: Section::ALL.to_vec(),
+            hidden: PromptSection::ALL.to_vec(),
             tools,
             ..PromptOptions::default()
         };
@@ -213,7 +213,7 @@ mod tests {
         let with = render_prompt(&PromptOptions { tools, ..PromptOptions::default() });
         assert!(with.contains(SAVE_GUIDANCE.trim()));
         let tools = vec![SAVE_TOOL.to_string()];
-        let managed = PromptOptions { tools, saving: Saving::Manager, ..PromptOptions::default() };
+        let managed = PromptOptions { tools, saving: MemorySaving::Manager, ..PromptOptions::default() };
         let managed = render_prompt(&managed);
         assert!(managed.contains(MANAGER_GUIDANCE.trim()) && !managed.contains(SAVE_GUIDANCE.trim()));
     }

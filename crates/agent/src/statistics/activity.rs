@@ -83,7 +83,7 @@ impl ActivityLog {
         self.is_active
     }
 
-    /// Switches it on, which is itself an event; tells whether a measurement is due.
+    /// Switches it on, which is itself an event; returns `true` if a measurement is due.
     pub(crate) fn start(&mut self, at: Timestamp) -> bool {
         if self.is_active {
             return false;
@@ -97,7 +97,7 @@ impl ActivityLog {
         *self = Self { memory: self.memory, ..Self::default() };
     }
 
-    /// Takes note of an event; tells whether a measurement is due.
+    /// Notes an event; returns `true` if a measurement is due.
     pub(crate) fn record(&mut self, what: Activity, at: Timestamp) -> bool {
         if !self.is_active {
             return false;

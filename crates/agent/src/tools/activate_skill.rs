@@ -38,7 +38,7 @@ pub struct ActivateSkill {
 }
 
 #[derive(Debug, Deserialize)]
-struct Arguments {
+struct ActivateArguments {
     name: String,
 }
 
@@ -49,7 +49,7 @@ impl ActivateSkill {
     }
 
     fn load(&self, args: &Value) -> Result<(&Skill, Activation), String> {
-        let Arguments { name } = parse_arguments(ACTIVATE_TOOL, args)?;
+        let ActivateArguments { name } = parse_arguments(ACTIVATE_TOOL, args)?;
         let found = self.skills.iter().find(|skill| skill.name.is_meant_by(&name));
         let skill = found.ok_or_else(|| {
             let names: Vec<&str> = self.skills.iter().map(|skill| skill.name.as_str()).collect();

@@ -2,11 +2,11 @@
 //! declarations of tools in few words.
 
 mod activate_skill;
-mod brief;
+mod declarations;
 mod own;
 mod skill_text;
 
 pub use activate_skill::{ActivateSkill, ActiveSkills};
-pub(crate) use brief::{size_of, within_share};
+pub(crate) use declarations::{size_of, within_share};
 pub(crate) use own::{AskArguments, CompactArguments, CompleteArguments, OwnTool, RecallArguments};
 pub(crate) use skill_text::{FoundActivation, find_activation, render_again, tells_skill};

@@ -15,7 +15,7 @@ pub(crate) enum OwnTool {
     CompleteTask,
 }
 
-/// What was said before is searched for.
+/// Arguments of `recall_history`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct RecallArguments {
     /// Words to look for, or a "quoted phrase"; or a mark such as `m12` for that one message in full.
@@ -25,7 +25,7 @@ pub(crate) struct RecallArguments {
     pub(crate) limit: Option<usize>,
 }
 
-/// The conversation is shortened.
+/// Arguments of `compact_now`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct CompactArguments {
     /// What the summary should keep in detail.
@@ -33,7 +33,7 @@ pub(crate) struct CompactArguments {
     pub(crate) focus: Option<String>,
 }
 
-/// The user is asked.
+/// Arguments of `ask_user`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct AskArguments {
     /// The question, one sentence.
@@ -43,7 +43,7 @@ pub(crate) struct AskArguments {
     pub(crate) options: Vec<String>,
 }
 
-/// A sub-agent hands over what came of its task.
+/// Arguments of `complete_task`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct CompleteArguments {
     /// The whole result, which is all that anybody sees of the work.
@@ -91,7 +91,7 @@ impl OwnTool {
         ToolDeclaration { name: self.name().to_string(), description: description.to_string(), parameters }
     }
 
-    /// What a call would do.
+    /// A preview of a call.
     pub(crate) fn preview(self, args: &Value) -> Result<Preview, String> {
         Ok(match self {
             Self::RecallHistory => {

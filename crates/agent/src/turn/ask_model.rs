@@ -28,7 +28,7 @@ use crate::statistics::Activity;
 
 /// The outcome of asking the model once.
 #[derive(Debug)]
-pub(super) enum Step {
+pub(super) enum StepOutcome {
     /// The turn is over.
     Ended(TurnEnd),
     /// The model wants tools to run.
@@ -38,7 +38,7 @@ pub(super) enum Step {
 }
 
 /// The reason why an answer is not whole.
-enum Cut {
+enum AnswerCut {
     Failed(ModelError),
     Cancelled,
     Looping(Loop),
@@ -77,16 +77,16 @@ pub(super) async fn ask_model(
     turn: &mut TurnState,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> Result<Step, AgentError> {
+) -> Result<StepOutcome, AgentError> {
     let newest = newest_id(session);
     let step = ask_within_window(session, turn, deps, cancel).await?;
-    let Step::Ended(TurnEnd::Failed(error)) = &step else { return Ok(step) };
+    let StepOutcome::Ended(TurnEnd::Failed(error)) = &step else { return Ok(step) };
     if newest_id(session) != newest || !leave_route(&mut turn.route, &session.settings.model, error, deps) {
         return Ok(step);
     }
     // It may take less than the one that failed.
     match make_room(session, turn, Newest::Results, deps, cancel).await? {
-        Some(end) => Ok(Step::Ended(end)),
+        Some(end) => Ok(StepOutcome::Ended(end)),
         None => ask_within_window(session, turn, deps, cancel).await,
     }
 }
@@ -101,19 +101,19 @@ async fn ask_within_window(
     turn: &mut TurnState,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> Result<Step, AgentError> {
+) -> Result<StepOutcome, AgentError> {
     if let Some(step) = send_request(session, turn, deps, cancel).await? {
         return Ok(step);
     }
     let window = RequestWindow::of(session, turn);
     let options = window.options_after_refusal(window.estimate());
     match compact(session, turn, options, deps, cancel).await?.result.status {
-        Status::Cancelled => return Ok(Step::Ended(TurnEnd::Cancelled)),
+        Status::Cancelled => return Ok(StepOutcome::Ended(TurnEnd::Cancelled)),
         status if status.is_change() => deps.emit(Event::AskedAgain),
-        _ => return Ok(Step::Ended(TurnEnd::Failed(ModelError::TooLong))),
+        _ => return Ok(StepOutcome::Ended(TurnEnd::Failed(ModelError::TooLong))),
     }
     let asked = send_request(session, turn, deps, cancel).await?;
-    Ok(asked.unwrap_or(Step::Ended(TurnEnd::Failed(ModelError::TooLong))))
+    Ok(asked.unwrap_or(StepOutcome::Ended(TurnEnd::Failed(ModelError::TooLong))))
 }
 
 /// Sends the request and records the answer; `None` if the request was too long.
@@ -122,13 +122,13 @@ async fn send_request(
     turn: &mut TurnState,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> Result<Option<Step>, AgentError> {
+) -> Result<Option<StepOutcome>, AgentError> {
     let messages = session.conversation.transcript().messages().len();
     let request = build_request(session, turn);
     let (request, is_changed) = match run_request_hooks(session, turn, request, deps, cancel).await {
         HookedRequest::Sent { request, is_changed } => (request, is_changed),
         HookedRequest::Answered(answer) => return record_answer_of_hook(session, answer, deps).map(Some),
-        HookedRequest::Stopped(reason) => return Ok(Some(Step::Ended(TurnEnd::Stopped { reason }))),
+        HookedRequest::Stopped(reason) => return Ok(Some(StepOutcome::Ended(TurnEnd::Stopped { reason }))),
     };
     turn.tools.offer(&request);
     let recorded_as = turn.model(&session.settings).recorded_as_other(&request.model);
@@ -177,15 +177,15 @@ async fn send_request(
     }
     let calls: Vec<ToolCall> = reply.calls().cloned().collect();
     let step = match (cut, stopped) {
-        (Some(Cut::Failed(ModelError::TooLong)), _) if reply.is_empty() => return Ok(None),
-        (Some(Cut::Failed(error)), _) => Step::Ended(TurnEnd::Failed(error)),
-        (Some(Cut::Cancelled), _) => Step::Ended(TurnEnd::Cancelled),
-        (_, Some(reason)) => Step::Ended(TurnEnd::Stopped { reason }),
-        (Some(Cut::Looping(found)), None) => Step::Looping(found),
+        (Some(AnswerCut::Failed(ModelError::TooLong)), _) if reply.is_empty() => return Ok(None),
+        (Some(AnswerCut::Failed(error)), _) => StepOutcome::Ended(TurnEnd::Failed(error)),
+        (Some(AnswerCut::Cancelled), _) => StepOutcome::Ended(TurnEnd::Cancelled),
+        (_, Some(reason)) => StepOutcome::Ended(TurnEnd::Stopped { reason }),
+        (Some(AnswerCut::Looping(found)), None) => StepOutcome::Looping(found),
         (None, None) if calls.is_empty() => {
-            Step::Ended(TurnEnd::Finished(finish.unwrap_or(FinishReason::Stop)))
+            StepOutcome::Ended(TurnEnd::Finished(finish.unwrap_or(FinishReason::Stop)))
         }
-        (None, None) => Step::Calls(calls),
+        (None, None) => StepOutcome::Calls(calls),
     };
     if !reply.is_empty() {
         session.append(&reply, deps)?;
@@ -213,14 +213,14 @@ fn record_answer_of_hook(
     session: &mut AgentSession,
     answer: Answer,
     deps: &AgentDeps<'_>,
-) -> Result<Step, AgentError> {
+) -> Result<StepOutcome, AgentError> {
     let finish = answer.finish.clone().unwrap_or(FinishReason::Stop);
     let reply = Message { at: Some((deps.now)()), ..answer.into_message((deps.new_id)()) };
     if !reply.is_empty() {
         deps.emit(Event::TextDelta(text_of(&reply)));
         session.append(&reply, deps)?;
     }
-    Ok(Step::Ended(TurnEnd::Finished(finish)))
+    Ok(StepOutcome::Ended(TurnEnd::Finished(finish)))
 }
 
 /// Runs hooks on an answer and then shows it; with the reason why the turn ends, if it does.
@@ -360,15 +360,15 @@ async fn receive_answer(
     display: Display,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> (Answer, Option<Cut>) {
+) -> (Answer, Option<AnswerCut>) {
     let mut answer = Answer::default();
     let mut stream = model.stream(request);
     let cut = loop {
         let next = poll_fn(|context| stream.as_mut().poll_next(context));
         match cancel.run_until_cancelled(next).await {
-            None => break Some(Cut::Cancelled),
+            None => break Some(AnswerCut::Cancelled),
             Some(None) => break None,
-            Some(Some(Err(error))) => break Some(Cut::Failed(error)),
+            Some(Some(Err(error))) => break Some(AnswerCut::Failed(error)),
             Some(Some(Ok(event))) => {
                 show(&event, display, deps);
                 let found = match (&event, &mut loops) {
@@ -377,7 +377,7 @@ async fn receive_answer(
                 };
                 answer.add(event);
                 if let Some(found) = found {
-                    break Some(Cut::Looping(found));
+                    break Some(AnswerCut::Looping(found));
                 }
             }
         }

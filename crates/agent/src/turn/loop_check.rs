@@ -6,7 +6,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::session::AgentSession;
 use crate::deps::AgentDeps;
-use crate::excerpt::{harmless, middle_out, render_excerpt};
+use crate::excerpt::{escape_closing_tags, render_excerpt, truncate_middle};
 use crate::side_model::{SideModel, find_json, number};
 
 /// The step of a turn at which the first check is made.
@@ -17,11 +17,11 @@ const USUAL: u32 = 10;
 const LEAST: f64 = 5.0;
 /// The number of steps after a check that saw no sign of one.
 const MOST: f64 = 15.0;
-/// Whoever is as sure as this is believed.
+/// The confidence from which on a judge is believed.
 const SURE: f64 = 0.9;
 /// So many messages are judged.
 const WINDOW: usize = 20;
-/// How often an answer is asked for that can be understood.
+/// Attempts to get an answer that can be parsed.
 const ATTEMPTS: usize = 2;
 /// So much of the user's request is shown, in characters.
 const LONGEST_REQUEST: usize = 2_000;
@@ -43,7 +43,7 @@ impl Default for JudgeSchedule {
 }
 
 impl JudgeSchedule {
-    /// Counts a step and tells whether a check is due, which then counts as made.
+    /// Counts a step and returns `true` if a check is due, which then counts as made.
     fn begin_step(&mut self) -> bool {
         self.steps += 1;
         let is_due = self.steps >= FIRST && self.steps - self.checked >= self.interval;
@@ -59,7 +59,7 @@ impl JudgeSchedule {
     }
 }
 
-/// What a judge says.
+/// The verdict of a judge.
 #[derive(Debug, Deserialize)]
 struct LoopVerdict {
     #[serde(default)]
@@ -82,7 +82,7 @@ impl LoopVerdict {
         let analysis = analysis.trim_end_matches('.');
         match analysis {
             "" => "the last steps repeat each other and get nowhere".to_string(),
-            analysis => middle_out(analysis, LONGEST_DETAIL),
+            analysis => truncate_middle(analysis, LONGEST_DETAIL),
         }
     }
 }
@@ -143,13 +143,13 @@ fn window(messages: &[Message]) -> &[Message] {
     window
 }
 
-/// What a judge is asked; nothing where there is nothing to judge.
+/// The question to a judge; `None` where there is nothing to judge.
 fn render_question(prompt: &str, messages: &[Message]) -> Option<String> {
     let window = window(messages);
     if window.is_empty() {
         return None;
     }
-    let request = harmless(&middle_out(prompt.trim(), LONGEST_REQUEST));
+    let request = escape_closing_tags(&truncate_middle(prompt.trim(), LONGEST_REQUEST));
     let request = match request.as_str() {
         "" => String::new(),
         request => format!("<request>\n{request}\n</request>\n\n"),

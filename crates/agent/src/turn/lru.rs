@@ -8,14 +8,14 @@ use std::hash::Hash;
 #[derive(Clone, Debug)]
 pub(crate) struct Lru<K, V> {
     most: usize,
-    entries: HashMap<K, Entry<V>>,
+    entries: HashMap<K, CacheEntry<V>>,
     /// The keys by when they were last used.
     order: BTreeMap<u64, K>,
     uses: u64,
 }
 
 #[derive(Clone, Debug)]
-struct Entry<V> {
+struct CacheEntry<V> {
     value: V,
     used: u64,
 }
@@ -47,7 +47,7 @@ impl<K: Clone + Eq + Hash, V> Lru<K, V> {
             return;
         }
         self.uses += 1;
-        let entry = Entry { value, used: self.uses };
+        let entry = CacheEntry { value, used: self.uses };
         match self.entries.insert(key.clone(), entry) {
             Some(old) => {
                 self.order.remove(&old.used);

@@ -48,7 +48,7 @@ pub(crate) use self::state::TurnState;
 pub(crate) use self::tool_output::truncate;
 pub(crate) use self::window::RequestWindow;
 
-use self::ask_model::{Step, ask_model};
+use self::ask_model::{StepOutcome, ask_model};
 use self::loop_check::find_standstill;
 use self::make_room::{Newest, make_room};
 use self::record_prompt::{record_prompt, split_prompt, typed_text};
@@ -59,10 +59,10 @@ use crate::delegation::BackgroundResult;
 use crate::deps::AgentDeps;
 use crate::error::AgentError;
 use crate::event::{Event, LimitOf, TurnEnd};
-use crate::prompt::tells_surroundings;
+use crate::prompt::has_session_context;
 use crate::statistics::Activity;
 
-/// What a turn that was cut off still owes.
+/// The debt of a turn that was cut off.
 enum Owed {
     /// The model has yet to answer.
     Answer,
@@ -238,13 +238,13 @@ async fn take_steps(
         deps.emit(Event::StepBegan { step: turn.steps });
         newest = Newest::Results;
         match ask_model(session, turn, deps, cancel).await? {
-            Step::Ended(end) => return Ok(end),
-            Step::Calls(calls) => {
+            StepOutcome::Ended(end) => return Ok(end),
+            StepOutcome::Calls(calls) => {
                 if let Flow::Ends(end) = run_new_calls(session, turn, calls, deps, cancel).await? {
                     return Ok(end);
                 }
             }
-            Step::Looping(found) => {
+            StepOutcome::Looping(found) => {
                 if let Some(end) = warn_of_loop(session, turn, describe_loop(&found), deps)? {
                     return Ok(end);
                 }
@@ -416,7 +416,7 @@ fn find_owed(messages: &[Message]) -> Option<Owed> {
             let calls: Vec<ToolCall> = newest.calls().cloned().collect();
             (!calls.is_empty()).then_some(Owed::Results(calls))
         }
-        _ => (!tells_surroundings(newest) || !typed_text(&newest.parts).is_empty()).then_some(Owed::Answer),
+        _ => (!has_session_context(newest) || !typed_text(&newest.parts).is_empty()).then_some(Owed::Answer),
     }
 }
 

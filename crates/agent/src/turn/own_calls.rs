@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::session::{AgentSession, CompactionRequest};
 use super::state::TurnState;
-use crate::approval::Question;
+use crate::approval::UserQuestion;
 use crate::deps::AgentDeps;
 use crate::event::TurnEnd;
 use crate::tools::{AskArguments, CompactArguments, CompleteArguments, OwnTool, RecallArguments};
@@ -77,7 +77,7 @@ fn recall(session: &AgentSession, args: &RecallArguments) -> Answer {
     if hits.is_empty() {
         return Answer::failed(format!("Nothing in this session says {:?}.", args.query));
     }
-    let told: Vec<String> = hits
+    let excerpts: Vec<String> = hits
         .iter()
         .map(|hit| {
             let mark = hit.mark.map(|mark| format!("[{mark}] ")).unwrap_or_default();
@@ -85,7 +85,7 @@ fn recall(session: &AgentSession, args: &RecallArguments) -> Answer {
             format!("{mark}{}{tool}:\n{}", hit.role.as_str(), hit.excerpt.text)
         })
         .collect();
-    Answer::succeeded(told.join("\n\n")).shown(Shown::Line(format!("{} found", told.len())))
+    Answer::succeeded(excerpts.join("\n\n")).shown(Shown::Line(format!("{} found", excerpts.len())))
 }
 fn is_recall(call: &ToolCall) -> bool {
     call.name == OwnTool::RecallHistory.name()
@@ -104,7 +104,7 @@ fn is_about(message: &Message, calls: &HashSet<&CallId>) -> bool {
 
 /// Asks the user a question of the model's.
 async fn ask_user(args: AskArguments, deps: &AgentDeps<'_>) -> Answer {
-    let question = Question { text: args.question, options: args.options };
+    let question = UserQuestion { text: args.question, options: args.options };
     match deps.approver.answer(&question).await {
         Some(answer) if !answer.trim().is_empty() => Answer::succeeded(format!("The user answers: {answer}")),
         _ => Answer::failed("The user did not answer. Decide by yourself, and say what you assumed."),

@@ -8,7 +8,7 @@ use super::instructions::reload_memory;
 use super::session::AgentSession;
 use crate::deps::AgentDeps;
 use crate::error::AgentError;
-use crate::prompt::tells_surroundings;
+use crate::prompt::has_session_context;
 
 /// Records what was said, and before the first words of a session where it takes place.
 pub(super) fn record_prompt(
@@ -22,8 +22,8 @@ pub(super) fn record_prompt(
     if let Some(editor) = read_editor(session, deps) {
         parts.insert(0, editor);
     }
-    if let Some(surroundings) = introduce(session, deps)? {
-        parts.insert(0, surroundings);
+    if let Some(context) = introduce(session, deps)? {
+        parts.insert(0, context);
     }
     session.append(&deps.message(Role::User, parts), deps)
 }
@@ -46,18 +46,18 @@ pub(crate) fn introduce(
     record_system(session, deps)?;
     let messages = session.conversation.transcript().messages();
     if messages.is_empty() {
-        let surroundings = surroundings(session, deps);
-        session.append(&deps.message(Role::User, vec![surroundings]), deps)?;
-    } else if !messages.iter().any(tells_surroundings) {
-        return Ok(Some(surroundings(session, deps)));
+        let context = context(session, deps);
+        session.append(&deps.message(Role::User, vec![context]), deps)?;
+    } else if !messages.iter().any(has_session_context) {
+        return Ok(Some(context(session, deps)));
     }
     Ok(None)
 }
 
 /// The part that describes where the session takes place, with the project's instructions from memory.
-fn surroundings(session: &AgentSession, deps: &AgentDeps<'_>) -> Part {
+fn context(session: &AgentSession, deps: &AgentDeps<'_>) -> Part {
     let memory = session.memory.as_ref().map(|memory| memory.first_message((deps.now)()));
-    session.settings.surroundings.to_part(memory.as_deref())
+    session.settings.context.to_part(memory.as_deref())
 }
 
 /// Records the system prompt where it is another one than before.

@@ -13,10 +13,10 @@ const REMEMBERED: usize = 1_000;
 /// The tool that reads a file.
 const READ_TOOL: &str = "read_file";
 
-/// What was read so far, and in which message the model could see it.
+/// The reads so far, each with the message in which the model could see it.
 #[derive(Clone, Debug)]
 pub(crate) struct Rereads {
-    seen: Lru<Key, Seen>,
+    seen: Lru<Key, SeenRead>,
 }
 
 impl Default for Rereads {
@@ -29,12 +29,12 @@ impl Default for Rereads {
 type Key = String;
 
 #[derive(Clone, Debug)]
-struct Seen {
+struct SeenRead {
     content: blake3::Hash,
     message: MessageId,
 }
 
-/// What a read was.
+/// The kind of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
     /// Something new, or something that changed.
@@ -46,7 +46,7 @@ pub(crate) enum Read {
 }
 
 impl Rereads {
-    /// What these messages read.
+    /// The reads in these messages.
     pub(crate) fn of(messages: &[&Message]) -> Self {
         let mut rereads = Self::default();
         let calls: HashMap<_, _> =
@@ -65,11 +65,11 @@ impl Rereads {
     pub(crate) fn note(&mut self, call: &ToolCall, text: &str, message: &MessageId) {
         if let Some(key) = key(call) {
             let content = hash(text);
-            self.seen.insert(key, Seen { content, message: message.clone() });
+            self.seen.insert(key, SeenRead { content, message: message.clone() });
         }
     }
 
-    /// What kind of read this is, given the messages that the model can still see; nothing if it is none.
+    /// The kind of this read, given the messages that the model can still see; `None` if it is no read.
     pub(crate) fn judge(&mut self, call: &ToolCall, text: &str, visible: &[Message]) -> Option<Read> {
         let key = key(call)?;
         let content = hash(text);

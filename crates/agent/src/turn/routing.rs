@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use super::session::AgentSession;
 use crate::deps::AgentDeps;
 use crate::event::Event;
-use crate::excerpt::{middle_out, render_excerpt};
+use crate::excerpt::{render_excerpt, truncate_middle};
 use crate::models::{ModelProfile, ModelTier, Router};
 use crate::side_model::{find_json, number};
 
@@ -26,7 +26,7 @@ pub(super) struct ChosenRoute {
     pub(super) profile: ModelProfile,
 }
 
-/// What a classifier says.
+/// The answer of a classifier that names a model.
 #[derive(Debug, Deserialize, PartialEq, Eq)]
 struct RoutingDecision {
     #[serde(default)]
@@ -34,7 +34,7 @@ struct RoutingDecision {
     model_choice: ModelTier,
 }
 
-/// How hard a classifier finds a request.
+/// The answer of a classifier that scores difficulty.
 #[derive(Debug, Deserialize)]
 struct DifficultyScore {
     #[serde(default)]
@@ -67,7 +67,7 @@ pub(super) async fn choose_model(
 ) -> Option<ChosenRoute> {
     let (router, decision) = classify(session, deps, cancel).await?;
     let profile = router.route(decision.model_choice).profile.clone();
-    let reason = middle_out(decision.reasoning.trim(), LONGEST_REASON);
+    let reason = truncate_middle(decision.reasoning.trim(), LONGEST_REASON);
     deps.emit(Event::Routed { model: profile.recorded_as.clone(), reason });
     Some(ChosenRoute { tier: decision.model_choice, profile })
 }
@@ -112,7 +112,7 @@ async fn classify<'a>(
     Some((router, decision))
 }
 
-/// What a classifier is asked about the newest message; nothing where that is no request but answers of tools.
+/// The question to a classifier about the newest message; `None` where that is no prompt but results of tools.
 fn render_question(messages: &[Message], window: fn(&[Message]) -> Vec<&Message>) -> Option<String> {
     let (request, history) = messages.split_last()?;
     if request.results().next().is_some() {

@@ -279,7 +279,7 @@ impl AgentSession {
             points,
             session_id: self.id(),
             transcript_path: self.conversation.log().path().to_path_buf(),
-            cwd: self.settings.surroundings.directory.clone(),
+            cwd: self.settings.context.directory.clone(),
             events: deps.events,
             now: deps.now,
         })

@@ -28,10 +28,10 @@ use crate::deps::AgentDeps;
 use crate::error::AgentError;
 use crate::event::{Event, ToolEnd, TurnEnd};
 use crate::statistics::Activity;
-use crate::subagents::Wait;
+use crate::subagents::SubagentWait;
 use crate::tools::OwnTool;
 
-/// The line behind an output in which the tags of snapshots were made harmless.
+/// The line behind an output in which the tags of snapshots were escaped.
 const SNAPSHOT_ESCAPED: &str = "\n\n[In this output, `&lt;` before `state_snapshot` stands for `<`.]";
 
 /// The course of a turn after a step.
@@ -42,26 +42,26 @@ pub(super) enum Flow {
 }
 
 /// A call that is about to run, or that was answered without.
-enum Prepared<'h> {
-    Ready(Ready<'h>),
+enum PreparedCall<'h> {
+    Ready(ReadyCall<'h>),
     Answered { call: ToolCall, status: ToolStatus, text: String },
     Ends { call: ToolCall, end: TurnEnd },
 }
 
 /// A call that may run.
-struct Ready<'h> {
+struct ReadyCall<'h> {
     /// As the model made it.
     call: ToolCall,
     /// The arguments that count.
     args: Value,
     target: ToolTarget<'h>,
     preview: Preview,
-    /// What the model is told beside the answer.
+    /// Notes for the model, added to the answer.
     notes: Vec<String>,
 }
 
 /// A call that was answered.
-struct Ran {
+struct AnsweredCall {
     call: ToolCall,
     args: Value,
     answer: Answer,
@@ -71,16 +71,16 @@ struct Ran {
     report: Option<SubagentReport>,
 }
 
-impl Ran {
+impl AnsweredCall {
     /// A call that was answered before it could run.
-    fn at_once(ready: Ready<'_>, answer: Answer) -> Self {
-        let Ready { call, args, notes, .. } = ready;
+    fn at_once(ready: ReadyCall<'_>, answer: Answer) -> Self {
+        let ReadyCall { call, args, notes, .. } = ready;
         Self { call, args, answer, notes, took: Duration::ZERO, report: None }
     }
 }
 
-impl Ready<'_> {
-    /// Whether it may run beside others: it only looks, or it is the work of a sub-agent, whose own calls are decided one
+impl ReadyCall<'_> {
+    /// `true` if it may run beside others: it only looks, or it is the work of a sub-agent, whose own calls are decided one
     /// by one.
     fn runs_beside_others(&self) -> bool {
         matches!(
@@ -112,18 +112,18 @@ pub(super) async fn run_tool_calls(
             return Ok(Flow::Ends(end));
         }
         match prepare_call(session, turn, call, deps, cancel).await {
-            Prepared::Ready(ready) if ready.runs_beside_others() => batch.push(ready),
-            Prepared::Ready(ready) => {
+            PreparedCall::Ready(ready) if ready.runs_beside_others() => batch.push(ready),
+            PreparedCall::Ready(ready) => {
                 run_batch(session, turn, &mut batch, deps, cancel).await?;
                 batch.push(ready);
                 run_batch(session, turn, &mut batch, deps, cancel).await?;
             }
-            Prepared::Answered { call, status, text } => {
+            PreparedCall::Answered { call, status, text } => {
                 run_batch(session, turn, &mut batch, deps, cancel).await?;
                 let result = answer_unrun(session, &call, status, text, deps);
                 record_results(session, vec![result], deps)?;
             }
-            Prepared::Ends { call, end } => {
+            PreparedCall::Ends { call, end } => {
                 run_batch(session, turn, &mut batch, deps, cancel).await?;
                 let rest: Vec<ToolCall> = std::iter::once(call).chain(calls).collect();
                 refuse_calls(session, &rest, "This call was not run, because the turn was ended.", deps)?;
@@ -135,7 +135,7 @@ pub(super) async fn run_tool_calls(
     Ok(end_now(turn, cancel).map_or(Flow::GoesOn, Flow::Ends))
 }
 
-/// How the turn ends before anything more runs, if it does.
+/// The end of the turn before anything more runs, if it ends.
 fn end_now(turn: &TurnState, cancel: &CancellationToken) -> Option<TurnEnd> {
     if cancel.is_cancelled() { Some(TurnEnd::Cancelled) } else { turn.ending.clone() }
 }
@@ -159,10 +159,10 @@ async fn prepare_call<'h>(
     call: ToolCall,
     deps: &AgentDeps<'h>,
     cancel: &CancellationToken,
-) -> Prepared<'h> {
+) -> PreparedCall<'h> {
     session.note(Activity::ToolScheduled, deps);
-    let failed = |call, text| Prepared::Answered { call, status: ToolStatus::Failed, text };
-    let refused = |call, text| Prepared::Answered { call, status: ToolStatus::Cancelled, text };
+    let failed = |call, text| PreparedCall::Answered { call, status: ToolStatus::Failed, text };
+    let refused = |call, text| PreparedCall::Answered { call, status: ToolStatus::Cancelled, text };
     let Some(target) = turn.tools.find(&call.name, deps) else {
         let text = turn.tools.describe_missing(&call.name);
         return failed(call, text);
@@ -183,7 +183,7 @@ async fn prepare_call<'h>(
     let mut question = None;
     if let Some(outcome) = hooked {
         if let Some(reason) = outcome.stop() {
-            return Prepared::Ends { call, end: TurnEnd::Stopped { reason: reason.to_string() } };
+            return PreparedCall::Ends { call, end: TurnEnd::Stopped { reason: reason.to_string() } };
         }
         if let Some(reason) = outcome.block() {
             return refused(call, format!("A hook did not let this call run: {reason}"));
@@ -228,38 +228,38 @@ async fn prepare_call<'h>(
                     let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
                     return refused(call, format!("The user did not allow this call.{reason}"));
                 }
-                Approval::Stop => return Prepared::Ends { call, end: TurnEnd::Cancelled },
+                Approval::Stop => return PreparedCall::Ends { call, end: TurnEnd::Cancelled },
             }
         }
     }
-    Prepared::Ready(Ready { call, args, target, preview: shown, notes })
+    PreparedCall::Ready(ReadyCall { call, args, target, preview: shown, notes })
 }
 
 /// Runs calls beside each other and records what they answer.
 async fn run_batch(
     session: &mut AgentSession,
     turn: &mut TurnState,
-    batch: &mut Vec<Ready<'_>>,
+    batch: &mut Vec<ReadyCall<'_>>,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
 ) -> Result<(), AgentError> {
     if batch.is_empty() {
         return Ok(());
     }
-    let mut running: Vec<BoxFuture<'_, Ran>> = Vec::new();
+    let mut running: Vec<BoxFuture<'_, AnsweredCall>> = Vec::new();
     for ready in std::mem::take(batch) {
         running.push(match ready.target {
             ToolTarget::Subagent(_) | ToolTarget::Manager(_) => {
                 match start_task(session, turn, ready.target, &ready.call.id, &ready.args, deps) {
-                    Ok(task) if task.wait() == Wait::InBackground => {
+                    Ok(task) if task.wait() == SubagentWait::InBackground => {
                         let answer = send_to_background(turn, &ready, task, deps);
-                        Box::pin(async { Ran::at_once(ready, answer) })
+                        Box::pin(async { AnsweredCall::at_once(ready, answer) })
                     }
                     Ok(task) => {
                         turn.running.push(task.job());
                         Box::pin(run_subagent(ready, task, deps, cancel))
                     }
-                    Err(text) => Box::pin(async { Ran::at_once(ready, Answer::failed(text)) }),
+                    Err(text) => Box::pin(async { AnsweredCall::at_once(ready, Answer::failed(text)) }),
                 }
             }
             ToolTarget::Tool(tool) => Box::pin(run_tool(ready, tool, deps, cancel)),
@@ -283,7 +283,7 @@ async fn run_batch(
     Ok(())
 }
 
-/// Makes whoever is sent out ready for the task in these arguments.
+/// Makes a task for a sub-agent from the arguments of a call.
 fn start_task(
     session: &AgentSession,
     turn: &TurnState,
@@ -300,10 +300,10 @@ fn start_task(
     }
 }
 
-/// Sends a sub-agent out, for which nobody waits.
+/// Starts a sub-agent in the background.
 fn send_to_background(
     turn: &TurnState,
-    ready: &Ready<'_>,
+    ready: &ReadyCall<'_>,
     task: SubagentTask,
     deps: &AgentDeps<'_>,
 ) -> Answer {
@@ -320,29 +320,29 @@ fn send_to_background(
 async fn run_own_call(
     session: &mut AgentSession,
     turn: &mut TurnState,
-    ready: Ready<'_>,
+    ready: ReadyCall<'_>,
     own: OwnTool,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> Ran {
-    let Ready { call, args, preview, notes, .. } = ready;
+) -> AnsweredCall {
+    let ReadyCall { call, args, preview, notes, .. } = ready;
     deps.emit(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
     let started = Instant::now();
     let answer = cancel.run_until_cancelled(run_own_tool(session, turn, own, &args, deps)).await;
     let stopped = || Answer::new(Outcome::Cancelled("The user stopped this call.".to_string()));
     let answer = answer.unwrap_or_else(stopped);
-    Ran { call, args, answer, notes, took: started.elapsed(), report: None }
+    AnsweredCall { call, args, answer, notes, took: started.elapsed(), report: None }
 }
 
 /// Hears the hooks behind a call, shortens what it answered, and adds what belongs to it.
 async fn finish_call(
     session: &mut AgentSession,
     turn: &mut TurnState,
-    ran: Ran,
+    ran: AnsweredCall,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
 ) -> ToolResult {
-    let Ran { call, args, mut answer, mut notes, took, report } = ran;
+    let AnsweredCall { call, args, mut answer, mut notes, took, report } = ran;
     let is_subagent = report.is_some();
     if let Some(report) = report {
         report.apply(session, turn, deps);
@@ -382,11 +382,11 @@ async fn finish_call(
         session.statistics.reads += 1;
         session.statistics.rereads += u32::from(read == Read::Again);
     }
-    // The text of a file stays as it is, and all the same nobody takes it for memory. Only a snapshot could pass for the
+    // The text of a file stays as it is, and cannot pass for memory all the same. Only a snapshot could pass for the
     // user's words.
     if imitates_memory(&text) {
-        if let Cow::Owned(harmless) = neutralise_snapshots(&text) {
-            text = harmless + SNAPSHOT_ESCAPED;
+        if let Cow::Owned(escaped) = neutralise_snapshots(&text) {
+            text = escaped + SNAPSHOT_ESCAPED;
         }
         text.push_str(OUTPUT_ENDS);
     }
@@ -529,31 +529,38 @@ fn note_reads(session: &mut AgentSession, message: &Message) {
 }
 
 async fn run_tool(
-    ready: Ready<'_>,
+    ready: ReadyCall<'_>,
     tool: &dyn Tool,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> Ran {
-    let Ready { call, args, preview, notes, .. } = ready;
+) -> AnsweredCall {
+    let ReadyCall { call, args, preview, notes, .. } = ready;
     deps.emit(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
     let id = call.id.clone();
     let progress = |text: &str| deps.emit(Event::ToolProgress { call: id.clone(), text: text.to_string() });
     let started = Instant::now();
     let answer = tool.run(Call { id: &call.id, args: &args, progress: &progress, cancel }).await;
-    Ran { answer, took: started.elapsed(), args, notes, call, report: None }
+    AnsweredCall { answer, took: started.elapsed(), args, notes, call, report: None }
 }
 
 async fn run_subagent(
-    ready: Ready<'_>,
+    ready: ReadyCall<'_>,
     task: SubagentTask,
     deps: &AgentDeps<'_>,
     cancel: &CancellationToken,
-) -> Ran {
-    let Ready { call, args, preview, notes, .. } = ready;
+) -> AnsweredCall {
+    let ReadyCall { call, args, preview, notes, .. } = ready;
     deps.emit(Event::ToolBegan { call: call.clone().with_args(args.clone()), preview });
     let started = Instant::now();
     let result = task.run(deps, cancel).await;
-    Ran { answer: result.answer, took: started.elapsed(), args, notes, call, report: Some(result.report) }
+    AnsweredCall {
+        answer: result.answer,
+        took: started.elapsed(),
+        args,
+        notes,
+        call,
+        report: Some(result.report),
+    }
 }
 
 fn tool_use(name: &str, args: &Value, original: Option<String>) -> ToolUse {

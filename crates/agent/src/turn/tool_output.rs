@@ -11,7 +11,7 @@ use super::session::AgentSession;
 use super::state::TurnState;
 use super::window::RequestWindow;
 use crate::deps::AgentDeps;
-use crate::excerpt::{harmless, middle_out};
+use crate::excerpt::{escape_closing_tags, truncate_middle};
 
 /// The tool whose output may be summarised.
 const SHELL: &str = "run_shell_command";
@@ -104,8 +104,8 @@ pub(super) async fn summarise(
     let command = call.args.get("command").and_then(|command| command.as_str()).unwrap_or_default();
     let question = format!(
         "<command>\n{}\n</command>\n\n<output>\n{}\n</output>",
-        harmless(&middle_out(command, 2_000)),
-        harmless(&middle_out(text, MOST_READ)),
+        escape_closing_tags(&truncate_middle(command, 2_000)),
+        escape_closing_tags(&truncate_middle(text, MOST_READ)),
     );
     let summary = session.ask_side_model(model, &task, &question, deps, cancel).await?;
     let saved_as = deps.files.shown_as(&file);
@@ -121,14 +121,14 @@ pub(super) async fn summarise(
 
 /// The last lines of an output, if they say how the command ended.
 fn ending(text: &str) -> Option<&str> {
-    let starts = text.rmatch_indices('\n').take(MOST_ENDING_LINES).map(|(place, _)| place + 1);
+    let starts = text.rmatch_indices('\n').take(MOST_ENDING_LINES).map(|(index, _)| index + 1);
     let tails = starts.map(|start| &text[start..]);
     tails.filter(|tail| ENDINGS.iter().any(|ending| tail.starts_with(ending))).last()
 }
 
 /// A piece of a summary.
 #[derive(Debug, PartialEq, Eq)]
-enum Piece<'a> {
+enum SummaryPiece<'a> {
     Words(&'a str),
     /// An error or a warning with its tags, which is shown whole or not at all.
     Tagged(&'a str),
@@ -142,15 +142,15 @@ fn fit(summary: &str, budget: TokenCount, estimator: &Estimator) -> String {
     }
     let pieces = pieces(summary);
     let tagged = pieces.iter().filter_map(|piece| match piece {
-        Piece::Tagged(text) => Some(size(text)),
-        Piece::Words(_) => None,
+        SummaryPiece::Tagged(text) => Some(size(text)),
+        SummaryPiece::Words(_) => None,
     });
     let mut left = budget - tagged.fold(TokenCount::ZERO, |sum, tokens| sum + tokens);
     let mut fitted = String::new();
     for piece in pieces {
         match piece {
-            Piece::Tagged(text) => fitted.push_str(text),
-            Piece::Words(text) => {
+            SummaryPiece::Tagged(text) => fitted.push_str(text),
+            SummaryPiece::Words(text) => {
                 let begins = beginning(text, left, &size);
                 left = left - size(begins);
                 fitted.push_str(begins);
@@ -168,12 +168,12 @@ fn beginning<'a>(text: &'a str, budget: TokenCount, size: &impl Fn(&str) -> Toke
     if size(text) <= budget {
         return text;
     }
-    let ends: Vec<usize> = text.match_indices('\n').map(|(place, _)| place + 1).collect();
+    let ends: Vec<usize> = text.match_indices('\n').map(|(index, _)| index + 1).collect();
     let fitting = ends.partition_point(|end| size(&text[..*end]) <= budget);
     fitting.checked_sub(1).map_or("", |last| &text[..ends[last]])
 }
 
-fn pieces(summary: &str) -> Vec<Piece<'_>> {
+fn pieces(summary: &str) -> Vec<SummaryPiece<'_>> {
     const TAGS: [(&str, &str); 2] = [("<error>", "</error>"), ("<warning>", "</warning>")];
     let mut pieces = Vec::new();
     let mut rest = summary;
@@ -185,13 +185,13 @@ fn pieces(summary: &str) -> Vec<Piece<'_>> {
     };
     while let Some((start, end)) = next(rest) {
         if start > 0 {
-            pieces.push(Piece::Words(&rest[..start]));
+            pieces.push(SummaryPiece::Words(&rest[..start]));
         }
-        pieces.push(Piece::Tagged(&rest[start..end]));
+        pieces.push(SummaryPiece::Tagged(&rest[start..end]));
         rest = &rest[end..];
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Words(rest));
+        pieces.push(SummaryPiece::Words(rest));
     }
     pieces
 }
@@ -202,8 +202,8 @@ mod tests {
 
     #[test]
     fn errors_and_warnings_are_pieces_of_their_own() {
-        use Piece::{Tagged, Words};
-        let check = |text: &str, expected: &[Piece<'_>]| assert_eq!(pieces(text), expected, "{text}");
+        use SummaryPiece::{Tagged, Words};
+        let check = |text: &str, expected: &[SummaryPiece<'_>]| assert_eq!(pieces(text), expected, "{text}");
         check("all well", &[Words("all well")]);
         check("<error>a\nb</error>", &[Tagged("<error>a\nb</error>")]);
         check(

@@ -30,7 +30,7 @@ pub(super) struct DeclaredTools {
     has_manager: bool,
 }
 
-/// What answers a call.
+/// The tool that answers a call.
 #[derive(Clone, Copy)]
 pub(super) enum ToolTarget<'h> {
     Tool(&'h dyn Tool),
@@ -125,7 +125,7 @@ impl DeclaredTools {
 }
 
 impl ToolTarget<'_> {
-    /// What a call with these arguments would do.
+    /// A preview of a call with these arguments.
     pub(super) fn preview(self, args: &Value) -> Result<Preview, String> {
         match self {
             Self::Tool(tool) => tool.preview(args),

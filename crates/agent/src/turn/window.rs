@@ -7,7 +7,7 @@ use super::session::{AgentSession, CountedRequest};
 use super::state::TurnState;
 use crate::event::Overflow;
 use crate::models::ModelProfile;
-use crate::prompt::tells_surroundings;
+use crate::prompt::has_session_context;
 
 /// The share of what is left that a new message may take: estimates may be a little too low.
 const MARGIN: f64 = 0.95;
@@ -124,10 +124,9 @@ impl<'s> RequestWindow<'s> {
     /// The overflow of the newest message, if it would not fit even with nothing before it but the session context.
     pub(super) fn overflow_of_prompt(&self) -> Option<Overflow> {
         let (newest, earlier) = self.messages().split_last()?;
-        let surroundings = earlier.first().filter(|first| tells_surroundings(first));
-        let surroundings =
-            surroundings.map_or(TokenCount::ZERO, |first| self.size(std::slice::from_ref(first)));
-        let used = self.fixed().total() + surroundings;
+        let context = earlier.first().filter(|first| has_session_context(first));
+        let context = context.map_or(TokenCount::ZERO, |first| self.size(std::slice::from_ref(first)));
+        let used = self.fixed().total() + context;
         self.find_overflow(self.size(std::slice::from_ref(newest)), used)
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use longhaul_agent::{
-    Agent, AgentDeps, Approval, ModelProfile, PromptOptions, Settings, Surroundings, TurnEnd, render_prompt,
+    Agent, AgentDeps, Approval, ModelProfile, PromptOptions, SessionContext, Settings, TurnEnd, render_prompt,
 };
 use longhaul_conversation::{
     Part, ResponseEvent, ScriptedModel, ScriptedReply, Timestamp, TokenCount, ToolCall, Usage,
@@ -103,7 +103,7 @@ impl Trial {
             window: self.window,
             output_reserve: None,
         };
-        let surroundings = Surroundings {
+        let surroundings = SessionContext {
             at: now(),
             system: "linux".into(),
             directory: "/app".into(),

@@ -10,37 +10,37 @@ use longhaul_redact::redact;
 use longhaul_skills::{Deed, Ending, Indexed, PastSession, Purpose, SessionDigest};
 use serde_json::Value;
 
-use crate::excerpt::{harmless, middle_out};
+use crate::excerpt::{escape_closing_tags, truncate_middle};
 
 /// Reads a recorded session of any format, message by message; or says why it cannot be read.
 pub type ReadSession = Arc<dyn Fn(&Path, &mut dyn FnMut(&Message)) -> Result<(), String> + Send + Sync>;
 
-/// What the user typed is shown up to this length, in characters.
+/// The longest text of the user that is shown, in characters.
 const LONGEST_WORDS: usize = 4_000;
-/// What a model said.
+/// Of a model.
 const LONGEST_ANSWER: usize = 600;
 /// The arguments of a call.
 const LONGEST_CALL: usize = 1_200;
-/// What a tool answered.
+/// Of a result.
 const LONGEST_RESULT: usize = 900;
-/// What a program added.
+/// Of what a program added.
 const LONGEST_ADDED: usize = 200;
 /// All of one message.
 const LONGEST_ENTRY: usize = 8_000;
 /// All that is kept of one session, in bytes: far more than anybody reads of it.
 const LONGEST_SESSION: usize = 2 << 20;
-/// What a call was made with is compared with commands up to this length, in bytes.
+/// The longest argument of a call that is compared with commands, in bytes.
 const LONGEST_COMPARED: usize = 2_000;
 /// One page.
 const LONGEST_PAGE: usize = 24_000;
 
-/// The sessions of an index.
+/// The library of sessions that an extractor may read.
 pub(super) struct SessionLibrary {
     sessions: Vec<LibrarySession>,
     read: ReadSession,
 }
 
-/// A session of an index.
+/// A session of the library.
 pub(super) struct LibrarySession {
     session: PastSession,
     /// The messages in which a check passed.
@@ -52,21 +52,21 @@ pub(super) struct LibrarySession {
 /// A session as an extractor reads it.
 #[derive(Debug, Default)]
 pub(super) struct SessionText {
-    entries: Vec<Entry>,
-    /// Where the entry of each message is.
-    places: HashMap<Ordinal, usize>,
+    entries: Vec<SessionEntry>,
+    /// The index of the entry of each message.
+    indices: HashMap<Ordinal, usize>,
     messages: u32,
-    /// How much was kept so far, in bytes.
+    /// Bytes kept so far.
     kept: usize,
-    /// What the user typed, each on one line.
+    /// Texts that the user typed, each on one line.
     typed: Vec<(Ordinal, String)>,
-    /// What calls were made with, each on one line.
+    /// Arguments of calls, each on one line.
     arguments: Vec<String>,
     times: HashMap<Ordinal, Timestamp>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct SessionEntry {
     mark: Ordinal,
     text: String,
 }
@@ -133,7 +133,7 @@ impl LibrarySession {
         self.was_read.store(true, Ordering::Relaxed);
     }
 
-    /// Whether a check passed in one of these messages.
+    /// `true` if a check passed in one of these messages.
     pub(super) fn passed_in(&self, marks: &[Ordinal]) -> bool {
         marks.iter().any(|mark| self.passed.contains(mark))
     }
@@ -155,16 +155,16 @@ impl SessionText {
         if lines.is_empty() {
             return;
         }
-        let text = middle_out(&lines.join("\n"), LONGEST_ENTRY);
+        let text = truncate_middle(&lines.join("\n"), LONGEST_ENTRY);
         self.kept += text.len();
-        match self.places.get(&mark) {
-            Some(place) => {
-                let entry = &mut self.entries[*place];
-                entry.text = middle_out(&format!("{}\n{text}", entry.text), LONGEST_ENTRY);
+        match self.indices.get(&mark) {
+            Some(index) => {
+                let entry = &mut self.entries[*index];
+                entry.text = truncate_middle(&format!("{}\n{text}", entry.text), LONGEST_ENTRY);
             }
             None => {
-                self.places.insert(mark, self.entries.len());
-                self.entries.push(Entry { mark, text });
+                self.indices.insert(mark, self.entries.len());
+                self.entries.push(SessionEntry { mark, text });
             }
         }
     }
@@ -194,7 +194,7 @@ impl SessionText {
         let Some(last) = self.entries.last() else { return Ok("Nothing was said in it.".into()) };
         let start = match from {
             None => 0,
-            Some(from) => self.place(from).ok_or_else(|| format!("The session ends with {}.", last.mark))?,
+            Some(from) => self.index(from).ok_or_else(|| format!("The session ends with {}.", last.mark))?,
         };
         let mut page = String::new();
         for entry in &self.entries[start..] {
@@ -208,13 +208,13 @@ impl SessionText {
         Ok(page)
     }
 
-    fn place(&self, from: Ordinal) -> Option<usize> {
-        let exactly = self.places.get(&from).copied();
+    fn index(&self, from: Ordinal) -> Option<usize> {
+        let exactly = self.indices.get(&from).copied();
         exactly.or_else(|| self.entries.iter().position(|entry| entry.mark > from))
     }
 
     pub(super) fn has(&self, mark: Ordinal) -> bool {
-        self.places.contains_key(&mark)
+        self.indices.contains_key(&mark)
     }
 
     pub(super) fn time(&self, mark: Ordinal) -> Option<Timestamp> {
@@ -229,7 +229,7 @@ impl SessionText {
         saying.find(|mark| Some(*mark) == near).or(first)
     }
 
-    /// Whether the user typed this, or a call was made with it.
+    /// `true` if the user typed this, or a call was made with it.
     pub(super) fn shows(&self, command: &str) -> bool {
         let typed = self.typed.iter().map(|(_, text)| text);
         typed.chain(&self.arguments).any(|text| text.contains(command))
@@ -237,7 +237,7 @@ impl SessionText {
 
     /// The messages that say this, in lower case, each with what stands around it.
     pub(super) fn search(&self, wanted: &str) -> Vec<String> {
-        let excerpt = |entry: &Entry| {
+        let excerpt = |entry: &SessionEntry| {
             let lower = entry.text.to_lowercase();
             let at = lower[..lower.find(wanted)?].chars().count();
             let around: String = entry.text.chars().skip(at.saturating_sub(80)).take(240).collect();
@@ -249,7 +249,7 @@ impl SessionText {
 
 /// A part as a line, without secrets, and without anything that could end the block it stands in.
 fn render(part: &Part) -> Option<String> {
-    let shown = |text: &str, most| harmless(&middle_out(clean(text).trim(), most));
+    let shown = |text: &str, most| escape_closing_tags(&truncate_middle(clean(text).trim(), most));
     let line = match &part.body {
         Body::Text(text) if text.trim().is_empty() => return None,
         Body::Text(text) => match part.origin {

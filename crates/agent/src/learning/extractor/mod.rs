@@ -1,7 +1,7 @@
 //! Learns from past sessions with a model: an agent that reads the sessions of an index, and nothing else, and writes into the
 //! user's inbox, and nowhere else.
 //!
-//! What it may do is decided by its tools and not by its prompt. A session is named by what the index calls it, a skill by its
+//! Its rights are decided by its tools and not by its prompt. A session is named by what the index calls it, a skill by its
 //! name; no path leads anywhere else. Whatever it reads and whatever it writes is without secrets. What it writes is checked:
 //! a skill has all its parts and evidence that is really there, a fact has words that the user typed.
 
@@ -28,43 +28,45 @@ use tokio_util::sync::CancellationToken;
 
 use self::library::{SessionLibrary, clean};
 use self::review::DraftReview;
-use self::tools::{ExtractorTool, Kind};
+use self::tools::{ExtractorTool, ExtractorToolKind};
 use crate::delegation::{SubagentEnd, run_alone};
 use crate::deps::AgentDeps;
 use crate::event::{Event, LimitOf, TurnEnd};
 use crate::models::ModelProfile;
-use crate::prompt::Surroundings;
-use crate::settings::{Limits, OutputSettings, Permissions, Settings, ToolChoice};
-use crate::subagents::{AgentModel, AgentName, AgentSource, AgentTools, Definition, Subagents};
+use crate::prompt::SessionContext;
+use crate::settings::{OutputSettings, Permissions, Settings, StepLimits, ToolSelection};
+use crate::subagents::{
+    SubagentDefinition, SubagentModel, SubagentName, SubagentSource, SubagentTools, Subagents,
+};
 use crate::tools::OwnTool;
 use crate::turn::AgentSession;
 
 pub use self::library::ReadSession;
 pub use self::review::FactTargets;
 
-/// What it is called.
+/// The name of the extractor.
 const NAME: &str = "extractor";
 
-/// How often its model may be asked.
+/// Maximum model calls.
 const MOST_TURNS: u32 = 30;
 
-/// How long it may work.
+/// Maximum working time.
 const MOST_TIME: Duration = Duration::from_secs(30 * 60);
 
-/// So many findings are told.
+/// The most findings in the first message.
 const MOST_FINDINGS: usize = 12;
 
-/// What an extractor works on.
+/// The task of an extractor.
 pub struct ExtractorTask {
     /// The sessions that it may read.
     pub index: Vec<Indexed>,
-    /// What was found in them without a model, the most promising first.
+    /// Findings in them without a model, the most promising first.
     pub found: Vec<Candidate>,
-    /// What happened in them, by which it is known what was validated.
+    /// Digests of them, from which it is known what was validated.
     pub digests: Vec<SessionDigest>,
     /// The skills that are there already.
     pub skills: Skills,
-    /// Where what it writes waits for the user.
+    /// The inbox in which its drafts wait for the user.
     pub inbox: Inbox,
     /// The files that facts are proposed for.
     pub facts: FactTargets,
@@ -72,20 +74,20 @@ pub struct ExtractorTask {
     pub read: ReadSession,
 }
 
-/// What came of it. What it wrote is in the inbox.
+/// The report of an extractor. Its drafts are in the inbox.
 #[derive(Debug)]
 pub struct ExtractorReport {
     /// The sessions that it really read.
     pub read: Vec<PastSession>,
-    /// How many facts it proposed.
+    /// Facts that it proposed.
     pub facts: usize,
-    /// How it ended.
+    /// The end of its work.
     pub end: ExtractorEnd,
-    /// How often its model was asked.
+    /// Model calls.
     pub turns: u32,
 }
 
-/// How an extractor ended.
+/// The end of an extractor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExtractorEnd {
     /// It was done, and says what it did and did not do.
@@ -116,7 +118,7 @@ impl ExtractorEnd {
     }
 }
 
-/// Runs an extractor to its end. From `deps` it takes the model, the clock, the ids and whoever hears of what happens; nobody is
+/// Runs an extractor to its end. From `deps` it takes the model, the clock, the ids and the receiver of events; nobody is
 /// asked, no hook runs, and nothing of its conversation is recorded.
 pub async fn run_extractor(
     task: ExtractorTask,
@@ -136,7 +138,7 @@ pub async fn run_extractor(
         work: Mutex::default(),
     });
     let tool = |kind| Box::new(ExtractorTool { kind, review: Arc::clone(&review) }) as Box<dyn Tool>;
-    let tools: Vec<Box<dyn Tool>> = Kind::ALL.into_iter().map(tool).collect();
+    let tools: Vec<Box<dyn Tool>> = ExtractorToolKind::ALL.into_iter().map(tool).collect();
     let turns = AtomicU32::new(0);
     let events = |event: Event| {
         if let Event::StepBegan { .. } = event {
@@ -147,7 +149,7 @@ pub async fn run_extractor(
     let deps = AgentDeps {
         tools: &tools,
         events: &events,
-        files: &Nowhere,
+        files: &NoFiles,
         counter: None,
         telemetry: None,
         calibration: None,
@@ -177,7 +179,7 @@ pub async fn run_extractor(
 
 /// A session that is kept in memory alone.
 fn begin_session(
-    definition: &Definition,
+    definition: &SubagentDefinition,
     profile: ModelProfile,
     deps: &AgentDeps<'_>,
 ) -> Result<AgentSession, String> {
@@ -192,14 +194,14 @@ fn begin_session(
     let nowhere = std::path::Path::new("");
     // It reads what others said, which is recorded elsewhere.
     let log = Log::in_memory(&session).map_err(|error| error.to_string())?;
-    let surroundings = Surroundings {
+    let context = SessionContext {
         at,
         system: std::env::consts::OS.to_string(),
         directory: nowhere.to_path_buf(),
         workspace: Vec::new(),
         tree: None,
     };
-    let AgentTools::Only(names) = &definition.tools else { return Err("it has too many tools".into()) };
+    let SubagentTools::Only(names) = &definition.tools else { return Err("it has too many tools".into()) };
     let rule = |name: &String| rule_from_setting(Standing::AllowedTool, name, NAME).ok();
     let settings = Settings {
         system: definition.prompt.clone(),
@@ -209,29 +211,31 @@ fn begin_session(
             subagent: Some(NAME.to_string()),
             ..Permissions::default()
         },
-        limits: Limits { session: None, turn: definition.most_turns },
-        tools: ToolChoice::Only([names.as_slice(), &[OwnTool::CompleteTask.name().to_string()]].concat()),
+        limits: StepLimits { session: None, turn: definition.most_turns },
+        tools: ToolSelection::Only([names.as_slice(), &[OwnTool::CompleteTask.name().to_string()]].concat()),
         // Its tools answer in pages.
         outputs: OutputSettings { threshold: 0, ..OutputSettings::default() },
-        ..Settings::new(profile, surroundings)
+        ..Settings::new(profile, context)
     };
     Ok(AgentSession::new(log, settings))
 }
 
-fn definition() -> Definition {
-    Definition {
-        name: AgentName::parse(NAME).expect("it is a plain word"),
+fn definition() -> SubagentDefinition {
+    SubagentDefinition {
+        name: SubagentName::parse(NAME).expect("it is a plain word"),
         description: "Learns from past sessions.".to_string(),
         prompt: include_str!("../../prompts/extractor.md").trim().to_string(),
-        tools: AgentTools::Only(Kind::ALL.iter().map(|kind| kind.name().to_string()).collect()),
-        model: AgentModel::Inherited,
+        tools: SubagentTools::Only(
+            ExtractorToolKind::ALL.iter().map(|kind| kind.name().to_string()).collect(),
+        ),
+        model: SubagentModel::Inherited,
         most_turns: MOST_TURNS,
         most_time: MOST_TIME,
-        source: AgentSource::BuiltIn,
+        source: SubagentSource::BuiltIn,
     }
 }
 
-/// What it reads first. Each piece is text that nothing in a session can end.
+/// The first message. Each piece is text that nothing in a session can end.
 fn render_task(task: &ExtractorTask) -> String {
     let skills = render_known_skills(&task.skills, &task.inbox.list());
     let (found, index) = (render_candidates(&task.found, MOST_FINDINGS), render_index(&task.index));
@@ -261,9 +265,9 @@ fn describe_end(ended: SubagentEnd, cancel: &CancellationToken) -> ExtractorEnd 
 }
 
 /// Saves nothing: an extractor writes into the inbox alone.
-struct Nowhere;
+struct NoFiles;
 
-impl Files for Nowhere {
+impl Files for NoFiles {
     fn save(&self, file: &str, _: &str) -> Result<bool, WorkspaceError> {
         let cause = std::io::ErrorKind::PermissionDenied.into();
         Err(WorkspaceError::ReadOnly { path: file.into(), cause })

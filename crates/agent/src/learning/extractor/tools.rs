@@ -1,5 +1,5 @@
-//! What an extractor can call. Every tool goes through the [review](super::review::DraftReview), which knows the sessions of the index, the
-//! skills and the inbox, and no paths.
+//! The tools of an extractor. All of them go through the [review](super::review::DraftReview), which knows the sessions of
+//! the index, the skills and the inbox, and no paths.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::review::DraftReview;
 
 /// Something that an extractor can call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ExtractorToolKind {
     ReadSession,
     SearchSessions,
     ReadSkill,
@@ -21,7 +21,7 @@ pub(super) enum Kind {
     ProposeFact,
 }
 
-/// Which session to read.
+/// Arguments of `read_session`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct ReadSessionArguments {
     /// The session, by its path or id as the index has it.
@@ -31,14 +31,14 @@ pub(super) struct ReadSessionArguments {
     pub(super) from: Option<String>,
 }
 
-/// What to look for in all sessions.
+/// Arguments of `search_sessions`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct SearchArguments {
     /// Words or a piece of a command, as they stand there; capitals do not matter.
     pub(super) text: String,
 }
 
-/// Which skill to read.
+/// Arguments of `read_skill`.
 #[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct ReadSkillArguments {
     /// The name of the skill.
@@ -130,7 +130,7 @@ pub(super) enum FactKind {
     Global,
 }
 
-impl Kind {
+impl ExtractorToolKind {
     pub(super) const ALL: [Self; 5] =
         [Self::ReadSession, Self::SearchSessions, Self::ReadSkill, Self::WriteSkill, Self::ProposeFact];
 
@@ -181,7 +181,7 @@ impl Kind {
 
 /// A tool of an extractor.
 pub(super) struct ExtractorTool {
-    pub(super) kind: Kind,
+    pub(super) kind: ExtractorToolKind,
     pub(super) review: Arc<DraftReview>,
 }
 
@@ -197,14 +197,16 @@ impl Tool for ExtractorTool {
     fn preview(&self, args: &Value) -> Result<Preview, String> {
         let kind = self.kind;
         Ok(match kind {
-            Kind::ReadSession => Preview::Look(kind.parse::<ReadSessionArguments>(args)?.session),
-            Kind::SearchSessions => Preview::Look(kind.parse::<SearchArguments>(args)?.text),
-            Kind::ReadSkill => Preview::Look(kind.parse::<ReadSkillArguments>(args)?.name),
-            Kind::WriteSkill => {
+            ExtractorToolKind::ReadSession => {
+                Preview::Look(kind.parse::<ReadSessionArguments>(args)?.session)
+            }
+            ExtractorToolKind::SearchSessions => Preview::Look(kind.parse::<SearchArguments>(args)?.text),
+            ExtractorToolKind::ReadSkill => Preview::Look(kind.parse::<ReadSkillArguments>(args)?.name),
+            ExtractorToolKind::WriteSkill => {
                 kind.parse::<WriteSkillArguments>(args)?;
                 Preview::Other("put a skill into the inbox".into())
             }
-            Kind::ProposeFact => {
+            ExtractorToolKind::ProposeFact => {
                 kind.parse::<FactArguments>(args)?;
                 Preview::Other("propose a fact".into())
             }
@@ -214,11 +216,11 @@ impl Tool for ExtractorTool {
     fn run<'a>(&'a self, call: Call<'a>) -> BoxFuture<'a, Answer> {
         let (kind, review, args) = (self.kind, Arc::clone(&self.review), call.args.clone());
         let work = move || match kind {
-            Kind::ReadSession => review.read_session(&kind.parse(&args)?),
-            Kind::SearchSessions => review.search_sessions(&kind.parse(&args)?),
-            Kind::ReadSkill => review.read_skill(&kind.parse(&args)?),
-            Kind::WriteSkill => review.write_skill(&kind.parse(&args)?),
-            Kind::ProposeFact => review.propose_fact(&kind.parse(&args)?),
+            ExtractorToolKind::ReadSession => review.read_session(&kind.parse(&args)?),
+            ExtractorToolKind::SearchSessions => review.search_sessions(&kind.parse(&args)?),
+            ExtractorToolKind::ReadSkill => review.read_skill(&kind.parse(&args)?),
+            ExtractorToolKind::WriteSkill => review.write_skill(&kind.parse(&args)?),
+            ExtractorToolKind::ProposeFact => review.propose_fact(&kind.parse(&args)?),
         };
         Box::pin(async move {
             match tokio::task::spawn_blocking(work).await {

@@ -17,12 +17,12 @@ use serde_json::Value;
 
 pub(crate) use store::ManagedFiles;
 
-use crate::subagents::{AgentSource, Definition, parse_definition};
+use crate::subagents::{SubagentDefinition, SubagentSource, parse_definition};
 
 /// The sub-agent that keeps memory files.
 #[derive(Clone, Debug)]
 pub struct MemoryManager {
-    definition: Definition,
+    definition: SubagentDefinition,
     places: Places,
     settings: MemorySettings,
     private: fn() -> Option<PathBuf>,
@@ -37,14 +37,14 @@ struct Arguments {
 }
 
 impl MemoryManager {
-    /// What it may call, beside what ends its work.
+    /// Its tools, beside the one that ends its work.
     pub(crate) const TOOLS: [&str; 4] = ["read_file", "replace", "write_file", "ask_user"];
 
     /// Keeps the files of these places. The folder of private memory is asked for when it is needed: a project has none
     /// before its first session is begun.
     pub fn new(places: Places, settings: MemorySettings, private: fn() -> Option<PathBuf>) -> Self {
         let text = include_str!("../../prompts/agents/save_memory.md");
-        let (definition, _) = parse_definition(text, AgentSource::BuiltIn);
+        let (definition, _) = parse_definition(text, SubagentSource::BuiltIn);
         let definition = definition.expect("a test reads it");
         Self { definition, places, settings, private }
     }
@@ -52,16 +52,16 @@ impl MemoryManager {
     /// The same with a definition of the user's or of the project's: its prompt, its model and its limits count. Of its
     /// tools only those do that the manager has, and they reach no further.
     #[must_use]
-    pub fn defined_by(self, definition: Definition) -> Self {
+    pub fn defined_by(self, definition: SubagentDefinition) -> Self {
         Self { definition, ..self }
     }
 
-    /// What it is.
-    pub fn definition(&self) -> &Definition {
+    /// Its definition.
+    pub fn definition(&self) -> &SubagentDefinition {
         &self.definition
     }
 
-    /// How the main agent sees it.
+    /// The tool as the main agent sees it.
     pub(crate) fn declaration(&self) -> ToolDeclaration {
         ToolDeclaration {
             name: SAVE_TOOL.to_string(),
@@ -72,12 +72,12 @@ impl MemoryManager {
         }
     }
 
-    /// What a call would do.
+    /// A preview of a call.
     pub(crate) fn preview(&self, args: &Value) -> Result<Preview, String> {
         self.request(args).map(Preview::Other)
     }
 
-    /// What is wanted of it.
+    /// The request in the arguments of a call.
     pub(crate) fn request(&self, args: &Value) -> Result<String, String> {
         let Arguments { request } = parse_arguments(SAVE_TOOL, args)?;
         match request.trim() {

@@ -9,7 +9,7 @@ use longhaul_tools::{
 };
 use longhaul_workspace::{canonical_workspace, create_private_folder};
 
-use super::write::{GuardedTool, Written};
+use super::write::{GuardedTool, WrittenFiles};
 
 /// The most characters of all files together that are shown at the beginning.
 const MOST_SHOWN: usize = 48_000;
@@ -28,7 +28,7 @@ pub(crate) struct ManagedFiles {
     global: Option<PathBuf>,
     private: Option<PathBuf>,
     now: Timestamp,
-    written: Written,
+    written: WrittenFiles,
 }
 
 impl ManagedFiles {
@@ -68,11 +68,11 @@ impl ManagedFiles {
             global,
             private,
             now,
-            written: Written::default(),
+            written: WrittenFiles::default(),
         })
     }
 
-    /// What the manager works with. Whatever it names, these reach no other file.
+    /// The tools of the manager. Whatever it names, these reach no other file.
     pub(crate) fn tools(&self) -> Vec<Box<dyn Tool>> {
         let ignoring = &self.settings.ignoring;
         let guarded = |tool: Box<dyn Tool>| -> Box<dyn Tool> {
@@ -85,7 +85,7 @@ impl ManagedFiles {
         ]
     }
 
-    /// What the manager is told at the beginning: where everything is, and what it says.
+    /// The first message of the manager: the files and their content.
     pub(crate) fn opening(&self) -> String {
         let day = self.now.to_string();
         let mut text = format!("Today is {}. These are the memory files.\n\n", day.get(..10).unwrap_or(&day));
@@ -150,7 +150,7 @@ impl ManagedFiles {
             .collect()
     }
 
-    /// What the main agent is answered: what the manager says, and which files really changed.
+    /// The answer to the main agent: the report of the manager, and the files that really changed.
     pub(crate) fn conclude(&self, answer: Answer) -> Answer {
         let written = self.written.files();
         let said = answer.outcome.text();

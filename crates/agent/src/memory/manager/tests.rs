@@ -136,7 +136,7 @@ fn act(store: &ManagedFiles, deed: u8, path: &str) -> Answer {
 #[test]
 fn the_definition_is_sound() {
     let text = include_str!("../../prompts/agents/save_memory.md");
-    let (definition, problems) = parse_definition(text, AgentSource::BuiltIn);
+    let (definition, problems) = parse_definition(text, SubagentSource::BuiltIn);
     assert_eq!((problems, definition.map(|found| found.most_turns)), (Vec::new(), Some(10)));
 }
 

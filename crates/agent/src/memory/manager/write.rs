@@ -12,9 +12,9 @@ use serde_json::Value;
 
 /// The files that were changed. Clones share one list.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Written(Arc<Mutex<Vec<PathBuf>>>);
+pub(super) struct WrittenFiles(Arc<Mutex<Vec<PathBuf>>>);
 
-impl Written {
+impl WrittenFiles {
     /// Each file once, the first changed first.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -37,7 +37,7 @@ pub(super) struct GuardedTool {
     global: Option<PathBuf>,
     /// The file that other writers lock by itself.
     private: Option<PathBuf>,
-    written: Written,
+    written: WrittenFiles,
 }
 
 impl GuardedTool {
@@ -45,12 +45,12 @@ impl GuardedTool {
         tool: Box<dyn Tool>,
         global: Option<PathBuf>,
         private: Option<PathBuf>,
-        written: Written,
+        written: WrittenFiles,
     ) -> Self {
         Self { tool, global, private, written }
     }
 
-    /// What a call would change; refused where it brings a secret in.
+    /// The change that a call would make; refused where it brings a secret in.
     fn plan(&self, args: &Value) -> Result<Preview, String> {
         let preview = self.tool.preview(args)?;
         let Preview::Change { diff, .. } = &preview else { return Ok(preview) };

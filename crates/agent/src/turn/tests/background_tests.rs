@@ -85,7 +85,7 @@ fn those_in_the_background_outlive_a_compaction() {
 fn those_in_the_background_stop_with_the_turn() {
     let (mut trial, _) = trial();
     let model = ScriptedModel::new([
-        parts([send("c1", "Wait.")]),
+        parts([send("c1", "SubagentWait.")]),
         ScriptedReply::text("I wait."),
         parts([call("s1", "read_file", json!({"waits": true}))]),
     ]);
@@ -101,7 +101,8 @@ fn those_in_the_background_stop_with_the_turn() {
 
     // A turn that fails at once takes those with it that have not begun.
     let failure = ModelError::Refused { reason: "no".into() };
-    let model = ScriptedModel::new([parts([send("c2", "Wait.")]), ScriptedReply::error(failure.clone())]);
+    let model =
+        ScriptedModel::new([parts([send("c2", "SubagentWait.")]), ScriptedReply::error(failure.clone())]);
     assert_eq!(trial.run("Go on.", &model), TurnEnd::Failed(failure));
     assert!(reports(&trial)[1].contains("did not begin"), "{:?}", reports(&trial));
     assert!(!trial.agent.turn.background.is_busy());

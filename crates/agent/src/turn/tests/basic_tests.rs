@@ -27,7 +27,7 @@ fn a_turn_records_what_was_said_and_answered() {
         ResponseEvent::Finished(FinishReason::Stop),
     ])]);
     assert_eq!(trial.run("Hello.", &model), TurnEnd::Finished(FinishReason::Stop));
-    assert_eq!(trial.recorded(), ["user: (surroundings)", "user: Hello.", "model: Good day."]);
+    assert_eq!(trial.recorded(), ["user: (context)", "user: Hello.", "model: Good day."]);
     // The output was not reported: 20 bytes arrived.
     let consumed = Consumption {
         requests: 1,
@@ -57,7 +57,7 @@ fn turns_go_on_with_the_same_beginning() {
     let mut trial = Trial::new(32_000);
     let model = ScriptedModel::new(["One.", "Two.", "Three."].map(ScriptedReply::text));
     trial.run("1", &model);
-    trial.agent.session.settings.surroundings.directory = "/elsewhere".into();
+    trial.agent.session.settings.context.directory = "/elsewhere".into();
     trial.run("2", &model);
     trial.agent.session.settings.system = "Be long.".into();
     trial.run("3", &model);
@@ -146,7 +146,7 @@ fn what_is_said_is_on_the_disk_before_it_is_sent() {
     });
     assert_eq!(end, TurnEnd::Cancelled);
     let seen = model.seen.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    assert_eq!(seen, ["user: (surroundings)", "user: Hello."]);
+    assert_eq!(seen, ["user: (context)", "user: Hello."]);
     trial.check_valid();
 }
 
@@ -155,7 +155,7 @@ fn cancelling_keeps_what_had_arrived() {
     let mut trial = Trial::new(32_000);
     let end = trial.run_until("Hello.", &Stalling, |event| matches!(event, Event::TextDelta(_)));
     assert_eq!(end, TurnEnd::Cancelled);
-    assert_eq!(trial.recorded(), ["user: (surroundings)", "user: Hello.", "model: Hel"]);
+    assert_eq!(trial.recorded(), ["user: (context)", "user: Hello.", "model: Hel"]);
     trial.check_valid();
     let model = ScriptedModel::new([ScriptedReply::text("Hello to you.")]);
     assert_eq!(trial.run("Go on.", &model), TurnEnd::Finished(FinishReason::Stop));
@@ -188,7 +188,7 @@ fn a_message_that_never_fits_ends_the_turn_and_is_kept() {
     assert!(overflow.request > overflow.remaining && overflow.window == TokenCount(2_000), "{overflow:?}");
     assert!(trial.has(|event| *event == Event::Overflow(overflow)));
     assert!(model.requests().is_empty());
-    assert_eq!(trial.recorded(), ["user: (surroundings)".to_string(), format!("user: {long}")]);
+    assert_eq!(trial.recorded(), ["user: (context)".to_string(), format!("user: {long}")]);
     // The session is not lost: what is too long is compacted when the user goes on.
     assert_eq!(trial.run("Never mind.", &model), TurnEnd::Finished(FinishReason::Stop));
     trial.check_valid();
@@ -215,7 +215,7 @@ fn conversations_in_a_small_window_go_on_and_on() {
     let mut trial = Trial::new(4_000);
     for turn in 0..20 {
         let model = ScriptedModel::new([ScriptedReply::text(format!("Answer {turn}: {}", words(150)))]);
-        let end = trial.run(&format!("Never push to main. Question {turn}: {}", words(60)), &model);
+        let end = trial.run(&format!("Never push to main. UserQuestion {turn}: {}", words(60)), &model);
         assert_eq!(end, TurnEnd::Finished(FinishReason::Stop), "turn {turn}");
         assert!(estimate(&trial) <= TokenCount(4_000));
     }
@@ -263,7 +263,7 @@ fn an_answer_over_a_limit_ends_the_turn_and_its_words_stay() {
     let cut = ScriptedReply::events([ResponseEvent::TextDelta("12345678".into()), call]);
     let model = ScriptedModel::new([cut.then_error(over.clone()), ScriptedReply::text("never")]);
     assert_eq!(trial.run("Hello.", &model), TurnEnd::Failed(over));
-    assert_eq!(trial.recorded(), ["user: (surroundings)", "user: Hello.", "model: 12345678"]);
+    assert_eq!(trial.recorded(), ["user: (context)", "user: Hello.", "model: 12345678"]);
     assert_eq!(model.requests().len(), 1, "it is not asked for again");
     trial.check_valid();
 }

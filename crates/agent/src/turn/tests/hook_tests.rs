@@ -30,7 +30,7 @@ pub(super) fn add_hook(trial: &mut Trial, event: &str, answer: &Value) {
         is_trusted: true,
         plans: None,
     };
-    trial.agent.session.settings.surroundings.directory = folder;
+    trial.agent.session.settings.context.directory = folder;
     trial.aids.hooks = Some((Hooks::new(hooks, &HookSettings::default(), true), environment));
 }
 

@@ -15,12 +15,12 @@ use super::tool_tests::{Ran, attended, call, look, results, trial_with_tools};
 use super::trial::{Trial, replay, settings, words};
 use super::*;
 use crate::{
-    AgentModel, AgentSource, Approval, Definition, ModelProfile, ModelSource, NamedModel, Subagents,
-    parse_definition,
+    Approval, ModelProfile, ModelSource, NamedModel, SubagentDefinition, SubagentModel, SubagentSource,
+    Subagents, parse_definition,
 };
 
-fn definition(text: &str) -> Definition {
-    let (definition, problems) = parse_definition(text, AgentSource::BuiltIn);
+fn definition(text: &str) -> SubagentDefinition {
+    let (definition, problems) = parse_definition(text, SubagentSource::BuiltIn);
     assert_eq!(problems, []);
     definition.expect("a definition")
 }
@@ -256,7 +256,7 @@ fn steps_are_limited() {
 fn time_is_limited() {
     let (mut trial, ran) = trial();
     let model = ScriptedModel::new([
-        parts([invoke("c1", "scout", "Wait.")]),
+        parts([invoke("c1", "scout", "SubagentWait.")]),
         parts([call("s1", "read_file", json!({"waits": true}))]),
         parts([complete("s2", "Nothing came.")]),
         ScriptedReply::text("Fine."),
@@ -273,7 +273,7 @@ fn time_is_limited() {
 fn cancelling_stops_sub_agents_and_leaves_all_sessions_whole() {
     let (mut trial, _) = trial();
     let model = ScriptedModel::new([
-        parts([invoke("c1", "scout", "Wait."), invoke("c2", "scout", "Wait, too.")]),
+        parts([invoke("c1", "scout", "SubagentWait."), invoke("c2", "scout", "SubagentWait, too.")]),
         parts([call("s1", "read_file", json!({"waits": true}))]),
         parts([call("s2", "read_file", json!({"waits": true}))]),
     ]);
@@ -335,7 +335,7 @@ impl ModelSource for OneModel {
 
 fn with_model(trial: &mut Trial, name: &str) {
     let mut scout = trial.subagents.get("scout").expect("a scout").clone();
-    scout.model = AgentModel::Named(name.to_string());
+    scout.model = SubagentModel::Named(name.to_string());
     trial.subagents = Subagents::new([scout]);
     trial.models = Some(Box::new(OneModel(ScriptedModel::new([parts([complete("s1", "Small.")])]))));
 }
@@ -431,7 +431,7 @@ impl crate::Approver for Slow {
         })
     }
 
-    fn answer<'a>(&'a self, _: &'a crate::Question) -> longhaul_tools::BoxFuture<'a, Option<String>> {
+    fn answer<'a>(&'a self, _: &'a crate::UserQuestion) -> longhaul_tools::BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
     }
 }

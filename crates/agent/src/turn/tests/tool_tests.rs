@@ -13,7 +13,7 @@ use tokio::sync::Barrier;
 
 use super::trial::{Trial, settings, words};
 use super::*;
-use crate::{Approval, ApprovalRequest, Approver, Question, ToolEnd};
+use crate::{Approval, ApprovalRequest, Approver, ToolEnd, UserQuestion};
 
 /// A tool that does as it is told: `look` shows it a text, `write_file` changes something, `run_shell_command` runs.
 pub(super) struct Puppet {
@@ -89,7 +89,7 @@ impl Approver for Script {
         Box::pin(async move { answer.unwrap_or(Approval::Stop) })
     }
 
-    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
+    fn answer<'a>(&'a self, question: &'a UserQuestion) -> BoxFuture<'a, Option<String>> {
         let answer = question.options.first().cloned();
         Box::pin(async move { answer })
     }

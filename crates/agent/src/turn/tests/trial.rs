@@ -19,7 +19,7 @@ use crate::prompt::is_session_context;
 use crate::turn::RequestWindow;
 use crate::{
     ActiveSkills, Agent, AgentDeps, AgentError, Approver, Event, HookPoints, LoopJudges, MemoryManager,
-    ModelProfile, ModelSource, Route, Router, Settings, SideModel, Subagents, Surroundings, TurnEnd,
+    ModelProfile, ModelSource, Route, Router, SessionContext, Settings, SideModel, Subagents, TurnEnd,
 };
 
 /// A session in a folder of its own, and all that happened.
@@ -90,14 +90,14 @@ pub(in crate::turn) fn settings(window: u64) -> Settings {
         window: TokenCount(window),
         output_reserve: None,
     };
-    let surroundings = Surroundings {
+    let context = SessionContext {
         at: Timestamp::from_millis(AT),
         system: "linux".into(),
         directory: "/app".into(),
         workspace: Vec::new(),
         tree: None,
     };
-    Settings { system: "Be brief.".into(), ..Settings::new(model, surroundings) }
+    Settings { system: "Be brief.".into(), ..Settings::new(model, context) }
 }
 
 impl Trial {
@@ -233,7 +233,7 @@ pub(in crate::turn) fn replay(path: &Path) -> Replay {
 pub(in crate::turn) fn said(path: &Path) -> Vec<String> {
     let line = |message: &Message| {
         let text: String = message.parts.iter().filter_map(Part::as_text).collect();
-        let text = if is_session_context(&text) { "(surroundings)".to_string() } else { text };
+        let text = if is_session_context(&text) { "(context)".to_string() } else { text };
         format!("{}: {text}", message.role.as_str())
     };
     replay(path).messages().iter().map(line).collect()

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use longhaul_agent::{Surroundings, folder_tree};
+use longhaul_agent::{SessionContext, folder_tree};
 use longhaul_session::{Format, Log, LogError, NewSession, Session, SessionKind};
 use longhaul_skills::Inbox;
 use longhaul_workspace::Home;
@@ -160,9 +160,9 @@ fn new_session(project: &Project) -> NewSession {
 }
 
 /// Where the session takes place.
-pub(crate) fn surroundings(project: &Project, folders: &[PathBuf], settings: &Settings) -> Surroundings {
+pub(crate) fn surroundings(project: &Project, folders: &[PathBuf], settings: &Settings) -> SessionContext {
     let directory = std::env::current_dir().unwrap_or_else(|_| project.folder.clone());
-    Surroundings {
+    SessionContext {
         at: now(),
         system: format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH),
         workspace: std::iter::once(&project.folder).chain(folders.iter().skip(1)).cloned().collect(),

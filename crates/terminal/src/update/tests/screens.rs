@@ -172,7 +172,7 @@ fn of_questions(album: &mut Album, width: usize) {
     album.keep("arguments that are no JSON", &mut changed);
     let mut questioned = desk(width);
     let question =
-        Question { text: "Which database?".into(), options: vec!["SQLite".into(), "Postgres".into()] };
+        UserQuestion { text: "Which database?".into(), options: vec!["SQLite".into(), "Postgres".into()] };
     questioned.enter("Go.").hear(Message::Questioned(AskId(3), question)).look().press(KeyCode::Down);
     album.keep("the model asks", &mut questioned);
     let session = |id: &str, title: &str| SessionChoice {

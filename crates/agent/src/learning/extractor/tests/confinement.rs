@@ -49,7 +49,10 @@ fn tools(trial: &Trial) -> Vec<ExtractorTool> {
         at: Timestamp::from_millis(AT),
         work: Mutex::default(),
     });
-    Kind::ALL.into_iter().map(|kind| ExtractorTool { kind, review: Arc::clone(&review) }).collect()
+    ExtractorToolKind::ALL
+        .into_iter()
+        .map(|kind| ExtractorTool { kind, review: Arc::clone(&review) })
+        .collect()
 }
 
 fn call(tool: &ExtractorTool, args: &Value) -> Outcome {
@@ -112,17 +115,17 @@ fn names() -> impl Strategy<Value = String> {
 /// A call of any tool.
 fn calls() -> impl Strategy<Value = (usize, Value)> {
     let confidence = select(vec!["high", "medium", "low"]);
-    (0..Kind::ALL.len(), names(), names(), names(), confidence).prop_map(|(kind, one, two, three, confidence)| {
-        let args = match Kind::ALL[kind] {
-            Kind::ReadSession => json!({"session": one, "from": two}),
-            Kind::SearchSessions => json!({"text": one}),
-            Kind::ReadSkill => json!({"name": one, "file": two}),
-            Kind::WriteSkill => json!({
+    (0..ExtractorToolKind::ALL.len(), names(), names(), names(), confidence).prop_map(|(kind, one, two, three, confidence)| {
+        let args = match ExtractorToolKind::ALL[kind] {
+            ExtractorToolKind::ReadSession => json!({"session": one, "from": two}),
+            ExtractorToolKind::SearchSessions => json!({"text": one}),
+            ExtractorToolKind::ReadSkill => json!({"name": one, "file": two}),
+            ExtractorToolKind::WriteSkill => json!({
                 "content": skill_text(&one), "confidence": confidence, "reason": "It is of use.",
                 "scripts": [{"name": two, "content": format!("usage: {three}")}],
                 "evidence": [{"session": "a", "marks": ["m2", "m5"]}, {"session": three, "marks": ["m1"]}],
             }),
-            Kind::ProposeFact => json!({
+            ExtractorToolKind::ProposeFact => json!({
                 "kind": if confidence == "high" { "private" } else { "global" }, "fact": format!("Always {one}"),
                 "quote": two, "session": three, "mark": "m1",
             }),

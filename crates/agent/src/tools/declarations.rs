@@ -1,4 +1,4 @@
-//! Tells a model with a small window of its tools in fewer words.
+//! Tool declarations, shortened for a model with a small window.
 
 use longhaul_conversation::{Estimator, TokenCount, ToolDeclaration};
 use serde_json::Value;
@@ -6,10 +6,10 @@ use serde_json::Value;
 /// Declarations may take one part in so many of the window; where they take more, less is said.
 const SHARE: u64 = 8;
 
-/// What schemas say that a model can do without: what is checked anyway when a tool is called.
+/// Keywords of schemas that a model can do without: they are checked anyway when a tool is called.
 const DISPENSABLE: [&str; 6] = ["$schema", "title", "format", "minimum", "maximum", "default"];
 
-/// How much is said of a tool where that is not all.
+/// The detail of a shortened declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Detail {
     /// The first sentence of every description.
@@ -33,7 +33,7 @@ pub(crate) fn within_share(
     })
 }
 
-/// What declarations take of a request.
+/// Tokens of declarations.
 pub(crate) fn size_of(tools: &[ToolDeclaration], estimator: &Estimator) -> TokenCount {
     let texts = tools.iter().map(|tool| format!("{} {} {}", tool.name, tool.description, tool.parameters));
     texts.map(|text| estimator.text(&text).tokens()).fold(TokenCount::ZERO, |sum, tokens| sum + tokens)
@@ -71,7 +71,7 @@ fn first_sentence(text: &str) -> &str {
     let paragraph = text.split("\n\n").next().unwrap_or(text).trim();
     let end = paragraph
         .match_indices('.')
-        .map(|(place, _)| place + 1)
+        .map(|(index, _)| index + 1)
         .find(|end| paragraph[*end..].chars().next().is_none_or(char::is_whitespace));
     &paragraph[..end.unwrap_or(paragraph.len())]
 }

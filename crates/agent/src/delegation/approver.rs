@@ -6,11 +6,11 @@ use std::time::Duration;
 use longhaul_tools::BoxFuture;
 use tokio::time::Instant;
 
-use crate::approval::{Approval, ApprovalLock, ApprovalRequest, Approver, Question};
+use crate::approval::{Approval, ApprovalLock, ApprovalRequest, Approver, UserQuestion};
 
 /// Asks the user on behalf of a sub-agent: says who wants to know, waits until others are through, and tells how long the
 /// user took.
-pub(super) struct ApprovalOnBehalf<'a> {
+pub(super) struct SubagentApprover<'a> {
     name: String,
     user: &'a dyn Approver,
     lock: ApprovalLock,
@@ -24,7 +24,7 @@ struct Waited {
     since: Option<Instant>,
 }
 
-impl<'a> ApprovalOnBehalf<'a> {
+impl<'a> SubagentApprover<'a> {
     pub(super) fn new(name: &str, user: &'a dyn Approver, lock: ApprovalLock) -> Self {
         Self { name: name.to_string(), user, lock, waited: Mutex::default() }
     }
@@ -38,7 +38,7 @@ impl<'a> ApprovalOnBehalf<'a> {
     async fn ask<T>(&self, question: impl Future<Output = T>) -> T {
         self.waiting().since = Some(Instant::now());
         // Also where nobody waits for the answer any more.
-        let _asked = Asked(&self.waited);
+        let _asked = WaitTimer(&self.waited);
         let _lock = self.lock.lock().await;
         question.await
     }
@@ -49,9 +49,9 @@ impl<'a> ApprovalOnBehalf<'a> {
 }
 
 /// Ends the time that the user took.
-struct Asked<'a>(&'a Mutex<Waited>);
+struct WaitTimer<'a>(&'a Mutex<Waited>);
 
-impl Drop for Asked<'_> {
+impl Drop for WaitTimer<'_> {
     fn drop(&mut self) {
         let mut waited = lock(self.0);
         let took = waited.since.take().map(|since| since.elapsed());
@@ -63,7 +63,7 @@ fn lock(waited: &Mutex<Waited>) -> MutexGuard<'_, Waited> {
     waited.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Approver for ApprovalOnBehalf<'_> {
+impl Approver for SubagentApprover<'_> {
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Approval> {
         let who = format!("the sub-agent {:?} wants it", self.name);
         let reason = match &request.reason {
@@ -74,9 +74,9 @@ impl Approver for ApprovalOnBehalf<'_> {
         Box::pin(async move { self.ask(self.user.approve(&request)).await })
     }
 
-    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>> {
+    fn answer<'a>(&'a self, question: &'a UserQuestion) -> BoxFuture<'a, Option<String>> {
         let text = format!("{} (asked by the sub-agent {:?})", question.text, self.name);
-        let question = Question { text, ..question.clone() };
+        let question = UserQuestion { text, ..question.clone() };
         Box::pin(async move { self.ask(self.user.answer(&question)).await })
     }
 }
