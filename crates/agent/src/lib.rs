@@ -100,7 +100,7 @@ pub use statistics::{
     ToolStatistics,
 };
 pub use subagents::{
-    DefinitionProblem, LoadedSubagents, SubagentDefinition, SubagentModel, SubagentName, SubagentPlaces,
-    SubagentSource, SubagentTools, Subagents, load_subagents, parse_definition,
+    LoadedSubagents, SubagentDefinition, SubagentModel, SubagentName, SubagentPlaces, SubagentSource,
+    SubagentTools, Subagents, load_subagents,
 };
 pub use tools::{ActivateSkill, ActiveSkills};

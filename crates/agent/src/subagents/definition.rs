@@ -112,11 +112,11 @@ impl SubagentSource {
 
 /// A problem in a definition, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DefinitionProblem {
+pub(crate) struct DefinitionProblem {
     /// The line, from 1; none where it is about the whole file.
-    pub line: Option<usize>,
+    pub(crate) line: Option<usize>,
     /// The description of the problem.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 impl DefinitionProblem {
@@ -140,7 +140,7 @@ impl fmt::Display for DefinitionProblem {
 
 /// Reads a definition from the text of its file. What is wrong with a line costs that line; without a name, a
 /// description and a prompt there is no definition.
-pub fn parse_definition(
+pub(crate) fn parse_definition(
     text: &str,
     source: SubagentSource,
 ) -> (Option<SubagentDefinition>, Vec<DefinitionProblem>) {

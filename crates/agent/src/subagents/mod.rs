@@ -5,10 +5,8 @@ mod front_matter;
 mod load;
 mod tool;
 
-pub use definition::{
-    DefinitionProblem, SubagentDefinition, SubagentModel, SubagentName, SubagentSource, SubagentTools,
-    parse_definition,
-};
+pub(crate) use definition::{DefinitionProblem, parse_definition};
+pub use definition::{SubagentDefinition, SubagentModel, SubagentName, SubagentSource, SubagentTools};
 pub use load::{LoadedSubagents, SubagentPlaces, load_subagents};
 pub(crate) use tool::SubagentWait;
 

@@ -1,7 +1,7 @@
-//! Permission to run a call: the decision of the rules, and the user's where the rules ask.
+//! Permission to run a call: the decision of rules and hooks, and the user's where these ask.
 
-use longhaul_conversation::ToolCall;
-use longhaul_hooks::Event as HookEvent;
+use longhaul_conversation::{ToolCall, ToolStatus};
+use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
 use longhaul_memory::SAVE_TOOL;
 use longhaul_policy::{
     AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, SHELL_TOOL, Tier, Verdict,
@@ -9,15 +9,131 @@ use longhaul_policy::{
 };
 use longhaul_tools::Preview;
 use longhaul_workspace::{Patience, ProtectedFile};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::session::AgentSession;
+use super::state::TurnState;
 use super::toolbox::ToolTarget;
 use crate::approval::{AlwaysOffer, Approval, ApprovalLock, ApprovalRequest};
 use crate::deps::AgentDeps;
+use crate::event::TurnEnd;
 use crate::settings::Permissions;
+use crate::statistics::Activity;
 use crate::tools::OwnTool;
+
+/// A call that is about to run, or that was answered without.
+pub(super) enum PreparedCall<'h> {
+    Ready(ReadyCall<'h>),
+    Answered { call: ToolCall, status: ToolStatus, text: String },
+    Ends { call: ToolCall, end: TurnEnd },
+}
+
+/// A call that may run.
+pub(super) struct ReadyCall<'h> {
+    /// As the model made it.
+    pub(super) call: ToolCall,
+    /// The arguments that count.
+    pub(super) args: Value,
+    pub(super) target: ToolTarget<'h>,
+    pub(super) preview: Preview,
+    /// Notes for the model, added to the answer.
+    pub(super) notes: Vec<String>,
+}
+
+impl ReadyCall<'_> {
+    /// `true` if it may run beside others: it only looks, or it is the work of a sub-agent, whose own calls are decided one
+    /// by one.
+    pub(super) fn runs_beside_others(&self) -> bool {
+        matches!(
+            (&self.preview, self.target),
+            (Preview::Look(_), ToolTarget::Tool(_)) | (_, ToolTarget::Subagent(_))
+        )
+    }
+}
+
+/// Decides whether a call may run, and with which arguments: the rules, then hooks, then the user where they ask.
+pub(super) async fn prepare_call<'h>(
+    session: &mut AgentSession,
+    turn: &TurnState,
+    call: ToolCall,
+    deps: &AgentDeps<'h>,
+    cancel: &CancellationToken,
+) -> PreparedCall<'h> {
+    session.note(Activity::ToolScheduled, deps);
+    let failed = |call, text| PreparedCall::Answered { call, status: ToolStatus::Failed, text };
+    let refused = |call, text| PreparedCall::Answered { call, status: ToolStatus::Cancelled, text };
+    let Some(target) = turn.tools.find(&call.name, deps) else {
+        let text = turn.tools.describe_missing(&call.name);
+        return failed(call, text);
+    };
+    let shown = match target.preview(&call.args) {
+        Ok(preview) => preview,
+        Err(text) => return failed(call, text),
+    };
+    if let Decision::Deny { reason } =
+        decide(&session.settings.permissions, &call.name, &call.args, target, &shown).decision
+    {
+        return refused(call, reason);
+    }
+    let mut args = call.args.clone();
+    let mut notes = Vec::new();
+    let event = HookEvent::BeforeTool { call: tool_use(&call.name, &args, None) };
+    let hooked = session.run_hooks(event, deps, cancel).await;
+    let mut question = None;
+    if let Some(outcome) = hooked {
+        if let Some(reason) = outcome.stop() {
+            return PreparedCall::Ends { call, end: TurnEnd::Stopped { reason: reason.to_string() } };
+        }
+        if let Some(reason) = outcome.block() {
+            return refused(call, format!("A hook did not let this call run: {reason}"));
+        }
+        if let Some(changed) = outcome.tool_input() {
+            let before = args.as_object().cloned().unwrap_or_default();
+            let after: Map<String, Value> = before.clone().into_iter().chain(changed.clone()).collect();
+            notes.extend(note_of_changes(&before, &after));
+            args = Value::Object(after);
+        }
+        notes.extend(outcome.context());
+        question = outcome.ask().map(str::to_string);
+    }
+    let mut shown = match target.preview(&args) {
+        Ok(preview) => preview,
+        Err(text) => return failed(call, text),
+    };
+    let permission = decide(&session.settings.permissions, &call.name, &args, target, &shown);
+    match permission.decision {
+        Decision::Deny { reason } => return refused(call, reason),
+        Decision::Allow if question.is_none() => {}
+        Decision::Allow | Decision::Ask => {
+            let always = offer_always(&session.settings.permissions, target.judged_as(&call.name), &args);
+            let (reason, always) = permission.question(question, always);
+            let request = ApprovalRequest {
+                call: call.clone().with_args(args.clone()),
+                preview: shown.clone(),
+                reason,
+                always,
+            };
+            match ask_approval(session, &turn.approvals, &request, deps, cancel).await {
+                Approval::Once | Approval::Always(_) => {}
+                Approval::Edited(edited) => {
+                    notes.push("[The user changed the arguments before the call ran.]".to_string());
+                    args = edited;
+                    shown = match target.preview(&args) {
+                        Ok(preview) => preview,
+                        Err(text) => return failed(call, text),
+                    };
+                }
+                Approval::Denied { reason } => {
+                    let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
+                    return refused(call, format!("The user did not allow this call.{reason}"));
+                }
+                Approval::Stop => return PreparedCall::Ends { call, end: TurnEnd::Cancelled },
+            }
+        }
+    }
+    PreparedCall::Ready(ReadyCall { call, args, target, preview: shown, notes })
+}
 
 /// Asks the user about a call, and keeps an "always".
 pub(super) async fn ask_approval(
@@ -160,4 +276,14 @@ fn always_for(tool: &str, args: &Value) -> Option<AlwaysAllow> {
         AllowedCalls::All
     };
     Some(AlwaysAllow { tool: tool.to_string(), server: None, calls })
+}
+
+/// A call as hooks see it.
+pub(super) fn tool_use(name: &str, args: &Value, original: Option<String>) -> ToolUse {
+    ToolUse {
+        tool_name: name.to_string(),
+        tool_input: args.as_object().cloned().unwrap_or_default(),
+        mcp_context: None,
+        original_request_name: original,
+    }
 }

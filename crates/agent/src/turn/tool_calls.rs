@@ -8,15 +8,17 @@ use longhaul_conversation::{
     CallId, Message, OUTPUT_ENDS, Part, Role, ToolCall, ToolResult, ToolStatus, imitates_memory,
     neutralise_snapshots,
 };
-use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
+use longhaul_hooks::Event as HookEvent;
 use longhaul_policy::Decision;
-use longhaul_tools::{Answer, BoxFuture, Call, Outcome, Preview, Shown, Tool};
-use serde_json::{Map, Value, json};
+use longhaul_tools::{Answer, BoxFuture, Call, Outcome, Shown, Tool};
+use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::instructions::bring_in_memory;
 use super::own_calls::run_own_tool;
-use super::permission::{ask_approval, decide, offer_always};
+use super::permission::{
+    PreparedCall, ReadyCall, ask_approval, decide, offer_always, prepare_call, tool_use,
+};
 use super::rereads::Read;
 use super::session::AgentSession;
 use super::state::TurnState;
@@ -41,25 +43,6 @@ pub(super) enum Flow {
     Ends(TurnEnd),
 }
 
-/// A call that is about to run, or that was answered without.
-enum PreparedCall<'h> {
-    Ready(ReadyCall<'h>),
-    Answered { call: ToolCall, status: ToolStatus, text: String },
-    Ends { call: ToolCall, end: TurnEnd },
-}
-
-/// A call that may run.
-struct ReadyCall<'h> {
-    /// As the model made it.
-    call: ToolCall,
-    /// The arguments that count.
-    args: Value,
-    target: ToolTarget<'h>,
-    preview: Preview,
-    /// Notes for the model, added to the answer.
-    notes: Vec<String>,
-}
-
 /// A call that was answered.
 struct AnsweredCall {
     call: ToolCall,
@@ -76,17 +59,6 @@ impl AnsweredCall {
     fn at_once(ready: ReadyCall<'_>, answer: Answer) -> Self {
         let ReadyCall { call, args, notes, .. } = ready;
         Self { call, args, answer, notes, took: Duration::ZERO, report: None }
-    }
-}
-
-impl ReadyCall<'_> {
-    /// `true` if it may run beside others: it only looks, or it is the work of a sub-agent, whose own calls are decided one
-    /// by one.
-    fn runs_beside_others(&self) -> bool {
-        matches!(
-            (&self.preview, self.target),
-            (Preview::Look(_), ToolTarget::Tool(_)) | (_, ToolTarget::Subagent(_))
-        )
     }
 }
 
@@ -150,89 +122,6 @@ pub(super) fn refuse_calls(
     let refuse = |call| answer_unrun(session, call, ToolStatus::Cancelled, reason.to_string(), deps);
     let results = calls.iter().map(refuse).collect();
     record_results(session, results, deps)
-}
-
-/// Finds out whether a call may run, and with which arguments.
-async fn prepare_call<'h>(
-    session: &mut AgentSession,
-    turn: &TurnState,
-    call: ToolCall,
-    deps: &AgentDeps<'h>,
-    cancel: &CancellationToken,
-) -> PreparedCall<'h> {
-    session.note(Activity::ToolScheduled, deps);
-    let failed = |call, text| PreparedCall::Answered { call, status: ToolStatus::Failed, text };
-    let refused = |call, text| PreparedCall::Answered { call, status: ToolStatus::Cancelled, text };
-    let Some(target) = turn.tools.find(&call.name, deps) else {
-        let text = turn.tools.describe_missing(&call.name);
-        return failed(call, text);
-    };
-    let shown = match target.preview(&call.args) {
-        Ok(preview) => preview,
-        Err(text) => return failed(call, text),
-    };
-    if let Decision::Deny { reason } =
-        decide(&session.settings.permissions, &call.name, &call.args, target, &shown).decision
-    {
-        return refused(call, reason);
-    }
-    let mut args = call.args.clone();
-    let mut notes = Vec::new();
-    let event = HookEvent::BeforeTool { call: tool_use(&call.name, &args, None) };
-    let hooked = session.run_hooks(event, deps, cancel).await;
-    let mut question = None;
-    if let Some(outcome) = hooked {
-        if let Some(reason) = outcome.stop() {
-            return PreparedCall::Ends { call, end: TurnEnd::Stopped { reason: reason.to_string() } };
-        }
-        if let Some(reason) = outcome.block() {
-            return refused(call, format!("A hook did not let this call run: {reason}"));
-        }
-        if let Some(changed) = outcome.tool_input() {
-            let before = args.as_object().cloned().unwrap_or_default();
-            let after: Map<String, Value> = before.clone().into_iter().chain(changed.clone()).collect();
-            notes.extend(note_of_changes(&before, &after));
-            args = Value::Object(after);
-        }
-        notes.extend(outcome.context());
-        question = outcome.ask().map(str::to_string);
-    }
-    let mut shown = match target.preview(&args) {
-        Ok(preview) => preview,
-        Err(text) => return failed(call, text),
-    };
-    let permission = decide(&session.settings.permissions, &call.name, &args, target, &shown);
-    match permission.decision {
-        Decision::Deny { reason } => return refused(call, reason),
-        Decision::Allow if question.is_none() => {}
-        Decision::Allow | Decision::Ask => {
-            let always = offer_always(&session.settings.permissions, target.judged_as(&call.name), &args);
-            let (reason, always) = permission.question(question, always);
-            let request = ApprovalRequest {
-                call: call.clone().with_args(args.clone()),
-                preview: shown.clone(),
-                reason,
-                always,
-            };
-            match ask_approval(session, &turn.approvals, &request, deps, cancel).await {
-                Approval::Once | Approval::Always(_) => {}
-                Approval::Edited(edited) => {
-                    notes.push("[The user changed the arguments before the call ran.]".to_string());
-                    args = edited;
-                    shown = match target.preview(&args) {
-                        Ok(preview) => preview,
-                        Err(text) => return failed(call, text),
-                    };
-                }
-                Approval::Denied { reason } => {
-                    let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
-                    return refused(call, format!("The user did not allow this call.{reason}"));
-                }
-                Approval::Stop => return PreparedCall::Ends { call, end: TurnEnd::Cancelled },
-            }
-        }
-    }
-    PreparedCall::Ready(ReadyCall { call, args, target, preview: shown, notes })
 }
 
 /// Runs calls beside each other and records what they answer.
@@ -560,14 +449,5 @@ async fn run_subagent(
         notes,
         call,
         report: Some(result.report),
-    }
-}
-
-fn tool_use(name: &str, args: &Value, original: Option<String>) -> ToolUse {
-    ToolUse {
-        tool_name: name.to_string(),
-        tool_input: args.as_object().cloned().unwrap_or_default(),
-        mcp_context: None,
-        original_request_name: original,
     }
 }

@@ -235,7 +235,7 @@ fn what_the_user_refuses_is_not_written_and_that_is_told() {
 fn an_own_definition_counts_and_reaches_no_further() {
     let (mut trial, _) = managed([Approval::Once]);
     let text = "---\nname: save_memory\ndescription: Mine.\ntools: \"*\"\nmax_turns: 3\n---\nBe terse.";
-    let (own, _) = crate::parse_definition(text, crate::SubagentSource::User("/a.md".into()));
+    let (own, _) = crate::subagents::parse_definition(text, crate::SubagentSource::User("/a.md".into()));
     trial.manager = trial.manager.map(|manager| manager.defined_by(own.expect("a definition")));
     trial.subagents = crate::Subagents::built_in();
     let model = ScriptedModel::new([

@@ -14,9 +14,10 @@ use serde_json::{Value, json};
 use super::tool_tests::{Ran, attended, call, look, results, trial_with_tools};
 use super::trial::{Trial, replay, settings, words};
 use super::*;
+use crate::subagents::parse_definition;
 use crate::{
     Approval, ModelProfile, ModelSource, NamedModel, SubagentDefinition, SubagentModel, SubagentSource,
-    Subagents, parse_definition,
+    Subagents,
 };
 
 fn definition(text: &str) -> SubagentDefinition {
