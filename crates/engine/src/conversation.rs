@@ -20,7 +20,7 @@ use crate::outcome::Outcome;
 use crate::settings::{PreCompressWhen, Settings};
 use crate::spend::Spend;
 use crate::state::State;
-use crate::{EngineError, Event, HostState, Means, Subject, compact};
+use crate::{CompactionDeps, EngineError, Event, HostState, Subject, compact};
 
 /// A session that is open: its log, the transcript that follows from it, and what was learned from all that was said.
 ///
@@ -33,7 +33,7 @@ use crate::{EngineError, Event, HostState, Means, Subject, compact};
 /// use longhaul_conversation::Estimator;
 /// use longhaul_compaction::{PlanOptions, Trigger};
 /// use longhaul_conversation::{Message, Part, Role, Timestamp, TokenCount};
-/// use longhaul_engine::{Conversation, Folder, Means, Offline, Settings, Stamp};
+/// use longhaul_engine::{Conversation, Folder, CompactionDeps, Offline, Settings, Stamp};
 /// use longhaul_session::{NewSession, SessionKind};
 /// use tokio_util::sync::CancellationToken;
 ///
@@ -58,7 +58,7 @@ use crate::{EngineError, Event, HostState, Means, Subject, compact};
 /// }
 ///
 /// let files = Folder::new(folder.path().join("outputs"));
-/// let means = Means {
+/// let deps = CompactionDeps {
 ///     summariser: &Offline,
 ///     files: &files,
 ///     counter: None,
@@ -69,7 +69,7 @@ use crate::{EngineError, Event, HostState, Means, Subject, compact};
 /// let options = PlanOptions { trigger: Trigger::Forced, ..PlanOptions::new(TokenCount(8_000)) };
 /// let stamp = Stamp { id: "c1".into(), at: now };
 /// let cancel = CancellationToken::new();
-/// conversation.compact(&options, &Settings::default(), &means, stamp, &cancel).await?;
+/// conversation.compact(&options, &Settings::default(), &deps, stamp, &cancel).await?;
 /// assert_ne!(conversation.transcript().messages()[0].id.as_str(), "1");
 ///
 /// conversation.undo(None, now, &|_| {})?;
@@ -160,16 +160,16 @@ impl Conversation {
         &mut self,
         options: &PlanOptions,
         settings: &Settings,
-        means: &Means<'_>,
+        deps: &CompactionDeps<'_>,
         stamp: Stamp,
         cancel: &CancellationToken,
     ) -> Result<Option<Outcome>, EngineError> {
-        let hears = means.pre_compress.is_some() && settings.pre_compress == PreCompressWhen::EveryTurn;
+        let hears = deps.pre_compress.is_some() && settings.pre_compress == PreCompressWhen::EveryTurn;
         let options = &PlanOptions { trigger: Trigger::Automatic, ..options.clone() };
         if !hears && self.gauge.plan_to_wait(options).is_some() {
             return Ok(None);
         }
-        self.compact(options, settings, means, stamp, cancel).await.map(Some)
+        self.compact(options, settings, deps, stamp, cancel).await.map(Some)
     }
 
     /// Shortens the conversation as far as the options call for it, records that, and takes it over. What waits to be
@@ -182,7 +182,7 @@ impl Conversation {
         &mut self,
         options: &PlanOptions,
         settings: &Settings,
-        means: &Means<'_>,
+        deps: &CompactionDeps<'_>,
         stamp: Stamp,
         cancel: &CancellationToken,
     ) -> Result<Outcome, EngineError> {
@@ -194,7 +194,7 @@ impl Conversation {
             host: &self.host,
             options: &options,
         };
-        let outcome = compact(subject, settings, &self.state, means, cancel).await;
+        let outcome = compact(subject, settings, &self.state, deps, cancel).await;
         // From here on nothing waits for anybody, so nothing can be cancelled halfway.
         let mut recorded = Ok(());
         if let Some(kind) = compaction_entry(&outcome, self.transcript.messages()) {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longhaul_compaction::{PlanOptions, Status, Trigger};
-use longhaul_engine::{BoxFuture, CompressTrigger, Means, Outcome, PreCompress, telemetry_records};
+use longhaul_engine::{BoxFuture, CompactionDeps, CompressTrigger, Outcome, PreCompress, telemetry_records};
 use longhaul_hooks::EventName;
 use tokio_util::sync::CancellationToken;
 
@@ -86,9 +86,10 @@ pub(super) async fn compact(
     let hook = PreCompressHook { runner: session.hook_runner(deps), cancel };
     let events = |event| deps.emit(Event::Compaction(event));
     let clock = || deps.clock();
-    let means = means(deps, &hook, &events, &clock);
+    let engine_deps = compaction_deps(deps, &hook, &events, &clock);
     let settings = &session.settings.compaction;
-    let outcome = session.conversation.compact(&options, settings, &means, deps.stamp(), cancel).await?;
+    let outcome =
+        session.conversation.compact(&options, settings, &engine_deps, deps.stamp(), cancel).await?;
     finish_compaction(session, turn, &outcome, deps);
     Ok(outcome)
 }
@@ -104,9 +105,10 @@ async fn compact_if_due(
     let hook = PreCompressHook { runner: session.hook_runner(deps), cancel };
     let events = |event| deps.emit(Event::Compaction(event));
     let clock = || deps.clock();
-    let means = means(deps, &hook, &events, &clock);
+    let engine_deps = compaction_deps(deps, &hook, &events, &clock);
     let settings = &session.settings.compaction;
-    let prepared = session.conversation.prepare(options, settings, &means, deps.stamp(), cancel).await?;
+    let prepared =
+        session.conversation.prepare(options, settings, &engine_deps, deps.stamp(), cancel).await?;
     Ok(prepared.map(|outcome| {
         finish_compaction(session, turn, &outcome, deps);
         outcome.result.status
@@ -153,14 +155,15 @@ impl PreCompress for PreCompressHook<'_> {
     }
 }
 
-fn means<'a>(
+/// The dependencies of the engine.
+fn compaction_deps<'a>(
     deps: &AgentDeps<'a>,
     hook: &'a PreCompressHook<'a>,
     events: &'a (dyn Fn(longhaul_engine::Event) + Send + Sync),
     clock: &'a (dyn Fn() -> Duration + Send + Sync),
-) -> Means<'a> {
+) -> CompactionDeps<'a> {
     let has_hook = hook.runner.as_ref().is_some_and(|runner| runner.has(EventName::PreCompress));
-    Means {
+    CompactionDeps {
         summariser: deps.summariser,
         files: deps.files,
         counter: deps.counter,

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use longhaul_compaction::{Outcome, PlanOptions, Status, Tracker};
-use longhaul_engine::{Event, Files, HostState, Means, State, compact as run_compaction};
+use longhaul_engine::{CompactionDeps, Event, Files, HostState, State, compact as run_compaction};
 use longhaul_session::Session;
 use longhaul_workspace::WorkspaceError;
 
@@ -38,7 +38,7 @@ pub(super) fn compact(
     let summariser = priced(&chosen);
     let started = Instant::now();
     let host = HostState::default();
-    let means = Means {
+    let deps = CompactionDeps {
         summariser: &summariser,
         files: &Later,
         counter: None,
@@ -58,7 +58,7 @@ pub(super) fn compact(
         options: subject.options,
     };
     let outcome = until_interrupted(async |cancel| {
-        run_compaction(subject, &settings.engine(), &State::default(), &means, cancel).await
+        run_compaction(subject, &settings.engine(), &State::default(), &deps, cancel).await
     })?;
     let spend = outcome.account.spend;
     if spend.calls > 0 {

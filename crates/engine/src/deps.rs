@@ -1,4 +1,4 @@
-//! What a host brings so that compactions can be carried out.
+//! The dependencies of a compaction: summariser, files, counter, hook, events, clock.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use longhaul_conversation::{Message, ModelError, SpendMeter, TokenCount};
 use crate::summarise::{BoxFuture, Summariser};
 use crate::{Event, Files};
 
-/// What a host brings.
+/// The dependencies of a compaction, which the application brings.
 #[derive(Clone, Copy)]
-pub struct Means<'a> {
+pub struct CompactionDeps<'a> {
     /// Writes snapshots.
     pub summariser: &'a dyn Summariser,
     /// Saves texts that are left out.
