@@ -42,7 +42,7 @@ pub struct AlwaysOffer {
 /// The answer of the user about a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Approval {
-    /// This once.
+    /// Yes, this once.
     Once,
     /// From now on without asking, for calls like this one, as far as this.
     Always(Reach),

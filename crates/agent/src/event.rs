@@ -15,7 +15,7 @@ use longhaul_tools::{Preview, Shown};
 pub enum Event {
     /// The model is asked for the n-th time in this turn.
     StepBegan {
-        /// Which time it is, from 1.
+        /// The number of the step, from 1.
         step: u32,
     },
     /// A model was chosen for this prompt.

@@ -2,7 +2,7 @@
 
 use longhaul_conversation::{Body, Message, Part, Role};
 
-/// So much of one text is shown, in characters.
+/// The longest text that is shown whole, in characters.
 const LONGEST: usize = 1_500;
 
 /// Renders messages, one paragraph for each part. Nothing in it can end a block that it stands in.

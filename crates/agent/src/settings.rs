@@ -125,10 +125,10 @@ impl Default for Permissions {
 /// A selection of the tools that the model can call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum ToolSelection {
-    /// All of them.
+    /// All tools.
     #[default]
     All,
-    /// Those of these names.
+    /// The tools of these names.
     Only(Vec<String>),
 }
 
@@ -144,7 +144,7 @@ impl ToolSelection {
 /// Limits of tool output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputSettings {
-    /// So many characters, or fewer where the window is nearly full; 0 or less for all of them.
+    /// The most characters, fewer where the window is nearly full; 0 or less for no limit.
     pub threshold: i64,
     /// The part of a longer output that is shown.
     pub mode: TruncateMode,

@@ -322,7 +322,7 @@ struct SubagentRun<'w, 'a> {
 }
 
 impl SubagentRun<'_, '_> {
-    /// Lets the sub-agent work, and asks it once more for its result if it stops without one.
+    /// Runs the sub-agent, and asks it once more for its result if it stops without one.
     async fn run_to_the_end(
         &mut self,
         begin: &str,

@@ -172,7 +172,7 @@ fn replace_words(mut messages: Vec<Message>, new: &[HookText]) -> Vec<Message> {
     messages
 }
 
-/// Lets a message say this, or nothing, beside its calls, results and media.
+/// Replaces the text of a message, or removes it; calls, results and media stay.
 pub(crate) fn rewrite(message: &mut Message, words: Option<&str>) {
     let first = message.parts.iter().position(|part| part.as_text().is_some());
     let origin = if message.role == Role::Model { Origin::Model } else { Origin::Hook };

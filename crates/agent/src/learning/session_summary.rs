@@ -1,4 +1,4 @@
-//! Says in one line what a session was about.
+//! A summary of a session in one line, written by a side model.
 
 use std::time::Duration;
 
@@ -11,9 +11,9 @@ use crate::statistics::SideCalls;
 
 /// The longest wait for a summary.
 const LIMIT: Duration = Duration::from_secs(5);
-/// So many messages are read from each end of a long session.
+/// The messages that are read from each end of a long session.
 const FROM_EACH_END: usize = 10;
-/// So much of each message is read, in characters.
+/// The longest text of a message that is read, in characters.
 const LONGEST: usize = 500;
 /// The longest line that counts as one, in characters.
 const LONGEST_LINE: usize = 200;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use longhaul_conversation::Timestamp;
 
-/// So many events are remembered.
+/// The most events that are remembered.
 const REMEMBERED: usize = 100;
 
 /// The least time between two measurements, in milliseconds.

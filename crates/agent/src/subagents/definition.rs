@@ -67,7 +67,7 @@ pub struct SubagentDefinition {
 pub enum SubagentTools {
     /// Every tool that works on the workspace; neither other sub-agents nor the user.
     All,
-    /// Those of these names.
+    /// The tools of these names.
     Only(Vec<String>),
 }
 
@@ -83,7 +83,7 @@ pub enum SubagentModel {
 /// The source of a definition. A later variant takes precedence.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SubagentSource {
-    /// It comes with Longhaul.
+    /// A definition that comes with Longhaul.
     BuiltIn,
     /// A file of the user's.
     User(PathBuf),

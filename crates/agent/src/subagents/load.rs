@@ -25,7 +25,7 @@ pub struct LoadedSubagents {
     pub subagents: Subagents,
     /// Problems with files, each with the file and the line.
     pub problems: Vec<String>,
-    /// Which definitions took the place of others.
+    /// Notes on definitions that took the place of others.
     pub notes: Vec<String>,
 }
 

@@ -23,10 +23,10 @@ const MOST_LISTED: usize = 8_000;
 pub struct Subagents(Vec<SubagentDefinition>);
 
 impl Subagents {
-    /// None.
+    /// No sub-agents.
     pub const NONE: &'static Self = &Self(Vec::new());
 
-    /// These; of two with one name, the later one counts.
+    /// A list of these; of two with one name, the later one counts.
     pub fn new(definitions: impl IntoIterator<Item = SubagentDefinition>) -> Self {
         let mut known: Vec<SubagentDefinition> = Vec::new();
         for definition in definitions {
@@ -37,7 +37,7 @@ impl Subagents {
         Self(known)
     }
 
-    /// Those that come with Longhaul.
+    /// The sub-agents that come with Longhaul.
     pub fn built_in() -> Self {
         Self::new(load::built_in())
     }
@@ -53,7 +53,7 @@ impl Subagents {
         Some(self.0.remove(index))
     }
 
-    /// All of them, by name.
+    /// Iterates over all of them, by name.
     pub fn iter(&self) -> impl Iterator<Item = &SubagentDefinition> {
         self.0.iter()
     }

@@ -53,7 +53,7 @@ enum Display {
 
 /// A request as hooks leave it.
 enum HookedRequest {
-    /// It is sent, perhaps with changes.
+    /// Is sent, perhaps with changes.
     Sent { request: Request, is_changed: bool },
     /// A hook answers in the model's place.
     Answered(Answer),
@@ -63,11 +63,11 @@ enum HookedRequest {
 
 /// An answer as hooks leave it.
 enum HookedAnswer {
-    /// It counts.
+    /// Counts.
     Accepted(Message),
-    /// Its words count, and the turn ends.
+    /// Counts as far as its words go, and the turn ends.
     Stopped(Message, String),
-    /// It does not count, and the turn ends.
+    /// Does not count, and the turn ends.
     Withheld(String),
 }
 

@@ -1,4 +1,4 @@
-//! Asks a model, now and then in a long turn, whether the work still gets anywhere.
+//! Loop detection by judges: now and then in a long turn, a model is asked whether the work still makes progress.
 
 use longhaul_conversation::{Message, Role};
 use serde::Deserialize;
@@ -19,13 +19,13 @@ const LEAST: f64 = 5.0;
 const MOST: f64 = 15.0;
 /// The confidence from which on a judge is believed.
 const SURE: f64 = 0.9;
-/// So many messages are judged.
+/// The most messages that are judged.
 const WINDOW: usize = 20;
 /// Attempts to get an answer that can be parsed.
 const ATTEMPTS: usize = 2;
-/// So much of the user's request is shown, in characters.
+/// The longest prompt that is shown, in characters.
 const LONGEST_REQUEST: usize = 2_000;
-/// So much of a judgement is passed on, in characters.
+/// The longest analysis that is passed on, in characters.
 const LONGEST_DETAIL: usize = 300;
 
 /// The schedule of checks in a turn.

@@ -72,11 +72,11 @@ enum Owed {
 
 /// A prompt as hooks leave it.
 enum HookedPrompt {
-    /// It passes, with what they add.
+    /// Passes, with the context that they add.
     Passes(Option<String>),
-    /// It is recorded, and that is all.
+    /// Is recorded, and the turn ends.
     Stopped(String),
-    /// It does not even count.
+    /// Is not even recorded.
     Blocked(String),
 }
 
@@ -184,7 +184,7 @@ fn finish_turn(
     Ok(end)
 }
 
-/// Lets the model work until it is done, sub-agents in the background have reported, and no hook objects.
+/// Takes steps until the model is done, sub-agents in the background have reported, and no hook objects.
 async fn work_until_done(
     session: &mut AgentSession,
     turn: &mut TurnState,

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::lru::Lru;
 
-/// So many reads are remembered.
+/// The most reads that are remembered.
 const REMEMBERED: usize = 1_000;
 
 /// The tool that reads a file.
@@ -25,7 +25,7 @@ impl Default for Rereads {
     }
 }
 
-/// Which part of which file was asked for.
+/// The file and the part of it that was asked for.
 type Key = String;
 
 #[derive(Clone, Debug)]
@@ -61,7 +61,7 @@ impl Rereads {
         rereads
     }
 
-    /// Takes note of what a call read, which the model sees in this message.
+    /// Notes a read, which the model sees in this message.
     pub(crate) fn note(&mut self, call: &ToolCall, text: &str, message: &MessageId) {
         if let Some(key) = key(call) {
             let content = hash(text);

@@ -1,4 +1,4 @@
-//! Lets a small model choose, for each prompt, which of two models answers it.
+//! Routing: a small model chooses, for each prompt, which of two models answers it.
 
 use longhaul_compaction::{EmptyMessages, curate, routing_window, scoring_window};
 use longhaul_conversation::{Message, Model, ModelError};
@@ -13,10 +13,10 @@ use crate::excerpt::{render_excerpt, truncate_middle};
 use crate::models::{ModelProfile, ModelTier, Router};
 use crate::side_model::{find_json, number};
 
-/// So much of a reason is passed on, in characters.
+/// The longest reason that is passed on, in characters.
 const LONGEST_REASON: usize = 300;
 
-/// So much of a history is enough to find the part that is shown, in messages.
+/// The most messages of a history in which the part is found that is shown.
 const CURATED: usize = 60;
 
 /// The choice for the prompt under way. It holds until the next prompt.

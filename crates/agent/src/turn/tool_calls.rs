@@ -223,7 +223,7 @@ async fn run_own_call(
     AnsweredCall { call, args, answer, notes, took: started.elapsed(), report: None }
 }
 
-/// Hears the hooks behind a call, shortens what it answered, and adds what belongs to it.
+/// Runs the hooks behind a call, shortens its output, and adds notes and instructions to it.
 async fn finish_call(
     session: &mut AgentSession,
     turn: &mut TurnState,

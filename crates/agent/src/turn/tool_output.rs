@@ -16,12 +16,12 @@ use crate::excerpt::{escape_closing_tags, truncate_middle};
 /// The tool whose output may be summarised.
 const SHELL: &str = "run_shell_command";
 
-/// So much of an output a helper reads, in characters.
+/// The longest output that a side model reads, in characters.
 const MOST_READ: usize = 200_000;
 
 /// The lines at the end of an output that say how the command ended.
 const ENDINGS: [&str; 2] = ["Exit code: ", "Signal: "];
-/// So many lines they are, at most.
+/// The most such lines.
 const MOST_ENDING_LINES: usize = 4;
 
 /// A summary of an output, and the file that holds the whole.

@@ -77,7 +77,7 @@ impl DeclaredTools {
         self.tokens
     }
 
-    /// Takes note of the tools that may be called in answer to a request, where those are not all.
+    /// Notes the tools that may be called in answer to a request, where those are not all.
     pub(super) fn offer(&mut self, request: &Request) {
         let offered = match request.tool_choice {
             RequestToolChoice::Forbidden => &[],

@@ -22,13 +22,13 @@ use super::tools::{
 };
 use crate::excerpt::escape_closing_tags;
 
-/// So many skills come out of one run.
+/// The most skills of one run.
 const MOST_SKILLS: usize = 2;
-/// And so many facts.
+/// The most facts of one run.
 const MOST_FACTS: usize = 5;
 /// A skill can be mended once.
 const MOST_REFUSALS: u32 = 2;
-/// So many places are found by one search, and so many in one session.
+/// The most hits of one search, and of it in one session.
 const MOST_HITS: usize = 40;
 const MOST_HITS_IN_ONE: usize = 6;
 /// The shortest and the longest fact or quote, in characters.
