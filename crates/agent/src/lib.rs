@@ -6,7 +6,9 @@
 //! clock.
 //!
 //! ```
-//! use longhaul_agent::{Agent, Event, AgentDeps, ModelProfile, PromptOptions, Settings, SessionContext, TurnEnd, render_prompt};
+//! use longhaul_agent::{
+//!     Agent, AgentDeps, Event, ModelProfile, PromptOptions, SessionContext, Settings, TurnEnd, render_prompt,
+//! };
 //! use longhaul_conversation::{FinishReason, ScriptedModel, ScriptedReply, Timestamp, TokenCount};
 //! use longhaul_engine::Folder;
 //! use longhaul_session::{Log, NewSession, SessionKind};

@@ -17,7 +17,6 @@
 mod ask_model;
 mod instructions;
 mod loop_check;
-mod lru;
 mod make_room;
 mod own_calls;
 mod permission;

@@ -1,11 +1,11 @@
 //! Notices files that are read again only because a compaction left them out.
 
-use std::collections::{HashMap, HashSet};
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::Hash;
 
 use longhaul_conversation::{Message, MessageId, ToolCall, split_memory};
 use serde_json::Value;
-
-use super::lru::Lru;
 
 /// The most reads that are remembered.
 const REMEMBERED: usize = 1_000;
@@ -100,6 +100,65 @@ fn key(call: &ToolCall) -> Option<Key> {
     ))
 }
 
+/// A cache with a bound. Every use of an entry makes it the newest; at the bound the oldest one makes room.
+#[derive(Clone, Debug)]
+struct Lru<K, V> {
+    most: usize,
+    entries: HashMap<K, CacheEntry<V>>,
+    /// The keys by when they were last used.
+    order: BTreeMap<u64, K>,
+    uses: u64,
+}
+
+#[derive(Clone, Debug)]
+struct CacheEntry<V> {
+    value: V,
+    used: u64,
+}
+
+impl<K: Clone + Eq + Hash, V> Lru<K, V> {
+    /// An empty cache for at most so many entries.
+    fn new(most: usize) -> Self {
+        Self { most, entries: HashMap::new(), order: BTreeMap::new(), uses: 0 }
+    }
+
+    /// The value of a key, which is then the newest.
+    fn get<Q>(&mut self, key: &Q) -> Option<&V>
+    where
+        K: Borrow<Q>,
+        Q: Eq + Hash + ?Sized,
+    {
+        let entry = self.entries.get_mut(key)?;
+        self.uses += 1;
+        if let Some(key) = self.order.remove(&entry.used) {
+            self.order.insert(self.uses, key);
+        }
+        entry.used = self.uses;
+        Some(&entry.value)
+    }
+
+    /// Keeps a value as the newest, in place of the one that the key had, else of the oldest where there is no room.
+    fn insert(&mut self, key: K, value: V) {
+        if self.most == 0 {
+            return;
+        }
+        self.uses += 1;
+        let entry = CacheEntry { value, used: self.uses };
+        match self.entries.insert(key.clone(), entry) {
+            Some(old) => {
+                self.order.remove(&old.used);
+            }
+            None if self.entries.len() > self.most => {
+                if let Some((_, oldest)) = self.order.pop_first() {
+                    self.entries.remove(&oldest);
+                }
+            }
+            None => {}
+        }
+        self.order.insert(self.uses, key);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,5 +192,44 @@ mod tests {
         let lines = ToolCall::new("c2", READ_TOOL).with_args(json!({"file_path": "a.rs", "start_line": 5}));
         check(&lines, "fn a() {}", &[], Some(Read::New));
         check(&ToolCall::new("c2", "glob").with_args(json!({"path": "a.rs"})), "fn a() {}", &[], None);
+    }
+
+    /// Inserts `a=1`, asks for `a`, and tells what `abcd` is in the end.
+    #[track_caller]
+    fn check_cache(most: usize, script: &str, expected: &str) {
+        let mut cache = Lru::new(most);
+        for step in script.split_whitespace() {
+            match step.split_once('=') {
+                Some((key, value)) => cache.insert(key.to_string(), value.to_string()),
+                None => {
+                    cache.get(step);
+                }
+            }
+        }
+        let left: Vec<String> = ["a", "b", "c", "d"]
+            .iter()
+            .filter_map(|key| cache.get(*key).map(|value| format!("{key}={value}")))
+            .collect();
+        assert_eq!(left.join(" "), expected, "{script}");
+        assert_eq!(cache.entries.len(), cache.order.len());
+        assert!(cache.entries.len() <= most);
+    }
+
+    #[test]
+    fn the_oldest_makes_room() {
+        check_cache(2, "a=1 b=2", "a=1 b=2");
+        check_cache(2, "a=1 b=2 c=3", "b=2 c=3");
+        check_cache(2, "a=1 b=2 c=3 d=4", "c=3 d=4");
+        check_cache(1, "a=1 b=2", "b=2");
+        check_cache(0, "a=1", "");
+    }
+
+    #[test]
+    fn every_use_makes_an_entry_new() {
+        check_cache(2, "a=1 b=2 a c=3", "a=1 c=3");
+        check_cache(2, "a=1 b=2 a=5 c=3", "a=5 c=3");
+        check_cache(2, "a=1 b=2 d c=3", "b=2 c=3");
+        // A value that is empty counts as much as any other.
+        check_cache(2, "a= b=2 a c=3", "a= c=3");
     }
 }
