@@ -5,14 +5,14 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use longhaul_agent::{Agent, Host, ModelProfile, Settings, Surroundings, TurnEnd};
+use longhaul_agent::{Agent, AgentDeps, ModelProfile, SessionContext, Settings, TurnEnd};
 use longhaul_conversation::{
     FinishReason, Message, Part, Role, ScriptedModel, ScriptedReply, Timestamp, TokenCount, ToolCall,
     ToolDeclaration, ToolResult,
 };
 use longhaul_engine::Folder;
-use longhaul_sessions::{Log, NewSession, SessionKind};
-use longhaul_tools::{BoxFuture, Preview, Tool, ToolAnswer, ToolInvocation};
+use longhaul_session::{Log, NewSession, SessionKind};
+use longhaul_tools::{Answer, BoxFuture, Call, Preview, Tool};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -32,8 +32,8 @@ impl Tool for Nothing {
         Ok(Preview::Look("files".into()))
     }
 
-    fn run<'a>(&'a self, _: ToolInvocation<'a>) -> BoxFuture<'a, ToolAnswer> {
-        Box::pin(async { ToolAnswer::succeeded("none") })
+    fn run<'a>(&'a self, _: Call<'a>) -> BoxFuture<'a, Answer> {
+        Box::pin(async { Answer::succeeded("none") })
     }
 }
 
@@ -78,7 +78,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let directory = folder.path().to_path_buf();
     let surroundings =
-        Surroundings { at, system: "linux".into(), directory, workspace: Vec::new(), tree: None };
+        SessionContext { at, system: "linux".into(), directory, workspace: Vec::new(), tree: None };
     let mut agent = Agent::on(log, Settings::new(model, surroundings));
     let (files, ids, now) = (Folder::new(folder.path()), AtomicU32::new(0), move || at);
     let new_id = || format!("id-{}", ids.fetch_add(1, Ordering::Relaxed));
@@ -88,7 +88,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     for turn in 0..TURNS {
         let call = Part::call(ToolCall::new(format!("x{turn}"), "glob").with_args(json!({"n": turn})));
         let model = ScriptedModel::new([ScriptedReply::parts([call]), ScriptedReply::text("Done.")]);
-        let host = Host { tools: &tools, ..Host::new(&model, &files, &now, &new_id) };
+        let host = AgentDeps { tools: &tools, ..AgentDeps::new(&model, &files, &now, &new_id) };
         let started = Instant::now();
         let end = agent.run_turn("And this one?", &host, &CancellationToken::new()).await?;
         // A turn with a call asks the model twice.

@@ -1,17 +1,20 @@
-//! What the user is asked while a turn runs, and what they may answer.
+//! Approvals: the questions that the user is asked while a turn runs, and the answers to them.
+
+use std::sync::Arc;
 
 use longhaul_conversation::ToolCall;
 use longhaul_policy::{AlwaysAllow, Reach};
 use longhaul_tools::{BoxFuture, Preview};
 use serde_json::Value;
+use tokio::sync::Mutex as AsyncMutex;
 
-/// Whoever can be asked: a person at a terminal, or a script in tests.
+/// Asks the user: a person at a terminal, or a script in tests.
 pub trait Approver: Send + Sync {
-    /// Whether this call may run.
+    /// Asks whether this call may run.
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> BoxFuture<'a, Approval>;
 
-    /// What the user answers to a question of the model's; nothing if they would rather not.
-    fn answer<'a>(&'a self, question: &'a Question) -> BoxFuture<'a, Option<String>>;
+    /// Asks a question of the model's; `None` if the user would rather not answer.
+    fn answer<'a>(&'a self, question: &'a UserQuestion) -> BoxFuture<'a, Option<String>>;
 }
 
 /// A call about which the user is asked.
@@ -21,9 +24,9 @@ pub struct ApprovalRequest {
     pub call: ToolCall,
     /// Exactly what it would do.
     pub preview: Preview,
-    /// Why the user is asked, where there is more to say than that it changes something.
+    /// The reason to ask, where there is more to say than that it changes something.
     pub reason: Option<String>,
-    /// What "always" would allow from now on, if there is a safe rule for it that would count.
+    /// The "always" that the user may choose, if there is a safe rule for it that would count.
     pub always: Option<AlwaysOffer>,
 }
 
@@ -32,22 +35,22 @@ pub struct ApprovalRequest {
 pub struct AlwaysOffer {
     /// The calls that would run without asking.
     pub allow: AlwaysAllow,
-    /// Where that can be made to hold, the narrowest first; never empty.
+    /// The reaches with which it can be allowed, the narrowest first; never empty.
     pub reaches: Vec<Reach>,
 }
 
-/// What the user answers about a call.
+/// The answer of the user about a call.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Approval {
-    /// This once.
+    /// Yes, this once.
     Once,
     /// From now on without asking, for calls like this one, as far as this.
     Always(Reach),
     /// With these arguments instead.
     Edited(Value),
-    /// No, with what the model is told.
+    /// No, and the model reads why.
     Denied {
-        /// Why not.
+        /// The reason, in words for the model.
         reason: Option<String>,
     },
     /// No, and the turn is over.
@@ -56,23 +59,27 @@ pub enum Approval {
 
 /// A question of the model's.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
-    /// What it wants to know.
+pub struct UserQuestion {
+    /// The question itself.
     pub text: String,
     /// Answers to choose from, if it proposes some.
     pub options: Vec<String>,
 }
 
-/// Nobody is there to be asked: every call is refused, every question left open.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Nobody;
+/// The approval lock: only its holder may prompt the user. An agent and the sub-agents that it started share one, so that
+/// they ask one after the other.
+pub(crate) type ApprovalLock = Arc<AsyncMutex<()>>;
 
-impl Approver for Nobody {
+/// An approver where no user is present: denies every call and leaves every question open.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct DenyAll;
+
+impl Approver for DenyAll {
     fn approve<'a>(&'a self, _: &'a ApprovalRequest) -> BoxFuture<'a, Approval> {
         Box::pin(async { Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) } })
     }
 
-    fn answer<'a>(&'a self, _: &'a Question) -> BoxFuture<'a, Option<String>> {
+    fn answer<'a>(&'a self, _: &'a UserQuestion) -> BoxFuture<'a, Option<String>> {
         Box::pin(async { None })
     }
 }

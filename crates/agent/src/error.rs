@@ -1,9 +1,9 @@
-//! What keeps a turn from being carried out at all.
+//! Errors that keep a turn from being carried out at all.
 
 use longhaul_engine::EngineError;
-use longhaul_sessions::LogError;
+use longhaul_session::LogError;
 
-/// Why a turn could not be carried out. What a model or the network does wrong is no such reason but an end of the turn.
+/// An error that keeps a turn from being carried out. Failures of a model or the network are none: they end a turn.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
     /// The session could not be recorded. Nothing was sent that is not on the disk.

@@ -1,4 +1,4 @@
-//! What happens during a turn, told as it happens, and how a turn ends.
+//! Events of a turn, emitted as it runs, and the ways in which it ends.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,21 +8,21 @@ use longhaul_compaction::Fixed;
 use longhaul_conversation::{
     CallId, Consumption, FinishReason, ModelError, TokenCount, ToolCall, ToolStatus, Usage, grouped,
 };
-use longhaul_tools::{Preview, ToolDisplay};
+use longhaul_tools::{Preview, Shown};
 
 /// One thing that happens during a turn.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The model is asked for the n-th time in this turn.
     StepBegan {
-        /// Which time it is, from 1.
+        /// The number of the step, from 1.
         step: u32,
     },
     /// A model was chosen for this prompt.
     Routed {
         /// The name under which sessions record it.
         model: String,
-        /// Why, as far as that was said.
+        /// The reason, as far as one was given.
         reason: String,
     },
     /// A piece of the answer.
@@ -33,45 +33,45 @@ pub enum Event {
     ToolBegan {
         /// The call, with the arguments that count.
         call: ToolCall,
-        /// What it does.
+        /// A preview of the call.
         preview: Preview,
     },
     /// A tool has more to come.
     ToolProgress {
         /// The call.
         call: CallId,
-        /// What it wrote.
+        /// The new output.
         text: String,
     },
     /// A call was answered, run or not.
     ToolEnded(ToolEnd),
     /// The conversation is being shortened.
     Compaction(longhaul_engine::Event),
-    /// What became of memory files, skills and the plan when the conversation was shortened.
+    /// The state of memory files, skills and the plan after a compaction.
     Instructions(Vec<InstructionSource>),
     /// Memory files came in, or were read again because they changed.
     Memory {
         /// The files.
         files: Vec<PathBuf>,
-        /// Why.
+        /// The reason.
         why: MemoryNews,
     },
     /// The request would not fit, and nothing more could be done about it.
     Overflow(Overflow),
-    /// What the model was asked did not fit after all; it is asked once more with less.
+    /// The request did not fit after all; a shorter one is sent.
     AskedAgain,
-    /// The model goes round in circles. It is told so once; the second time ends the turn.
+    /// The model is stuck in a loop. It is warned once; the second time ends the turn.
     Looping {
-        /// How it does so, in words.
+        /// A description of the loop.
         detail: String,
     },
-    /// What the answer of the model consumed, as its provider told.
+    /// Tokens of the answer, as the provider reported them.
     Usage(Usage),
-    /// What a call to a model consumed: every request that was sent for it counts, whatever became of it.
+    /// The consumption of a call to a model: every request that was sent for it counts, whatever became of it.
     Spent {
-        /// What the call was for.
+        /// The purpose of the call.
         on: Spending,
-        /// What it consumed.
+        /// The consumption.
         consumed: Consumption,
     },
     /// Something happens in a sub-agent.
@@ -80,10 +80,10 @@ pub enum Event {
         name: String,
         /// The call that started it.
         call: CallId,
-        /// What happens.
+        /// The event.
         event: Box<Event>,
     },
-    /// What a hook has to say to the user.
+    /// A message of a hook to the user.
     HookMessage(String),
     /// Something that the user should know.
     Warning(String),
@@ -91,47 +91,47 @@ pub enum Event {
     Ended(TurnEnd),
 }
 
-/// What a call to a model was for.
+/// The purpose of a call to a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Spending {
     /// An answer in the conversation.
     Answer,
     /// A small question beside it.
-    Aside {
+    SideCall {
         /// The model that was asked, as its provider knows it.
         model: String,
     },
 }
 
-/// How a call was answered.
+/// The answer to a tool call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolEnd {
     /// The call, as the model made it.
     pub call: ToolCall,
-    /// How it went.
+    /// The outcome.
     pub status: ToolStatus,
-    /// What the model reads.
+    /// The text that the model reads.
     pub text: String,
-    /// What a person is shown.
-    pub shown: ToolDisplay,
-    /// How long it ran.
+    /// The form in which a person sees it.
+    pub shown: Shown,
+    /// The time that it ran.
     pub took: Duration,
-    /// Where the output was saved, if the model reads only a part of it.
+    /// The file of the whole output, if the model reads only a part of it.
     pub saved_as: Option<String>,
-    /// How many bytes of the output are in no file, as there were too many.
+    /// Bytes of the output that are in no file, as there were too many.
     pub left_out: u64,
 }
 
-/// Something that instructs the model, and whether it reads that now.
+/// An instruction beside the conversation, with its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstructionSource {
-    /// What it is.
+    /// The instruction.
     pub what: Instruction,
-    /// Whether the model reads it.
+    /// Its state.
     pub state: SourceState,
 }
 
-/// Something that instructs the model.
+/// An instruction beside the conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Instruction {
     /// A memory file.
@@ -152,7 +152,7 @@ impl fmt::Display for Instruction {
     }
 }
 
-/// Whether the model reads something that instructs it.
+/// The state of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceState {
     /// The model reads it.
@@ -175,7 +175,7 @@ impl SourceState {
     }
 }
 
-/// Why memory files are news.
+/// The reason why memory files are news.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryNews {
     /// A tool touched their folder.
@@ -184,7 +184,7 @@ pub enum MemoryNews {
     Changed,
 }
 
-/// How a turn ended. The session can go on after each of these.
+/// The end of a turn. The session can go on after each of these.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TurnEnd {
     /// The model answered.
@@ -197,29 +197,29 @@ pub enum TurnEnd {
     Cancelled,
     /// A hook stopped it.
     Stopped {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A hook did not let the prompt pass. It is not in the session.
     Blocked {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The model went round in circles, although it was told.
+    /// The model was stuck in a loop, although it was warned.
     Looped {
-        /// How, in words.
+        /// A description of the loop.
         detail: String,
     },
-    /// The model was asked as often as it may be.
+    /// The limit of model calls was reached.
     LimitReached {
-        /// How often that is.
+        /// The limit.
         limit: u32,
-        /// In what.
+        /// Its scope.
         of: LimitOf,
     },
 }
 
-/// What a limit is for.
+/// The scope of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitOf {
     /// One turn.
@@ -231,18 +231,18 @@ pub enum LimitOf {
 /// A request that would not fit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Overflow {
-    /// What the new message takes.
+    /// Tokens of the new message.
     pub request: TokenCount,
-    /// What is left for it beside everything else.
+    /// Tokens left for it.
     pub remaining: TokenCount,
-    /// What a request may take in all: the model's window without what is kept for the answer.
+    /// The most tokens of a request: the model's window without the reserve for the answer.
     pub window: TokenCount,
-    /// What of that is taken before anything is said.
+    /// Tokens of that which are taken before anything is said.
     pub fixed: Fixed,
 }
 
 impl Overflow {
-    /// What to do where the request is full before anything is said, so that the message is not to blame; nothing otherwise.
+    /// A hint for the user where the request is full before anything is said, so that the message is not to blame.
     pub fn remedy(&self) -> Option<String> {
         if self.remaining.0 * 10 > self.window.0 || self.fixed.total().0 * 2 < self.window.0 {
             return None;

@@ -2,10 +2,10 @@
 
 use longhaul_conversation::{Body, Message, Part, Role};
 
-/// So much of one text is shown, in characters.
+/// The longest text that is shown whole, in characters.
 const LONGEST: usize = 1_500;
 
-/// What was said and done, one paragraph for each part. Nothing in it can end a block that it stands in.
+/// Renders messages, one paragraph for each part. Nothing in it can end a block that it stands in.
 pub(crate) fn render_excerpt<'a>(messages: impl IntoIterator<Item = &'a Message>) -> String {
     let mut paragraphs = Vec::new();
     for message in messages {
@@ -34,16 +34,16 @@ fn render_part(who: &str, part: &Part) -> Option<String> {
 }
 
 fn shown(text: &str) -> String {
-    harmless(&middle_out(text.trim(), LONGEST))
+    escape_closing_tags(&truncate_middle(text.trim(), LONGEST))
 }
 
 /// The text without ends of blocks.
-pub(crate) fn harmless(text: &str) -> String {
+pub(crate) fn escape_closing_tags(text: &str) -> String {
     text.replace("</", "<\u{2215}")
 }
 
 /// The beginning and the end of a text, at most so many characters of it.
-pub(crate) fn middle_out(text: &str, most: usize) -> String {
+pub(crate) fn truncate_middle(text: &str, most: usize) -> String {
     let length = text.chars().count();
     if length <= most {
         return text.to_string();
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn long_texts_lose_their_middle() {
-        assert_eq!(middle_out("abcdef", 6), "abcdef");
-        assert_eq!(middle_out("abcdefg", 3), "ab [… 4 characters …] g");
-        assert_eq!(middle_out("äöüäöü", 3), "äö [… 3 characters …] ü");
+        assert_eq!(truncate_middle("abcdef", 6), "abcdef");
+        assert_eq!(truncate_middle("abcdefg", 3), "ab [… 4 characters …] g");
+        assert_eq!(truncate_middle("äöüäöü", 3), "äö [… 3 characters …] ü");
     }
 }

@@ -1,15 +1,17 @@
 //! The agent: what the user says is recorded, room is made for it, the model is asked, the tools it calls run under the
 //! user's rules, and everything is recorded, until the model has no more to do.
 //!
-//! An [`Agent`] owns a session. [`Agent::run_turn`] tells what happens in [`Event`]s and takes a cancellation token; however a
-//! turn ends, the session can go on. What it needs from outside comes with a [`Host`]: the model, the tools, whoever can be
-//! asked, the user's hooks, the clock.
+//! An [`Agent`] owns a session. [`Agent::run_turn`] emits [`Event`]s and takes a cancellation token; however a turn ends, the
+//! session can go on. [`AgentDeps`] holds what the application brings: the model, the tools, approvals, the user's hooks, the
+//! clock.
 //!
 //! ```
-//! use longhaul_agent::{Agent, Event, Host, ModelProfile, PromptOptions, Settings, Surroundings, TurnEnd, render_prompt};
+//! use longhaul_agent::{
+//!     Agent, AgentDeps, Event, ModelProfile, PromptOptions, SessionContext, Settings, TurnEnd, render_prompt,
+//! };
 //! use longhaul_conversation::{FinishReason, ScriptedModel, ScriptedReply, Timestamp, TokenCount};
 //! use longhaul_engine::Folder;
-//! use longhaul_sessions::{Log, NewSession, SessionKind};
+//! use longhaul_session::{Log, NewSession, SessionKind};
 //! use tokio_util::sync::CancellationToken;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -29,7 +31,7 @@
 //!     window: TokenCount(32_000),
 //!     output_reserve: None,
 //! };
-//! let surroundings = Surroundings {
+//! let context = SessionContext {
 //!     at,
 //!     system: "linux".into(),
 //!     directory: "/home/dev/app".into(),
@@ -37,7 +39,7 @@
 //!     tree: None,
 //! };
 //! let system = render_prompt(&PromptOptions::default());
-//! let settings = Settings { system, ..Settings::new(model, surroundings) };
+//! let settings = Settings { system, ..Settings::new(model, context) };
 //! let mut agent = Agent::on(Log::create(folder.path(), &new)?, settings);
 //!
 //! let model = ScriptedModel::new([ScriptedReply::text("Good day.")]);
@@ -45,11 +47,11 @@
 //! let new_id = || format!("id-{}", numbers.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
 //! let files = Folder::new(folder.path());
 //! let now = move || at;
-//! let host = Host {
+//! let deps = AgentDeps {
 //!     events: &|event| if let Event::TextDelta(text) = event { print!("{text}") },
-//!     ..Host::new(&model, &files, &now, &new_id)
+//!     ..AgentDeps::new(&model, &files, &now, &new_id)
 //! };
-//! let end = agent.run_turn("Hello.", &host, &CancellationToken::new()).await?;
+//! let end = agent.run_turn("Hello.", &deps, &CancellationToken::new()).await?;
 //! assert_eq!(end, TurnEnd::Finished(FinishReason::Stop));
 //! // Where it takes place, what was said, what was answered.
 //! assert_eq!(agent.conversation().transcript().messages().len(), 3);
@@ -57,68 +59,50 @@
 //! # }
 //! ```
 
-mod activate_skill;
-mod activity;
+mod agent;
 mod approval;
-mod ask;
-mod brief;
-mod condense;
-mod environment;
+mod delegation;
+mod deps;
+mod editor;
 mod error;
 mod event;
 mod excerpt;
-mod extractor;
-mod helper;
-mod hook_form;
-mod hook_points;
-mod host;
-mod ide;
-mod instructions;
-mod loop_check;
-mod lru;
-mod manager;
+mod hooks;
+mod learning;
 mod memory;
-mod model_hooks;
-mod outputs;
-mod overflow;
-mod own_tools;
+mod models;
 mod prompt;
-mod rereads;
-mod room;
-mod routing;
-mod run_tools;
-mod save_memory;
-mod scratchpad;
 mod settings;
+mod side_model;
 mod statistics;
 mod subagents;
-mod summary;
+mod tools;
 mod turn;
 
-pub use activate_skill::{ActivateSkill, ActiveSkills};
-pub use activity::{Activity, ActivityEvent, ActivityLog, ActivityStatistics, Memory};
-pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, Nobody, Question};
-pub use environment::{Surroundings, folder_tree};
+pub use agent::Agent;
+pub use approval::{AlwaysOffer, Approval, ApprovalRequest, Approver, UserQuestion};
+pub use deps::AgentDeps;
 pub use error::AgentError;
 pub use event::{
     Event, Instruction, InstructionSource, LimitOf, MemoryNews, Overflow, SourceState, Spending, ToolEnd,
     TurnEnd,
 };
-pub use extractor::{ExtractorEnd, ExtractorReport, ExtractorTask, FactTargets, ReadSession, run_extractor};
-pub use helper::Helper;
-pub use host::{HookPoints, Host, ModelSource, NamedModel};
-pub use loop_check::Judges;
-pub use manager::MemoryManager;
-pub use memory::SessionMemory;
-pub use prompt::{PromptOptions, Saving, Section, render_prompt};
-pub use routing::{Route, Router};
-pub use save_memory::SaveMemory;
-pub use scratchpad::{SessionNotes, Validation};
-pub use settings::{Limits, ModelProfile, OutputSettings, Permissions, Settings, ToolChoice};
-pub use statistics::{Asides, Statistics, ToolStatistics};
-pub use subagents::{
-    AgentModel, AgentName, AgentPlaces, AgentSource, AgentTools, Definition, DefinitionProblem,
-    LoadedSubagents, Subagents, load_subagents, parse_definition,
+pub use hooks::HookPoints;
+pub use learning::{
+    ExtractorEnd, ExtractorReport, ExtractorTask, FactTargets, ReadSession, SessionNotes, Validation,
+    run_extractor, summarise_session,
 };
-pub use summary::summarise_session;
-pub use turn::Agent;
+pub use memory::{MemoryManager, SaveMemory, SessionMemory};
+pub use models::{LoopJudges, ModelProfile, ModelSource, NamedModel, Route, Router};
+pub use prompt::{MemorySaving, PromptOptions, PromptSection, SessionContext, folder_tree, render_prompt};
+pub use settings::{OutputSettings, Permissions, Settings, StepLimits, ToolSelection};
+pub use side_model::SideModel;
+pub use statistics::{
+    Activity, ActivityEvent, ActivityLog, ActivityStatistics, MemoryUse, SideCalls, Statistics,
+    ToolStatistics,
+};
+pub use subagents::{
+    LoadedSubagents, SubagentDefinition, SubagentModel, SubagentName, SubagentPlaces, SubagentSource,
+    SubagentTools, Subagents, load_subagents,
+};
+pub use tools::{ActivateSkill, ActiveSkills};

@@ -1,4 +1,4 @@
-//! How an agent works, whatever is said.
+//! Settings of an agent: model, prompt, permissions, limits.
 
 use longhaul_compaction::{BudgetSettings, TruncateMode};
 use longhaul_conversation::Estimator;
@@ -8,56 +8,57 @@ use longhaul_policy::{
 };
 use longhaul_workspace::Patience;
 
-use crate::Surroundings;
+use crate::models::ModelProfile;
+use crate::prompt::SessionContext;
 
-/// How an agent works, whatever is said.
+/// Settings of an agent.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The model that answers.
     pub model: ModelProfile,
     /// The system prompt, without memory.
     pub system: String,
-    /// What the model is told about where the session takes place.
-    pub surroundings: Surroundings,
-    /// What the user set of the budget for compactions.
+    /// The time, system and folders of the session.
+    pub context: SessionContext,
+    /// The budget of compactions, as far as the user set it.
     pub budget: BudgetSettings,
     /// The largest share of the conversation that a compaction leaves as it is; the usual one if not set.
     pub keep: Option<f64>,
-    /// How compactions are carried out.
+    /// Settings of the engine that compacts.
     pub compaction: longhaul_engine::Settings,
     /// Measures everything.
     pub estimator: Estimator,
-    /// Which calls run, and who is asked.
+    /// The rules about tool calls.
     pub permissions: Permissions,
-    /// Which of the tools the model is told of.
-    pub tools: ToolChoice,
-    /// How much of a tool's output the model sees.
+    /// The tools that the model can call.
+    pub tools: ToolSelection,
+    /// Limits of tool output.
     pub outputs: OutputSettings,
-    /// Where it all ends.
-    pub limits: Limits,
-    /// Whether somebody watches for a model that goes round in circles.
+    /// Limits of steps.
+    pub limits: StepLimits,
+    /// `true` to watch for a model that is stuck in a loop.
     pub watches_loops: bool,
-    /// What a command's output may take before a helper summarises it; never if not set.
+    /// Tokens of a command's output above which a side model summarises it; never if not set.
     pub shell_summary: Option<TokenCount>,
-    /// Whether it is remembered what happened lately.
+    /// `true` to keep the latest activity.
     pub records_activity: bool,
 }
 
 impl Settings {
-    /// The usual settings for this model in this place, with nobody to ask.
-    pub fn new(model: ModelProfile, surroundings: Surroundings) -> Self {
+    /// The usual settings for this model in this place, with no user to ask.
+    pub fn new(model: ModelProfile, context: SessionContext) -> Self {
         Self {
             model,
             system: String::new(),
-            surroundings,
+            context,
             budget: BudgetSettings::default(),
             keep: None,
             compaction: longhaul_engine::Settings::default(),
             estimator: Estimator::default(),
             permissions: Permissions::default(),
-            tools: ToolChoice::All,
+            tools: ToolSelection::All,
             outputs: OutputSettings::default(),
-            limits: Limits::default(),
+            limits: StepLimits::default(),
             watches_loops: true,
             shell_summary: None,
             records_activity: true,
@@ -65,31 +66,7 @@ impl Settings {
     }
 }
 
-/// What must be known of a model to talk to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ModelProfile {
-    /// Its name, as its provider knows it.
-    pub name: String,
-    /// The name that sessions record, by which it is found again.
-    pub recorded_as: String,
-    /// What it can take.
-    pub window: TokenCount,
-    /// How much of that must be left for the answer.
-    pub output_reserve: Option<TokenCount>,
-}
-
-impl ModelProfile {
-    /// The name that sessions record for another model of the same provider.
-    pub(crate) fn recorded_as_other(&self, name: &str) -> String {
-        match self.recorded_as.strip_suffix(&self.name) {
-            Some(provider) => format!("{provider}{name}"),
-            None if name == self.name => self.recorded_as.clone(),
-            None => name.to_string(),
-        }
-    }
-}
-
-/// Which calls run, which are asked for, and where answers are kept.
+/// The rules about tool calls, and the files that keep the user's answers.
 #[derive(Clone, Debug)]
 pub struct Permissions {
     /// The rules.
@@ -98,9 +75,9 @@ pub struct Permissions {
     pub situation: Situation,
     /// The files of what the user always allows, as far as that can be kept.
     pub saved: SavedFiles,
-    /// Whether the user may allow something for good.
+    /// `true` if the user may allow something for good.
     pub offers_always: bool,
-    /// What forbids the mode `yolo`, in words such as the name of a setting.
+    /// The setting that forbids the mode `yolo`.
     pub yolo_forbidden_by: Option<String>,
     /// The sub-agent that makes the calls, if it is one.
     pub subagent: Option<String>,
@@ -132,7 +109,7 @@ impl Permissions {
 }
 
 impl Default for Permissions {
-    /// The rules that come with Longhaul, and nobody to ask.
+    /// The rules that come with Longhaul, and no user to ask.
     fn default() -> Self {
         Self {
             policy: Policy::new(default_rules()),
@@ -145,17 +122,17 @@ impl Default for Permissions {
     }
 }
 
-/// Which of the tools the model is told of, and can call.
+/// A selection of the tools that the model can call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum ToolChoice {
-    /// All of them.
+pub enum ToolSelection {
+    /// All tools.
     #[default]
     All,
-    /// Those of these names.
+    /// The tools of these names.
     Only(Vec<String>),
 }
 
-impl ToolChoice {
+impl ToolSelection {
     pub(crate) fn includes(&self, name: &str) -> bool {
         match self {
             Self::All => true,
@@ -164,12 +141,12 @@ impl ToolChoice {
     }
 }
 
-/// How much of a tool's output the model sees.
+/// Limits of tool output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutputSettings {
-    /// So many characters, or fewer where the window is nearly full; 0 or less for all of them.
+    /// The most characters, fewer where the window is nearly full; 0 or less for no limit.
     pub threshold: i64,
-    /// Which part of a longer output is shown.
+    /// The part of a longer output that is shown.
     pub mode: TruncateMode,
 }
 
@@ -179,16 +156,16 @@ impl Default for OutputSettings {
     }
 }
 
-/// Where it all ends.
+/// Limits of steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// How often the model may be asked in one session; without end if not set.
+pub struct StepLimits {
+    /// Maximum model calls per session; no limit if not set.
     pub session: Option<u32>,
-    /// How often it may be asked in one turn.
+    /// Maximum model calls per turn.
     pub turn: u32,
 }
 
-impl Default for Limits {
+impl Default for StepLimits {
     fn default() -> Self {
         Self { session: None, turn: 100 }
     }

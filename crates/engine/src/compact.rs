@@ -22,7 +22,7 @@ use crate::outcome::{Account, Outcome};
 use crate::settings::{Counting, Fallback, PreCompressWhen, Settings};
 use crate::state::State;
 use crate::summarise::{Fault, Offline, Summariser, SummariserKind, Summary, Task};
-use crate::{Event, HostState, Means, Spend};
+use crate::{CompactionDeps, Event, HostState, Spend};
 
 /// The conversation that is to be shortened.
 #[derive(Clone, Copy, Debug)]
@@ -49,10 +49,10 @@ pub async fn compact(
     subject: Subject<'_>,
     settings: &Settings,
     state: &State,
-    means: &Means<'_>,
+    deps: &CompactionDeps<'_>,
     cancel: &CancellationToken,
 ) -> Outcome {
-    let started = (means.clock)();
+    let started = (deps.clock)();
     let prepared = prepare(subject.messages, subject.options.empty);
     let planner = Planner::new(subject.tracker, &prepared.messages, subject.options);
     let meter = SpendMeter::default();
@@ -60,7 +60,7 @@ pub async fn compact(
         subject,
         settings,
         state,
-        means,
+        deps,
         cancel,
         planner: &planner,
         prepared: &prepared,
@@ -83,7 +83,7 @@ struct Pass<'a> {
     subject: Subject<'a>,
     settings: &'a Settings,
     state: &'a State,
-    means: &'a Means<'a>,
+    deps: &'a CompactionDeps<'a>,
     cancel: &'a CancellationToken,
     planner: &'a Planner<'a>,
     prepared: &'a Prepared<'a>,
@@ -166,7 +166,7 @@ impl Pass<'_> {
             Ok(before) => plan.before = before,
             Err(reason) => return Ok(Ended { reason, ..Ended::unchanged(Status::FailedTokenCount, plan) }),
         }
-        let given = self.means.summariser;
+        let given = self.deps.summariser;
         let ended = match choose_writer(given.kind(), &plan.rung, self.trigger(), self.state, self.settings) {
             Writer::Nobody { why } => return Ok(self.truncate(&plan, why, progress)),
             Writer::Offline { why } => {
@@ -211,7 +211,7 @@ impl Pass<'_> {
         progress: &mut Progress,
     ) -> Result<Result<Done, Refusal>, Cancelled> {
         progress.has_summarised = true;
-        let started = (self.means.clock)();
+        let started = (self.deps.clock)();
         self.tell(Event::Summarising { by: by.kind() });
         let task = self.task(plan);
         let written = self.or_cancelled(by.summarise(&task)).await?;
@@ -229,7 +229,7 @@ impl Pass<'_> {
         if by.kind() == SummariserKind::Model && done.after > plan.before {
             return Ok(Err(Refusal::Fault(Fault::Inflated)));
         }
-        let duration = (self.means.clock)().saturating_sub(started);
+        let duration = (self.deps.clock)().saturating_sub(started);
         let spend = match by.kind() {
             SummariserKind::Model => self.spend(),
             SummariserKind::Offline => Spend::default(),
@@ -250,7 +250,7 @@ impl Pass<'_> {
         if self.settings.counting == Counting::Estimated {
             return Ok(Ok(estimated));
         }
-        let Some(counter) = self.means.counter else {
+        let Some(counter) = self.deps.counter else {
             return Ok(Err("an exact count is required, and there is no counter".into()));
         };
         let counted = self.or_cancelled(counter.count(messages, self.meter)).await?;
@@ -258,7 +258,7 @@ impl Pass<'_> {
     }
 
     async fn run_hook(&self) -> Result<(), Cancelled> {
-        match self.means.pre_compress {
+        match self.deps.pre_compress {
             Some(hook) => self.or_cancelled(hook.run(self.trigger().into())).await,
             None => Ok(()),
         }
@@ -288,14 +288,14 @@ impl Pass<'_> {
             verify: self.settings.verify,
             left: self.settings.caps.less(self.state.spend),
             meter: self.meter,
-            clock: self.means.clock,
-            events: self.means.events,
+            clock: self.deps.clock,
+            events: self.deps.events,
         }
     }
 
     /// What was spent so far.
     fn spend(&self) -> Spend {
-        self.means.summariser.spend(&self.meter.total())
+        self.deps.summariser.spend(&self.meter.total())
     }
 
     fn trigger(&self) -> Trigger {
@@ -303,7 +303,7 @@ impl Pass<'_> {
     }
 
     fn tell(&self, event: Event) {
-        (self.means.events)(event);
+        (self.deps.events)(event);
     }
 
     fn tell_plan(&self, plan: &Plan) {

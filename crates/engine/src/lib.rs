@@ -12,7 +12,7 @@
 //!
 //! use longhaul_compaction::{PlanOptions, Status, Tracker};
 //! use longhaul_conversation::{Message, Part, Role, ScriptedModel, ScriptedReply, TokenCount};
-//! use longhaul_engine::{ByModel, Folder, HostState, Means, Settings, State, Subject, compact};
+//! use longhaul_engine::{ByModel, Folder, HostState, CompactionDeps, Settings, State, Subject, compact};
 //! use tokio_util::sync::CancellationToken;
 //!
 //! # #[tokio::main(flavor = "current_thread")]
@@ -31,7 +31,7 @@
 //! let summariser = ByModel::new(&model, "some-model", TokenCount(32_000));
 //! let folder = tempfile::tempdir().unwrap();
 //! let files = Folder::new(folder.path());
-//! let means = Means {
+//! let deps = CompactionDeps {
 //!     summariser: &summariser,
 //!     files: &files,
 //!     counter: None,
@@ -43,7 +43,7 @@
 //! let (host, options) = (HostState::default(), PlanOptions::new(TokenCount(8_000)));
 //! let subject = Subject { messages: &messages, tracker: &tracker, host: &host, options: &options };
 //! let cancel = CancellationToken::new();
-//! let outcome = compact(subject, &Settings::default(), &State::default(), &means, &cancel).await;
+//! let outcome = compact(subject, &Settings::default(), &State::default(), &deps, &cancel).await;
 //! assert_eq!(outcome.result.status, Status::Compressed);
 //! assert_eq!(outcome.result.report.summariser, "model");
 //! let snapshot = outcome.result.snapshot.unwrap().render();
@@ -55,12 +55,12 @@ mod breaker;
 mod calibration;
 mod compact;
 mod conversation;
+mod deps;
 mod error;
 mod event;
 mod files;
 mod host;
 mod latch;
-mod means;
 mod outcome;
 mod settings;
 mod spend;
@@ -74,12 +74,12 @@ pub use breaker::{Writer, choose_writer};
 pub use calibration::{CalibrationFile, observe_request};
 pub use compact::{Subject, compact};
 pub use conversation::{Conversation, Stamp};
+pub use deps::{CompactionDeps, CompressTrigger, Counter, PreCompress};
 pub use error::EngineError;
 pub use event::Event;
 pub use files::{Files, Folder};
 pub use host::{HostJob, HostState};
 pub use latch::{Latch, ModelPart, next_latch};
-pub use means::{CompressTrigger, Counter, Means, PreCompress};
 pub use outcome::{Account, NotSaved, Outcome, ShortenedOutput};
 pub use settings::{Caller, Counting, Fallback, PreCompressWhen, Settings, Verify};
 pub use spend::{Prices, Spend, SpendCaps};

@@ -20,8 +20,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::summarise::{BoxFuture, ByModel, Offline, Summariser};
 use crate::{
-    CompressTrigger, Counter, Event, Files, HostState, Means, Outcome, PreCompress, Settings, State, Subject,
-    compact,
+    CompactionDeps, CompressTrigger, Counter, Event, Files, HostState, Outcome, PreCompress, Settings, State,
+    Subject, compact,
 };
 
 /// A conversation, and everything around it that a pass needs.
@@ -151,7 +151,7 @@ impl Trial {
     ) -> Outcome {
         let tracker = self.tracker();
         let asked = AtomicU32::new(0);
-        let means = Means {
+        let deps = CompactionDeps {
             summariser,
             files: &self.files,
             counter,
@@ -161,7 +161,7 @@ impl Trial {
         };
         let subject =
             Subject { messages: &self.messages, tracker: &tracker, host: &self.host, options: &self.options };
-        block_on(compact(subject, &self.settings, &self.state, &means, &self.cancel))
+        block_on(compact(subject, &self.settings, &self.state, &deps, &self.cancel))
     }
 
     /// Runs a pass and takes its result over, as an owner would.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use longhaul_compaction::{PlanOptions, Status, Tracker, Trigger, continue_numbering};
 use longhaul_conversation::{Message, Ordinal, ScriptedModel, ScriptedReply, TokenCount, find_faults};
 use longhaul_engine::{
-    ByModel, Folder, HostState, Means, Outcome, Settings, State, Subject, Summariser, compact,
+    ByModel, CompactionDeps, Folder, HostState, Outcome, Settings, State, Subject, Summariser, compact,
 };
 use longhaul_formats::read_session;
 use tokio_util::sync::CancellationToken;
@@ -39,7 +39,7 @@ fn run(messages: &[Message], window: u64, summariser: &dyn Summariser) -> (Outco
     let mut tracker = Tracker::default();
     messages.iter().for_each(|message| tracker.observe(message));
     let folder = tempfile::tempdir().expect("a folder");
-    let means = Means {
+    let deps = CompactionDeps {
         summariser,
         files: &Folder::new(folder.path()),
         counter: None,
@@ -51,7 +51,7 @@ fn run(messages: &[Message], window: u64, summariser: &dyn Summariser) -> (Outco
     let subject = Subject { messages, tracker: &tracker, host: &HostState::default(), options: &options };
     let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
     let (settings, state, cancel) = (Settings::default(), State::default(), CancellationToken::new());
-    let outcome = runtime.block_on(compact(subject, &settings, &state, &means, &cancel));
+    let outcome = runtime.block_on(compact(subject, &settings, &state, &deps, &cancel));
     // Every file that the new messages name is there.
     let files = outcome.result.files.iter().all(|file| folder.path().join(&file.file).exists());
     (outcome, files)

@@ -3,7 +3,7 @@
 
 use std::io::Read;
 
-use longhaul_agent::{Agent, Host};
+use longhaul_agent::{Agent, AgentDeps};
 use longhaul_conversation::Usage;
 use longhaul_terminal::{
     Notice, NoticeSender, OpenedSession, Options, Page, Services, SessionChoice, Spender, Surface,
@@ -16,7 +16,7 @@ enum Nobody {}
 
 #[rustfmt::skip]
 impl Services for Nobody {
-    fn host(&self) -> Host<'_> { match *self {} }
+    fn host(&self) -> AgentDeps<'_> { match *self {} }
     fn model(&self) -> String { match *self {} }
     fn models(&self) -> Vec<String> { match *self {} }
     fn switch_model(&mut self, _: &mut Agent, _: &str) -> Result<Vec<Notice>, Notice> { match *self {} }

@@ -1,4 +1,4 @@
-//! What a sub-agent is: a name, a prompt, tools, a model and limits, as a file with front matter states them.
+//! The definition of a sub-agent: a name, a prompt, tools, a model and limits, as a file with front matter states them.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,18 @@ use super::front_matter::{Field, FrontMatter, Value};
 
 /// The name of a sub-agent: letters, digits, `-` and `_`, so that it is never a path and fits into rules.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AgentName(String);
+pub struct SubagentName(String);
 
 /// The longest name.
 const LONGEST_NAME: usize = 64;
 
-/// The most characters of a description that a model is told.
+/// The most characters of a description that a model reads.
 const LONGEST_DESCRIPTION: usize = 600;
 
 /// The most characters of a prompt.
 const LONGEST_PROMPT: usize = 60_000;
 
-impl AgentName {
+impl SubagentName {
     /// Takes a name if it is one.
     pub fn parse(text: &str) -> Option<Self> {
         let is_plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_');
@@ -35,7 +35,7 @@ impl AgentName {
     }
 }
 
-impl fmt::Display for AgentName {
+impl fmt::Display for SubagentName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
@@ -43,47 +43,47 @@ impl fmt::Display for AgentName {
 
 /// A sub-agent as it is defined.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Definition {
-    /// What it is called.
-    pub name: AgentName,
-    /// When to use it, in a line for the agent that may.
+pub struct SubagentDefinition {
+    /// Its name.
+    pub name: SubagentName,
+    /// A line for the agent that may use it: the tasks it is good for.
     pub description: String,
     /// Its system prompt.
     pub prompt: String,
-    /// What it may call.
-    pub tools: AgentTools,
+    /// Its tools.
+    pub tools: SubagentTools,
     /// The model that it asks.
-    pub model: AgentModel,
-    /// How often its model may be asked.
+    pub model: SubagentModel,
+    /// Maximum model calls.
     pub most_turns: u32,
-    /// How long it may work.
+    /// Maximum working time.
     pub most_time: Duration,
-    /// Where the definition is from.
-    pub source: AgentSource,
+    /// The source of the definition.
+    pub source: SubagentSource,
 }
 
-/// What a sub-agent may call.
+/// The tools of a sub-agent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AgentTools {
+pub enum SubagentTools {
     /// Every tool that works on the workspace; neither other sub-agents nor the user.
     All,
-    /// Those of these names.
+    /// The tools of these names.
     Only(Vec<String>),
 }
 
 /// The model that a sub-agent asks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AgentModel {
+pub enum SubagentModel {
     /// That of the agent that starts it.
     Inherited,
     /// The one of this name.
     Named(String),
 }
 
-/// Where a definition is from. What comes later outweighs what comes before.
+/// The source of a definition. A later variant takes precedence.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AgentSource {
-    /// It comes with Longhaul.
+pub enum SubagentSource {
+    /// A definition that comes with Longhaul.
     BuiltIn,
     /// A file of the user's.
     User(PathBuf),
@@ -91,7 +91,7 @@ pub enum AgentSource {
     Project(PathBuf),
 }
 
-impl AgentSource {
+impl SubagentSource {
     /// The word for it.
     pub fn as_str(&self) -> &'static str {
         match self {
@@ -110,13 +110,13 @@ impl AgentSource {
     }
 }
 
-/// What is wrong with a definition, and on which line.
+/// A problem in a definition, with its line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct DefinitionProblem {
+pub(crate) struct DefinitionProblem {
     /// The line, from 1; none where it is about the whole file.
-    pub line: Option<usize>,
-    /// What is wrong.
-    pub text: String,
+    pub(crate) line: Option<usize>,
+    /// The description of the problem.
+    pub(crate) text: String,
 }
 
 impl DefinitionProblem {
@@ -140,7 +140,10 @@ impl fmt::Display for DefinitionProblem {
 
 /// Reads a definition from the text of its file. What is wrong with a line costs that line; without a name, a
 /// description and a prompt there is no definition.
-pub fn parse_definition(text: &str, source: AgentSource) -> (Option<Definition>, Vec<DefinitionProblem>) {
+pub(crate) fn parse_definition(
+    text: &str,
+    source: SubagentSource,
+) -> (Option<SubagentDefinition>, Vec<DefinitionProblem>) {
     let FrontMatter { fields, body, mut problems } = match FrontMatter::parse(text) {
         Ok(found) => found,
         Err(problem) => return (None, vec![problem]),
@@ -160,15 +163,15 @@ pub fn parse_definition(text: &str, source: AgentSource) -> (Option<Definition>,
     }
 }
 
-/// What the lines of a file state.
+/// The fields that the lines of a file state.
 #[derive(Default)]
 struct Stated {
-    name: Option<AgentName>,
+    name: Option<SubagentName>,
     /// A name that is none was stated: that of the file does not take its place.
     is_misnamed: bool,
     description: Option<String>,
-    tools: Option<AgentTools>,
-    model: Option<AgentModel>,
+    tools: Option<SubagentTools>,
+    model: Option<SubagentModel>,
     most_turns: Option<u32>,
     most_time: Option<Duration>,
     is_remote: bool,
@@ -184,7 +187,7 @@ impl Stated {
         let problem = |reason: &str| DefinitionProblem::at(line, format!("\"{key}\" {reason}"));
         match key.as_str() {
             "name" => {
-                let name = text(value).and_then(|name| AgentName::parse(&name));
+                let name = text(value).and_then(|name| SubagentName::parse(&name));
                 self.is_misnamed = name.is_none();
                 self.name = Some(name.ok_or_else(|| problem(NO_NAME))?);
             }
@@ -198,15 +201,15 @@ impl Stated {
                 };
                 let names: Vec<String> = names.into_iter().filter(|name| !name.is_empty()).collect();
                 self.tools = Some(match names.iter().any(|name| name == "*") {
-                    true => AgentTools::All,
-                    false => AgentTools::Only(names),
+                    true => SubagentTools::All,
+                    false => SubagentTools::Only(names),
                 });
             }
             "model" => {
                 let name = text(value).filter(|name| !name.is_empty());
                 self.model = Some(match name.ok_or_else(|| problem("is no name"))?.as_str() {
-                    "inherit" => AgentModel::Inherited,
-                    name => AgentModel::Named(name.to_string()),
+                    "inherit" => SubagentModel::Inherited,
+                    name => SubagentModel::Named(name.to_string()),
                 });
             }
             "max_turns" => {
@@ -227,7 +230,7 @@ impl Stated {
         Ok(())
     }
 
-    fn complete(self, body: &str, source: AgentSource) -> Result<Definition, DefinitionProblem> {
+    fn complete(self, body: &str, source: SubagentSource) -> Result<SubagentDefinition, DefinitionProblem> {
         if self.is_remote {
             return Err(DefinitionProblem::of_file(
                 "it is an agent elsewhere, and only local ones can be started",
@@ -236,7 +239,7 @@ impl Stated {
         if self.is_misnamed {
             return Err(DefinitionProblem::of_file("without a name it does not count"));
         }
-        let file_name = || AgentName::parse(source.file()?.file_stem()?.to_str()?);
+        let file_name = || SubagentName::parse(source.file()?.file_stem()?.to_str()?);
         let name = self.name.or_else(file_name);
         let name = name.ok_or_else(|| DefinitionProblem::of_file(format!("its file name {NO_NAME}")))?;
         let described = self.description.map(|text| one_line(&text)).filter(|text| !text.is_empty());
@@ -250,12 +253,12 @@ impl Stated {
                 "its prompt is longer than {LONGEST_PROMPT} characters"
             )));
         }
-        Ok(Definition {
+        Ok(SubagentDefinition {
             name,
             description,
             prompt: prompt.replace("\r\n", "\n"),
-            tools: self.tools.unwrap_or(AgentTools::All),
-            model: self.model.unwrap_or(AgentModel::Inherited),
+            tools: self.tools.unwrap_or(SubagentTools::All),
+            model: self.model.unwrap_or(SubagentModel::Inherited),
             most_turns: self.most_turns.unwrap_or(USUAL_TURNS),
             most_time: self.most_time.unwrap_or(USUAL_TIME),
             source,
@@ -286,14 +289,14 @@ fn one_line(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn parse(text: &str) -> (Option<Definition>, Vec<String>) {
-        let source = AgentSource::User("/home/agents/reviewer.md".into());
+    fn parse(text: &str) -> (Option<SubagentDefinition>, Vec<String>) {
+        let source = SubagentSource::User("/home/agents/reviewer.md".into());
         let (definition, problems) = parse_definition(text, source);
         (definition, problems.iter().map(ToString::to_string).collect())
     }
 
     #[track_caller]
-    fn check(text: &str) -> Definition {
+    fn check(text: &str) -> SubagentDefinition {
         let (definition, problems) = parse(text);
         assert_eq!(problems, Vec::<String>::new(), "{text}");
         definition.unwrap_or_else(|| panic!("no definition: {text}"))
@@ -313,17 +316,17 @@ mod tests {
         );
         assert_eq!(whole.name.as_str(), "critic");
         assert_eq!(whole.description, "Finds what is wrong.");
-        assert_eq!(whole.tools, AgentTools::Only(vec!["read_file".into(), "glob".into()]));
-        assert_eq!(whole.model, AgentModel::Named("flash".into()));
+        assert_eq!(whole.tools, SubagentTools::Only(vec!["read_file".into(), "glob".into()]));
+        assert_eq!(whole.model, SubagentModel::Named("flash".into()));
         assert_eq!((whole.most_turns, whole.most_time), (5, Duration::from_secs(90)));
         assert_eq!(whole.prompt, "You find faults.\nAll of them.");
         let least = check("---\ndescription: Reviews.\n---\nReview.");
         assert_eq!(least.name.as_str(), "reviewer");
-        assert_eq!((&least.tools, &least.model), (&AgentTools::All, &AgentModel::Inherited));
+        assert_eq!((&least.tools, &least.model), (&SubagentTools::All, &SubagentModel::Inherited));
         let dashed = check("---\ndescription: x\ntools:\n  - read_file\n  - '*'\nmodel: inherit\n---\nx");
-        assert_eq!((dashed.tools, dashed.model), (AgentTools::All, AgentModel::Inherited));
+        assert_eq!((dashed.tools, dashed.model), (SubagentTools::All, SubagentModel::Inherited));
         let none = check("---\ndescription: x\ntools: []\nkind: local\ndisplay_name: X\n---\nx");
-        assert_eq!(none.tools, AgentTools::Only(Vec::new()));
+        assert_eq!(none.tools, SubagentTools::Only(Vec::new()));
     }
 
     #[test]
@@ -335,7 +338,7 @@ mod tests {
         let example = check(block.split("```").next().expect("the block"));
         assert_eq!(example.name.as_str(), "reviewer");
         let tools = ["read_file", "grep_search", "run_shell_command"].map(str::to_string);
-        assert_eq!(example.tools, AgentTools::Only(tools.to_vec()));
+        assert_eq!(example.tools, SubagentTools::Only(tools.to_vec()));
         assert_eq!((example.most_turns, example.most_time), (20, Duration::from_secs(300)));
         assert!(
             example.prompt.starts_with("You review changes.") && example.prompt.ends_with("one sentence.")
@@ -392,10 +395,10 @@ mod tests {
     #[test]
     fn names_are_plain() {
         for name in ["a", "code-reviewer", "save_memory", "7", &"x".repeat(64)] {
-            assert!(AgentName::parse(name).is_some(), "{name}");
+            assert!(SubagentName::parse(name).is_some(), "{name}");
         }
         for name in ["", "-a", "_", "a b", "a/b", "..", "a.md", "é", "a\n", &"x".repeat(65)] {
-            assert!(AgentName::parse(name).is_none(), "{name:?}");
+            assert!(SubagentName::parse(name).is_none(), "{name:?}");
         }
     }
 }

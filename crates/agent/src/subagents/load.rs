@@ -5,25 +5,27 @@ use std::fs;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use super::{AgentName, AgentSource, Definition, DefinitionProblem, Subagents, parse_definition};
+use super::{
+    DefinitionProblem, SubagentDefinition, SubagentName, SubagentSource, Subagents, parse_definition,
+};
 
-/// Where definitions are looked for: `*.md` in each folder.
+/// The folders that are searched for definitions (`*.md`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct AgentPlaces {
+pub struct SubagentPlaces {
     /// The user's folder.
     pub user: Option<PathBuf>,
     /// The project's folder, if the project is trusted.
     pub project: Option<PathBuf>,
 }
 
-/// What was found.
+/// The definitions that were found, and problems with their files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LoadedSubagents {
     /// The sub-agents, by name.
     pub subagents: Subagents,
-    /// What is wrong with files, each with the file and the line.
+    /// Problems with files, each with the file and the line.
     pub problems: Vec<String>,
-    /// Which definitions took the place of others.
+    /// Notes on definitions that took the place of others.
     pub notes: Vec<String>,
 }
 
@@ -33,21 +35,21 @@ const LARGEST_FILE: u64 = 256 * 1024;
 /// The most files of one folder that are read.
 const MOST_FILES: usize = 200;
 
-/// Tells where a definition in this file is from.
-type SourceOf = fn(PathBuf) -> AgentSource;
+/// Makes the source of a definition in this file.
+type SourceOf = fn(PathBuf) -> SubagentSource;
 
 /// Loads every definition. A project's outweigh the user's, and those outweigh what comes with Longhaul. A file that is
 /// wrong is a problem and nothing more.
-pub fn load_subagents(places: &AgentPlaces) -> LoadedSubagents {
+pub fn load_subagents(places: &SubagentPlaces) -> LoadedSubagents {
     let mut loaded = LoadedSubagents::default();
-    let mut known: BTreeMap<AgentName, Definition> =
+    let mut known: BTreeMap<SubagentName, SubagentDefinition> =
         built_in().into_iter().map(|definition| (definition.name.clone(), definition)).collect();
-    let user = places.user.iter().map(|folder| (folder, AgentSource::User as SourceOf));
-    let project = places.project.iter().map(|folder| (folder, AgentSource::Project as SourceOf));
+    let user = places.user.iter().map(|folder| (folder, SubagentSource::User as SourceOf));
+    let project = places.project.iter().map(|folder| (folder, SubagentSource::Project as SourceOf));
     for (folder, source) in user.chain(project) {
-        let mut own: BTreeMap<AgentName, Definition> = BTreeMap::new();
+        let mut own: BTreeMap<SubagentName, SubagentDefinition> = BTreeMap::new();
         for definition in loaded.read_folder(folder, source) {
-            let Definition { name, source, .. } = &definition;
+            let SubagentDefinition { name, source, .. } = &definition;
             let file = shown(source);
             if let Some(first) = own.get(name) {
                 let first = shown(&first.source);
@@ -69,16 +71,16 @@ pub fn load_subagents(places: &AgentPlaces) -> LoadedSubagents {
 }
 
 /// The sub-agents that come with Longhaul.
-pub(super) fn built_in() -> Vec<Definition> {
+pub(super) fn built_in() -> Vec<SubagentDefinition> {
     let texts =
         [include_str!("../prompts/agents/explorer.md"), include_str!("../prompts/agents/generalist.md")];
     let parse =
-        |text| parse_definition(text, AgentSource::BuiltIn).0.expect("a test reads every one of them");
+        |text| parse_definition(text, SubagentSource::BuiltIn).0.expect("a test reads every one of them");
     texts.map(parse).into()
 }
 
 impl LoadedSubagents {
-    fn read_folder(&mut self, folder: &Path, source: SourceOf) -> Vec<Definition> {
+    fn read_folder(&mut self, folder: &Path, source: SourceOf) -> Vec<SubagentDefinition> {
         let files = match definition_files(folder) {
             Ok(files) => files,
             Err(error) if error.kind() == ErrorKind::NotFound => return Vec::new(),
@@ -108,7 +110,7 @@ impl LoadedSubagents {
     }
 }
 
-fn shown(source: &AgentSource) -> String {
+fn shown(source: &SubagentSource) -> String {
     match source.file() {
         Some(file) => file.display().to_string(),
         None => "the one that comes with Longhaul".to_string(),
@@ -157,7 +159,7 @@ mod tests {
     }
 
     fn load(user: Option<&Path>, project: Option<&Path>) -> LoadedSubagents {
-        let places = AgentPlaces { user: user.map(Into::into), project: project.map(Into::into) };
+        let places = SubagentPlaces { user: user.map(Into::into), project: project.map(Into::into) };
         load_subagents(&places)
     }
 
@@ -174,7 +176,7 @@ mod tests {
             let text = fs::read_to_string(
                 Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("src/prompts/agents/{name}.md")),
             );
-            let (_, problems) = parse_definition(&text.expect(name), AgentSource::BuiltIn);
+            let (_, problems) = parse_definition(&text.expect(name), SubagentSource::BuiltIn);
             assert_eq!(problems, [], "{name}");
         }
         let none = load(None, Some(Path::new("/no/such/folder")));

@@ -1,40 +1,34 @@
 //! Sub-agents: other agents that an agent can hand a task to, each with a prompt, tools, a model and limits of its own.
 
-mod behalf;
-mod crew;
 mod definition;
 mod front_matter;
 mod load;
-mod run;
 mod tool;
 
-pub(crate) use crew::Crew;
-pub use definition::{
-    AgentModel, AgentName, AgentSource, AgentTools, Definition, DefinitionProblem, parse_definition,
-};
-pub use load::{AgentPlaces, LoadedSubagents, load_subagents};
-pub(crate) use run::{Aside, Desk, Ended, Errand, run_alone};
-pub(crate) use tool::Wait;
+pub(crate) use definition::{DefinitionProblem, parse_definition};
+pub use definition::{SubagentDefinition, SubagentModel, SubagentName, SubagentSource, SubagentTools};
+pub use load::{LoadedSubagents, SubagentPlaces, load_subagents};
+pub(crate) use tool::SubagentWait;
 
 use longhaul_policy::AGENT_TOOL;
 use longhaul_tools::ALIASES;
 
-use crate::own_tools::OwnTool;
+use crate::tools::OwnTool;
 
 /// The most bytes of descriptions that a prompt lists.
 const MOST_LISTED: usize = 8_000;
 
 /// The sub-agents that can be started, by name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Subagents(Vec<Definition>);
+pub struct Subagents(Vec<SubagentDefinition>);
 
 impl Subagents {
-    /// None.
+    /// No sub-agents.
     pub const NONE: &'static Self = &Self(Vec::new());
 
-    /// These; of two with one name, the later one counts.
-    pub fn new(definitions: impl IntoIterator<Item = Definition>) -> Self {
-        let mut known: Vec<Definition> = Vec::new();
+    /// A list of these; of two with one name, the later one counts.
+    pub fn new(definitions: impl IntoIterator<Item = SubagentDefinition>) -> Self {
+        let mut known: Vec<SubagentDefinition> = Vec::new();
         for definition in definitions {
             known.retain(|other| other.name != definition.name);
             known.push(definition);
@@ -43,55 +37,55 @@ impl Subagents {
         Self(known)
     }
 
-    /// Those that come with Longhaul.
+    /// The sub-agents that come with Longhaul.
     pub fn built_in() -> Self {
         Self::new(load::built_in())
     }
 
     /// The one of this name.
-    pub fn get(&self, name: &str) -> Option<&Definition> {
+    pub fn get(&self, name: &str) -> Option<&SubagentDefinition> {
         self.0.iter().find(|definition| definition.name.as_str() == name)
     }
 
     /// Takes the one of this name out, for a use of its own.
-    pub fn take(&mut self, name: &str) -> Option<Definition> {
-        let place = self.0.iter().position(|definition| definition.name.as_str() == name)?;
-        Some(self.0.remove(place))
+    pub fn take(&mut self, name: &str) -> Option<SubagentDefinition> {
+        let index = self.0.iter().position(|definition| definition.name.as_str() == name)?;
+        Some(self.0.remove(index))
     }
 
-    /// All of them, by name.
-    pub fn iter(&self) -> impl Iterator<Item = &Definition> {
+    /// Iterates over all of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = &SubagentDefinition> {
         self.0.iter()
     }
 
     /// A line for each, as prompts list them. Where they become too many, the rest is only named.
     pub fn list(&self) -> String {
         let mut left = MOST_LISTED;
-        let lines = self.0.iter().map(|Definition { name, description, .. }| {
+        let lines = self.0.iter().map(|SubagentDefinition { name, description, .. }| {
             left = left.saturating_sub(description.len());
             if left == 0 { format!("- {name}") } else { format!("- {name}: {description}") }
         });
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// What definitions name among their tools that is none, in words; `tools` are those that work on the workspace.
+    /// Problems with the tools that definitions name: those that do not exist. `tools` are those that work on the workspace.
     pub fn unknown_tools(&self, tools: &[String]) -> Vec<String> {
         let is_own = |tool: &str| OwnTool::named(tool).is_some() || tool == AGENT_TOOL;
         let is_older = |tool: &str| ALIASES.iter().any(|(old, _)| *old == tool);
         let is_known = |tool: &String| tools.contains(tool) || is_own(tool) || is_older(tool);
         let mut unknown = Vec::new();
-        for Definition { name, tools, source, .. } in &self.0 {
-            let AgentTools::Only(named) = tools else { continue };
+        for SubagentDefinition { name, tools, source, .. } in &self.0 {
+            let SubagentTools::Only(named) = tools else { continue };
             let place = source.file().map(|file| format!("{}: ", file.display())).unwrap_or_default();
-            let told = |tool| {
+            let describe = |tool| {
                 format!("{place}the sub-agent \"{name}\" is to use {tool:?}, and there is no such tool")
             };
-            unknown.extend(named.iter().filter(|tool| !is_known(tool)).map(told));
+            unknown.extend(named.iter().filter(|tool| !is_known(tool)).map(describe));
         }
         unknown
     }
 
-    /// Whether there are none.
+    /// `true` if there are none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -101,9 +95,9 @@ impl Subagents {
 mod tests {
     use super::*;
 
-    fn definition(name: &str, description: &str, tools: &str) -> Definition {
+    fn definition(name: &str, description: &str, tools: &str) -> SubagentDefinition {
         let text = format!("---\nname: {name}\ndescription: {description}\ntools: {tools}\n---\nx");
-        let source = AgentSource::User(format!("/agents/{name}.md").into());
+        let source = SubagentSource::User(format!("/agents/{name}.md").into());
         parse_definition(&text, source).0.expect("a definition")
     }
 

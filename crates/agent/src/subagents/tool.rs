@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Definition, Subagents};
+use super::{SubagentDefinition, Subagents};
 
 /// A sub-agent is to do something.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -21,17 +21,17 @@ struct InvokeArguments {
     background: bool,
 }
 
-/// Whether an agent waits for the result of a task that it hands over.
+/// The way in which an agent waits for the result of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wait {
+pub(crate) enum SubagentWait {
     /// The call is answered with the result.
     ForResult,
-    /// The call is answered at once, and the result is told when it is there.
+    /// The call is answered at once, and the result follows in a later message.
     InBackground,
 }
 
 impl Subagents {
-    /// How the model sees the tool.
+    /// The tool as the model sees it.
     pub(crate) fn declaration(&self) -> ToolDeclaration {
         let names: Vec<&str> = self.iter().map(|definition| definition.name.as_str()).collect();
         let mut parameters = schema_of::<InvokeArguments>();
@@ -45,15 +45,15 @@ impl Subagents {
         }
     }
 
-    /// What a call would do.
+    /// A preview of a call.
     pub(crate) fn preview(&self, args: &Value) -> Result<Preview, String> {
         let (definition, task, wait) = self.find(args)?;
-        let aside = if wait == Wait::InBackground { " (in the background)" } else { "" };
-        Ok(Preview::Other(format!("{}{aside}: {task}", definition.name)))
+        let suffix = if wait == SubagentWait::InBackground { " (in the background)" } else { "" };
+        Ok(Preview::Other(format!("{}{suffix}: {task}", definition.name)))
     }
 
     /// The sub-agent that a call names, and its task.
-    pub(super) fn find(&self, args: &Value) -> Result<(&Definition, String, Wait), String> {
+    pub(crate) fn find(&self, args: &Value) -> Result<(&SubagentDefinition, String, SubagentWait), String> {
         let InvokeArguments { agent_name, task, background } = parse_arguments(AGENT_TOOL, args)?;
         let Some(definition) = self.get(&agent_name) else {
             let names: Vec<&str> = self.iter().map(|definition| definition.name.as_str()).collect();
@@ -65,7 +65,7 @@ impl Subagents {
         match task.trim() {
             "" => Err("The task is empty.".to_string()),
             task => {
-                let wait = if background { Wait::InBackground } else { Wait::ForResult };
+                let wait = if background { SubagentWait::InBackground } else { SubagentWait::ForResult };
                 Ok((definition, task.to_string(), wait))
             }
         }

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use longhaul_agent::{
-    ActiveSkills, Definition, HookPoints, MemoryManager, Permissions, PromptOptions, Saving, SessionMemory,
-    Subagents,
+    ActiveSkills, HookPoints, MemoryManager, MemorySaving, Permissions, PromptOptions, SessionMemory,
+    SubagentDefinition, Subagents,
 };
 use longhaul_engine::HostJob;
 use longhaul_hooks::{HookEnvironment, Hooks};
@@ -161,13 +161,13 @@ impl Equipment {
             tools: names_of(&self.tools, self.manager.as_ref()),
             subagents: self.subagents.clone(),
             skills: render_catalog(self.skills.enabled()),
-            saving: if self.manager.is_some() { Saving::Manager } else { Saving::Direct },
+            saving: if self.manager.is_some() { MemorySaving::Manager } else { MemorySaving::Direct },
             ..PromptOptions::default()
         }
     }
 
     /// Every sub-agent that may ask a model of its own.
-    pub(crate) fn definitions(&self) -> impl Iterator<Item = &Definition> {
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &SubagentDefinition> {
         self.subagents.iter().chain(self.manager.as_ref().map(MemoryManager::definition))
     }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use longhaul_agent::{
-    AgentModel, AgentPlaces, Definition, LoadedSubagents, ModelSource, NamedModel, Subagents, load_subagents,
+    LoadedSubagents, ModelSource, NamedModel, SubagentDefinition, SubagentModel, SubagentPlaces, Subagents,
+    load_subagents,
 };
 use longhaul_conversation::Usage;
 use longhaul_policy::{Rule, Standing, rule_from_setting};
@@ -20,7 +21,7 @@ pub(crate) fn load(settings: &Settings, home: &Home, cwd: &Path, is_trusted: boo
     // In the user's own folder both are one, and what stands there is the user's.
     let is_projects =
         is_trusted && !settings.is_suspended(GrantKind::Agents) && !home.is_folder_of(&workspace);
-    let mut loaded = load_subagents(&AgentPlaces {
+    let mut loaded = load_subagents(&SubagentPlaces {
         user: Some(home.agents()),
         project: is_projects.then(|| workspace.agents()),
     });
@@ -49,11 +50,11 @@ impl SubagentModels {
     /// Chooses every model that a definition names. Nothing is connected yet.
     pub(crate) fn choose<'d>(
         models: &Models<'_>,
-        definitions: impl IntoIterator<Item = &'d Definition>,
+        definitions: impl IntoIterator<Item = &'d SubagentDefinition>,
     ) -> Self {
         let stated = definitions.into_iter().filter_map(|definition| match &definition.model {
-            AgentModel::Named(model) => Some((definition.name.to_string(), model.clone())),
-            AgentModel::Inherited => None,
+            SubagentModel::Named(model) => Some((definition.name.to_string(), model.clone())),
+            SubagentModel::Inherited => None,
         });
         let stated: BTreeMap<String, String> = stated.collect();
         let choose = |name: &String| {

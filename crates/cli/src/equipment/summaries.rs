@@ -7,7 +7,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use longhaul_agent::{Asides, Helper, SessionNotes, summarise_session};
+use longhaul_agent::{SessionNotes, SideCalls, SideModel, summarise_session};
 use longhaul_conversation::Message;
 use longhaul_engine::Conversation;
 use longhaul_formats::Replay;
@@ -22,7 +22,7 @@ pub(crate) struct Summaries<'a> {
     settings: &'a Settings,
     /// The folder of the project.
     root: PathBuf,
-    asides: Mutex<Asides>,
+    asides: Mutex<SideCalls>,
 }
 
 /// What is to be said of a session when nobody has it open any more.
@@ -38,7 +38,7 @@ impl<'a> Summaries<'a> {
     }
 
     /// What models were asked for it.
-    pub(crate) fn asides(&self) -> Asides {
+    pub(crate) fn asides(&self) -> SideCalls {
         self.asides.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -46,14 +46,14 @@ impl<'a> Summaries<'a> {
     pub(crate) async fn last_words(
         &self,
         conversation: &Conversation,
-        model: Helper<'_>,
+        model: SideModel<'_>,
         cancel: &CancellationToken,
     ) -> Option<LastWords> {
         if !self.settings.summarises_at_end() || cancel.is_cancelled() {
             return None;
         }
         let said: Vec<Message> = conversation.said().into_iter().cloned().collect();
-        let mut asides = Asides::default();
+        let mut asides = SideCalls::default();
         let summary = summarise_session(&said, model, cancel, &mut asides).await;
         self.asides.lock().unwrap_or_else(PoisonError::into_inner).add(&asides);
         Some(LastWords { summary, notes: SessionNotes::of(&said, &self.root) })

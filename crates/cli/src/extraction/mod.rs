@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use longhaul_agent::{
-    Event, ExtractorEnd, ExtractorTask, FactTargets, Host, ModelProfile, ReadSession, run_extractor,
+    AgentDeps, Event, ExtractorEnd, ExtractorTask, FactTargets, ModelProfile, ReadSession, run_extractor,
 };
 use longhaul_conversation::{Model, Role, Timestamp};
 use longhaul_engine::Folder;
@@ -254,7 +254,7 @@ impl Extraction<'_> {
         };
         // Nothing is saved beside the inbox; a host has to have a place all the same.
         let files = Folder::new(PathBuf::new());
-        let host = Host { events: &events, ..Host::new(model, &files, &now, &new_id) };
+        let host = AgentDeps { events: &events, ..AgentDeps::new(model, &files, &now, &new_id) };
         let report = beating(lock, run_extractor(task, profile, &host, cancel)).await;
         let news = before.news(&inbox.snapshot());
         let turns = report.turns;

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use longhaul_agent::{Limits, OutputSettings};
+use longhaul_agent::{OutputSettings, StepLimits};
 use longhaul_compaction::TruncateMode;
 use longhaul_conversation::TokenCount;
 use longhaul_hooks::{Hook, HookScope, HookSettings, VariableRules, parse_hooks};
@@ -35,10 +35,10 @@ impl Settings {
     }
 
     /// Where turns and sessions end.
-    pub(crate) fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> StepLimits {
         let session = self.value(&["model", "maxSessionTurns"]).and_then(Value::as_i64);
         let session = session.and_then(|most| u32::try_from(most).ok()).filter(|most| *most > 0);
-        Limits { session, ..Limits::default() }
+        StepLimits { session, ..StepLimits::default() }
     }
 
     /// Whether somebody watches for a model that goes round in circles.

@@ -124,7 +124,7 @@ impl<'a> Pass<'a> {
     }
 
     fn save(&self, plan: &Plan, progress: &mut Progress) -> Saved<'a> {
-        let saved = Saved::save(self.means.files, &self.planner.files_to_save(plan));
+        let saved = Saved::save(self.deps.files, &self.planner.files_to_save(plan));
         for (file, reason) in &saved.failed {
             if progress.account.not_saved.iter().any(|known| known.file == *file) {
                 continue;

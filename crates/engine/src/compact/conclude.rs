@@ -16,7 +16,7 @@ impl Pass<'_> {
         account.spend = self.spend();
         account.is_exact = self.settings.counting == Counting::Exact && progress.has_summarised;
         if progress.is_by_model && ended.done.is_some() {
-            account.model = self.means.summariser.model().map(str::to_string);
+            account.model = self.deps.summariser.model().map(str::to_string);
         }
         if ended.done.is_some() {
             account.shortened = shortened(&ended.plan, self.planner);
@@ -25,7 +25,7 @@ impl Pass<'_> {
         result.warnings.extend(warnings(&account));
         result.files.retain(|file| account.not_saved.iter().all(|failed| failed.file != file.file));
         result.report.files_saved = result.files.len();
-        result.report.duration = Some((self.means.clock)().saturating_sub(self.started));
+        result.report.duration = Some((self.deps.clock)().saturating_sub(self.started));
         let pass = PassEnd {
             status: result.status,
             trigger: self.trigger(),
@@ -49,7 +49,7 @@ impl Pass<'_> {
         let plan = Plan { rung: Rung::Wait, reason: "cancelled".into(), before: self.planner.before() };
         let ended = Ended::unchanged(Status::Cancelled, plan);
         let mut result = self.planner.conclude(ended, self.prepared);
-        let duration = (self.means.clock)().saturating_sub(self.started);
+        let duration = (self.deps.clock)().saturating_sub(self.started);
         result.report.duration = Some(duration);
         let account = Account { spend: self.spend(), ..progress.account };
         self.tell(Event::Cancelled { duration, spend: account.spend });

@@ -92,7 +92,7 @@ impl Desk {
 
     fn compact_with(&mut self, trigger: Trigger, summariser: &dyn Summariser) -> Outcome {
         let stamp = self.stamp();
-        let means = Means {
+        let deps = CompactionDeps {
             summariser,
             files: &self.files,
             counter: None,
@@ -101,7 +101,7 @@ impl Desk {
             clock: &|| Duration::ZERO,
         };
         let options = PlanOptions { trigger, ..self.options.clone() };
-        let pass = self.conversation.compact(&options, &self.settings, &means, stamp, &self.cancel);
+        let pass = self.conversation.compact(&options, &self.settings, &deps, stamp, &self.cancel);
         block_on(pass).expect("it can be recorded")
     }
 
@@ -325,7 +325,7 @@ fn nothing_is_done_while_nothing_is_due() {
     desk.work(2);
     let stamp = desk.stamp();
     let bytes = desk.bytes();
-    let means = Means {
+    let deps = CompactionDeps {
         summariser: &Offline,
         files: &desk.files,
         counter: None,
@@ -333,7 +333,7 @@ fn nothing_is_done_while_nothing_is_due() {
         events: &|event| panic!("{event:?}"),
         clock: &|| Duration::ZERO,
     };
-    let pass = desk.conversation.prepare(&desk.options, &desk.settings, &means, stamp, &desk.cancel);
+    let pass = desk.conversation.prepare(&desk.options, &desk.settings, &deps, stamp, &desk.cancel);
     assert!(block_on(pass).expect("nothing to record").is_none());
     assert_eq!(desk.bytes(), bytes);
 }
@@ -351,7 +351,7 @@ fn cancelling_at_any_moment_records_nothing_but_what_was_spent() {
         let trip = Trip::at(moments, &desk.cancel);
         let scripted = ScriptedModel::new([ScriptedReply::text(ANSWER), ScriptedReply::text("")]);
         let slow = Slow { model: scripted, trip: &trip };
-        let means = Means {
+        let deps = CompactionDeps {
             summariser: &by_model(&slow),
             files: &desk.files,
             counter: Some(&trip),
@@ -360,7 +360,7 @@ fn cancelling_at_any_moment_records_nothing_but_what_was_spent() {
             clock: &|| Duration::ZERO,
         };
         let options = PlanOptions { trigger: Trigger::Forced, ..desk.options.clone() };
-        let pass = desk.conversation.compact(&options, &desk.settings, &means, stamp, &desk.cancel);
+        let pass = desk.conversation.compact(&options, &desk.settings, &deps, stamp, &desk.cancel);
         let outcome = block_on(pass).expect("it can be recorded");
         if outcome.result.status != Status::Cancelled {
             assert_eq!(outcome.result.status, Status::Compressed, "{}", outcome.result.reason);
@@ -385,7 +385,7 @@ fn a_pass_may_run_on_any_thread() {
     fn check<T: Send>(_: T) {}
     let mut desk = Desk::new(12_000);
     let stamp = desk.stamp();
-    let means = Means {
+    let deps = CompactionDeps {
         summariser: &Offline,
         files: &desk.files,
         counter: None,
@@ -393,7 +393,7 @@ fn a_pass_may_run_on_any_thread() {
         events: &|_| {},
         clock: &|| Duration::ZERO,
     };
-    check(desk.conversation.compact(&desk.options, &desk.settings, &means, stamp, &desk.cancel));
+    check(desk.conversation.compact(&desk.options, &desk.settings, &deps, stamp, &desk.cancel));
 }
 
 #[test]
@@ -404,7 +404,7 @@ fn a_pass_that_is_dropped_never_happened() {
     let stamp = desk.stamp();
     let trip = Trip::at(usize::MAX, &desk.cancel);
     let slow = Slow { model: ScriptedModel::new([ScriptedReply::text(ANSWER)]), trip: &trip };
-    let means = Means {
+    let deps = CompactionDeps {
         summariser: &by_model(&slow),
         files: &desk.files,
         counter: None,
@@ -414,7 +414,7 @@ fn a_pass_that_is_dropped_never_happened() {
     };
     let options = PlanOptions { trigger: Trigger::Forced, ..desk.options.clone() };
     {
-        let pass = desk.conversation.compact(&options, &desk.settings, &means, stamp, &desk.cancel);
+        let pass = desk.conversation.compact(&options, &desk.settings, &deps, stamp, &desk.cancel);
         let mut pass = std::pin::pin!(pass);
         let mut context = std::task::Context::from_waker(std::task::Waker::noop());
         assert!(pass.as_mut().poll(&mut context).is_pending());

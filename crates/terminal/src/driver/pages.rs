@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longhaul_agent::{Agent, Host, Instruction, SourceState};
+use longhaul_agent::{Agent, AgentDeps, Instruction, SourceState};
 use longhaul_compaction::{LedgerCounts, Outcome, Rung, Trigger, compact_offline};
 use longhaul_conversation::{TokenCount, grouped};
 use longhaul_directives::Retirement;
@@ -113,7 +113,7 @@ fn compaction_due(meter: &ContextMeter) -> String {
 
 fn compaction_preview(page: &mut Page, agent: &Agent) {
     let conversation = agent.conversation();
-    let options = agent.options(agent.room(), Trigger::Forced);
+    let options = agent.compaction_options(Trigger::Forced);
     let outcome = compact_offline(conversation.tracker(), conversation.transcript().messages(), &options);
     outcome_facts(page, &outcome);
 }
@@ -236,8 +236,8 @@ pub(super) fn statistics(agent: &Agent, cost: Option<f64>) -> Page {
         let estimated = grouped(statistics.estimated.0);
         page.fact("estimated", format!("{estimated} of these tokens, as the provider did not report them"));
     }
-    if statistics.asides.requests() > 0 {
-        let asides = statistics.asides.total();
+    if statistics.side_calls.requests() > 0 {
+        let asides = statistics.side_calls.total();
         page.fact("small questions", requests_and_tokens(asides.requests, asides.input() + asides.output()));
     }
     page.fact("cost", cost.map_or_else(|| "not known".to_string(), money));
@@ -320,7 +320,7 @@ pub(super) fn model(agent: &Agent, name: &str, others: &[String]) -> Page {
     page
 }
 
-pub(super) fn tools(host: &Host<'_>) -> Page {
+pub(super) fn tools(host: &AgentDeps<'_>) -> Page {
     let mut page = Page::new(match host.tools.len() {
         0 => "The model has no tools here.".to_string(),
         count => format!("The model may call {}", plural(count, "tool", "tools")),
@@ -358,7 +358,7 @@ pub(super) fn policy(agent: &Agent) -> Page {
     page
 }
 
-pub(super) fn hooks(host: &Host<'_>) -> Page {
+pub(super) fn hooks(host: &AgentDeps<'_>) -> Page {
     let hooks = host.hooks.map(|points| points.hooks.as_slice()).unwrap_or_default();
     let mut page = Page::new(match hooks.len() {
         0 => "There are no hooks.".to_string(),

@@ -1,7 +1,7 @@
 //! `longhaul agents list`: the sub-agents that can be started here.
 
 use clap::Args;
-use longhaul_agent::{AgentModel, AgentTools, Definition, LoadedSubagents};
+use longhaul_agent::{LoadedSubagents, SubagentDefinition, SubagentModel, SubagentTools};
 use longhaul_workspace::Home;
 use serde_json::{Value, json};
 
@@ -43,19 +43,19 @@ pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> a
     print(&page.into_text())
 }
 
-fn entry(page: &mut Page, definition: &Definition) {
+fn entry(page: &mut Page, definition: &SubagentDefinition) {
     page.heading(definition.name.as_str());
     for line in wrapped(&visible(&definition.description), page.screen.width.saturating_sub(2)) {
         page.line(&format!("  {line}"));
     }
     let tools = match &definition.tools {
-        AgentTools::All => "all tools".to_string(),
-        AgentTools::Only(names) if names.is_empty() => "no tools".to_string(),
-        AgentTools::Only(names) => names.join(", "),
+        SubagentTools::All => "all tools".to_string(),
+        SubagentTools::Only(names) if names.is_empty() => "no tools".to_string(),
+        SubagentTools::Only(names) => names.join(", "),
     };
     let model = match &definition.model {
-        AgentModel::Inherited => "the model of the conversation",
-        AgentModel::Named(name) => name,
+        SubagentModel::Inherited => "the model of the conversation",
+        SubagentModel::Named(name) => name,
     };
     let place = match definition.source.file() {
         Some(file) => file.display().to_string(),
@@ -69,19 +69,19 @@ fn entry(page: &mut Page, definition: &Definition) {
 }
 
 fn to_json(loaded: &LoadedSubagents) -> Value {
-    let agent = |definition: &Definition| {
+    let agent = |definition: &SubagentDefinition| {
         json!({
             "name": definition.name.as_str(),
             "description": definition.description,
             "source": definition.source.as_str().replace(' ', "_"),
             "file": definition.source.file().map(path_json),
             "tools": match &definition.tools {
-                AgentTools::All => json!("*"),
-                AgentTools::Only(names) => json!(names),
+                SubagentTools::All => json!("*"),
+                SubagentTools::Only(names) => json!(names),
             },
             "model": match &definition.model {
-                AgentModel::Inherited => Value::Null,
-                AgentModel::Named(name) => json!(name),
+                SubagentModel::Inherited => Value::Null,
+                SubagentModel::Named(name) => json!(name),
             },
             "max_turns": definition.most_turns,
             "max_seconds": definition.most_time.as_secs_f64(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::anyhow;
-use longhaul_agent::{Agent, Host, SessionMemory};
+use longhaul_agent::{Agent, AgentDeps, SessionMemory};
 use longhaul_conversation::Usage;
 use longhaul_engine::{CalibrationFile, Folder, HostJob};
 use longhaul_memory::{Fact, MemorySettings, Places, Scope, propose_scope};
@@ -249,8 +249,8 @@ fn system_prompt(equipment: &Equipment) -> anyhow::Result<(String, Option<String
 }
 
 impl Services for Desk<'_> {
-    fn host(&self) -> Host<'_> {
-        Host {
+    fn host(&self) -> AgentDeps<'_> {
+        AgentDeps {
             summariser: &self.snapshots,
             counter: Some(&self.chosen),
             telemetry: self.telemetry.as_deref(),
@@ -262,7 +262,7 @@ impl Services for Desk<'_> {
             hooks: Some(self.equipment.hook_points()),
             jobs: self.running.as_ref(),
             skills: Some(&self.equipment.active_skills),
-            ..self.aids.join(&self.chosen, Host::new(&self.chosen.http, &self.files, &now, &new_id))
+            ..self.aids.join(&self.chosen, AgentDeps::new(&self.chosen.http, &self.files, &now, &new_id))
         }
     }
 

@@ -1,6 +1,6 @@
 //! What an agent is made of, as settings and arguments have it.
 
-use longhaul_agent::{Limits, Settings as AgentSettings, Surroundings};
+use longhaul_agent::{SessionContext, Settings as AgentSettings, StepLimits};
 use longhaul_compaction::BudgetSettings;
 use longhaul_conversation::Estimator;
 use longhaul_engine::CalibrationFile;
@@ -17,7 +17,7 @@ pub(crate) fn agent_settings(
     chosen: &Chosen,
     calibration: &CalibrationFile,
     system: String,
-    surroundings: Surroundings,
+    surroundings: SessionContext,
 ) -> AgentSettings {
     AgentSettings {
         system,
@@ -27,7 +27,10 @@ pub(crate) fn agent_settings(
         estimator: estimator(settings, calibration, chosen),
         permissions: equipment.permissions.clone(),
         outputs: settings.outputs(),
-        limits: Limits { turn: options.max_turns().unwrap_or(Limits::default().turn), ..settings.limits() },
+        limits: StepLimits {
+            turn: options.max_turns().unwrap_or(StepLimits::default().turn),
+            ..settings.limits()
+        },
         watches_loops: settings.watches_loops(),
         shell_summary: settings.shell_summary(),
         ..AgentSettings::new(chosen.profile(), surroundings)

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use longhaul_agent::{
-    Asides, Event as AgentEvent, Instruction, InstructionSource, MemoryNews, Overflow, Spending, Statistics,
-    ToolEnd, TurnEnd,
+    Event as AgentEvent, Instruction, InstructionSource, MemoryNews, Overflow, SideCalls, Spending,
+    Statistics, ToolEnd, TurnEnd,
 };
 use longhaul_conversation::{Consumption, FinishReason, ToolCall, ToolStatus, Usage};
 use longhaul_engine::Event;
@@ -87,7 +87,7 @@ pub(super) fn statistics(statistics: &Statistics) -> Value {
 }
 
 /// Small questions to models beside the conversation, and what they cost, if every price is known.
-pub(super) fn asides(asides: &Asides, cost_of: impl Fn(&str, &Usage) -> Option<f64>) -> Value {
+pub(super) fn asides(asides: &SideCalls, cost_of: impl Fn(&str, &Usage) -> Option<f64>) -> Value {
     let cost = |(model, consumed): (&str, &Consumption)| cost_of(model, &consumed.usage_with_estimates()?);
     let cost: Option<f64> = asides.iter().map(cost).sum();
     let consumed = asides.total();

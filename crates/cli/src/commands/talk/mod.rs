@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use clap::{Args, ValueEnum};
-use longhaul_agent::{Agent, AgentError, Host, LimitOf, TurnEnd};
+use longhaul_agent::{Agent, AgentDeps, AgentError, LimitOf, TurnEnd};
 use longhaul_conversation::{FinishReason, Part, Usage};
 use longhaul_engine::{CalibrationFile, EngineError, Folder};
 use longhaul_hooks::{EndReason, SessionSource};
@@ -185,7 +185,7 @@ fn talk(
     let mut last_words = None;
     let end = until_interrupted(async |cancel| {
         reporter.stop_with(cancel);
-        let host = Host {
+        let host = AgentDeps {
             summariser: &snapshots,
             counter: Some(&chosen),
             telemetry: telemetry.as_deref(),
@@ -198,7 +198,7 @@ fn talk(
             jobs: &|| equipment.running(),
             skills: Some(&equipment.active_skills),
             events: &|event| reporter.hear(event),
-            ..aids.join(&chosen, Host::new(&chosen.http, &files, &now, &new_id))
+            ..aids.join(&chosen, AgentDeps::new(&chosen.http, &files, &now, &new_id))
         };
         agent.begin_session(source, &host, cancel).await?;
         let end = agent.run_turn_with(words, &host, cancel).await;
@@ -211,7 +211,7 @@ fn talk(
         }
         end
     })?;
-    let mut asides = agent.statistics().asides.clone();
+    let mut asides = agent.statistics().side_calls.clone();
     asides.add(&summaries.asides());
     let price = |name: &str, usage: &Usage| aids.asked(name, &chosen)?.cost(usage);
     reporter.count(agent.statistics(), json::asides(&asides, price));

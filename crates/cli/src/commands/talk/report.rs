@@ -157,7 +157,7 @@ impl Reporter {
                 self.line(&mut heard, &json::spent(&consumed));
             }
             // These are told all together at the end.
-            Event::Spent { on: Spending::Aside { .. }, .. } => {}
+            Event::Spent { on: Spending::SideCall { .. }, .. } => {}
             Event::ToolBegan { call, preview } => {
                 self.note(&told::beginning(&call, &preview));
                 self.line(&mut heard, &json::tool_call(&call));

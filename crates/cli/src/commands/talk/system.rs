@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
-use longhaul_agent::{PromptOptions, Section, render_prompt};
+use longhaul_agent::{PromptOptions, PromptSection, render_prompt};
 use longhaul_workspace::WorkspaceFolder;
 
 use crate::failure::hinted;
@@ -30,11 +30,11 @@ pub(crate) fn prompt(
         format!("{READ} is set, but {} does not count: its folder is not trusted", file.display())
     });
     let replacement = named.filter(|_| refused.is_none()).map(|file| read(&file)).transpose()?;
-    let is_hidden = |section: &Section| {
+    let is_hidden = |section: &PromptSection| {
         let switch = variable(&format!("GEMINI_PROMPT_{}", section.as_str())).unwrap_or_default();
         is_off(switch.trim())
     };
-    let hidden = Section::ALL.into_iter().filter(is_hidden).collect();
+    let hidden = PromptSection::ALL.into_iter().filter(is_hidden).collect();
     let prompt = render_prompt(&PromptOptions { replacement, hidden, ..options });
     if let Some(file) = file(WRITE) {
         write(&file, &prompt)?;

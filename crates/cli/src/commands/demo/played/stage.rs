@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use longhaul_agent::{
-    Agent, Host, ModelProfile, Permissions, PromptOptions, Settings, Surroundings, render_prompt,
+    Agent, AgentDeps, ModelProfile, Permissions, PromptOptions, SessionContext, Settings, render_prompt,
 };
 use longhaul_conversation::{Consumption, TokenCount, ToolDeclaration, Usage};
 use longhaul_engine::{ByModel, Fault, Folder, Spend, Summariser, SummariserKind, Summary, Task};
@@ -55,7 +55,7 @@ impl Stage {
             window: scene::WINDOW,
             output_reserve: None,
         };
-        let surroundings = Surroundings {
+        let surroundings = SessionContext {
             at: now(),
             system: std::env::consts::OS.into(),
             directory: format!("/home/dev/{}", scene::PROJECT).into(),
@@ -178,11 +178,11 @@ fn only_shown() -> Notice {
 }
 
 impl Services for Stage {
-    fn host(&self) -> Host<'_> {
-        Host {
+    fn host(&self) -> AgentDeps<'_> {
+        AgentDeps {
             summariser: &self.snapshots,
             tools: &self.tools,
-            ..Host::new(&self.model, &self.files, &now, &new_id)
+            ..AgentDeps::new(&self.model, &self.files, &now, &new_id)
         }
     }
 

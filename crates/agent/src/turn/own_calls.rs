@@ -1,0 +1,134 @@
+//! Answers calls of the agent's own tools: recall, compaction, questions to the user, the result of a sub-agent.
+
+use std::collections::HashSet;
+
+use longhaul_archive::{Search, SessionRef, parse_mark};
+use longhaul_conversation::{Body, CallId, FinishReason, Message, Part, ToolCall};
+use longhaul_tools::{Answer, Shown, parse_arguments};
+use serde_json::Value;
+
+use super::session::{AgentSession, CompactionRequest};
+use super::state::TurnState;
+use crate::approval::UserQuestion;
+use crate::deps::AgentDeps;
+use crate::event::TurnEnd;
+use crate::tools::{AskArguments, CompactArguments, CompleteArguments, OwnTool, RecallArguments};
+
+/// The most hits that a search gives.
+const MOST_HITS: usize = 20;
+
+/// The most characters of one message that are given again.
+const MOST_CHARACTERS: usize = 30_000;
+
+/// Answers a call of one of the agent's own tools.
+pub(super) async fn run_own_tool(
+    session: &mut AgentSession,
+    turn: &mut TurnState,
+    tool: OwnTool,
+    args: &Value,
+    deps: &AgentDeps<'_>,
+) -> Answer {
+    let answered = match tool {
+        OwnTool::RecallHistory => parse_arguments(tool.name(), args).map(|args| recall(session, &args)),
+        OwnTool::CompactNow => parse_arguments(tool.name(), args).map(|args: CompactArguments| {
+            session.compaction_request = Some(CompactionRequest { focus: args.focus });
+            Answer::succeeded("The conversation is shortened before your next step.")
+        }),
+        OwnTool::CompleteTask => parse_arguments(tool.name(), args).map(|args: CompleteArguments| {
+            turn.set_result(args.result);
+            turn.end_with(TurnEnd::Finished(FinishReason::Stop));
+            Answer::succeeded("The result was handed over.")
+        }),
+        OwnTool::AskUser => match parse_arguments::<AskArguments>(tool.name(), args) {
+            Ok(args) => {
+                let _lock = turn.approvals.lock().await;
+                Ok(ask_user(args, deps).await)
+            }
+            Err(error) => Err(error),
+        },
+    };
+    answered.unwrap_or_else(Answer::failed)
+}
+
+/// Searches everything that was said in the session, also what a compaction left out.
+fn recall(session: &AgentSession, args: &RecallArguments) -> Answer {
+    let said = session.conversation.said();
+    if let Some(mark) = parse_mark(&args.query) {
+        let found = said.iter().rfind(|message| message.ordinal == Some(mark));
+        return match found {
+            Some(message) => {
+                Answer::succeeded(render_in_full(message)).shown(Shown::Line(format!("[{mark}]")))
+            }
+            None => Answer::failed(format!("There is no message {mark} in this session.")),
+        };
+    }
+    let mut search = Search::new(&args.query);
+    let session = SessionRef::new(session.id());
+    let own: HashSet<&CallId> = said
+        .iter()
+        .flat_map(|message| message.calls())
+        .filter(|call| is_recall(call))
+        .map(|call| &call.id)
+        .collect();
+    for message in said.iter().filter(|message| !is_about(message, &own)) {
+        search.observe(&session, message);
+    }
+    let hits = search.hits(args.limit.unwrap_or(5).clamp(1, MOST_HITS));
+    if hits.is_empty() {
+        return Answer::failed(format!("Nothing in this session says {:?}.", args.query));
+    }
+    let excerpts: Vec<String> = hits
+        .iter()
+        .map(|hit| {
+            let mark = hit.mark.map(|mark| format!("[{mark}] ")).unwrap_or_default();
+            let tool = hit.tool.as_deref().map(|tool| format!(" ({tool})")).unwrap_or_default();
+            format!("{mark}{}{tool}:\n{}", hit.role.as_str(), hit.excerpt.text)
+        })
+        .collect();
+    Answer::succeeded(excerpts.join("\n\n")).shown(Shown::Line(format!("{} found", excerpts.len())))
+}
+fn is_recall(call: &ToolCall) -> bool {
+    call.name == OwnTool::RecallHistory.name()
+}
+
+/// `true` if a message only asks for what was said, or only says it again.
+fn is_about(message: &Message, calls: &HashSet<&CallId>) -> bool {
+    let is_own = |part: &Part| match &part.body {
+        Body::Call(call) => calls.contains(&call.id),
+        Body::Result(result) => calls.contains(&result.call),
+        Body::Thought(_) => true,
+        _ => false,
+    };
+    !message.parts.is_empty() && message.parts.iter().all(is_own)
+}
+
+/// Asks the user a question of the model's.
+async fn ask_user(args: AskArguments, deps: &AgentDeps<'_>) -> Answer {
+    let question = UserQuestion { text: args.question, options: args.options };
+    match deps.approver.answer(&question).await {
+        Some(answer) if !answer.trim().is_empty() => Answer::succeeded(format!("The user answers: {answer}")),
+        _ => Answer::failed("The user did not answer. Decide by yourself, and say what you assumed."),
+    }
+}
+
+/// A message as it was, within limits.
+fn render_in_full(message: &Message) -> String {
+    let mut text = String::new();
+    for part in &message.parts {
+        match &part.body {
+            Body::Text(said) => text.push_str(said),
+            Body::Call(call) => text.push_str(&format!("[call of {}] {}", call.name, call.args)),
+            Body::Result(result) => text.push_str(&result.readable()),
+            Body::Thought(_) | Body::Media(_) | Body::File(_) | Body::Opaque(_) => continue,
+        }
+        text.push('\n');
+    }
+    match text.char_indices().nth(MOST_CHARACTERS) {
+        Some((end, _)) => {
+            let left = text[end..].chars().count();
+            text.truncate(end);
+            format!("{text}\n[{left} more characters]")
+        }
+        None => text,
+    }
+}

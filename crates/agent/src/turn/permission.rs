@@ -1,0 +1,289 @@
+//! Permission to run a call: the decision of rules and hooks, and the user's where these ask.
+
+use longhaul_conversation::{ToolCall, ToolStatus};
+use longhaul_hooks::{Event as HookEvent, ToolUse, note_of_changes};
+use longhaul_memory::SAVE_TOOL;
+use longhaul_policy::{
+    AllowedCalls, AlwaysAllow, Call as PolicyCall, Decision, Reach, SHELL_TOOL, Tier, Verdict,
+    save_always_allow, suggest_prefixes,
+};
+use longhaul_tools::Preview;
+use longhaul_workspace::{Patience, ProtectedFile};
+use serde_json::{Map, Value, json};
+use tokio_util::sync::CancellationToken;
+
+use super::session::AgentSession;
+use super::state::TurnState;
+use super::toolbox::ToolTarget;
+use crate::approval::{AlwaysOffer, Approval, ApprovalLock, ApprovalRequest};
+use crate::deps::AgentDeps;
+use crate::event::TurnEnd;
+use crate::settings::Permissions;
+use crate::statistics::Activity;
+use crate::tools::OwnTool;
+
+/// A call that is about to run, or that was answered without.
+pub(super) enum PreparedCall<'h> {
+    Ready(ReadyCall<'h>),
+    Answered { call: ToolCall, status: ToolStatus, text: String },
+    Ends { call: ToolCall, end: TurnEnd },
+}
+
+/// A call that may run.
+pub(super) struct ReadyCall<'h> {
+    /// As the model made it.
+    pub(super) call: ToolCall,
+    /// The arguments that count.
+    pub(super) args: Value,
+    pub(super) target: ToolTarget<'h>,
+    pub(super) preview: Preview,
+    /// Notes for the model, added to the answer.
+    pub(super) notes: Vec<String>,
+}
+
+impl ReadyCall<'_> {
+    /// `true` if it may run beside others: it only looks, or it is the work of a sub-agent, whose own calls are decided one
+    /// by one.
+    pub(super) fn runs_beside_others(&self) -> bool {
+        matches!(
+            (&self.preview, self.target),
+            (Preview::Look(_), ToolTarget::Tool(_)) | (_, ToolTarget::Subagent(_))
+        )
+    }
+}
+
+/// Decides whether a call may run, and with which arguments: the rules, then hooks, then the user where they ask.
+pub(super) async fn prepare_call<'h>(
+    session: &mut AgentSession,
+    turn: &TurnState,
+    call: ToolCall,
+    deps: &AgentDeps<'h>,
+    cancel: &CancellationToken,
+) -> PreparedCall<'h> {
+    session.note(Activity::ToolScheduled, deps);
+    let failed = |call, text| PreparedCall::Answered { call, status: ToolStatus::Failed, text };
+    let refused = |call, text| PreparedCall::Answered { call, status: ToolStatus::Cancelled, text };
+    let Some(target) = turn.tools.find(&call.name, deps) else {
+        let text = turn.tools.describe_missing(&call.name);
+        return failed(call, text);
+    };
+    let shown = match target.preview(&call.args) {
+        Ok(preview) => preview,
+        Err(text) => return failed(call, text),
+    };
+    if let Decision::Deny { reason } =
+        decide(&session.settings.permissions, &call.name, &call.args, target, &shown).decision
+    {
+        return refused(call, reason);
+    }
+    let mut args = call.args.clone();
+    let mut notes = Vec::new();
+    let event = HookEvent::BeforeTool { call: tool_use(&call.name, &args, None) };
+    let hooked = session.run_hooks(event, deps, cancel).await;
+    let mut question = None;
+    if let Some(outcome) = hooked {
+        if let Some(reason) = outcome.stop() {
+            return PreparedCall::Ends { call, end: TurnEnd::Stopped { reason: reason.to_string() } };
+        }
+        if let Some(reason) = outcome.block() {
+            return refused(call, format!("A hook did not let this call run: {reason}"));
+        }
+        if let Some(changed) = outcome.tool_input() {
+            let before = args.as_object().cloned().unwrap_or_default();
+            let after: Map<String, Value> = before.clone().into_iter().chain(changed.clone()).collect();
+            notes.extend(note_of_changes(&before, &after));
+            args = Value::Object(after);
+        }
+        notes.extend(outcome.context());
+        question = outcome.ask().map(str::to_string);
+    }
+    let mut shown = match target.preview(&args) {
+        Ok(preview) => preview,
+        Err(text) => return failed(call, text),
+    };
+    let permission = decide(&session.settings.permissions, &call.name, &args, target, &shown);
+    match permission.decision {
+        Decision::Deny { reason } => return refused(call, reason),
+        Decision::Allow if question.is_none() => {}
+        Decision::Allow | Decision::Ask => {
+            let always = offer_always(&session.settings.permissions, target.judged_as(&call.name), &args);
+            let (reason, always) = permission.question(question, always);
+            let request = ApprovalRequest {
+                call: call.clone().with_args(args.clone()),
+                preview: shown.clone(),
+                reason,
+                always,
+            };
+            match ask_approval(session, &turn.approvals, &request, deps, cancel).await {
+                Approval::Once | Approval::Always(_) => {}
+                Approval::Edited(edited) => {
+                    notes.push("[The user changed the arguments before the call ran.]".to_string());
+                    args = edited;
+                    shown = match target.preview(&args) {
+                        Ok(preview) => preview,
+                        Err(text) => return failed(call, text),
+                    };
+                }
+                Approval::Denied { reason } => {
+                    let reason = reason.map(|reason| format!(" {reason}")).unwrap_or_default();
+                    return refused(call, format!("The user did not allow this call.{reason}"));
+                }
+                Approval::Stop => return PreparedCall::Ends { call, end: TurnEnd::Cancelled },
+            }
+        }
+    }
+    PreparedCall::Ready(ReadyCall { call, args, target, preview: shown, notes })
+}
+
+/// Asks the user about a call, and keeps an "always".
+pub(super) async fn ask_approval(
+    session: &mut AgentSession,
+    lock: &ApprovalLock,
+    request: &ApprovalRequest,
+    deps: &AgentDeps<'_>,
+    cancel: &CancellationToken,
+) -> Approval {
+    if !session.settings.permissions.situation.is_interactive {
+        return Approval::Denied { reason: Some("Nobody is there to allow it.".to_string()) };
+    }
+    let ToolCall { name, args, .. } = &request.call;
+    let notification = HookEvent::Notification {
+        notification_type: "ToolPermission".to_string(),
+        message: format!("{name} needs permission to run"),
+        details: json!({"tool_name": name, "tool_input": args}),
+    };
+    session.run_hooks(notification, deps, cancel).await;
+    let asked = async {
+        let _lock = lock.lock().await;
+        deps.approver.approve(request).await
+    };
+    let asked = cancel.run_until_cancelled(asked).await;
+    let approval = asked.unwrap_or(Approval::Stop);
+    if let (Approval::Always(reach), Some(offer)) = (&approval, &request.always) {
+        allow_always(session, &offer.allow, *reach, deps);
+    }
+    approval
+}
+
+/// Allows calls like this one from now on, also in later sessions where that is wanted and can be kept.
+fn allow_always(session: &mut AgentSession, always: &AlwaysAllow, reach: Reach, deps: &AgentDeps<'_>) {
+    let saved = match session.settings.permissions.saved.of(reach) {
+        Some(path) => save_always_allow(path, reach, always, Patience::default()),
+        None => always.to_rule(),
+    };
+    let rule = saved.or_else(|error| {
+        deps.warn(format!("it is allowed in this session only: {error}"));
+        always.to_rule()
+    });
+    match rule {
+        Ok(rule) => session.grant(rule),
+        Err(error) => deps.warn(error.to_string()),
+    }
+}
+
+/// The "always" that the user may choose for a call, and where it would count: a rule of the user's own may weigh more than
+/// an answer.
+pub(super) fn offer_always(permissions: &Permissions, tool: &str, args: &Value) -> Option<AlwaysOffer> {
+    let allow = always_for(tool, args)?;
+    let Permissions { policy, situation, saved, subagent, .. } = permissions;
+    let call = PolicyCall::new(tool, args);
+    let call = subagent.as_deref().map_or(call, |subagent| call.by(subagent));
+    let counts = |reach: &Reach| {
+        let can_be_kept = *reach == Reach::Session || saved.of(*reach).is_some();
+        can_be_kept
+            && allow.rule_for(*reach).is_ok_and(|rule| {
+                policy.clone().with(rule).decide(&call, *situation).decision == Decision::Allow
+            })
+    };
+    let reaches: Vec<Reach> = Reach::ALL.into_iter().filter(counts).collect();
+    (!reaches.is_empty()).then_some(AlwaysOffer { allow, reaches })
+}
+
+/// Decides by the rules about a call that would do this.
+pub(super) fn decide(
+    permissions: &Permissions,
+    tool: &str,
+    args: &Value,
+    target: ToolTarget<'_>,
+    preview: &Preview,
+) -> Permission {
+    // To hand over a result does nothing that a rule could be about.
+    if OwnTool::named(tool) == Some(OwnTool::CompleteTask) {
+        return Permission { decision: Decision::Allow, protected: None, offers_always: false };
+    }
+    let offers_always = permissions.offers_always;
+    let decide = |name: &str| {
+        let call = PolicyCall::new(name, args);
+        let call = permissions.subagent.as_deref().map_or(call, |subagent| call.by(subagent));
+        let call = match preview {
+            // Who saves memory is asked about that, and reaches nothing else.
+            Preview::Change { path, .. } if name != SAVE_TOOL => call.writing(path),
+            _ => call,
+        };
+        permissions.policy.decide(&call, permissions.situation)
+    };
+    let ruling = decide(target.judged_as(tool));
+    if target.judged_as(tool) != tool {
+        // Under its own name, too, what somebody forbids or wants to be asked about counts.
+        let own = decide(tool);
+        let stated = own.rule.filter(|rule| rule.priority.tier() > Tier::Default);
+        let is_stricter = match stated.map(|rule| rule.verdict) {
+            Some(Verdict::Deny) => true,
+            Some(Verdict::Ask) => ruling.decision == Decision::Allow,
+            Some(Verdict::Allow) | None => false,
+        };
+        if is_stricter {
+            return Permission { decision: own.decision, protected: own.protected, offers_always };
+        }
+    }
+    let decision = match ruling.decision {
+        // Each change that it makes is asked for when it comes.
+        Decision::Ask if matches!(target, ToolTarget::Manager(_)) => Decision::Allow,
+        decision => decision,
+    };
+    Permission { decision, protected: ruling.protected, offers_always }
+}
+
+/// The decision of the rules about a call.
+pub(super) struct Permission {
+    pub(super) decision: Decision,
+    /// The file that grants rights and would be changed.
+    pub(super) protected: Option<ProtectedFile>,
+    offers_always: bool,
+}
+
+impl Permission {
+    /// The reason to ask, beside that of a hook, and what "always" would allow.
+    pub(super) fn question(
+        &self,
+        asked: Option<String>,
+        always: Option<AlwaysOffer>,
+    ) -> (Option<String>, Option<AlwaysOffer>) {
+        let always = always.filter(|_| self.offers_always);
+        let Some(file) = &self.protected else { return (asked, always) };
+        let reason = format!("it changes {file}, a file that grants rights");
+        let reason = asked.map_or_else(|| reason.clone(), |asked| format!("{asked}; {reason}"));
+        // An answer for good would lift nothing.
+        (Some(reason), None)
+    }
+}
+
+/// The calls that "always" would allow: commands that begin alike, or all calls of a tool that runs none.
+fn always_for(tool: &str, args: &Value) -> Option<AlwaysAllow> {
+    let calls = if tool == SHELL_TOOL {
+        AllowedCalls::Commands(suggest_prefixes(args.get("command")?.as_str()?)?)
+    } else {
+        AllowedCalls::All
+    };
+    Some(AlwaysAllow { tool: tool.to_string(), server: None, calls })
+}
+
+/// A call as hooks see it.
+pub(super) fn tool_use(name: &str, args: &Value, original: Option<String>) -> ToolUse {
+    ToolUse {
+        tool_name: name.to_string(),
+        tool_input: args.as_object().cloned().unwrap_or_default(),
+        mcp_context: None,
+        original_request_name: original,
+    }
+}

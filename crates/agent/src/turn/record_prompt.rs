@@ -1,0 +1,99 @@
+//! Records a prompt: the system prompt where it changed, the session context once, news from memory files and the editor, and
+//! then what the user says. Everything is on the disk before anything is sent.
+
+use longhaul_conversation::{Body, Origin, Part, Place, Role};
+use longhaul_session::{FragmentContent, RecordedFragment, split_pasted};
+
+use super::instructions::reload_memory;
+use super::session::AgentSession;
+use crate::deps::AgentDeps;
+use crate::error::AgentError;
+use crate::prompt::has_session_context;
+
+/// Records what was said, and before the first words of a session where it takes place.
+pub(super) fn record_prompt(
+    session: &mut AgentSession,
+    mut parts: Vec<Part>,
+    deps: &AgentDeps<'_>,
+) -> Result<(), AgentError> {
+    if let Some(news) = reload_memory(session, deps) {
+        parts.insert(0, news);
+    }
+    if let Some(editor) = read_editor(session, deps) {
+        parts.insert(0, editor);
+    }
+    if let Some(context) = introduce(session, deps)? {
+        parts.insert(0, context);
+    }
+    session.append(&deps.message(Role::User, parts), deps)
+}
+
+/// Records a text that nobody typed, such as a hook's.
+pub(crate) fn record_context(
+    session: &mut AgentSession,
+    text: String,
+    deps: &AgentDeps<'_>,
+) -> Result<(), AgentError> {
+    session.append(&deps.message(Role::User, vec![Part::text(Origin::Hook, text)]), deps)
+}
+
+/// Records the system prompt, and in a new session where it takes place; gives that back where a session that began
+/// elsewhere has yet to learn it.
+pub(crate) fn introduce(
+    session: &mut AgentSession,
+    deps: &AgentDeps<'_>,
+) -> Result<Option<Part>, AgentError> {
+    record_system(session, deps)?;
+    let messages = session.conversation.transcript().messages();
+    if messages.is_empty() {
+        let context = context(session, deps);
+        session.append(&deps.message(Role::User, vec![context]), deps)?;
+    } else if !messages.iter().any(has_session_context) {
+        return Ok(Some(context(session, deps)));
+    }
+    Ok(None)
+}
+
+/// The part that describes where the session takes place, with the project's instructions from memory.
+fn context(session: &AgentSession, deps: &AgentDeps<'_>) -> Part {
+    let memory = session.memory.as_ref().map(|memory| memory.first_message((deps.now)()));
+    session.settings.context.to_part(memory.as_deref())
+}
+
+/// Records the system prompt where it is another one than before.
+fn record_system(session: &mut AgentSession, deps: &AgentDeps<'_>) -> Result<(), AgentError> {
+    let content = FragmentContent::Text(session.system());
+    let fragment = RecordedFragment { origin: Origin::Hook, place: Place::System, content };
+    let mut recorded = session.conversation.log().replay().fragments().iter();
+    if recorded.rfind(|known| known.place == Place::System) == Some(&fragment) {
+        return Ok(());
+    }
+    Ok(session.conversation.record_fragment(fragment, deps.stamp())?)
+}
+
+/// The part on what the user has open in an editor, where that is news.
+fn read_editor(session: &mut AgentSession, deps: &AgentDeps<'_>) -> Option<Part> {
+    let messages = session.conversation.transcript().messages();
+    let news = session.editor.news(deps.editor?, messages);
+    news.unwrap_or_else(|warning| {
+        deps.warn(warning);
+        None
+    })
+}
+
+/// The parts of a prompt, with what the user pasted apart from what they typed.
+pub(super) fn split_prompt(parts: Vec<Part>) -> Vec<Part> {
+    let split = |part: Part| match part {
+        Part { origin: Origin::User, body: Body::Text(text), extra: None } if !text.is_empty() => {
+            split_pasted(&text)
+        }
+        part => vec![part],
+    };
+    parts.into_iter().flat_map(split).collect()
+}
+
+/// The text that the user typed.
+pub(super) fn typed_text(parts: &[Part]) -> String {
+    let own = parts.iter().filter(|part| part.origin == Origin::User);
+    own.filter_map(Part::as_text).collect::<Vec<_>>().join("\n")
+}
