@@ -7,8 +7,7 @@ use longhaul_conversation::ModelError;
 use longhaul_session::{Format, ReadError};
 use longhaul_workspace::{WorkspaceError, is_out_of_descriptors};
 
-use crate::args::Color;
-use crate::output::{Screen, visible};
+use crate::output::{Color, Screen, visible};
 use crate::running::Interrupted;
 use crate::settings::SettingsError;
 

@@ -9,16 +9,18 @@ mod clock;
 mod commands;
 mod confirmation;
 mod destination;
+mod editor;
 mod environment;
 mod equipment;
 mod extraction;
 mod failure;
 mod input;
 mod models;
+mod options;
 mod output;
 mod project;
 mod redaction;
-mod review;
+mod reports;
 mod running;
 mod settings;
 mod strays;
@@ -31,13 +33,13 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use longhaul_workspace::check_threads;
 
-use crate::args::{Args, Color, Command};
-use crate::commands::talk::TalkOptions;
+use crate::args::{Args, Command};
 use crate::failure::hinted;
-use crate::output::{Screen, thousands, visible};
+use crate::options::TalkOptions;
+use crate::output::{Color, Screen, thousands, visible};
 use crate::settings::{Loaded, Settings, refuse_unrestricted, unhonoured_notice};
 use crate::withheld::Withheld;
 
@@ -97,7 +99,7 @@ fn run() -> ExitCode {
         Command::Recall(options) => commands::recall::run(options, &screen),
         Command::Demo(options) => return exit(commands::demo::run(options, &screen), color),
         Command::Doctor(options) => commands::doctor::run(options, &screen),
-        Command::Completions { shell } => commands::completions::run(*shell),
+        Command::Completions { shell } => commands::completions::run(Args::command(), *shell),
     };
     ended(&done, color)
 }
@@ -111,7 +113,7 @@ fn talk(
     if options.is_interactive() {
         return exit(commands::interactive::run(options, load_settings, color), color);
     }
-    let done = match options.words() {
+    let done = match commands::talk::words(options) {
         Ok(Some(words)) => commands::talk::run(options, words, load_settings, color),
         Ok(None) if options.is_empty() => failure::exit_for_usage(&Args::help(), color),
         Ok(None) => failure::exit_for_usage(&Args::nothing_said(), color),

@@ -408,7 +408,7 @@ mod tests {
 
     #[test]
     fn the_text_names_kinds_and_messages() {
-        let screen = Screen::of_stdout(crate::args::Color::Never);
+        let screen = Screen::of_stdout(crate::output::Color::Never);
         assert_eq!(Redaction::default().text(&screen), "No secrets found\n");
         let mut redaction = Redaction::default();
         for number in 1..9_u32 {

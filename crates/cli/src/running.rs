@@ -1,8 +1,10 @@
 //! Runs what waits for the network, until it is done or the user has enough.
 
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use anyhow::Context;
+use longhaul_terminal::Ended;
 use longhaul_workspace::{check_descriptors, check_threads};
 use tokio_util::sync::CancellationToken;
 
@@ -24,6 +26,16 @@ impl Interrupted {
     /// The exit code that says how the program was stopped.
     pub(crate) fn exit_code() -> u8 {
         STOPPED.load(Ordering::Relaxed)
+    }
+}
+
+/// The exit code for how the interactive agent ended.
+pub(crate) fn exit_code(ended: Ended) -> ExitCode {
+    match ended {
+        Ended::Left => ExitCode::SUCCESS,
+        Ended::Failed => ExitCode::FAILURE,
+        // As shells tell it.
+        Ended::Signal(signal) => ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
     }
 }
 

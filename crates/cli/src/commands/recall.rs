@@ -9,10 +9,9 @@ use longhaul_archive::{Hit, Search, SessionRef};
 use longhaul_session::{Event, read};
 use serde_json::{Value, json};
 
-use crate::commands::sessions::report::print_all;
 use crate::failure::hinted;
 use crate::input;
-use crate::output::{Page, Screen, fit, plural, thousands, visible, with_progress};
+use crate::output::{Page, Screen, fit, plural, print_json, thousands, visible, with_progress};
 use crate::project::{self, Project, session_file};
 use crate::told::Told;
 
@@ -60,7 +59,7 @@ pub(crate) fn run(options: &RecallOptions, screen: &Screen) -> anyhow::Result<()
         unread.iter().map(|(path, error)| format!("{}: {error:#}", path.display())).collect();
     let hits = search.hits(options.limit);
     if options.json {
-        return print_all(&json(&query, files.len(), &search, &hits, &unread));
+        return print_json(&json(&query, files.len(), &search, &hits, &unread));
     }
     for unread in &unread {
         eprintln!("warning: could not read {}", visible(unread));

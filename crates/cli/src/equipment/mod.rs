@@ -2,7 +2,6 @@
 
 mod aids;
 mod hooks;
-mod options;
 mod permissions;
 mod skills;
 mod subagents;
@@ -24,7 +23,6 @@ use longhaul_tools::{Jobs, Tool};
 use longhaul_workspace::Home;
 
 pub(crate) use aids::Aids;
-pub(crate) use options::WorkOptions;
 pub(crate) use permissions::load_permissions;
 pub(crate) use skills::load as load_skills;
 pub(crate) use subagents::{SubagentModels, load as load_subagents};
@@ -32,6 +30,7 @@ pub(crate) use summaries::{Summaries, write_notes_on_previous};
 
 use crate::clock::now;
 use crate::commands::memory::surroundings::Surroundings;
+use crate::options::WorkOptions;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust::note_texts;

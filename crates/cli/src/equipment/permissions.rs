@@ -12,9 +12,10 @@ use longhaul_skills::Skills;
 use longhaul_workspace::{Home, ProtectedFiles, ProtectedKind, WorkspaceFolder, system_folder};
 
 use super::skills::rules as rules_of_skills;
-use super::{Attendance, WorkOptions, subagents};
+use super::{Attendance, subagents};
 use crate::commands::memory::surroundings::Surroundings;
 use crate::failure::hinted;
+use crate::options::WorkOptions;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust::{GrantKind, hook_scripts};

@@ -3,11 +3,10 @@
 mod providers;
 mod summaries;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use clap::Args;
 use longhaul_agent::ModelProfile;
 use longhaul_conversation::{
     Message, ModelError, Request, SpendMeter, TokenCount, WindowSource, context_window, known_models,
@@ -19,10 +18,9 @@ use longhaul_providers::{
 use longhaul_workspace::{TrustQuery, TrustedFolders};
 
 pub(crate) use self::providers::Providers;
-use crate::args::Color;
 use crate::environment;
 use crate::failure::hinted;
-use crate::output::{Screen, print_aside, visible};
+use crate::output::{Color, Screen, print_aside, visible};
 use crate::settings::Settings;
 
 pub(crate) use summaries::{Snapshots, compaction_model, priced};
@@ -98,24 +96,6 @@ pub(crate) struct Models<'s> {
 
 /// Hears why nothing happens for a while.
 pub(crate) type Tell = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// What a person says about the model to ask.
-#[derive(Debug, Default, Args)]
-pub(crate) struct ModelOptions {
-    /// The model that writes the snapshot, with --summariser model: a name, or provider/name.
-    #[arg(short, long, value_name = "MODEL")]
-    pub(crate) model: Option<String>,
-    /// A file of certificates to trust beside the system's.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) ca_file: Option<PathBuf>,
-}
-
-impl ModelOptions {
-    /// Whether nothing of all this was given.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.model.is_none() && self.ca_file.is_none()
-    }
-}
 
 impl<'s> Models<'s> {
     /// The models that settings and environment offer. Nothing is connected yet. `warn` hears what does not count. Whoever

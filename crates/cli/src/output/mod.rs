@@ -1,20 +1,19 @@
 //! How the program writes for people: colours, widths, bars, and text that cannot touch the terminal.
 
 mod chart;
+mod color;
+mod json;
 mod numbers;
 mod page;
 mod progress;
 
 use std::io::{BufRead, IsTerminal, Write};
-use std::path::Path;
-
-use serde_json::Value;
 
 use anyhow::Context;
 
-use crate::args::Color;
-
 pub(crate) use chart::{bar, sparkline};
+pub(crate) use color::Color;
+pub(crate) use json::{path_json, print_json, write_json};
 pub(crate) use longhaul_conversation::grouped as thousands;
 pub(crate) use longhaul_terminal::text::{escape_json, fit, pad, pad_left, visible, visible_text, wrapped};
 pub(crate) use numbers::{percent, plural, span};
@@ -103,11 +102,6 @@ pub(crate) fn choose(question: &str, lines: &[String], usual: usize) -> anyhow::
             .filter(|number| (1..=lines.len()).contains(number))
             .map(|number| number - 1),
     })
-}
-
-/// A path as JSON has it: names that are not Unicode are shown as well as can be.
-pub(crate) fn path_json(path: &Path) -> Value {
-    path.to_string_lossy().into()
 }
 
 /// What is known about where the output goes.

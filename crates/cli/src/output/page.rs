@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_warning_takes_as_many_lines_as_it_needs() {
-        let mut page = Page::new(Screen { width: 20, ..Screen::of_stdout(crate::args::Color::Never) });
+        let mut page = Page::new(Screen { width: 20, ..Screen::of_stdout(crate::output::Color::Never) });
         page.warning("line 2: broken JSON at column 7; skipped");
         assert_eq!(page.into_text(), "  line 2: broken\n    JSON at column\n    7; skipped\n");
     }

@@ -6,8 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use longhaul_conversation::TokenCount;
-use longhaul_conversation::{Estimator, Weights};
+use longhaul_conversation::{Estimator, TokenCount, Weights};
 use longhaul_workspace::{Decider, Environment, Home, Trust};
 use serde_json::Value;
 

@@ -8,9 +8,8 @@ use longhaul_workspace::{Decider, Home, Patience, Trust, TrustLevel, TrustedFold
 use super::decide;
 use super::preview::Preview;
 use super::review::{Review, confirm, review};
-use crate::args::Color;
 use crate::environment;
-use crate::output::{Page, Screen, answer_to, print, visible};
+use crate::output::{Color, Page, Screen, answer_to, print, visible};
 use crate::settings::Settings;
 
 /// Asks what has to be asked about the current folder, where a person can answer, and keeps the answer.

@@ -5,12 +5,10 @@ use longhaul_agent::{AgentModel, AgentTools, Definition, LoadedSubagents};
 use longhaul_workspace::Home;
 use serde_json::{Value, json};
 
-use crate::args::Color;
 use crate::commands::memory::surroundings::Surroundings;
-use crate::commands::sessions::report::print_all;
 use crate::environment;
 use crate::equipment::load_subagents;
-use crate::output::{Page, Screen, path_json, print, visible, wrapped};
+use crate::output::{Color, Page, Screen, path_json, print, print_json, visible, wrapped};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -25,7 +23,7 @@ pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> a
     let around = Surroundings::find(settings, &[])?;
     let loaded = load_subagents(settings, &home, &around.cwd, around.trust.is_trusted());
     if options.json {
-        return print_all(&to_json(&loaded));
+        return print_json(&to_json(&loaded));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     for definition in loaded.subagents.iter() {

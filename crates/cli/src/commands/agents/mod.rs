@@ -4,7 +4,7 @@ mod list;
 
 use clap::Subcommand;
 
-use crate::args::Color;
+use crate::output::Color;
 use crate::settings::Settings;
 
 #[derive(Debug, Subcommand)]

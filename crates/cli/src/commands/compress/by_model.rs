@@ -7,9 +7,9 @@ use longhaul_engine::{Event, Files, HostState, Means, State, compact as run_comp
 use longhaul_session::Session;
 use longhaul_workspace::WorkspaceError;
 
-use crate::args::Color;
-use crate::models::{ModelOptions, Models, compaction_model, priced};
-use crate::output::{Screen, plural, print_aside, thousands, visible};
+use crate::models::{Models, compaction_model, priced};
+use crate::options::ModelOptions;
+use crate::output::{Color, Screen, plural, print_aside, thousands, visible};
 use crate::running::{Interrupted, until_interrupted};
 use crate::settings::Settings;
 

@@ -8,10 +8,10 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::Compression;
-use crate::commands::sessions::losses;
-use crate::commands::sessions::repair::repair_json;
-use crate::commands::tracked::json as tracked;
 use crate::redaction::Redaction;
+use crate::reports::losses;
+use crate::reports::repairs::repair_json;
+use crate::reports::tracked::json as tracked;
 
 /// The whole compaction, made as it is written.
 pub(super) struct Object<'c>(pub(super) &'c Compression);

@@ -15,21 +15,20 @@ use longhaul_compaction::{
     Budget, BudgetSettings, Fixed, InvalidThreshold, MaskWhen, Outcome, PlanOptions, Rung, Threshold,
     Tracker, Trigger, compact_prepared, prepare,
 };
-use longhaul_conversation::TokenCount;
-use longhaul_conversation::{Estimate, Estimator};
+use longhaul_conversation::{Estimate, Estimator, TokenCount};
 use longhaul_session::{Session, SessionInfo, WrittenSession, write_session};
 use serde_json::json;
 
 use self::load::Loaded;
-use crate::args::{Color, Summariser, parse_share, parse_tokens};
-use crate::commands::sessions::repair::drop_own_answers;
-use crate::commands::sessions::report::{print, print_json, screen};
 use crate::destination::{Destination, Existing};
 use crate::failure::hinted;
 use crate::input::display_name;
-use crate::models::ModelOptions;
-use crate::output::with_progress;
+use crate::options::ModelOptions;
+use crate::options::{Summariser, parse_share, parse_tokens};
+use crate::output::{Color, with_progress};
 use crate::redaction::Redaction;
+use crate::reports::repairs::drop_own_answers;
+use crate::reports::written::{print, print_json, screen};
 use crate::settings::{Provenance, Settings};
 use crate::window::Window;
 

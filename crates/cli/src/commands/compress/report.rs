@@ -3,10 +3,10 @@
 use longhaul_compaction::{Outcome, Status};
 
 use super::Compression;
-use crate::commands::sessions::{losses, report as writing};
-use crate::commands::tracked::text as tracked;
 use crate::destination::Destination;
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands, wrapped};
+use crate::reports::tracked::text as tracked;
+use crate::reports::{losses, written as writing};
 
 /// How many missing anchors, repairs and warnings are listed.
 const LISTED: usize = 5;

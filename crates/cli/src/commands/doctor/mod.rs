@@ -14,9 +14,8 @@ use anyhow::anyhow;
 use clap::Args;
 use longhaul_workspace::Home;
 
-use crate::commands::sessions::report::print_all;
 use crate::environment;
-use crate::output::{Screen, plural, print, with_progress};
+use crate::output::{Screen, plural, print, print_json, with_progress};
 use crate::settings::Unhonoured;
 
 #[derive(Debug, Args)]
@@ -97,7 +96,7 @@ impl Diagnosis {
 pub(crate) fn run(options: &DoctorOptions, screen: &Screen) -> anyhow::Result<()> {
     let diagnosis = with_progress(|| "reading sessions".to_string(), || examine(screen));
     if options.json {
-        print_all(&report::json(&diagnosis))?;
+        print_json(&report::json(&diagnosis))?;
     } else {
         print(&report::text(&diagnosis, screen))?;
     }

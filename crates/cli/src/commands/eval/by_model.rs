@@ -4,16 +4,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use longhaul_compaction::{Compaction, CutReason, Plan, PlanOptions, Planner, Rung, Tracker};
-use longhaul_conversation::{Estimator, Weights};
-use longhaul_conversation::{Message, Origin, Part, Role, SpendMeter, TokenCount};
+use longhaul_conversation::{Estimator, Message, Origin, Part, Role, SpendMeter, TokenCount, Weights};
 use longhaul_engine::{HostState, Spend, SpendCaps, Summariser, Task as Writing, Verify};
 use longhaul_eval::{Compactor, Method, Task, offline};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::Color;
-use crate::models::{Chosen, ModelOptions, Models, compaction_model, priced};
-use crate::output::{Screen, plural, print_aside, thousands, visible};
+use crate::models::{Chosen, Models, compaction_model, priced};
+use crate::options::ModelOptions;
+use crate::output::{Color, Screen, plural, print_aside, thousands, visible};
 use crate::running::{Interrupted, runtime, watch};
 use crate::settings::Settings;
 

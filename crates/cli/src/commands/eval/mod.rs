@@ -15,12 +15,11 @@ use longhaul_session::read_session;
 use serde_json::{Value, json};
 
 use self::by_model::Asked;
-use crate::args::{Color, Summariser, parse_tokens};
-use crate::commands::sessions::report::print_all;
 use crate::failure::hinted;
 use crate::input;
-use crate::models::ModelOptions;
-use crate::output::{Screen, print, thousands, with_progress};
+use crate::options::ModelOptions;
+use crate::options::{Summariser, parse_tokens};
+use crate::output::{Color, Screen, print, print_json, thousands, with_progress};
 
 #[derive(Debug, Args)]
 pub(crate) struct EvalOptions {
@@ -94,7 +93,7 @@ pub(crate) fn run(
         return Err(nothing_evaluated(&evaluation.skipped));
     }
     match options.json {
-        true => print_all(&object(&evaluation)),
+        true => print_json(&object(&evaluation)),
         false => print(&report::text(&evaluation, options.sessions, screen)),
     }
 }

@@ -3,20 +3,38 @@
 mod json;
 mod report;
 
+use std::path::PathBuf;
+
 use anyhow::Context;
+use clap::Args;
 use longhaul_compaction::{Breakdown, Survey, Threshold};
 use longhaul_conversation::{Change, Message, TokenCount};
 use longhaul_directives::{Asks, Pins};
 use longhaul_ledger::Ledger;
 use longhaul_session::{Event, SessionInfo, Warning, read};
 
-use crate::args::InspectOptions;
-use crate::commands::sessions::report::print_all;
 use crate::input;
-use crate::output::{Screen, print};
+use crate::options::parse_tokens;
+use crate::output::{Screen, print, print_json};
 use crate::settings::Settings;
 use crate::told::Told;
 use crate::window::Window;
+
+#[derive(Debug, Args)]
+pub(crate) struct InspectOptions {
+    /// The session: a file of any known format, - for standard input, or a session of this folder: latest, its number in
+    /// `sessions list`, or its id.
+    pub(crate) file: PathBuf,
+    /// The size of the context window in tokens, such as 200000, 200k or 1m; otherwise the session's model decides.
+    #[arg(long, value_name = "N", value_parser = parse_tokens)]
+    pub(crate) window: Option<TokenCount>,
+    /// Counts also what the agent compacted away or took back.
+    #[arg(long)]
+    pub(crate) all: bool,
+    /// Prints one JSON object instead, as docs/json.md describes it.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
 
 /// Everything that is shown about a session, whatever the form.
 struct Inspection {
@@ -73,7 +91,7 @@ impl Work {
 pub(crate) fn run(options: &InspectOptions, settings: &Settings, screen: &Screen) -> anyhow::Result<()> {
     let inspection = inspect(options, settings)?;
     match options.json {
-        true => print_all(&json::object(&inspection)),
+        true => print_json(&json::object(&inspection)),
         false => print(&report::text(&inspection, screen)),
     }
 }

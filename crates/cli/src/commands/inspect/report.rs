@@ -6,10 +6,10 @@ use longhaul_conversation::{Fault, FaultKind, TokenCount};
 use longhaul_session::Format;
 
 use super::Inspection;
-use crate::commands::tracked::text as tracked;
 use crate::output::{
     Page, Screen, bar, fit, pad, pad_left, percent, plural, span, sparkline, thousands, visible,
 };
+use crate::reports::tracked::text as tracked;
 
 /// How many tools, files, messages and turns are listed.
 const LISTED: usize = 10;

@@ -12,22 +12,22 @@ use std::thread;
 
 use anyhow::Context;
 use longhaul_terminal::text::sentence;
-use longhaul_terminal::{Ended, Notice, Options, Surface, Voice};
+use longhaul_terminal::{Notice, Options, Surface, Voice};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
 use self::services::Desk;
-use super::talk::TalkOptions;
 use super::talk::open::{self, Found};
-use crate::args::Color;
+use crate::editor::editor;
 use crate::environment;
 use crate::equipment::{Aids, write_notes_on_previous};
 use crate::extraction::learn_in_background;
 use crate::failure;
 use crate::models::Models;
-use crate::output::{Screen, thousands};
+use crate::options::TalkOptions;
+use crate::output::{Color, Screen, thousands};
 use crate::project::Project;
-use crate::review::editor;
+use crate::running::exit_code;
 use crate::settings::Settings;
 use crate::trust::ask_at_start;
 
@@ -98,16 +98,6 @@ pub(crate) fn run(
         ended
     });
     Ok(exit_code(ended.context("the terminal cannot be used")?))
-}
-
-/// The exit code for how it ended.
-pub(super) fn exit_code(ended: Ended) -> ExitCode {
-    match ended {
-        Ended::Left => ExitCode::SUCCESS,
-        Ended::Failed => ExitCode::FAILURE,
-        // As shells tell it.
-        Ended::Signal(signal) => ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
-    }
 }
 
 /// Writes notes on the session before, if there are none yet. Nobody waits for it, no model is asked, and where it cannot be

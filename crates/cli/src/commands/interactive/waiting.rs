@@ -11,13 +11,12 @@ use serde_json::Value;
 use crate::commands::memory::surroundings::Surroundings;
 use crate::commands::memory::waiting::{MemoryInbox, diff_of};
 use crate::commands::skills::Desk;
-use crate::commands::skills::inbox::{taken_back_words, undone_words};
 use crate::commands::skills::scope::Scope;
 use crate::commands::skills::waiting::{Shown, Waiting};
 use crate::environment;
 use crate::failure::hinted;
 use crate::output::plural;
-use crate::review::evidence_lines;
+use crate::reports::inbox::{evidence_lines, taken_back_words, undone_words};
 use crate::settings::Settings;
 
 /// The settings as they are now, which a command may have changed since the program began.

@@ -9,10 +9,8 @@ use serde_json::{Value, json};
 
 use super::placing::{Placed, folder, save};
 use super::surroundings::Surroundings;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
 use crate::failure::hinted;
-use crate::output::{Screen, path_json, visible};
+use crate::output::{Color, Screen, path_json, print_json, visible};
 use crate::project::Project;
 use crate::settings::Settings;
 
@@ -60,7 +58,7 @@ pub(super) fn run(options: &AddOptions, settings: &Settings, color: Color) -> an
     }
     let saved = save(&fact, placed.scope.clone(), &around.places, &around.settings).map_err(told)?;
     if options.json {
-        return print_all(&json(&saved, &placed));
+        return print_json(&json(&saved, &placed));
     }
     let mut text = visible(&saved.to_string()) + "\n";
     if let Change::Added { line, .. } = saved.change {

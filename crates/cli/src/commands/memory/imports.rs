@@ -8,8 +8,7 @@ use longhaul_memory::{Import, ImportFormat, ImportOutcome, estimate_tokens, load
 use serde_json::json;
 
 use super::report::imports_json;
-use crate::commands::sessions::report::print_all;
-use crate::output::{path_json, visible};
+use crate::output::{path_json, print_json, visible};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -45,7 +44,7 @@ pub(super) fn run(options: &ImportsOptions, settings: &Settings) -> anyhow::Resu
     let imported = load_with_imports(&file, &memory)
         .with_context(|| format!("could not read {}", options.file.display()))?;
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "file": path_json(&file),
             "format": if memory.import_format == ImportFormat::Flat { "flat" } else { "tree" },

@@ -5,9 +5,7 @@ use longhaul_memory::{Memory, load_memory};
 
 use super::report::{memory_json, notices_text, skipped_text};
 use super::surroundings::Surroundings;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, pad, pad_left, thousands, visible};
+use crate::output::{Color, Page, Screen, pad, pad_left, print_json, thousands, visible};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -21,7 +19,7 @@ pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> a
     let around = Surroundings::find(settings, &[])?;
     let memory = load_memory(&around.places, &around.settings);
     if options.json {
-        return print_all(&memory_json(&memory, &around));
+        return print_json(&memory_json(&memory, &around));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     text(&mut page, &memory, &around);

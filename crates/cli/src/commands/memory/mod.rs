@@ -14,7 +14,7 @@ mod why;
 
 use clap::{Args, Subcommand};
 
-use crate::args::Color;
+use crate::output::Color;
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]

@@ -5,9 +5,7 @@ use longhaul_memory::load_memory;
 
 use super::report::{memory_json, notices_text, skipped_text};
 use super::surroundings::Surroundings;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, thousands};
+use crate::output::{Color, Page, Screen, print_json, thousands};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -24,7 +22,7 @@ pub(super) fn run(options: &ReloadOptions, settings: &Settings, color: Color) ->
     if options.json {
         let mut object = memory_json(&memory, &around);
         object["characters"] = characters.into();
-        return print_all(&object);
+        return print_json(&object);
     }
     let mut page = Page::new(Screen::of_stdout(color));
     page.line(&match memory.files.len() {

@@ -5,10 +5,8 @@ use longhaul_memory::{LeftOut, RenderOptions, flatten, load_memory, render_first
 
 use super::report::{left_out_json, left_out_text, memory_json, notices_text};
 use super::surroundings::Surroundings;
-use crate::args::Color;
 use crate::clock::now;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, visible};
+use crate::output::{Color, Page, Screen, print_json, visible};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -35,7 +33,7 @@ pub(super) fn run(options: &ShowOptions, settings: &Settings, color: Color) -> a
         object["system_instruction"] = system.text.into();
         object["first_message"] = first.text.into();
         object["left_out"] = left_out_json(&left_out);
-        return print_all(&object);
+        return print_json(&object);
     }
     let mut page = Page::new(Screen::of_stdout(color));
     let text = match options.prompt {

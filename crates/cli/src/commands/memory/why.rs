@@ -10,9 +10,7 @@ use super::report::{
     left_out_json, left_out_text, notices_json, notices_text, skipped_json, skipped_text, trusted_json,
 };
 use super::surroundings::Surroundings;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, pad, pad_left, path_json, thousands, visible};
+use crate::output::{Color, Page, Screen, pad, pad_left, path_json, print_json, thousands, visible};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -29,7 +27,7 @@ pub(super) fn run(options: &WhyOptions, settings: &Settings, color: Color) -> an
     let path = std::path::absolute(&options.path)?;
     let explanation = explain(&path, &around.places, &around.settings);
     if options.json {
-        return print_all(&json(&explanation, &path, &around));
+        return print_json(&json(&explanation, &path, &around));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     text(&mut page, &explanation, &path, &around);

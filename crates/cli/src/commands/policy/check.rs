@@ -6,11 +6,10 @@ use longhaul_policy::{Call, Decision, Explanation, Lost, PartExplanation, Rule};
 use serde_json::{Value, json};
 
 use super::{load, warn};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::equipment::{Attendance, WorkOptions};
+use crate::equipment::Attendance;
 use crate::failure::hinted;
-use crate::output::{print, visible, visible_text};
+use crate::options::WorkOptions;
+use crate::output::{Color, print, print_json, visible, visible_text};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -43,7 +42,7 @@ pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> 
     if options.json {
         let mode = permissions.situation.mode.name();
         let told = to_json(&options.tool, &args, mode, &explanation);
-        return print_all(&told);
+        return print_json(&told);
     }
     print(&format!("{}\n", visible_text(&explanation.to_string()).trim_end()))
 }

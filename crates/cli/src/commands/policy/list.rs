@@ -5,10 +5,9 @@ use longhaul_policy::{Policy, Rule, Source};
 use serde_json::{Value, json};
 
 use super::{load, warn};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::equipment::{Attendance, WorkOptions};
-use crate::output::{Page, Screen, pad, path_json, print, visible, wrapped};
+use crate::equipment::Attendance;
+use crate::options::WorkOptions;
+use crate::output::{Color, Page, Screen, pad, path_json, print, print_json, visible, wrapped};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -21,7 +20,7 @@ pub(crate) struct ListOptions {
 pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let (permissions, warnings) = load(&WorkOptions::default(), settings, Attendance::Attended)?;
     if options.json {
-        return print_all(&to_json(&permissions.policy, permissions.situation.mode.name(), &warnings));
+        return print_json(&to_json(&permissions.policy, permissions.situation.mode.name(), &warnings));
     }
     warn(&warnings, color);
     let mut page = Page::new(Screen::of_stdout(color));

@@ -8,11 +8,11 @@ use clap::{Args, Subcommand};
 use longhaul_agent::Permissions;
 use longhaul_workspace::Home;
 
-use crate::args::Color;
 use crate::commands::memory::surroundings::Surroundings;
 use crate::environment;
-use crate::equipment::{Attendance, WorkOptions, load_permissions, load_skills, load_subagents};
-use crate::output::{Screen, print_aside, visible};
+use crate::equipment::{Attendance, load_permissions, load_skills, load_subagents};
+use crate::options::WorkOptions;
+use crate::output::{Color, Screen, print_aside, visible};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]

@@ -6,11 +6,10 @@ use serde_json::json;
 
 use super::list::{place, saved_json};
 use super::{load, warn};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::equipment::{Attendance, WorkOptions};
+use crate::equipment::Attendance;
 use crate::failure::hinted;
-use crate::output::{print, visible};
+use crate::options::WorkOptions;
+use crate::output::{Color, print, print_json, visible};
 use crate::settings::Settings;
 
 #[derive(Debug, Args)]
@@ -39,7 +38,7 @@ pub(super) fn run(options: &RevokeOptions, settings: &Settings, color: Color) ->
     })?;
     let number = numbers.iter().position(|known| *known == rule.to_string()).map_or(0, |index| index + 1);
     if options.json {
-        return print_all(&json!({"schema": 1, "revoked": saved_json(number, &rule)}));
+        return print_json(&json!({"schema": 1, "revoked": saved_json(number, &rule)}));
     }
     let reach = rule.reach().map(|reach| reach.to_string()).unwrap_or_default();
     let told = format!("No longer always allowed {reach}: {} ({})", rule.describe(), place(&rule));

@@ -4,11 +4,11 @@ use std::io::Write;
 
 use longhaul_session::write_session_taking;
 
-use super::{ExportOptions, losses, report};
-use crate::args::Color;
+use super::ExportOptions;
 use crate::input::display_name;
-use crate::output::{Screen, plural};
+use crate::output::{Color, Screen, plural};
 use crate::redaction::Redaction;
+use crate::reports::{losses, written as report};
 
 /// Reads, writes and tells what the format could not hold.
 pub(super) fn run(options: &ExportOptions, color: Color) -> anyhow::Result<()> {

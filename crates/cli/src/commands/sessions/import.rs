@@ -9,13 +9,12 @@ use longhaul_session::{Entry, EntryKind, Log, LogError, NewSession, Session, Ses
 use serde_json::json;
 use uuid::Uuid;
 
-use super::report::{self, print_all};
-use crate::args::Color;
 use crate::clock::now;
 use crate::failure::hinted;
 use crate::input::display_name;
-use crate::output::{Screen, plural, visible};
+use crate::output::{Color, Screen, plural, print_json, visible};
 use crate::project::{Project, log_failure};
+use crate::reports::written as report;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportOptions {
@@ -32,7 +31,7 @@ pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
     let (log, id) = bring_in(&project, &session).map_err(log_failure)?;
     let count = session.transcript.messages().len();
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "id": id,
             "file": log.path(),

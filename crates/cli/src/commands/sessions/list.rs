@@ -6,10 +6,8 @@ use longhaul_conversation::Timestamp;
 use longhaul_session::{Flaw, FlawedFile, ListedSession, Listing};
 use serde_json::{Value, json};
 
-use super::report::print_all;
-use crate::args::Color;
 use crate::clock::{ago, now};
-use crate::output::{Page, Screen, fit, pad, pad_left, plural, thousands, visible};
+use crate::output::{Color, Page, Screen, fit, pad, pad_left, plural, print_json, thousands, visible};
 use crate::project::Project;
 
 #[derive(Debug, Args)]
@@ -26,7 +24,7 @@ pub(super) fn run(options: &ListOptions, color: Color) -> anyhow::Result<()> {
         None => Listing::default(),
     };
     if options.json {
-        return print_all(&json(project.as_ref(), &listing));
+        return print_json(&json(project.as_ref(), &listing));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     text(&mut page, &listing, now());

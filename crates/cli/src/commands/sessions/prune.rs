@@ -8,11 +8,9 @@ use longhaul_session::{
 };
 use serde_json::{Value, json};
 
-use super::report::print_all;
-use crate::args::Color;
 use crate::clock::now;
 use crate::failure::hinted;
-use crate::output::{Page, Screen, fit, plural, visible};
+use crate::output::{Color, Page, Screen, fit, plural, print_json, visible};
 use crate::project::Project;
 use crate::settings::Settings;
 
@@ -87,7 +85,7 @@ fn config(options: &PruneOptions, settings: &Settings) -> RetentionConfig {
 
 fn finish(options: &PruneOptions, color: Color, doomed: &[Doomed], done: &Done) -> anyhow::Result<()> {
     if options.json {
-        print_all(&json(options, doomed, done))?;
+        print_json(&json(options, doomed, done))?;
     } else {
         crate::output::print(&text(options, Screen::of_stdout(color), doomed, done))?;
     }

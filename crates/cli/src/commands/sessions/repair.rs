@@ -1,16 +1,14 @@
 //! `longhaul sessions repair FILE -o OUT`: makes a session acceptable to every provider again.
 
-use std::collections::HashSet;
+use longhaul_conversation::{Repair, repair};
+use longhaul_session::{Format, Session, write_session_taking};
 
-use longhaul_conversation::{CallId, FaultKind, Repair, repair};
-use longhaul_session::{Format, Loss, LossKind, Session, write_session_taking};
-use serde_json::{Value, json};
-
-use super::{RepairOptions, losses, report};
-use crate::args::Color;
+use super::RepairOptions;
 use crate::input::display_name;
-use crate::output::{Screen, plural, visible};
+use crate::output::{Color, Screen, plural, visible};
 use crate::redaction::Redaction;
+use crate::reports::repairs::{drop_own_answers, repair_json};
+use crate::reports::{losses, written as report};
 
 /// Reads, repairs, writes and tells.
 pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
@@ -51,14 +49,6 @@ fn mend(session: &mut Session) -> Vec<Repair> {
     repaired.repairs
 }
 
-/// Takes out what is lost only of the answers that repairs made up: nobody said those.
-pub(crate) fn drop_own_answers(lost: &mut Vec<Loss>, repairs: &[Repair]) {
-    let answered = repairs.iter().filter(|repair| repair.fault.kind == FaultKind::UnansweredCall);
-    let calls: HashSet<&str> =
-        answered.filter_map(|repair| repair.fault.call.as_ref()).map(CallId::as_str).collect();
-    lost.retain(|loss| loss.kind != LossKind::Status || !calls.contains(loss.detail.as_str()));
-}
-
 /// The message, what was wrong in it, and what was done.
 fn repair_line(repair: &Repair, screen: &Screen) -> String {
     let fault = &repair.fault;
@@ -66,16 +56,4 @@ fn repair_line(repair: &Repair, screen: &Screen) -> String {
     let call = fault.call.as_ref().map(|call| format!(" (call {})", visible(call.as_str())));
     let wrong = screen.warning(&format!("{}{}", fault.kind.describe(), call.unwrap_or_default()));
     format!("{mark}: {wrong}: {}\n", repair.action())
-}
-
-/// One repair as JSON.
-pub(crate) fn repair_json(repair: &Repair) -> Value {
-    let fault = &repair.fault;
-    json!({
-        "kind": fault.kind.as_str(),
-        "message": fault.ordinal.map(|ordinal| ordinal.to_string()),
-        "id": fault.message.as_str(),
-        "call": fault.call.as_ref().map(|call| call.as_str()),
-        "action": repair.action(),
-    })
 }

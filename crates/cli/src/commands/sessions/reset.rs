@@ -7,11 +7,9 @@ use longhaul_engine::{Spend, State};
 use longhaul_session::CompactionState;
 use serde_json::json;
 
-use super::report::print_all;
 use super::{open_log, state};
-use crate::args::Color;
 use crate::clock::now;
-use crate::output::{Screen, thousands};
+use crate::output::{Color, Screen, print_json, thousands};
 use crate::project::{log_failure, session_file};
 
 #[derive(Debug, Args)]
@@ -41,7 +39,7 @@ pub(super) fn run(options: &ResetOptions, color: Color) -> anyhow::Result<()> {
         log.sync().map_err(log_failure)?;
     }
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "file": path,
             "reset": is_news,

@@ -11,12 +11,10 @@ use longhaul_engine::State;
 use longhaul_session::{Recorded, Replay, Rewrite, RewriteKind, RewriteState, SessionInfo, read_recorded};
 use serde_json::{Value, json};
 
-use super::report::print_all;
 use super::state;
-use crate::args::Color;
 use crate::failure::hinted;
 use crate::input;
-use crate::output::{Page, Screen, fit, plural, span, thousands, visible, wrapped};
+use crate::output::{Color, Page, Screen, fit, plural, print_json, span, thousands, visible, wrapped};
 use crate::project::session_file;
 
 #[derive(Debug, Args)]
@@ -56,7 +54,7 @@ pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
         }
     }
     if options.json {
-        return print_all(&json(&shown, &messages));
+        return print_json(&json(&shown, &messages));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     if options.message.is_none() {

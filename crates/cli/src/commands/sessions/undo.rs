@@ -9,11 +9,9 @@ use longhaul_session::{LogError, Rewrite, RewriteState};
 use serde_json::json;
 
 use super::open_log;
-use super::report::print_all;
-use crate::args::Color;
 use crate::clock::now;
 use crate::failure::hinted;
-use crate::output::{Screen, plural, thousands, visible};
+use crate::output::{Color, Screen, plural, print_json, thousands, visible};
 use crate::project::{log_failure, session_file};
 
 #[derive(Debug, Args)]
@@ -45,7 +43,7 @@ pub(super) fn run(options: &UndoOptions, color: Color) -> anyhow::Result<()> {
     let transcript = log.replay().transcript();
     let after = Estimator::default().messages(transcript.messages());
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "undone": undone,
             "file": path,

@@ -13,13 +13,12 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::{Desk, failure};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
 use crate::extraction::{Breadth, ByModel, Extracted, Extraction, Outcome, claim};
 use crate::failure::hinted;
 use crate::models::{Chosen, Models};
 use crate::output::{
-    Page, Screen, path_json, plural, print, print_aside, visible, visible_text, with_progress, wrapped,
+    Color, Page, Screen, path_json, plural, print, print_aside, print_json, visible, visible_text,
+    with_progress, wrapped,
 };
 use crate::project::{self, Project};
 use crate::running::{Interrupted, until_interrupted};
@@ -102,7 +101,7 @@ pub(super) fn run(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow
         Learner::Model(_) => None,
     };
     if options.json {
-        return print_all(&to_json(&extracted, options, why_nobody));
+        return print_json(&to_json(&extracted, options, why_nobody));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     tell(&mut page, &extracted, options, why_nobody);
@@ -156,7 +155,7 @@ fn extract(
 
 fn leave_quietly(options: &ExtractOptions) -> anyhow::Result<()> {
     if options.json {
-        return print_all(&json!({"schema": 1, "busy": true}));
+        return print_json(&json!({"schema": 1, "busy": true}));
     }
     print("Skills are being extracted already.\n")
 }

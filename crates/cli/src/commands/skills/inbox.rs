@@ -1,16 +1,17 @@
 //! `longhaul skills inbox`: the skills, and changes to skills, that wait for the user.
 
 use clap::{Args, Subcommand};
-use longhaul_skills::{TakenBack, Undone};
+use longhaul_skills::Undone;
 use serde_json::{Value, json};
 
 use super::Desk;
 use super::scope::Scope;
 use super::waiting::{Shown, Waiting};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, path_json, plural, print, visible, visible_text, wrapped};
-use crate::review::{edit, evidence_lines};
+use crate::editor::edit;
+use crate::output::{
+    Color, Page, Screen, path_json, plural, print, print_json, visible, visible_text, wrapped,
+};
+use crate::reports::inbox::{evidence_lines, undone_words};
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -75,7 +76,7 @@ pub(super) fn run(args: &InboxArgs, desk: &Desk, color: Color) -> anyhow::Result
         Some(InboxCommand::Dismiss(options)) => {
             desk.dismiss_waiting(&options.name)?;
             if options.json {
-                return print_all(&json!({"schema": 1, "name": options.name, "dismissed": true}));
+                return print_json(&json!({"schema": 1, "name": options.name, "dismissed": true}));
             }
             print(&format!("{} is gone.\n", visible(&options.name)))
         }
@@ -90,7 +91,7 @@ fn list(options: &ListOptions, desk: &Desk, color: Color) -> anyhow::Result<()> 
             let meant = waiting.iter().filter(|waiting| matches!(waiting, Waiting::Skill(_)) == is_skill);
             meant.map(waiting_json).collect::<Vec<Value>>()
         };
-        return print_all(&json!({"schema": 1, "skills": of(true), "updates": of(false)}));
+        return print_json(&json!({"schema": 1, "skills": of(true), "updates": of(false)}));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     if waiting.is_empty() {
@@ -153,7 +154,7 @@ fn show(options: &NameOptions, desk: &Desk) -> anyhow::Result<()> {
         let files = files.iter().map(|file| json!({"path": path_json(&file.path), "bytes": file.bytes}));
         object["files"] = files.collect();
         object["diff"] = diff.into();
-        return print_all(&object);
+        return print_json(&object);
     }
     let mut shown = String::new();
     if let Waiting::Skill(_) = &waiting {
@@ -198,7 +199,7 @@ fn accept(options: &AcceptOptions, desk: &Desk) -> anyhow::Result<()> {
     }
     let written = desk.accept_waiting(&options.name, options.scope)?;
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "name": options.name,
             "scope": options.scope.name(),
@@ -214,7 +215,7 @@ fn accept(options: &AcceptOptions, desk: &Desk) -> anyhow::Result<()> {
 fn undo(options: &ListOptions, desk: &Desk) -> anyhow::Result<()> {
     let undone = desk.undo_waiting()?;
     if options.json {
-        return print_all(&match &undone {
+        return print_json(&match &undone {
             Undone::Skill(skill) => {
                 json!({"schema": 1, "name": skill.name, "removed": path_json(&skill.target), "restored": []})
             }
@@ -227,20 +228,4 @@ fn undo(options: &ListOptions, desk: &Desk) -> anyhow::Result<()> {
         });
     }
     print(&format!("{}\n", visible(&undone_words(&undone))))
-}
-
-/// What was taken back, in a sentence.
-pub(crate) fn undone_words(undone: &Undone) -> String {
-    match undone {
-        Undone::Skill(skill) => format!("{} waits again; {} is gone.", skill.name, skill.target.display()),
-        Undone::Update(update) => taken_back_words(update),
-    }
-}
-
-/// Which patches were taken back, in a sentence.
-pub(crate) fn taken_back_words(undone: &TakenBack) -> String {
-    let files: Vec<String> = undone.restored.iter().map(|path| path.display().to_string()).collect();
-    let is = if files.len() == 1 { "is" } else { "are" };
-    let waits = if undone.patches.len() == 1 { "waits" } else { "wait" };
-    format!("{} {waits} again; {} {is} as before.", undone.patches.join(", "), files.join(", "))
 }

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::scope::Scope;
 use super::{Desk, failure, unknown};
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
 use crate::confirmation::confirm;
-use crate::output::{Page, Screen, pad_left, path_json, plural, print, thousands, visible};
+use crate::output::{
+    Color, Page, Screen, pad_left, path_json, plural, print, print_json, thousands, visible,
+};
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallOptions {
@@ -76,7 +76,7 @@ pub(super) fn install(options: &InstallOptions, desk: &Desk, color: Color) -> an
     }
     if options.json {
         let plans: Vec<Value> = plans.iter().map(plan_json).collect();
-        return print_all(
+        return print_json(
             &json!({"schema": 1, "scope": options.scope.name(), "installed": is_done, "skills": plans}),
         );
     }
@@ -127,7 +127,7 @@ pub(super) fn link(options: &LinkOptions, desk: &Desk) -> anyhow::Result<()> {
     let plan = plan_link(&options.path, &into).map_err(failure)?;
     run_link(&plan).map_err(failure)?;
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "scope": options.scope.name(),
             "name": plan.name.as_str(),
@@ -152,7 +152,7 @@ pub(super) fn uninstall(options: &UninstallOptions, desk: &Desk) -> anyhow::Resu
     let skill = meant.ok_or_else(|| unknown(&options.name))?;
     let gone = run_uninstall(skill, &desk.places()).map_err(failure)?;
     if options.json {
-        return print_all(&json!({"schema": 1, "name": skill.name.as_str(), "removed": path_json(&gone)}));
+        return print_json(&json!({"schema": 1, "name": skill.name.as_str(), "removed": path_json(&gone)}));
     }
     print(&format!("{} is gone: {}\n", visible(skill.name.as_str()), visible(&gone.display().to_string())))
 }

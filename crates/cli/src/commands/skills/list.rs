@@ -5,9 +5,7 @@ use longhaul_skills::{OverriddenSkill, Skill, SkillTier, Skills};
 use serde_json::{Value, json};
 
 use super::Desk;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
-use crate::output::{Page, Screen, path_json, plural, visible, wrapped};
+use crate::output::{Color, Page, Screen, path_json, plural, print_json, visible, wrapped};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {
@@ -22,7 +20,7 @@ pub(crate) struct ListOptions {
 pub(super) fn run(options: &ListOptions, desk: &Desk, color: Color) -> anyhow::Result<()> {
     let skills = desk.skills();
     if options.json {
-        return print_all(&to_json(&skills, desk));
+        return print_json(&to_json(&skills, desk));
     }
     let mut page = Page::new(Screen::of_stdout(color));
     text(&mut page, &skills, desk, options.all);

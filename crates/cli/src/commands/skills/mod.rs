@@ -13,10 +13,10 @@ use clap::{Args, Subcommand};
 use longhaul_skills::{BUILTIN, SkillError, SkillFolder, SkillPlaces, SkillTier, Skills, load_skills};
 use longhaul_workspace::{Home, WorkspaceFolder};
 
-use crate::args::Color;
 use crate::commands::memory::surroundings::Surroundings;
 use crate::environment;
 use crate::failure::hinted;
+use crate::output::Color;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::strays;

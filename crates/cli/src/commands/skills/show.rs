@@ -5,8 +5,7 @@ use longhaul_skills::load_activation;
 
 use super::list::skill_json;
 use super::{Desk, failure, unknown};
-use crate::commands::sessions::report::print_all;
-use crate::output::{print, visible_text};
+use crate::output::{print, print_json, visible_text};
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {
@@ -26,7 +25,7 @@ pub(super) fn run(options: &ShowOptions, desk: &Desk) -> anyhow::Result<()> {
         object["schema"] = 1.into();
         object["instructions"] = activation.instructions.into();
         object["resources"] = activation.resources.into();
-        return print_all(&object);
+        return print_json(&object);
     }
     print(&format!("{}\n", visible_text(&activation.render())))
 }

@@ -8,8 +8,7 @@ use serde_json::json;
 
 use super::scope::Scope;
 use super::{Desk, unknown};
-use crate::commands::sessions::report::print_all;
-use crate::output::{path_json, print, visible};
+use crate::output::{path_json, print, print_json, visible};
 use crate::settings::set_list;
 
 #[derive(Debug, Args)]
@@ -112,7 +111,7 @@ fn tell(options: &SwitchOptions, switched: &Switched) -> anyhow::Result<()> {
     if options.json {
         let changed: Vec<_> = switched.changed.iter().map(|file| path_json(file)).collect();
         let (name, is_enabled) = (&switched.name, switched.is_enabled);
-        return print_all(&json!({"schema": 1, "name": name, "enabled": is_enabled, "changed": changed}));
+        return print_json(&json!({"schema": 1, "name": name, "enabled": is_enabled, "changed": changed}));
     }
     print(&format!("{}\n", visible(&switched.in_words())))
 }

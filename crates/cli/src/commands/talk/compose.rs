@@ -5,8 +5,9 @@ use longhaul_compaction::BudgetSettings;
 use longhaul_conversation::Estimator;
 use longhaul_engine::CalibrationFile;
 
-use crate::equipment::{Equipment, WorkOptions};
+use crate::equipment::Equipment;
 use crate::models::{Chosen, Models, Snapshots, compaction_model};
+use crate::options::WorkOptions;
 use crate::settings::Settings;
 
 /// How the agent works.

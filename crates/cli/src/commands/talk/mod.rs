@@ -8,12 +8,9 @@ pub(super) mod system;
 mod told;
 mod words;
 
-use std::io::IsTerminal;
-use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use clap::{Args, ValueEnum};
 use longhaul_agent::{Agent, AgentError, Host, LimitOf, TurnEnd};
 use longhaul_conversation::{FinishReason, Part, Usage};
 use longhaul_engine::{CalibrationFile, EngineError, Folder};
@@ -22,13 +19,13 @@ use longhaul_session::{LogError, load_metadata};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
-use crate::args::Color;
 use crate::clock::now;
 use crate::commands::sessions::import::new_id;
-use crate::equipment::{Aids, Attendance, Equipment, SubagentModels, Summaries, WorkOptions};
+use crate::equipment::{Aids, Attendance, Equipment, SubagentModels, Summaries};
 use crate::failure::hinted;
 use crate::models::Models;
-use crate::output::{Screen, thousands, visible};
+use crate::options::TalkOptions;
+use crate::output::{Color, Screen, thousands, visible};
 use crate::project::log_failure;
 use crate::running::{Interrupted, until_interrupted};
 use crate::settings::Settings;
@@ -38,76 +35,10 @@ use self::open::Found;
 use self::report::Reporter;
 use self::words::Silence;
 
-#[derive(Debug, Default, Args)]
-pub(crate) struct TalkOptions {
-    /// Asks a model this and prints its answer; what comes on standard input stands before it, as data.
-    #[arg(short, long, value_name = "PROMPT")]
-    prompt: Option<String>,
-    /// The model to talk to: a name, provider/name, or auto, pro, flash or flash-lite.
-    #[arg(short, long, value_name = "MODEL")]
-    pub(super) model: Option<String>,
-    /// Goes on with a session of this folder: latest, its number in `sessions list`, its id; or with one in a file.
-    #[arg(long, value_name = "SESSION", num_args = 0..=1, default_missing_value = "latest")]
-    pub(super) resume: Option<PathBuf>,
-    /// With --resume: goes on in a copy of the session, which stays as it is; another program may be writing it.
-    #[arg(long, requires = "resume")]
-    pub(super) fork: bool,
-    /// How the answer is printed [default: text].
-    #[arg(long, value_name = "FORMAT")]
-    output_format: Option<OutputFormat>,
-    /// A file of certificates to trust beside the system's.
-    #[arg(long, value_name = "FILE")]
-    pub(super) ca_file: Option<PathBuf>,
-    /// Talks in plain lines, one after the other, as screen readers like it.
-    #[arg(long, conflicts_with_all = ["prompt", "output_format"])]
-    screen_reader: bool,
-    #[command(flatten)]
-    pub(super) work: WorkOptions,
-}
-
-/// How an answer is printed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// The text, as it arrives.
-    #[default]
-    Text,
-    /// One JSON object when everything is over.
-    Json,
-    /// One JSON object a line, as things happen.
-    StreamJson,
-}
-
-impl TalkOptions {
-    /// Whether nothing of all this was given.
-    pub(crate) fn is_empty(&self) -> bool {
-        let Self { prompt, model, resume, fork, output_format, ca_file, screen_reader, work } = self;
-        prompt.is_none()
-            && model.is_none()
-            && resume.is_none()
-            && !fork
-            && output_format.is_none()
-            && ca_file.is_none()
-            && !screen_reader
-            && work.is_empty()
-    }
-
-    /// Whether the user wants to be talked to in plain lines.
-    pub(crate) fn is_for_screen_readers(&self) -> bool {
-        self.screen_reader
-    }
-
-    /// Whether somebody is there to talk with.
-    pub(crate) fn is_interactive(&self) -> bool {
-        let is_silent = self.prompt.is_none() && self.output_format.is_none();
-        let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
-        is_silent && (is_terminal || self.screen_reader)
-    }
-
-    /// The message for the model: what was piped, then the prompt; nothing if both are empty.
-    pub(crate) fn words(&self) -> anyhow::Result<Option<Vec<Part>>> {
-        let silence = if self.is_empty() { Silence::IsTheEnd } else { Silence::IsWaitedFor };
-        words::compose(self.prompt.as_deref(), silence)
-    }
+/// The message for the model: what was piped, then the prompt; nothing if both are empty.
+pub(crate) fn words(options: &TalkOptions) -> anyhow::Result<Option<Vec<Part>>> {
+    let silence = if options.is_empty() { Silence::IsTheEnd } else { Silence::IsWaitedFor };
+    words::compose(options.prompt.as_deref(), silence)
 }
 
 /// Says something to a model and prints what it answers.

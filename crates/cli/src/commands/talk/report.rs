@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::open::Opened;
-use super::{OutputFormat, json, note, told};
-use crate::args::Color;
+use super::{json, note, told};
 use crate::failure;
 use crate::models::Chosen;
-use crate::output::{Screen, escape_json, print_aside, thousands, visible, visible_text};
+use crate::options::OutputFormat;
+use crate::output::{Color, Screen, escape_json, print_aside, thousands, visible, visible_text};
 
 /// Tells of a turn in one of three forms.
 #[derive(Debug)]

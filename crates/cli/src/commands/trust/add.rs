@@ -8,12 +8,10 @@ use longhaul_workspace::{Patience, TrustLevel, TrustedContents};
 use serde_json::json;
 
 use super::rules_and_folder;
-use crate::args::Color;
-use crate::commands::sessions::report::print_all;
 use crate::confirmation::confirm;
 use crate::environment;
 use crate::failure::hinted;
-use crate::output::{Page, Screen, path_json, visible};
+use crate::output::{Color, Page, Screen, path_json, print_json, visible};
 use crate::settings::Settings;
 use crate::trust::{self, Preview, Review, tell_changes};
 
@@ -75,7 +73,7 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
         }
     }
     if options.json {
-        return print_all(&json!({
+        return print_json(&json!({
             "schema": 1,
             "folder": path_json(&folder),
             "level": level.as_str(),

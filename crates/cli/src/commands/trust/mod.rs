@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use longhaul_workspace::{Home, TrustedFolders, canonical_workspace};
 
-use crate::args::Color;
 use crate::environment;
+use crate::output::Color;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TrustCommand {

@@ -11,8 +11,8 @@ use anyhow::Context;
 use longhaul_terminal::{Ended, Notice, Options, Pace, Script, Surface};
 
 use self::stage::Stage;
-use crate::commands::interactive::exit_code;
 use crate::output::{self, Screen};
+use crate::running::exit_code;
 
 /// Plays the session.
 pub(super) fn run(pace: Pace, screen: &Screen) -> anyhow::Result<ExitCode> {

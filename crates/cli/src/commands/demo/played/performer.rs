@@ -8,9 +8,8 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use futures_core::Stream;
-use longhaul_conversation::Estimator;
 use longhaul_conversation::{
-    FinishReason, Model, ModelError, ModelStream, Part, Request, ResponseEvent, ToolCall, Usage,
+    Estimator, FinishReason, Model, ModelError, ModelStream, Part, Request, ResponseEvent, ToolCall, Usage,
 };
 use longhaul_snapshot::find_snapshot;
 use longhaul_terminal::Pace;

@@ -9,8 +9,9 @@ use std::time::Instant;
 use anyhow::Context;
 use longhaul_archive::{Search, SessionRef};
 use longhaul_compaction::PlanOptions;
-use longhaul_conversation::Estimator;
-use longhaul_conversation::{FinishReason, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount};
+use longhaul_conversation::{
+    Estimator, FinishReason, ResponseEvent, ScriptedModel, ScriptedReply, TokenCount,
+};
 use longhaul_engine::{ByModel, Conversation, Event, Folder, Means, Settings, Stamp};
 use longhaul_session::{NewSession, Replay, SessionKind};
 use tokio_util::sync::CancellationToken;

@@ -1,16 +1,14 @@
 //! What commands that write sessions say about reading and writing.
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 
-use anyhow::Context;
 use longhaul_session::{Session, WrittenSession};
-use longhaul_terminal::text::EscapeJson;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::args::Color;
+use super::losses;
 use crate::destination::Destination;
-use crate::output::{Screen, fit, plural, thousands, visible};
+use crate::output::{self, Color, Screen, fit, plural, thousands, visible};
 
 /// How many warnings are shown one by one.
 const WARNINGS_SHOWN: usize = 10;
@@ -35,21 +33,9 @@ pub(crate) fn print(text: &str, destination: &Destination) -> anyhow::Result<()>
 /// An object on lines of its own.
 pub(crate) fn print_json(object: &impl Serialize, destination: &Destination) -> anyhow::Result<()> {
     match destination {
-        Destination::Stdout => write_json(object, std::io::stderr().lock()),
-        _ => print_all(object),
+        Destination::Stdout => output::write_json(object, std::io::stderr().lock()),
+        _ => output::print_json(object),
     }
-}
-
-/// An object on standard output, where the result goes nowhere else.
-pub(crate) fn print_all(object: &impl Serialize) -> anyhow::Result<()> {
-    write_json(object, std::io::stdout().lock())
-}
-
-/// Writes an object piece by piece: what a long session has to tell is long.
-fn write_json(object: &impl Serialize, to: impl Write) -> anyhow::Result<()> {
-    let mut to = BufWriter::new(to);
-    let written = serde_json::to_writer_pretty(EscapeJson(&mut to), object).map_err(io::Error::from);
-    written.and_then(|()| writeln!(to)).and_then(|()| to.flush()).context("could not write the output")
 }
 
 /// What could not be read.
@@ -98,7 +84,7 @@ pub(crate) fn fields(
         "messages": messages,
         "target": written.format.as_str(),
         "written": destination.name(),
-        "lost": super::losses::json(&written.lost),
+        "lost": losses::json(&written.lost),
         "warnings": session.warnings.iter().map(|warning| json!({
             "line": warning.line,
             "reason": warning.reason,

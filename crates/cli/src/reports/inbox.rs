@@ -1,12 +1,7 @@
-//! What reviewing the inbox needs, whatever waits there: the evidence in words, and the user's editor.
+//! Proposals of the inboxes in words: their evidence, and what an undo took back.
 
-use std::path::PathBuf;
-use std::process::Command;
-
-use anyhow::{Context, anyhow};
+use longhaul_skills::{TakenBack, Undone};
 use serde_json::Value;
-
-use crate::failure::hinted;
 
 /// Where findings were seen, in lines: what it is, then each session with its messages.
 pub(crate) fn evidence_lines(evidence: &[Value]) -> Vec<String> {
@@ -23,25 +18,20 @@ pub(crate) fn evidence_lines(evidence: &[Value]) -> Vec<String> {
     lines
 }
 
-/// The user's editor, with its arguments.
-pub(crate) fn editor() -> Option<String> {
-    let named = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-    named("VISUAL").or_else(|| named("EDITOR"))
+/// What was taken back, in a sentence.
+pub(crate) fn undone_words(undone: &Undone) -> String {
+    match undone {
+        Undone::Skill(skill) => format!("{} waits again; {} is gone.", skill.name, skill.target.display()),
+        Undone::Update(update) => taken_back_words(update),
+    }
 }
 
-/// Opens files in the user's editor and waits until it is closed.
-pub(crate) fn edit(files: &[PathBuf]) -> anyhow::Result<()> {
-    let editor =
-        editor().ok_or_else(|| hinted(anyhow!("no editor is known"), "set EDITOR, such as EDITOR=vi"))?;
-    // An editor may come with arguments.
-    let mut words = editor.split_whitespace();
-    let program = words.next().unwrap_or_default();
-    let status = Command::new(program).args(words).args(files).status();
-    let status = status.with_context(|| format!("could not run {editor:?}"))?;
-    match status.success() {
-        true => Ok(()),
-        false => Err(anyhow!("the editor ended with {status}, so that nothing was accepted")),
-    }
+/// Which patches were taken back, in a sentence.
+pub(crate) fn taken_back_words(undone: &TakenBack) -> String {
+    let files: Vec<String> = undone.restored.iter().map(|path| path.display().to_string()).collect();
+    let is = if files.len() == 1 { "is" } else { "are" };
+    let waits = if undone.patches.len() == 1 { "waits" } else { "wait" };
+    format!("{} {waits} again; {} {is} as before.", undone.patches.join(", "), files.join(", "))
 }
 
 #[cfg(test)]

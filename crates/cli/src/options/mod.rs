@@ -1,0 +1,11 @@
+//! Arguments that several commands share.
+
+mod model;
+mod talk;
+mod values;
+mod work;
+
+pub(crate) use model::ModelOptions;
+pub(crate) use talk::{OutputFormat, TalkOptions};
+pub(crate) use values::{Summariser, parse_share, parse_tokens};
+pub(crate) use work::WorkOptions;
