@@ -3,8 +3,8 @@
 use std::io::IsTerminal;
 
 use anyhow::anyhow;
+use longhaul_app::failure::hinted;
 
-use crate::failure::hinted;
 use crate::output::is_confirmed;
 
 /// Asks whether to go on, unless `--yes` says so. Without a terminal nothing is confirmed, and nothing is done.

@@ -5,9 +5,9 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use longhaul_app::failure::hinted;
 use longhaul_workspace::{Creation, create_private_atomically, write_private_atomically};
 
-use crate::failure::hinted;
 use crate::input::{display_name, is_stdin};
 
 /// Where a result goes.

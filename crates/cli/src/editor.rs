@@ -4,8 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, anyhow};
-
-use crate::failure::hinted;
+use longhaul_app::failure::hinted;
 
 /// The user's editor, with its arguments.
 pub(crate) fn editor() -> Option<String> {

@@ -5,43 +5,33 @@
 //! ```
 
 mod args;
-mod clock;
 mod commands;
 mod confirmation;
 mod destination;
 mod editor;
-mod environment;
-mod equipment;
-mod extraction;
 mod failure;
 mod input;
-mod models;
 mod options;
 mod output;
-mod project;
-mod redaction;
 mod reports;
 mod running;
-mod settings;
-mod strays;
-mod told;
 mod trust;
-mod window;
-mod withheld;
 
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
+use longhaul_app::failure::hinted;
+use longhaul_app::settings::{Loaded, Settings, refuse_unrestricted, unhonoured_notice};
+use longhaul_app::trust::untrusted_notice;
+use longhaul_app::withheld::{self, Withheld};
+use longhaul_app::{environment, project};
 use longhaul_workspace::check_threads;
 
 use crate::args::{Args, Command};
-use crate::failure::hinted;
 use crate::options::TalkOptions;
 use crate::output::{Color, Screen, thousands, visible};
-use crate::settings::{Loaded, Settings, refuse_unrestricted, unhonoured_notice};
-use crate::withheld::Withheld;
 
 /// More warnings about settings than this are only counted.
 const MOST_WARNINGS: usize = 20;
@@ -201,7 +191,14 @@ fn load_settings_for(work: Work, color: Color, withheld: &Withheld) -> anyhow::R
         Work::Agent => {
             let environment = environment::of_process();
             let home = environment::home(&environment)?;
-            trust::untrusted_notice(&folder, home.as_ref(), &environment, needs_trust, &settings, untrusted)?
+            untrusted_notice(
+                &folder,
+                home.as_ref(),
+                &environment,
+                needs_trust,
+                &settings.memory().0,
+                untrusted,
+            )?
         }
         Work::Command => untrusted.map(|file| {
             let file = file.display();
@@ -222,7 +219,7 @@ fn load_settings_for(work: Work, color: Color, withheld: &Withheld) -> anyhow::R
     if work == Work::Agent {
         refuse_unrestricted(&unhonoured, |name| withheld.variable(name)).map_err(|error| {
             let hint = error.hint();
-            failure::hinted(error, hint)
+            hinted(error, hint)
         })?;
     }
     Ok(settings.with_withheld(withheld.clone()))

@@ -4,8 +4,8 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use anyhow::Context;
+use longhaul_app::runtime::runtime;
 use longhaul_terminal::Ended;
-use longhaul_workspace::{check_descriptors, check_threads};
 use tokio_util::sync::CancellationToken;
 
 /// Somebody stopped the program.
@@ -37,15 +37,6 @@ pub(crate) fn exit_code(ended: Ended) -> ExitCode {
         // As shells tell it.
         Ended::Signal(signal) => ExitCode::from(128_u8.saturating_add(u8::try_from(signal).unwrap_or(0))),
     }
-}
-
-/// A runtime for one thread. It is made only where something waits.
-pub(crate) fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
-    // Without these checks the runtime itself would panic, here or later.
-    check_descriptors()
-        .and_then(|()| check_threads())
-        .and_then(|()| tokio::runtime::Builder::new_current_thread().enable_all().build())
-        .context("could not get ready to wait for the network")
 }
 
 /// Does some work. Ctrl-C, or a request to end, cancels its token; the second one ends the program.

@@ -5,15 +5,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use longhaul_app::failure::hinted;
+use longhaul_app::project::{self, Project, session_file};
+use longhaul_app::sessions::Told;
 use longhaul_archive::{Hit, Search, SessionRef};
 use longhaul_session::{Event, read};
 use serde_json::{Value, json};
 
-use crate::failure::hinted;
 use crate::input;
 use crate::output::{Page, Screen, fit, plural, print_json, thousands, visible, with_progress};
-use crate::project::{self, Project, session_file};
-use crate::told::Told;
 
 #[derive(Debug, Args)]
 pub(crate) struct RecallOptions {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use longhaul_app::agent::AgentOptions;
 use longhaul_policy::ApprovalMode;
 
 #[derive(Clone, Debug, Default, Args)]
@@ -53,8 +54,19 @@ impl WorkOptions {
             && policy.is_empty()
     }
 
+    /// The same as values.
+    pub(crate) fn to_agent_options(&self) -> AgentOptions {
+        AgentOptions {
+            mode: self.mode(),
+            allowed_tools: self.allowed_tools.clone(),
+            include_directories: self.include_directories.clone(),
+            max_turns: self.max_turns,
+            policy: self.policy.clone(),
+        }
+    }
+
     /// How much the user wants to be asked, if that was said.
-    pub(crate) fn mode(&self) -> Option<ApprovalMode> {
+    fn mode(&self) -> Option<ApprovalMode> {
         if self.yolo {
             return Some(ApprovalMode::Yolo);
         }
@@ -64,25 +76,5 @@ impl WorkOptions {
             Mode::Yolo => ApprovalMode::Yolo,
             Mode::Plan => ApprovalMode::Plan,
         })
-    }
-
-    /// Tools that run without asking.
-    pub(crate) fn allowed_tools(&self) -> &[String] {
-        &self.allowed_tools
-    }
-
-    /// More folders that belong to the workspace.
-    pub(crate) fn include_directories(&self) -> &[PathBuf] {
-        &self.include_directories
-    }
-
-    /// How often the model may be asked in one turn.
-    pub(crate) fn max_turns(&self) -> Option<u32> {
-        self.max_turns
-    }
-
-    /// Rules that count in place of those in the home.
-    pub(crate) fn policy(&self) -> &[PathBuf] {
-        &self.policy
     }
 }

@@ -8,15 +8,17 @@ mod page;
 mod progress;
 
 use std::io::{BufRead, IsTerminal, Write};
+use std::sync::Arc;
 
 use anyhow::Context;
+use longhaul_app::models::Tell;
 
 pub(crate) use chart::{bar, sparkline};
 pub(crate) use color::Color;
 pub(crate) use json::{path_json, print_json, write_json};
-pub(crate) use longhaul_conversation::grouped as thousands;
+pub(crate) use longhaul_conversation::{grouped as thousands, plural};
 pub(crate) use longhaul_terminal::text::{escape_json, fit, pad, pad_left, visible, visible_text, wrapped};
-pub(crate) use numbers::{percent, plural, span};
+pub(crate) use numbers::{ago, percent, span};
 pub(crate) use page::Page;
 pub(crate) use progress::with_progress;
 
@@ -28,6 +30,17 @@ pub(crate) fn print(text: &str) -> anyhow::Result<()> {
 /// Writes text to standard error. If that is gone there is nobody left to tell.
 pub(crate) fn print_aside(text: &str) {
     std::io::stderr().lock().write_all(text.as_bytes()).ok();
+}
+
+/// A note on standard error.
+pub(crate) fn note(text: &str, color: Color) {
+    let label = Screen::of_stderr(color).faint("note:");
+    print_aside(&format!("{label} {}\n", visible(text)));
+}
+
+/// Tells notes on standard error, such as why nothing happens for a while.
+pub(crate) fn tell_notes(color: Color) -> Tell {
+    Arc::new(move |text| note(text, color))
 }
 
 /// Asks a person on the terminal; anything but a clear yes is a no. A line that was typed before the question is no answer:

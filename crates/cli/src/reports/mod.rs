@@ -2,6 +2,8 @@
 
 pub(crate) mod inbox;
 pub(crate) mod losses;
+pub(crate) mod redaction;
 pub(crate) mod repairs;
 pub(crate) mod tracked;
+pub(crate) mod trust;
 pub(crate) mod written;

@@ -2,14 +2,14 @@
 
 use clap::Args;
 use longhaul_agent::{AgentModel, AgentTools, Definition, LoadedSubagents};
+use longhaul_app::agent::load_subagents;
+use longhaul_app::environment;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::Surroundings;
 use longhaul_workspace::Home;
 use serde_json::{Value, json};
 
-use crate::commands::memory::surroundings::Surroundings;
-use crate::environment;
-use crate::equipment::load_subagents;
 use crate::output::{Color, Page, Screen, path_json, print, print_json, visible, wrapped};
-use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {

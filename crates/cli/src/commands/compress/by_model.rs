@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
+use longhaul_app::models::{Models, compaction_model, priced};
+use longhaul_app::settings::Settings;
 use longhaul_compaction::{Outcome, PlanOptions, Status, Tracker};
 use longhaul_engine::{Event, Files, HostState, Means, State, compact as run_compaction};
 use longhaul_session::Session;
 use longhaul_workspace::WorkspaceError;
 
-use crate::models::{Models, compaction_model, priced};
 use crate::options::ModelOptions;
-use crate::output::{Color, Screen, plural, print_aside, thousands, visible};
+use crate::output::{Color, Screen, plural, print_aside, tell_notes, thousands, visible};
 use crate::running::{Interrupted, until_interrupted};
-use crate::settings::Settings;
 
 /// What is to be compacted.
 #[derive(Clone, Copy)]
@@ -32,7 +32,7 @@ pub(super) fn compact(
     let tell = |label: String, text: &str| print_aside(&format!("{label} {}\n", visible(text)));
     let warn = |text: &str| tell(screen.warning("warning:"), text);
     let note = |text: &str| tell(screen.faint("note:"), text);
-    let models = Models::load(settings, options.ca_file.as_deref(), color, warn)?;
+    let models = Models::load(settings, options.ca_file.as_deref(), tell_notes(color), warn)?;
     let own = subject.session.info.model();
     let chosen = compaction_model(&models, options.model.as_deref(), own)?;
     let summariser = priced(&chosen);

@@ -8,8 +8,8 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 
 use super::Compression;
-use crate::redaction::Redaction;
 use crate::reports::losses;
+use crate::reports::redaction::redaction_json;
 use crate::reports::repairs::repair_json;
 use crate::reports::tracked::json as tracked;
 
@@ -88,7 +88,7 @@ fn report(report: &Report, compression: &Compression) -> Value {
         "snapshot_budget": report.snapshot_budget,
         "set_by": set_by.iter().map(|(name, place)| ((*name).to_string(), json!(place)))
             .collect::<serde_json::Map<_, _>>(),
-        "redacted": redaction.as_ref().map(Redaction::json),
+        "redacted": redaction.as_ref().map(redaction_json),
         "messages_before": report.messages_before,
         "messages_after": report.messages_after,
         "pins_kept": report.pins_kept,

@@ -4,13 +4,12 @@ use std::path::Path;
 use std::sync::mpsc::sync_channel;
 
 use anyhow::Context;
+use longhaul_app::sessions::{Redaction, Told};
 use longhaul_compaction::Tracker;
 use longhaul_conversation::Message;
 use longhaul_session::{Session, read_session_watched};
 
 use crate::input;
-use crate::redaction::Redaction;
-use crate::told::Told;
 
 /// A session to be compacted.
 pub(super) struct Loaded {

@@ -11,6 +11,10 @@ use std::time::Instant;
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::failure::hinted;
+use longhaul_app::models::Window;
+use longhaul_app::sessions::Redaction;
+use longhaul_app::settings::{Provenance, Settings};
 use longhaul_compaction::{
     Budget, BudgetSettings, Fixed, InvalidThreshold, MaskWhen, Outcome, PlanOptions, Rung, Threshold,
     Tracker, Trigger, compact_prepared, prepare,
@@ -21,16 +25,12 @@ use serde_json::json;
 
 use self::load::Loaded;
 use crate::destination::{Destination, Existing};
-use crate::failure::hinted;
 use crate::input::display_name;
 use crate::options::ModelOptions;
 use crate::options::{Summariser, parse_share, parse_tokens};
 use crate::output::{Color, with_progress};
-use crate::redaction::Redaction;
 use crate::reports::repairs::drop_own_answers;
 use crate::reports::written::{print, print_json, screen};
-use crate::settings::{Provenance, Settings};
-use crate::window::Window;
 
 #[derive(Debug, Args)]
 pub(crate) struct CompressOptions {

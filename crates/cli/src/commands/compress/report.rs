@@ -5,6 +5,7 @@ use longhaul_compaction::{Outcome, Status};
 use super::Compression;
 use crate::destination::Destination;
 use crate::output::{Page, Screen, fit, pad_left, percent, plural, thousands, wrapped};
+use crate::reports::redaction::redaction_text;
 use crate::reports::tracked::text as tracked;
 use crate::reports::{losses, written as writing};
 
@@ -152,7 +153,7 @@ fn ledger(page: &mut Page, compression: &Compression) {
 fn redaction(page: &mut Page, compression: &Compression) {
     if let Some(redaction) = &compression.redaction {
         page.gap();
-        redaction.text(&page.screen).lines().for_each(|line| page.line(line));
+        redaction_text(redaction, &page.screen).lines().for_each(|line| page.line(line));
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn listing(paths: &[&str]) -> String {
 
 /// A source file that looks like one.
 pub(super) fn source(path: &str, seed: usize) -> String {
-    let mut text = format!("//! {path}\n\nuse crate::clock::Clock;\nuse crate::money::Cents;\n");
+    let mut text = format!("//! {path}\n\nuse longhaul_app::clock::Clock;\nuse crate::money::Cents;\n");
     for number in 0..5 {
         let noun = NOUNS[(seed * 5 + number * 7) % NOUNS.len()];
         let verb = VERBS[(seed * 3 + number) % VERBS.len()];

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use longhaul_app::failure::workspace_hint;
 use longhaul_workspace::{Environment, Home, WorkspaceError, may_write_in};
 
 use super::Diagnosis;
-use crate::failure::workspace_hint;
 
 /// Looks at the home, and returns it if there is a place for it.
 pub(super) fn examine(diagnosis: &mut Diagnosis, environment: &Environment) -> Option<Home> {

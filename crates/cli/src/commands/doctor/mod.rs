@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::environment;
+use longhaul_app::settings::Unhonoured;
 use longhaul_workspace::Home;
 
-use crate::environment;
 use crate::output::{Screen, plural, print, print_json, with_progress};
-use crate::settings::Unhonoured;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorOptions {

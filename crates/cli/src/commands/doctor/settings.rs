@@ -2,12 +2,13 @@
 
 use std::path::Path;
 
+use longhaul_app::settings::{Loaded, Settings};
+use longhaul_app::settings_files::{SettingsFiles, settings_files};
+use longhaul_app::trust::decide;
 use longhaul_workspace::{Environment, Home};
 
 use super::Diagnosis;
 use crate::output::thousands;
-use crate::settings::{Loaded, Settings, SettingsFiles, settings_files};
-use crate::trust::decide;
 
 /// How many warnings about one file are listed.
 const LISTED: usize = 10;

@@ -3,14 +3,14 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
+use longhaul_app::failure::workspace_hint;
+use longhaul_app::strays;
 use longhaul_session::{Event, ReadError, read};
 use longhaul_skills::Inbox;
 use longhaul_workspace::{HeldLock, Home, LockedBy, Projects, held_locks};
 
 use super::Diagnosis;
-use crate::failure::workspace_hint;
 use crate::output::{plural, thousands};
-use crate::strays;
 
 /// How many files with something wrong are listed.
 const LISTED: usize = 10;

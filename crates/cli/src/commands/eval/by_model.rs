@@ -3,6 +3,9 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
+use longhaul_app::models::{Chosen, Models, compaction_model, priced};
+use longhaul_app::runtime::runtime;
+use longhaul_app::settings::Settings;
 use longhaul_compaction::{Compaction, CutReason, Plan, PlanOptions, Planner, Rung, Tracker};
 use longhaul_conversation::{Estimator, Message, Origin, Part, Role, SpendMeter, TokenCount, Weights};
 use longhaul_engine::{HostState, Spend, SpendCaps, Summariser, Task as Writing, Verify};
@@ -10,11 +13,9 @@ use longhaul_eval::{Compactor, Method, Task, offline};
 use tokio::runtime::Runtime;
 use tokio_util::sync::CancellationToken;
 
-use crate::models::{Chosen, Models, compaction_model, priced};
 use crate::options::ModelOptions;
-use crate::output::{Color, Screen, plural, print_aside, thousands, visible};
-use crate::running::{Interrupted, runtime, watch};
-use crate::settings::Settings;
+use crate::output::{Color, Screen, plural, print_aside, tell_notes, thousands, visible};
+use crate::running::{Interrupted, watch};
 
 /// A model that is asked again and again, and what that costs.
 pub(super) struct Asked(Arc<Shared>);
@@ -43,7 +44,7 @@ impl Asked {
             let label = Screen::of_stderr(color).warning("warning:");
             print_aside(&format!("{label} {}\n", visible(text)));
         };
-        let models = Models::load(settings, options.ca_file.as_deref(), color, warn)?;
+        let models = Models::load(settings, options.ca_file.as_deref(), tell_notes(color), warn)?;
         let chosen = compaction_model(&models, options.model.as_deref(), None)?;
         let (runtime, cancel) = (runtime()?, CancellationToken::new());
         {

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::failure::hinted;
 use longhaul_conversation::TokenCount;
 use longhaul_eval::{Class, Method, SessionReport, Settings, Subject, baselines, evaluate, offline, to_json};
 use longhaul_session::read_session;
 use serde_json::{Value, json};
 
 use self::by_model::Asked;
-use crate::failure::hinted;
 use crate::input;
 use crate::options::ModelOptions;
 use crate::options::{Summariser, parse_tokens};
@@ -77,7 +77,7 @@ struct Skipped {
 /// Evaluates the sessions and prints what was measured.
 pub(crate) fn run(
     options: &EvalOptions,
-    load_settings: impl FnOnce() -> anyhow::Result<crate::settings::Settings>,
+    load_settings: impl FnOnce() -> anyhow::Result<longhaul_app::settings::Settings>,
     color: Color,
 ) -> anyhow::Result<()> {
     let asked = match options.summariser {

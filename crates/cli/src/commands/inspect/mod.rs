@@ -7,6 +7,9 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
+use longhaul_app::models::Window;
+use longhaul_app::sessions::Told;
+use longhaul_app::settings::Settings;
 use longhaul_compaction::{Breakdown, Survey, Threshold};
 use longhaul_conversation::{Change, Message, TokenCount};
 use longhaul_directives::{Asks, Pins};
@@ -16,9 +19,6 @@ use longhaul_session::{Event, SessionInfo, Warning, read};
 use crate::input;
 use crate::options::parse_tokens;
 use crate::output::{Screen, print, print_json};
-use crate::settings::Settings;
-use crate::told::Told;
-use crate::window::Window;
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectOptions {

@@ -11,24 +11,25 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use anyhow::Context;
+use longhaul_app::agent::{Aids, write_notes_on_previous};
+use longhaul_app::environment;
+use longhaul_app::extraction::learn_in_background;
+use longhaul_app::failure::hint_for;
+use longhaul_app::models::Models;
+use longhaul_app::project::Project;
+use longhaul_app::sessions::{self, Found};
+use longhaul_app::settings::Settings;
 use longhaul_terminal::text::sentence;
 use longhaul_terminal::{Notice, Options, Surface, Voice};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
 use self::services::Desk;
-use super::talk::open::{self, Found};
 use crate::editor::editor;
-use crate::environment;
-use crate::equipment::{Aids, write_notes_on_previous};
-use crate::extraction::learn_in_background;
-use crate::failure;
-use crate::models::Models;
+use crate::input;
 use crate::options::TalkOptions;
 use crate::output::{Color, Screen, thousands};
-use crate::project::Project;
 use crate::running::exit_code;
-use crate::settings::Settings;
 use crate::trust::ask_at_start;
 
 /// Talks with a person at a terminal until they leave.
@@ -48,10 +49,14 @@ pub(crate) fn run(
         teller.get().into_iter().for_each(|voice| voice.say(Notice::info(text)));
     });
     let warnings = std::cell::RefCell::new(Vec::new());
-    let models = Models::load_telling(settings, options.ca_file.as_deref(), tell, |text| {
+    let models = Models::load(settings, options.ca_file.as_deref(), tell, |text| {
         warnings.borrow_mut().push(Notice::warning(text));
     })?;
-    let found = options.resume.as_deref().map(|given| open::find(given, options.fork)).transpose()?;
+    let found = options
+        .resume
+        .as_deref()
+        .map(|given| sessions::find(given, options.fork, &input::watched))
+        .transpose()?;
     let session_model = found.as_ref().and_then(Found::model);
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
     if chosen.is_window_assumed {
@@ -130,7 +135,7 @@ fn short_name(folder: &Path, user_home: Option<&Path>) -> String {
 /// An error in the words of the screen.
 fn told(error: &anyhow::Error) -> Notice {
     let notice = Notice::error(sentence(&format!("{error:#}")));
-    match failure::hint_for(error) {
+    match hint_for(error) {
         Some(hint) => notice.with_hint(sentence(&hint)),
         None => notice,
     }

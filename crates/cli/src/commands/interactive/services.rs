@@ -4,6 +4,15 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use longhaul_agent::{Agent, Host, SessionMemory};
+use longhaul_app::agent::{self, AgentOptions, Aids, Attendance, Equipment, SubagentModels};
+use longhaul_app::clock::now;
+use longhaul_app::failure::hinted;
+use longhaul_app::memory;
+use longhaul_app::models::{Chosen, Models, Snapshots, explained};
+use longhaul_app::project::Project;
+use longhaul_app::sessions::{self, Found, new_id};
+use longhaul_app::settings::Settings;
+use longhaul_app::{environment, trust};
 use longhaul_conversation::Usage;
 use longhaul_engine::{CalibrationFile, Folder, HostJob};
 use longhaul_memory::{Fact, MemorySettings, Places, Scope, propose_scope};
@@ -14,24 +23,13 @@ use longhaul_tools::BoxFuture;
 use longhaul_workspace::{Home, Trust};
 
 use super::{export, skills, told, waiting};
-use crate::clock::{ago, now};
-use crate::commands;
-use crate::commands::memory::placing;
-use crate::commands::sessions::import::new_id;
-use crate::commands::talk::open::{self, Found};
-use crate::commands::talk::{compose, system};
-use crate::equipment::{Aids, Attendance, Equipment, SubagentModels};
-use crate::failure::hinted;
-use crate::models::{Chosen, Models, Snapshots, explained};
 use crate::options::TalkOptions;
+use crate::output::ago;
 use crate::output::plural;
-use crate::project::Project;
-use crate::settings::Settings;
-use crate::{environment, trust};
 
 /// Everything that turns are carried out with.
 pub(super) struct Desk<'s> {
-    options: &'s TalkOptions,
+    work: AgentOptions,
     settings: &'s Settings,
     home: Home,
     models: Models<'s>,
@@ -60,11 +58,12 @@ impl<'s> Desk<'s> {
         (chosen, aids): (Chosen, Aids),
         found: Option<Found>,
     ) -> anyhow::Result<(Self, Opened)> {
-        let (equipment, memory) = Equipment::load(&options.work, settings, &home, Attendance::Attended)?;
-        let (system, refused) = system_prompt(&equipment)?;
+        let work = options.work.to_agent_options();
+        let (equipment, memory) = Equipment::load(&work, settings, &home, Attendance::Attended)?;
+        let (system, refused) = equipment.system_prompt()?;
         let mut notices: Vec<Notice> = refused.iter().map(Notice::warning).collect();
         let warnings = std::cell::RefCell::new(Vec::new());
-        let snapshots = compose::snapshots(&models, settings, &chosen, |text| {
+        let snapshots = agent::snapshots(&models, settings, &chosen, |text| {
             warnings.borrow_mut().push(Notice::warning(text));
         });
         notices.extend(warnings.into_inner());
@@ -72,7 +71,7 @@ impl<'s> Desk<'s> {
         notices.extend(equipment.warnings.iter().map(Notice::warning));
         let opened = match found {
             Some(found) => found.open()?,
-            None => open::begin()?,
+            None => sessions::begin()?,
         };
         let jobs = equipment.jobs.clone();
         let running = Box::new(move || {
@@ -81,7 +80,7 @@ impl<'s> Desk<'s> {
         });
         let subagent_models = SubagentModels::choose(&models, equipment.definitions());
         let mut desk = Self {
-            options,
+            work,
             aids,
             subagent_models,
             settings,
@@ -104,19 +103,19 @@ impl<'s> Desk<'s> {
     }
 
     /// The agent for a session.
-    fn agent(&mut self, opened: open::Opened, mut memory: SessionMemory) -> Opened {
+    fn agent(&mut self, opened: sessions::Opened, mut memory: SessionMemory) -> Opened {
         memory.keep_private_in(opened.project.home.memory());
         // What another session follows is its own affair, and stands in its log.
         self.equipment.active_skills.forget();
-        let place = open::surroundings(&opened.project, &self.equipment.folders, self.settings);
+        let place = agent::surroundings(&opened.project, &self.equipment.folders, self.settings);
         let permissions = &mut self.equipment.permissions;
         permissions.saved.project = Some(opened.project.home.saved_policy());
         // What was always allowed or taken back since the start counts as it stands now.
-        if self.options.work.policy().is_empty() {
+        if self.work.policy.is_empty() {
             permissions.reload_saved();
         }
-        let settings = compose::agent_settings(
-            &self.options.work,
+        let settings = agent::agent_settings(
+            &self.work,
             self.settings,
             &self.equipment,
             &self.chosen,
@@ -132,7 +131,7 @@ impl<'s> Desk<'s> {
     }
 
     fn try_open(&mut self, session: &str) -> anyhow::Result<Opened> {
-        let found = open::find(Path::new(session), false)?;
+        let found = sessions::find(Path::new(session), false, &sessions::unwatched)?;
         // A session goes on with its own model, where that can still be asked.
         if let Some(chosen) = found.model().and_then(|model| self.models.choose(&model).ok()) {
             self.take_model(chosen);
@@ -145,7 +144,7 @@ impl<'s> Desk<'s> {
 
     fn take_model(&mut self, chosen: Chosen) -> Vec<Notice> {
         let warnings = std::cell::RefCell::new(Vec::new());
-        self.snapshots = compose::snapshots(&self.models, self.settings, &chosen, |text| {
+        self.snapshots = agent::snapshots(&self.models, self.settings, &chosen, |text| {
             warnings.borrow_mut().push(Notice::warning(text));
         });
         self.chosen = chosen;
@@ -156,14 +155,14 @@ impl<'s> Desk<'s> {
     fn try_reload_skills(&mut self, agent: &mut Agent) -> anyhow::Result<String> {
         let before = skills::names(&self.equipment);
         let settings = waiting::current_settings(&self.home)?;
-        self.equipment.reload_skills(&self.options.work, &settings, &self.home)?;
-        self.system = system_prompt(&self.equipment)?.0;
+        self.equipment.reload_skills(&self.work, &settings, &self.home)?;
+        self.system = self.equipment.system_prompt()?.0;
         agent.settings_mut().system = self.system.clone();
         Ok(skills::difference(&before, &skills::names(&self.equipment)))
     }
 
     fn try_switch_skill(&mut self, agent: &mut Agent, name: &str, on: bool) -> anyhow::Result<String> {
-        let desk = commands::skills::Desk::find(waiting::current_settings(&self.home)?)?;
+        let desk = longhaul_app::skills::Desk::find(waiting::current_settings(&self.home)?)?;
         let switched = if on { desk.switch_on(name, None)? } else { desk.switch_off(name, None)? };
         self.try_reload_skills(agent)?;
         Ok(switched.in_words())
@@ -186,7 +185,7 @@ impl<'s> Desk<'s> {
         };
         let private = Project::find()?.map(|project| project.home.memory());
         let places = Places { private: private.or_else(|| places.private.clone()), ..places.clone() };
-        let saved = placing::save(&fact, scope, &places, settings)?;
+        let saved = memory::save(&fact, scope, &places, settings)?;
         Ok(format!("{saved} ({})", saved.path.display()))
     }
 
@@ -240,14 +239,6 @@ impl<'s> Desk<'s> {
     }
 }
 
-/// The system prompt for a model that works with this, and what the user should know about it.
-fn system_prompt(equipment: &Equipment) -> anyhow::Result<(String, Option<String>)> {
-    let user_home = environment::of_process().user_home;
-    let variable = |name: &str| std::env::var(name).ok();
-    let is_trusted = equipment.permissions.situation.is_trusted;
-    system::prompt(variable, user_home.as_deref(), is_trusted, equipment.prompt_options())
-}
-
 impl Services for Desk<'_> {
     fn host(&self) -> Host<'_> {
         Host {
@@ -278,8 +269,8 @@ impl Services for Desk<'_> {
         let chosen = self.models.choose(name).map_err(|error| told(&explained(error)))?;
         let settings = agent.settings_mut();
         settings.model = chosen.profile();
-        settings.budget = compose::budget(self.settings, &chosen);
-        settings.estimator = compose::estimator(self.settings, &self.calibration, &chosen);
+        settings.budget = agent::budget(self.settings, &chosen);
+        settings.estimator = agent::estimator(self.settings, &self.calibration, &chosen);
         Ok(self.take_model(chosen))
     }
 
@@ -371,7 +362,7 @@ fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<Sco
         };
     }
     match argument("--folder") {
-        Some((folder, rest)) => Ok((Some(placing::folder(Path::new(folder), places)?), rest)),
+        Some((folder, rest)) => Ok((Some(memory::folder(Path::new(folder), places)?), rest)),
         None => Ok((None, text)),
     }
 }

@@ -1,11 +1,11 @@
 //! The skills of a session, as the terminal shows them.
 
 use anyhow::anyhow;
+use longhaul_app::agent::Equipment;
+use longhaul_app::failure::hinted;
 use longhaul_skills::{OverriddenSkill, Skill, SkillTier, load_activation};
 use longhaul_terminal::{Page, Row, SkillChoice};
 
-use crate::equipment::Equipment;
-use crate::failure::hinted;
 use crate::output::plural;
 
 /// The skills that were found.

@@ -3,21 +3,19 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
+use longhaul_app::environment;
+use longhaul_app::failure::hinted;
+use longhaul_app::memory::{MemoryInbox, diff_of};
+use longhaul_app::settings::Settings;
+use longhaul_app::skills::{Desk, Scope, Shown, Waiting};
+use longhaul_app::workspace::Surroundings;
 use longhaul_skills::{MemoryKind, WaitingPatch};
 use longhaul_terminal::{Inbox, InboxItem, Notice, Page, Review, Row, Whose};
 use longhaul_workspace::Home;
 use serde_json::Value;
 
-use crate::commands::memory::surroundings::Surroundings;
-use crate::commands::memory::waiting::{MemoryInbox, diff_of};
-use crate::commands::skills::Desk;
-use crate::commands::skills::scope::Scope;
-use crate::commands::skills::waiting::{Shown, Waiting};
-use crate::environment;
-use crate::failure::hinted;
 use crate::output::plural;
 use crate::reports::inbox::{evidence_lines, taken_back_words, undone_words};
-use crate::settings::Settings;
 
 /// The settings as they are now, which a command may have changed since the program began.
 pub(super) fn current_settings(home: &Home) -> anyhow::Result<Settings> {

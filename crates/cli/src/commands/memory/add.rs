@@ -4,15 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
+use longhaul_app::failure::hinted;
+use longhaul_app::memory::{folder, save};
+use longhaul_app::project::Project;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::Surroundings;
 use longhaul_memory::{Change, Fact, MemoryError, Remembered, Saved, Scope};
 use serde_json::{Value, json};
 
-use super::placing::{Placed, folder, save};
-use super::surroundings::Surroundings;
-use crate::failure::hinted;
+use super::placing::Placed;
 use crate::output::{Color, Screen, path_json, print_json, visible};
-use crate::project::Project;
-use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct AddOptions {

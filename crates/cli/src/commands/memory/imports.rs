@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::{Args, ValueEnum};
+use longhaul_app::settings::Settings;
 use longhaul_memory::{Import, ImportFormat, ImportOutcome, estimate_tokens, load_with_imports};
 use serde_json::json;
 
 use super::report::imports_json;
 use crate::output::{path_json, print_json, visible};
-use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportsOptions {

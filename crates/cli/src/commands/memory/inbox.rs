@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::{Args, Subcommand, ValueEnum};
+use longhaul_app::failure::hinted;
+use longhaul_app::memory::{MemoryInbox, diff_of, failure};
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::Surroundings;
 use longhaul_skills::{MemoryKind, SkillError, WaitingPatch};
 use serde_json::{Value, json};
 
-use super::surroundings::Surroundings;
-use super::waiting::{MemoryInbox, diff_of, failure};
 use crate::editor::edit;
-use crate::failure::hinted;
 use crate::output::{Color, Page, Screen, path_json, plural, print, print_json, visible, visible_text};
 use crate::reports::inbox::{evidence_lines, taken_back_words};
-use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]

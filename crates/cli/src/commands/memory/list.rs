@@ -1,12 +1,12 @@
 //! `longhaul memory list`: the memory files in use.
 
 use clap::Args;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::Surroundings;
 use longhaul_memory::{Memory, load_memory};
 
 use super::report::{memory_json, notices_text, skipped_text};
-use super::surroundings::Surroundings;
 use crate::output::{Color, Page, Screen, pad, pad_left, print_json, thousands, visible};
-use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {

@@ -1,12 +1,12 @@
 //! `longhaul memory reload`: loads memory anew and says how much there is.
 
 use clap::Args;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::Surroundings;
 use longhaul_memory::load_memory;
 
 use super::report::{memory_json, notices_text, skipped_text};
-use super::surroundings::Surroundings;
 use crate::output::{Color, Page, Screen, print_json, thousands};
-use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReloadOptions {

@@ -1,10 +1,10 @@
 //! What the commands about memory say alike.
 
+use longhaul_app::workspace::Surroundings;
 use longhaul_memory::{Import, ImportOutcome, LeftOut, Memory, MemoryFile, Notice, SkipReason, Skipped};
 use longhaul_workspace::Trust;
 use serde_json::{Value, json};
 
-use super::surroundings::Surroundings;
 use crate::output::{Page, path_json, plural, thousands, visible};
 
 /// A file as JSON.

@@ -1,13 +1,13 @@
 //! `longhaul memory show`: what the memory files say.
 
 use clap::Args;
+use longhaul_app::clock::now;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::Surroundings;
 use longhaul_memory::{LeftOut, RenderOptions, flatten, load_memory, render_first_message, render_system};
 
 use super::report::{left_out_json, left_out_text, memory_json, notices_text};
-use super::surroundings::Surroundings;
-use crate::clock::now;
 use crate::output::{Color, Page, Screen, print_json, visible};
-use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {

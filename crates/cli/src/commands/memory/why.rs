@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::Surroundings;
 use longhaul_memory::{Explanation, When, explain};
 use serde_json::{Value, json};
 
 use super::report::{
     left_out_json, left_out_text, notices_json, notices_text, skipped_json, skipped_text, trusted_json,
 };
-use super::surroundings::Surroundings;
 use crate::output::{Color, Page, Screen, pad, pad_left, path_json, print_json, thousands, visible};
-use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct WhyOptions {

@@ -2,15 +2,15 @@
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::agent::Attendance;
+use longhaul_app::failure::hinted;
+use longhaul_app::settings::Settings;
 use longhaul_policy::{Call, Decision, Explanation, Lost, PartExplanation, Rule};
 use serde_json::{Value, json};
 
 use super::{load, warn};
-use crate::equipment::Attendance;
-use crate::failure::hinted;
 use crate::options::WorkOptions;
 use crate::output::{Color, print, print_json, visible, visible_text};
-use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct CheckOptions {
@@ -34,7 +34,7 @@ pub(crate) struct CheckOptions {
 pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let args = arguments(&options.tool, options.args.as_deref())?;
     let attendance = if options.headless { Attendance::Unattended } else { Attendance::Attended };
-    let (permissions, warnings) = load(&options.work, settings, attendance)?;
+    let (permissions, warnings) = load(&options.work.to_agent_options(), settings, attendance)?;
     warn(&warnings, color);
     let call = Call::new(&options.tool, &args);
     let call = options.subagent.as_deref().map_or(call, |subagent| call.by(subagent));

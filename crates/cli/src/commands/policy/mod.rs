@@ -6,14 +6,13 @@ mod revoke;
 
 use clap::{Args, Subcommand};
 use longhaul_agent::Permissions;
+use longhaul_app::agent::{AgentOptions, Attendance, load_permissions, load_skills, load_subagents};
+use longhaul_app::environment;
+use longhaul_app::settings::Settings;
+use longhaul_app::workspace::Surroundings;
 use longhaul_workspace::Home;
 
-use crate::commands::memory::surroundings::Surroundings;
-use crate::environment;
-use crate::equipment::{Attendance, load_permissions, load_skills, load_subagents};
-use crate::options::WorkOptions;
 use crate::output::{Color, Screen, print_aside, visible};
-use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
@@ -51,12 +50,12 @@ pub(crate) fn run(
 
 /// The rules that count in the current folder; what is wrong with some of them comes along in words.
 fn load(
-    work: &WorkOptions,
+    work: &AgentOptions,
     settings: &Settings,
     attendance: Attendance,
 ) -> anyhow::Result<(Permissions, Vec<String>)> {
     let home = Home::resolve(&environment::of_process())?;
-    let around = Surroundings::find(settings, work.include_directories())?;
+    let around = Surroundings::find(settings, &work.include_directories)?;
     let subagents = load_subagents(settings, &home, &around.cwd, around.trust.is_trusted()).subagents;
     let (skills, _) = load_skills(settings, &home, &around);
     load_permissions(work, settings, &home, &around, &subagents, &skills, attendance)

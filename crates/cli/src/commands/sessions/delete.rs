@@ -2,12 +2,12 @@
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use longhaul_app::project;
 use longhaul_session::{Deletion, Store};
 use serde_json::{Value, json};
 
 use crate::confirmation::confirm;
 use crate::output::{Color, Screen, plural, print_json, visible};
-use crate::project;
 
 #[derive(Debug, Args)]
 pub(crate) struct DeleteOptions {

@@ -7,7 +7,7 @@ use longhaul_session::write_session_taking;
 use super::ExportOptions;
 use crate::input::display_name;
 use crate::output::{Color, Screen, plural};
-use crate::redaction::Redaction;
+use crate::reports::redaction::{redaction_json, redaction_text};
 use crate::reports::{losses, written as report};
 
 /// Reads, writes and tells what the format could not hold.
@@ -21,13 +21,13 @@ pub(super) fn run(options: &ExportOptions, color: Color) -> anyhow::Result<()> {
     if files.json {
         let mut object =
             report::fields(&display_name(&files.file), &session, messages, &written, &destination);
-        object["redacted"] = redaction.as_ref().map(Redaction::json).into();
+        object["redacted"] = redaction.as_ref().map(redaction_json).into();
         return report::print_json(&object, &destination);
     }
     let aside = Screen::of_stderr(color);
     let told = [
         report::warnings(&session, &aside),
-        redaction.map(|redaction| redaction.text(&aside)).unwrap_or_default(),
+        redaction.map(|redaction| redaction_text(&redaction, &aside)).unwrap_or_default(),
         losses::text(&written.lost, &aside),
     ]
     .concat();

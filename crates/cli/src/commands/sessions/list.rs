@@ -2,13 +2,14 @@
 
 use anyhow::Context;
 use clap::Args;
+use longhaul_app::clock::now;
+use longhaul_app::project::Project;
 use longhaul_conversation::Timestamp;
 use longhaul_session::{Flaw, FlawedFile, ListedSession, Listing};
 use serde_json::{Value, json};
 
-use crate::clock::{ago, now};
+use crate::output::ago;
 use crate::output::{Color, Page, Screen, fit, pad, pad_left, plural, print_json, thousands, visible};
-use crate::project::Project;
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {

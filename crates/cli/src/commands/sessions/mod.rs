@@ -2,7 +2,7 @@
 
 mod delete;
 mod export;
-pub(crate) mod import;
+mod import;
 mod list;
 mod prune;
 mod repair;
@@ -13,16 +13,15 @@ mod undo;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use clap::{Args, Subcommand, ValueEnum};
-use longhaul_session::{Format, Log, Session, read_session};
+use longhaul_app::project::{log_failure, session_file};
+use longhaul_app::sessions::{Redaction, load};
+use longhaul_app::settings::Settings;
+use longhaul_session::{Format, Log, Session};
 
 use crate::destination::{Destination, Existing};
 use crate::input;
 use crate::output::{Color, visible};
-use crate::project::{log_failure, session_file};
-use crate::redaction::Redaction;
-use crate::settings::Settings;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionsCommand {
@@ -141,7 +140,7 @@ impl Files {
 
     /// Reads the whole session, and takes secrets out if that is asked for.
     fn load(&self) -> anyhow::Result<(Session, Option<Redaction>)> {
-        let mut session = load(&self.file)?;
+        let mut session = load(&self.file, &input::watched)?;
         let redaction = self.redact.then(|| {
             let mut redaction = Redaction::default();
             redaction.session(&mut session);
@@ -149,13 +148,6 @@ impl Files {
         });
         Ok((session, redaction))
     }
-}
-
-/// Reads a whole session: a file, or a session of this project.
-fn load(given: &Path) -> anyhow::Result<Session> {
-    let file = session_file(given)?;
-    let name = input::display_name(&file);
-    read_session(input::open(&file)?).with_context(|| format!("could not read {name}"))
 }
 
 /// Opens a log that must be there already, and says what was mended.

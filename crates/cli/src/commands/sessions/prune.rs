@@ -2,17 +2,17 @@
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use longhaul_app::clock::now;
+use longhaul_app::failure::hinted;
+use longhaul_app::project::Project;
+use longhaul_app::settings::Settings;
 use longhaul_session::{
     Counts, Doomed, DoomedItem, Retention, RetentionConfig, RetentionReason, StoreError, parse_period,
     plan_retention,
 };
 use serde_json::{Value, json};
 
-use crate::clock::now;
-use crate::failure::hinted;
 use crate::output::{Color, Page, Screen, fit, plural, print_json, visible};
-use crate::project::Project;
-use crate::settings::Settings;
 
 #[derive(Debug, Args)]
 pub(crate) struct PruneOptions {

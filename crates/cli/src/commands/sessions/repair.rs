@@ -6,7 +6,7 @@ use longhaul_session::{Format, Session, write_session_taking};
 use super::RepairOptions;
 use crate::input::display_name;
 use crate::output::{Color, Screen, plural, visible};
-use crate::redaction::Redaction;
+use crate::reports::redaction::{redaction_json, redaction_text};
 use crate::reports::repairs::{drop_own_answers, repair_json};
 use crate::reports::{losses, written as report};
 
@@ -25,12 +25,12 @@ pub(super) fn run(options: &RepairOptions, color: Color) -> anyhow::Result<()> {
         let mut object =
             report::fields(&display_name(&files.file), &session, messages, &written, &destination);
         object["repairs"] = repairs.iter().map(repair_json).collect();
-        object["redacted"] = redaction.as_ref().map(Redaction::json).into();
+        object["redacted"] = redaction.as_ref().map(redaction_json).into();
         return report::print_json(&object, &destination);
     }
     let screen = report::screen(&destination, color);
     let mut text = report::warnings(&session, &screen);
-    text.push_str(&redaction.map(|redaction| redaction.text(&screen)).unwrap_or_default());
+    text.push_str(&redaction.map(|redaction| redaction_text(&redaction, &screen)).unwrap_or_default());
     text.push_str(&repairs.iter().map(|repair| repair_line(repair, &screen)).collect::<String>());
     text.push_str(&losses::text(&written.lost, &screen));
     let outcome = report::outcome(&destination, &written);

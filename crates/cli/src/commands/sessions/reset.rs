@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use longhaul_app::clock::now;
+use longhaul_app::project::{log_failure, session_file};
 use longhaul_engine::{Spend, State};
 use longhaul_session::CompactionState;
 use serde_json::json;
 
 use super::{open_log, state};
-use crate::clock::now;
 use crate::output::{Color, Screen, print_json, thousands};
-use crate::project::{log_failure, session_file};
 
 #[derive(Debug, Args)]
 pub(crate) struct ResetOptions {

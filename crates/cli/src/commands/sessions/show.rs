@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
+use longhaul_app::failure::hinted;
+use longhaul_app::project::session_file;
 use longhaul_archive::parse_mark;
 use longhaul_conversation::{Body, CallId, Message, Ordinal, Part, Role, Transcript};
 use longhaul_engine::State;
@@ -12,10 +14,8 @@ use longhaul_session::{Recorded, Replay, Rewrite, RewriteKind, RewriteState, Ses
 use serde_json::{Value, json};
 
 use super::state;
-use crate::failure::hinted;
 use crate::input;
 use crate::output::{Color, Page, Screen, fit, plural, print_json, span, thousands, visible, wrapped};
-use crate::project::session_file;
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowOptions {

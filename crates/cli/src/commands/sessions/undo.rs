@@ -4,15 +4,15 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use clap::Args;
+use longhaul_app::clock::now;
+use longhaul_app::failure::hinted;
+use longhaul_app::project::{log_failure, session_file};
 use longhaul_conversation::Estimator;
 use longhaul_session::{LogError, Rewrite, RewriteState};
 use serde_json::json;
 
 use super::open_log;
-use crate::clock::now;
-use crate::failure::hinted;
 use crate::output::{Color, Screen, plural, print_json, thousands, visible};
-use crate::project::{log_failure, session_file};
 
 #[derive(Debug, Args)]
 pub(crate) struct UndoOptions {

@@ -6,21 +6,21 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_agent::ExtractorEnd;
+use longhaul_app::extraction::{Breadth, ByModel, Extracted, Extraction, Outcome, claim};
+use longhaul_app::failure::hinted;
+use longhaul_app::models::{Chosen, Models};
+use longhaul_app::project::{self, Project};
+use longhaul_app::skills::{Desk, failure};
 use longhaul_memory::{Scope, save_target};
 use longhaul_session::StoreError;
 use longhaul_skills::{ExtractionLock, candidate_json};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::{Desk, failure};
-use crate::extraction::{Breadth, ByModel, Extracted, Extraction, Outcome, claim};
-use crate::failure::hinted;
-use crate::models::{Chosen, Models};
 use crate::output::{
-    Color, Page, Screen, path_json, plural, print, print_aside, print_json, visible, visible_text,
-    with_progress, wrapped,
+    Color, Page, Screen, path_json, plural, print, print_aside, print_json, tell_notes, visible,
+    visible_text, with_progress, wrapped,
 };
-use crate::project::{self, Project};
 use crate::running::{Interrupted, until_interrupted};
 
 /// So many findings are printed.
@@ -117,7 +117,7 @@ fn learner(options: &ExtractOptions, desk: &Desk, color: Color) -> anyhow::Resul
         let label = Screen::of_stderr(color).warning("warning:");
         print_aside(&format!("{label} {}\n", visible(text)));
     };
-    let models = Models::load(&desk.settings, options.ca_file.as_deref(), color, warn)?;
+    let models = Models::load(&desk.settings, options.ca_file.as_deref(), tell_notes(color), warn)?;
     match models.choose_for_talk(options.model.as_deref(), None) {
         Ok(chosen) => Ok(Learner::Model(Box::new(chosen))),
         // Whoever names a model wants that one.

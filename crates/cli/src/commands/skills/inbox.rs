@@ -1,13 +1,12 @@
 //! `longhaul skills inbox`: the skills, and changes to skills, that wait for the user.
 
 use clap::{Args, Subcommand};
+use longhaul_app::skills::{Desk, Scope, Shown, Waiting};
 use longhaul_skills::Undone;
 use serde_json::{Value, json};
 
-use super::Desk;
-use super::scope::Scope;
-use super::waiting::{Shown, Waiting};
 use crate::editor::edit;
+use crate::options::SkillScope;
 use crate::output::{
     Color, Page, Screen, path_json, plural, print, print_json, visible, visible_text, wrapped,
 };
@@ -58,7 +57,7 @@ struct AcceptOptions {
     name: String,
     /// Whose skill it becomes; a change says itself which skills it is about.
     #[arg(long, default_value = "user")]
-    scope: Scope,
+    scope: SkillScope,
     /// Opens it in $VISUAL or $EDITOR first.
     #[arg(long)]
     edit: bool,
@@ -192,17 +191,17 @@ fn accept(options: &AcceptOptions, desk: &Desk) -> anyhow::Result<()> {
         let waiting = desk.find_waiting(&options.name)?;
         if let Waiting::Skill(_) = waiting {
             // Who may not write there need not edit first.
-            desk.skill_folder(options.scope)?;
+            desk.skill_folder(options.scope.into())?;
         }
         edit(&[waiting.file()])?;
         desk.recount_waiting(&waiting)?;
     }
-    let written = desk.accept_waiting(&options.name, options.scope)?;
+    let written = desk.accept_waiting(&options.name, options.scope.into())?;
     if options.json {
         return print_json(&json!({
             "schema": 1,
             "name": options.name,
-            "scope": options.scope.name(),
+            "scope": Scope::from(options.scope).name(),
             "target": written.first().map(|path| path_json(path)),
             "changed": written.iter().map(|path| path_json(path)).collect::<Vec<_>>(),
         }));

@@ -1,10 +1,10 @@
 //! `longhaul skills list`: the skills that count here.
 
 use clap::Args;
+use longhaul_app::skills::Desk;
 use longhaul_skills::{OverriddenSkill, Skill, SkillTier, Skills};
 use serde_json::{Value, json};
 
-use super::Desk;
 use crate::output::{Color, Page, Screen, path_json, plural, print_json, visible, wrapped};
 
 #[derive(Debug, Args)]

@@ -1,10 +1,10 @@
 //! `longhaul skills show NAME`: a skill, as a model would read it.
 
 use clap::Args;
+use longhaul_app::skills::{Desk, failure, unknown};
 use longhaul_skills::load_activation;
 
 use super::list::skill_json;
-use super::{Desk, failure, unknown};
 use crate::output::{print, print_json, visible_text};
 
 #[derive(Debug, Args)]

@@ -1,10 +1,7 @@
 //! `longhaul -p PROMPT`: one turn of a conversation with a model, recorded and resumable.
 
-pub(super) mod compose;
 mod json;
-pub(super) mod open;
 mod report;
-pub(super) mod system;
 mod told;
 mod words;
 
@@ -12,6 +9,14 @@ use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use longhaul_agent::{Agent, AgentError, Host, LimitOf, TurnEnd};
+use longhaul_app::agent::{self, Aids, Attendance, Equipment, SubagentModels, Summaries};
+use longhaul_app::clock::now;
+use longhaul_app::environment;
+use longhaul_app::failure::hinted;
+use longhaul_app::models::Models;
+use longhaul_app::project::log_failure;
+use longhaul_app::sessions::{self, Found, new_id};
+use longhaul_app::settings::Settings;
 use longhaul_conversation::{FinishReason, Part, Usage};
 use longhaul_engine::{CalibrationFile, EngineError, Folder};
 use longhaul_hooks::{EndReason, SessionSource};
@@ -19,21 +24,12 @@ use longhaul_session::{LogError, load_metadata};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
-use crate::clock::now;
-use crate::commands::sessions::import::new_id;
-use crate::equipment::{Aids, Attendance, Equipment, SubagentModels, Summaries};
-use crate::failure::hinted;
-use crate::models::Models;
-use crate::options::TalkOptions;
-use crate::output::{Color, Screen, thousands, visible};
-use crate::project::log_failure;
-use crate::running::{Interrupted, until_interrupted};
-use crate::settings::Settings;
-use crate::{environment, output};
-
-use self::open::Found;
 use self::report::Reporter;
 use self::words::Silence;
+use crate::input;
+use crate::options::TalkOptions;
+use crate::output::{Color, tell_notes, thousands, visible};
+use crate::running::{Interrupted, until_interrupted};
 
 /// The message for the model: what was piped, then the prompt; nothing if both are empty.
 pub(crate) fn words(options: &TalkOptions) -> anyhow::Result<Option<Vec<Part>>> {
@@ -67,11 +63,15 @@ fn talk(
     reporter: &Reporter,
 ) -> anyhow::Result<()> {
     let started = Instant::now();
-    let surroundings = environment::of_process();
-    let home = Home::resolve(&surroundings)?;
-    let models =
-        Models::load(settings, options.ca_file.as_deref(), reporter.color(), |text| reporter.warn(text))?;
-    let found = options.resume.as_deref().map(|given| open::find(given, options.fork)).transpose()?;
+    let home = Home::resolve(&environment::of_process())?;
+    let models = Models::load(settings, options.ca_file.as_deref(), tell_notes(reporter.color()), |text| {
+        reporter.warn(text);
+    })?;
+    let found = options
+        .resume
+        .as_deref()
+        .map(|given| sessions::find(given, options.fork, &input::watched))
+        .transpose()?;
     let session_model = found.as_ref().and_then(Found::model);
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
     if chosen.is_window_assumed {
@@ -82,29 +82,26 @@ fn talk(
     }
     let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
     let aids = Aids::load(&models, settings, &chosen, named, |text| reporter.warn(text));
-    let snapshots = compose::snapshots(&models, settings, &chosen, |text| reporter.warn(text));
+    let snapshots = agent::snapshots(&models, settings, &chosen, |text| reporter.warn(text));
     let attendance = Attendance::Unattended;
-    let (equipment, mut memory) = Equipment::load(&options.work, settings, &home, attendance)?;
-    let variable = |name: &str| std::env::var(name).ok();
-    let is_trusted = equipment.permissions.situation.is_trusted;
-    let options_of_prompt = equipment.prompt_options();
-    let (system, refused) =
-        system::prompt(variable, surroundings.user_home.as_deref(), is_trusted, options_of_prompt)?;
+    let work = options.work.to_agent_options();
+    let (equipment, mut memory) = Equipment::load(&work, settings, &home, attendance)?;
+    let (system, refused) = equipment.system_prompt()?;
     refused.iter().for_each(|warning| reporter.warn(warning));
     let subagent_models = SubagentModels::choose(&models, equipment.definitions());
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
         Some(found) => found.open()?,
-        None => open::begin()?,
+        None => sessions::begin()?,
     };
     opened.notes.iter().for_each(|note| reporter.note(note));
     opened.warnings.iter().for_each(|warning| reporter.warn(warning));
     let calibration = CalibrationFile::at(home.root().join("longhaul").join("calibration.json"));
     equipment.notes.iter().for_each(|note| reporter.note(note));
     equipment.warnings.iter().for_each(|warning| reporter.warn(warning));
-    let place = open::surroundings(&opened.project, &equipment.folders, settings);
+    let place = agent::surroundings(&opened.project, &equipment.folders, settings);
     let agent_settings =
-        compose::agent_settings(&options.work, settings, &equipment, &chosen, &calibration, system, place);
+        agent::agent_settings(&work, settings, &equipment, &chosen, &calibration, system, place);
     let files = Folder::new(opened.project.home.root());
     let summaries = Summaries::new(settings, &opened.project);
     let session = opened.id.clone();
@@ -222,10 +219,4 @@ fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
             Err(hinted(anyhow!("the model was asked {limit} times in {scope}, which is the limit"), hint))
         }
     }
-}
-
-/// A note on standard error.
-fn note(text: &str, color: Color) {
-    let label = Screen::of_stderr(color).faint("note:");
-    output::print_aside(&format!("{label} {}\n", visible(text)));
 }

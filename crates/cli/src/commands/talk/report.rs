@@ -6,17 +6,17 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use longhaul_agent::{Event, Spending, Statistics, TurnEnd};
+use longhaul_app::failure::hint_for;
+use longhaul_app::models::Chosen;
+use longhaul_app::sessions::Opened;
 use longhaul_conversation::{Consumption, FinishReason, ModelError, Usage};
 use longhaul_engine::Event as Compacting;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::open::Opened;
-use super::{json, note, told};
-use crate::failure;
-use crate::models::Chosen;
+use super::{json, told};
 use crate::options::OutputFormat;
-use crate::output::{Color, Screen, escape_json, print_aside, thousands, visible, visible_text};
+use crate::output::{Color, Screen, escape_json, note, print_aside, thousands, visible, visible_text};
 
 /// Tells of a turn in one of three forms.
 #[derive(Debug)]
@@ -321,7 +321,7 @@ impl Reporter {
             return heard.print(if is_open { "\n" } else { "" });
         }
         let mut result = self.result(&heard, "failed", Duration::ZERO);
-        result["error"] = json!({"message": format!("{error:#}"), "hint": failure::hint_for(error)});
+        result["error"] = json!({"message": format!("{error:#}"), "hint": hint_for(error)});
         self.print_result(&mut heard, result);
         heard.is_concluded = true;
     }

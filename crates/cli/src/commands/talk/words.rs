@@ -6,9 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow};
+use longhaul_app::failure::hinted;
 use longhaul_conversation::{Part, piped_input};
 
-use crate::failure::hinted;
 use crate::output::print_aside;
 
 /// How long standard input may say nothing before anything is done about that.

@@ -1,14 +1,14 @@
 //! `longhaul trust list`: the rules, and what they mean for the current folder.
 
 use clap::Args;
+use longhaul_app::environment;
+use longhaul_app::settings::Settings;
+use longhaul_app::trust::{because, decide};
 use longhaul_workspace::{Home, Trust};
 use serde_json::json;
 
 use super::rules_and_folder;
-use crate::environment;
 use crate::output::{Color, Page, Screen, pad, path_json, print_json, visible};
-use crate::settings::Settings;
-use crate::trust::{because, decide};
 
 #[derive(Debug, Args)]
 pub(crate) struct ListOptions {

@@ -7,9 +7,9 @@ mod remove;
 use std::path::PathBuf;
 
 use clap::Subcommand;
+use longhaul_app::environment;
 use longhaul_workspace::{Home, TrustedFolders, canonical_workspace};
 
-use crate::environment;
 use crate::output::Color;
 
 #[derive(Debug, Subcommand)]

@@ -6,6 +6,8 @@ use std::time::Duration;
 use longhaul_agent::{
     Agent, Host, ModelProfile, Permissions, PromptOptions, Settings, Surroundings, render_prompt,
 };
+use longhaul_app::clock::now;
+use longhaul_app::sessions::new_id;
 use longhaul_conversation::{Consumption, TokenCount, ToolDeclaration, Usage};
 use longhaul_engine::{ByModel, Fault, Folder, Spend, Summariser, SummariserKind, Summary, Task};
 use longhaul_policy::SavedFiles;
@@ -20,8 +22,6 @@ use serde_json::Value;
 
 use super::performer::Performer;
 use super::{super::PRICES, scene};
-use crate::clock::now;
-use crate::commands::sessions::import::new_id;
 
 /// How long a tool of the demonstration takes beside its work, so that it can be seen.
 const TOOL: Duration = Duration::from_millis(350);

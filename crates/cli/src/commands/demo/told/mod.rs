@@ -14,11 +14,11 @@ use longhaul_conversation::{
 };
 use longhaul_engine::{ByModel, Conversation, Event, Folder, Means, Settings, Stamp};
 use longhaul_session::{NewSession, Replay, SessionKind};
+use show::Show;
 use tokio_util::sync::CancellationToken;
 
 use super::PRICES;
 use crate::output::Screen;
-use show::Show;
 
 /// The window of the demonstration, small so that it fills quickly.
 const WINDOW: TokenCount = TokenCount(24_000);

@@ -1,0 +1,88 @@
+//! What an agent is made of, as settings and arguments have it.
+
+use std::path::PathBuf;
+
+use longhaul_agent::{Limits, Settings as AgentSettings, Surroundings, folder_tree};
+use longhaul_compaction::BudgetSettings;
+use longhaul_conversation::Estimator;
+use longhaul_engine::CalibrationFile;
+
+use super::{AgentOptions, Equipment};
+use crate::clock::now;
+use crate::models::{Chosen, Models, Snapshots, compaction_model};
+use crate::project::Project;
+use crate::settings::Settings;
+
+/// How the agent works.
+pub fn agent_settings(
+    options: &AgentOptions,
+    settings: &Settings,
+    equipment: &Equipment,
+    chosen: &Chosen,
+    calibration: &CalibrationFile,
+    system: String,
+    surroundings: Surroundings,
+) -> AgentSettings {
+    AgentSettings {
+        system,
+        budget: budget(settings, chosen),
+        keep: settings.keep(),
+        compaction: settings.engine(),
+        estimator: estimator(settings, calibration, chosen),
+        permissions: equipment.permissions.clone(),
+        outputs: settings.outputs(),
+        limits: Limits { turn: options.max_turns.unwrap_or(Limits::default().turn), ..settings.limits() },
+        watches_loops: settings.watches_loops(),
+        shell_summary: settings.shell_summary(),
+        ..AgentSettings::new(chosen.profile(), surroundings)
+    }
+}
+
+/// What the user set of the budget for compactions with this model.
+pub fn budget(settings: &Settings, chosen: &Chosen) -> BudgetSettings {
+    BudgetSettings {
+        threshold: settings.threshold(Some(&chosen.full_name)).map(|(threshold, _)| threshold),
+        target: settings.target(),
+        snapshot: settings.snapshot_budget(),
+        ..BudgetSettings::default()
+    }
+}
+
+/// Who writes snapshots.
+pub fn snapshots(
+    models: &Models<'_>,
+    settings: &Settings,
+    chosen: &Chosen,
+    warn: impl Fn(&str),
+) -> Snapshots {
+    if !settings.is_compacted_by_model() {
+        return Snapshots(None);
+    }
+    match compaction_model(models, None, Some(&chosen.full_name)) {
+        Ok(compressor) => Snapshots(Some(compressor)),
+        Err(error) => {
+            warn(&format!("snapshots are written offline: {error:#}"));
+            Snapshots(None)
+        }
+    }
+}
+
+/// What was learned about the model, else what the settings say.
+pub fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Chosen) -> Estimator {
+    match calibration.load() {
+        Ok(known) if known.knows(&chosen.name) => known.estimator(&chosen.name),
+        _ => settings.estimator(),
+    }
+}
+
+/// Where the session takes place.
+pub fn surroundings(project: &Project, folders: &[PathBuf], settings: &Settings) -> Surroundings {
+    let directory = std::env::current_dir().unwrap_or_else(|_| project.folder.clone());
+    Surroundings {
+        at: now(),
+        system: format!("{} ({})", std::env::consts::OS, std::env::consts::ARCH),
+        workspace: std::iter::once(&project.folder).chain(folders.iter().skip(1)).cloned().collect(),
+        tree: settings.shows_tree().then(|| folder_tree(&project.folder)),
+        directory,
+    }
+}

@@ -1,0 +1,201 @@
+//! What an agent works with: tools, rules, hooks and memory, as arguments, settings and files have them.
+
+mod aids;
+mod compose;
+mod hooks;
+mod options;
+mod permissions;
+mod skills;
+mod subagents;
+mod summaries;
+mod system_prompt;
+mod tools;
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use longhaul_agent::{
+    ActiveSkills, Definition, HookPoints, MemoryManager, Permissions, PromptOptions, Saving, SessionMemory,
+    Subagents,
+};
+use longhaul_engine::HostJob;
+use longhaul_hooks::{HookEnvironment, Hooks};
+use longhaul_memory::SAVE_TOOL;
+use longhaul_skills::{Skills, render_catalog};
+use longhaul_tools::{Jobs, Tool};
+use longhaul_workspace::Home;
+
+pub use aids::Aids;
+pub use compose::{agent_settings, budget, estimator, snapshots, surroundings};
+pub use options::AgentOptions;
+pub use permissions::load_permissions;
+pub use skills::load as load_skills;
+pub use subagents::{SubagentModels, load as load_subagents};
+pub use summaries::{LastWords, Summaries, write_notes_on_previous};
+
+use self::system_prompt::system_prompt;
+use crate::clock::now;
+use crate::environment;
+use crate::project::Project;
+use crate::settings::Settings;
+use crate::trust::note_texts;
+use crate::withheld::variables_for_commands;
+use crate::workspace::Surroundings;
+
+/// What an agent works with.
+pub struct Equipment {
+    attendance: Attendance,
+    /// The tools that the model may call.
+    pub tools: Vec<Box<dyn Tool>>,
+    /// Commands in the background.
+    pub jobs: Jobs,
+    /// The sub-agents that may be started.
+    pub subagents: Subagents,
+    /// Keeps memory, where the user wants an agent for that.
+    pub manager: Option<MemoryManager>,
+    /// The rules about tool calls.
+    pub permissions: Permissions,
+    skills: Skills,
+    /// The skills that are being followed.
+    pub active_skills: ActiveSkills,
+    hooks: Hooks,
+    hook_environment: HookEnvironment,
+    /// The folders that are worked in, the first of which is the current one.
+    pub folders: Vec<PathBuf>,
+    /// What the user should know.
+    pub warnings: Vec<String>,
+    /// What the user may like to know.
+    pub notes: Vec<String>,
+}
+
+/// Whether somebody is there to be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attendance {
+    /// A person at a terminal.
+    Attended,
+    /// Nobody.
+    Unattended,
+}
+
+impl Equipment {
+    /// Everything for a session in the current folder, and the instructions of memory files. Nothing is made but a note of
+    /// what the folder holds, where it is trusted.
+    pub fn load(
+        options: &AgentOptions,
+        settings: &Settings,
+        home: &Home,
+        attendance: Attendance,
+    ) -> anyhow::Result<(Self, SessionMemory)> {
+        let around = Surroundings::find(settings, &options.include_directories)?;
+        let is_trusted = around.trust.is_trusted();
+        let folders: Vec<PathBuf> = around.places.folders.iter().map(|folder| folder.path.clone()).collect();
+        let mut found = load_subagents(settings, home, &around.cwd, is_trusted);
+        let manager = settings.has_memory_manager().then(|| {
+            let manager =
+                MemoryManager::new(around.places.clone(), around.settings.clone(), tools::private_memory);
+            match found.subagents.take(SAVE_TOOL) {
+                Some(own) => manager.defined_by(own),
+                None => manager,
+            }
+        });
+        let (skills, notices) = skills::load(settings, home, &around);
+        let (permissions, mut warnings) =
+            load_permissions(options, settings, home, &around, &found.subagents, &skills, attendance)?;
+        warnings.extend(found.problems);
+        let project = Project::find()?;
+        let variables = variables_for_commands(&settings.variable_rules(Some(home)));
+        let hooks = hooks::load(settings, home, project.as_ref(), &around.cwd, is_trusted, variables.clone());
+        warnings.extend(hooks.warnings);
+        warnings.extend(notices);
+        let active_skills = ActiveSkills::default();
+        let jobs = Jobs::new();
+        let shell = tools::shell_settings(settings, attendance, variables);
+        let tools = tools::load(settings, &folders, &around, &skills, &active_skills, &jobs, shell)
+            .context("could not get the tools ready")?;
+        let names = names_of(&tools, manager.as_ref());
+        warnings.extend(found.subagents.unknown_tools(&names));
+        warnings.extend(around.notes);
+        let changed = note_texts(home, &around.cwd, &around.trust, &around.settings);
+        let memory = SessionMemory::load(around.places, around.settings, now());
+        warnings.extend(memory.notices());
+        let equipment = Self {
+            attendance,
+            tools,
+            jobs,
+            subagents: found.subagents,
+            manager,
+            permissions,
+            skills,
+            active_skills,
+            hooks: hooks.hooks,
+            hook_environment: hooks.environment,
+            folders,
+            warnings,
+            notes: found.notes.into_iter().chain(hooks.notes).chain(changed).collect(),
+        };
+        Ok((equipment, memory))
+    }
+
+    /// Looks for skills again, under these settings; tells what the user should know about those that do not count.
+    pub fn reload_skills(
+        &mut self,
+        options: &AgentOptions,
+        settings: &Settings,
+        home: &Home,
+    ) -> anyhow::Result<Vec<String>> {
+        let around = Surroundings::find(settings, &options.include_directories)?;
+        let (skills, notices) = skills::load(settings, home, &around);
+        let variables = variables_for_commands(&settings.variable_rules(Some(home)));
+        let shell = tools::shell_settings(settings, self.attendance, variables);
+        let jobs = &self.jobs;
+        self.tools = tools::load(settings, &self.folders, &around, &skills, &self.active_skills, jobs, shell)
+            .context("could not get the tools ready")?;
+        self.skills = skills;
+        Ok(notices)
+    }
+
+    /// The skills that were found.
+    pub fn skills(&self) -> &Skills {
+        &self.skills
+    }
+
+    /// The user's hooks.
+    pub fn hook_points(&self) -> HookPoints<'_> {
+        HookPoints { hooks: &self.hooks, environment: &self.hook_environment }
+    }
+
+    /// What a prompt tells of all this.
+    fn prompt_options(&self) -> PromptOptions {
+        PromptOptions {
+            tools: names_of(&self.tools, self.manager.as_ref()),
+            subagents: self.subagents.clone(),
+            skills: render_catalog(self.skills.enabled()),
+            saving: if self.manager.is_some() { Saving::Manager } else { Saving::Direct },
+            ..PromptOptions::default()
+        }
+    }
+
+    /// The system prompt for a model that works with all this, and what the user should know about it.
+    pub fn system_prompt(&self) -> anyhow::Result<(String, Option<String>)> {
+        let user_home = environment::of_process().user_home;
+        let variable = |name: &str| std::env::var(name).ok();
+        let is_trusted = self.permissions.situation.is_trusted;
+        system_prompt(variable, user_home.as_deref(), is_trusted, self.prompt_options())
+    }
+
+    /// Every sub-agent that may ask a model of its own.
+    pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
+        self.subagents.iter().chain(self.manager.as_ref().map(MemoryManager::definition))
+    }
+
+    /// What runs in the background.
+    pub fn running(&self) -> Vec<HostJob> {
+        let jobs = self.jobs.running().into_iter();
+        jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
+    }
+}
+
+fn names_of(tools: &[Box<dyn Tool>], manager: Option<&MemoryManager>) -> Vec<String> {
+    let own = tools.iter().map(|tool| tool.declaration().name);
+    own.chain(manager.map(|_| SAVE_TOOL.to_string())).collect()
+}

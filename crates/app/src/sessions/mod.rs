@@ -1,0 +1,27 @@
+//! Sessions for front ends: found by name, read from any format, begun, resumed and imported; and secrets taken out of them.
+
+mod import;
+mod input;
+mod open;
+mod redaction;
+mod told;
+
+use std::path::Path;
+
+use anyhow::Context;
+use longhaul_session::{Session, read_session};
+
+use crate::project::session_file;
+
+pub use import::{bring_in, new_id, read};
+pub use input::{Input, Watch, display_name, is_stdin, open, unwatched};
+pub use open::{Found, Opened, begin, find};
+pub use redaction::Redaction;
+pub use told::Told;
+
+/// Reads a whole session: a file, or a session of this project. `watch` follows how far it was read.
+pub fn load(given: &Path, watch: Watch<'_>) -> anyhow::Result<Session> {
+    let file = session_file(given)?;
+    let name = input::display_name(&file);
+    read_session(watch(input::open(&file)?)).with_context(|| format!("could not read {name}"))
+}

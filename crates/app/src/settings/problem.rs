@@ -1,0 +1,159 @@
+//! What can be wrong with settings: warnings that change nothing, and errors that stop the program.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Where in a settings file something stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file.
+    pub file: Arc<Path>,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.file.display(), self.line)
+    }
+}
+
+/// Something odd in a settings file that was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Warning {
+    /// Where it stands.
+    pub place: Place,
+    /// The key, with dots between its parts.
+    pub key: String,
+    /// What is odd about it.
+    pub(crate) oddity: Oddity,
+}
+
+/// What is odd about a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Oddity {
+    /// Nobody knows it.
+    Unknown {
+        /// The known key that was probably meant.
+        nearest: Option<String>,
+    },
+    /// It is the whole path of a known key in one piece.
+    InOnePiece {
+        /// The same as nested objects.
+        nested: String,
+    },
+    /// It should match the names of models, and has a `*` where none may stand.
+    StarInside,
+    /// The same object has it once more, further down.
+    Repeated,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { place, key, oddity } = self;
+        match oddity {
+            Oddity::Unknown { nearest: Some(nearest) } => {
+                write!(f, "{place}: unknown key {key}; did you mean {nearest}?")
+            }
+            Oddity::Unknown { nearest: None } => write!(f, "{place}: unknown key {key}"),
+            Oddity::InOnePiece { nested } => {
+                write!(f, "{place}: unknown key {key}; write each part as an object of its own: {nested}")
+            }
+            Oddity::StarInside => {
+                write!(f, "{place}: {key} matches no model; one * may stand at the end")
+            }
+            Oddity::Repeated => write!(f, "{place}: {key} is set again further down, which counts"),
+        }
+    }
+}
+
+/// A key of Gemini CLI that is set and that Longhaul does not honour.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unhonoured {
+    /// Where it stands.
+    pub place: Place,
+    /// The key, with dots between its parts.
+    pub key: String,
+    /// What it asks for, where it restricts an agent, which therefore does not start.
+    pub restricts: Option<&'static str>,
+}
+
+/// Why settings could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[error("could not load the settings in {}", .file.display())]
+pub struct SettingsError {
+    /// The file at fault.
+    pub file: Arc<Path>,
+    /// What is wrong with it.
+    #[source]
+    pub fault: Fault,
+}
+
+/// What is wrong with a settings file.
+#[derive(Debug, thiserror::Error)]
+pub enum Fault {
+    /// It could not be read.
+    #[error(transparent)]
+    Unreadable(#[from] io::Error),
+    /// It is no file of settings, to judge by its size.
+    #[error("the file is larger than {limit} bytes")]
+    TooLarge {
+        /// The most that is read.
+        limit: u64,
+    },
+    /// It is no JSON, comments and trailing commas allowed.
+    #[error("line {line}, column {column}: {reason}")]
+    Broken {
+        /// The line, from 1.
+        line: usize,
+        /// The column in characters, from 1.
+        column: usize,
+        /// What is wrong there.
+        reason: String,
+        /// What to do about it.
+        hint: &'static str,
+    },
+    /// A value is not what its key takes.
+    #[error("line {line}: {value}")]
+    WrongValue {
+        /// The line of the key, from 1.
+        line: usize,
+        /// What was given and what is expected.
+        value: WrongValue,
+    },
+}
+
+/// A value that its key does not take.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key} must be {expected}, not {found}")]
+pub struct WrongValue {
+    /// The key, with dots between its parts.
+    pub key: String,
+    /// What it takes, in words.
+    pub expected: String,
+    /// What was found, in words.
+    pub found: String,
+    /// A key and value that would do, as JSON.
+    pub example: String,
+}
+
+impl WrongValue {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        format!("write for example {}", self.example)
+    }
+}
+
+impl SettingsError {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match &self.fault {
+            Fault::Unreadable(_) => "make the file readable, or remove it".into(),
+            Fault::TooLarge { .. } => "put a smaller file in its place".into(),
+            Fault::Broken { hint, .. } => (*hint).into(),
+            Fault::WrongValue { value, .. } => value.hint(),
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What the settings say about providers.
+
+use std::time::Duration;
+
+use longhaul_conversation::TokenCount;
+use serde_json::Value;
+
+use super::kind;
+use super::layers::Settings;
+use super::provenance::Provenance;
+
+/// A provider as the user states it. What is not stated is as usual.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct StatedProvider {
+    /// Its name.
+    pub name: String,
+    /// How to speak to it.
+    pub format: Option<String>,
+    /// Where it is, and where that was set.
+    pub endpoint: Option<(String, Provenance)>,
+    /// The variable that holds its key.
+    pub(crate) key_variable: Option<String>,
+    /// How long nothing may arrive before a call counts as failed.
+    pub(crate) idle: Option<Duration>,
+    /// Its models.
+    pub models: Vec<StatedModel>,
+}
+
+/// A model as the user states it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct StatedModel {
+    /// Its name.
+    pub name: String,
+    /// Its context window.
+    pub window: Option<TokenCount>,
+    /// How much of that is left for the answer.
+    pub output_reserve: Option<TokenCount>,
+    /// What a million tokens cost in dollars: requests, those from the cache, answers.
+    pub prices: [Option<f64>; 3],
+}
+
+const SECTION: [&str; 2] = ["longhaul", "providers"];
+
+impl Settings {
+    /// The providers that the user states, in the order in which they are first named.
+    pub(crate) fn providers(&self) -> Vec<StatedProvider> {
+        self.names(&SECTION).into_iter().map(|name| self.provider(name)).collect()
+    }
+
+    fn provider(&self, name: &str) -> StatedProvider {
+        let steps = |rest: &[&'static str]| [&SECTION[..], &[name], rest].concat();
+        let text = |key| self.text(&steps(&[key])).map(str::to_string);
+        let endpoint = text("endpoint").map(|endpoint| {
+            let set = self.find(&steps(&["endpoint"]));
+            (endpoint, set.map_or(Provenance::Default, |(source, node)| Provenance::of(source, node)))
+        });
+        let models = self.names(&steps(&["models"])).into_iter().map(|model| self.stated_model(name, model));
+        StatedProvider {
+            name: name.to_string(),
+            format: text("format"),
+            endpoint,
+            key_variable: text("keyVariable"),
+            idle: self.value(&steps(&["idleSeconds"])).and_then(kind::seconds),
+            models: models.collect(),
+        }
+    }
+
+    fn stated_model(&self, provider: &str, model: &str) -> StatedModel {
+        let value = |rest: &[&str]| {
+            let value = self.value(&[&SECTION[..], &[provider, "models", model], rest].concat());
+            value.unwrap_or(&Value::Null)
+        };
+        StatedModel {
+            name: model.to_string(),
+            window: kind::tokens(value(&["window"])),
+            output_reserve: kind::tokens(value(&["outputReserve"])),
+            prices: ["input", "cached", "output"].map(|price| kind::price(value(&["prices", price]))),
+        }
+    }
+
+    /// The names in a section, over all layers, but for those that are taken back.
+    fn names(&self, section: &[&str]) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for layer in &self.layers {
+            let node = section.iter().try_fold(&layer.root, |node, step| node.get(step));
+            for (name, _) in node.into_iter().flat_map(|node| node.entries()) {
+                let is_set = self.find(&[section, &[name.as_str()]].concat()).is_some();
+                if is_set && !names.contains(&name.as_str()) {
+                    names.push(name);
+                }
+            }
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Loaded;
+    use std::path::Path;
+
+    fn providers(files: &[&str]) -> Vec<StatedProvider> {
+        let mut loaded = Loaded::default();
+        for (at, text) in files.iter().enumerate() {
+            loaded.add(Path::new(&format!("{at}.json")).into(), text.as_bytes()).expect("settings");
+        }
+        assert_eq!(loaded.warnings, []);
+        loaded.settings.providers()
+    }
+
+    #[test]
+    fn providers_are_merged_over_the_files() {
+        let user = r#"{"longhaul": {"providers": {
+            "ollama": {"endpoint": "http://localhost:11434/v1", "models": {"qwen3:8b": {"window": "32k"}}},
+            "gone": {"endpoint": "http://x"}}}}"#;
+        let work = r#"{"longhaul": {"providers": {"gone": null, "ollama": {"keyVariable": "K", "models": {
+            "qwen3:8b": {"outputReserve": 4000, "prices": {"input": 1, "output": 2.5}}, "b": {}}}}}}"#;
+        let [ollama] = providers(&[user, work]).try_into().expect("one provider");
+        let at = ollama.endpoint.as_ref().map(|(endpoint, place)| (endpoint.as_str(), place.to_string()));
+        assert_eq!(at, Some(("http://localhost:11434/v1", "0.json:2".to_string())));
+        assert_eq!((ollama.name.as_str(), ollama.key_variable.as_deref()), ("ollama", Some("K")));
+        let model = StatedModel {
+            name: "qwen3:8b".into(),
+            window: Some(TokenCount(32_000)),
+            output_reserve: Some(TokenCount(4_000)),
+            prices: [Some(1.0), None, Some(2.5)],
+        };
+        assert_eq!(ollama.models, [model, StatedModel { name: "b".into(), ..StatedModel::default() }]);
+        assert_eq!(providers(&["{}"]), []);
+    }
+}

@@ -1,0 +1,95 @@
+//! The skills that count in the current folder, those that wait, and switching them.
+
+mod inbox;
+mod scope;
+mod switch;
+
+use longhaul_skills::{BUILTIN, SkillError, SkillFolder, SkillPlaces, SkillTier, Skills, load_skills};
+use longhaul_workspace::{Home, WorkspaceFolder};
+
+use crate::environment;
+use crate::failure::hinted;
+use crate::project::Project;
+use crate::settings::Settings;
+use crate::strays;
+use crate::workspace::Surroundings;
+
+pub use inbox::{Shown, Waiting};
+pub use scope::Scope;
+pub use switch::Switched;
+
+/// What all of the commands work with.
+pub struct Desk {
+    /// The home.
+    pub home: Home,
+    /// The current folder.
+    pub around: Surroundings,
+    /// The settings that count there.
+    pub settings: Settings,
+}
+
+impl Desk {
+    /// Finds out about the current folder.
+    pub fn find(settings: Settings) -> anyhow::Result<Self> {
+        let home = Home::resolve(&environment::of_process())?;
+        let around = Surroundings::find(&settings, &[])?;
+        let project = Project::find()?.map(|project| project.home);
+        strays::remove(&home, project.as_ref(), &around.cwd);
+        Ok(Self { home, around, settings })
+    }
+
+    /// Where they are looked for.
+    pub fn places(&self) -> SkillPlaces {
+        places(&self.home, &self.around)
+    }
+
+    /// The skills that are found here.
+    pub fn skills(&self) -> Skills {
+        load_skills(&self.places(), &self.settings.skills())
+    }
+}
+
+/// Where skills are looked for.
+pub fn places(home: &Home, around: &Surroundings) -> SkillPlaces {
+    let workspace = WorkspaceFolder::of(&around.cwd);
+    let extensions = around.extensions.iter().map(|folder| (SkillTier::Extension, folder.join("skills")));
+    let user = [
+        Some((SkillTier::User, home.skills())),
+        home.shared_skills().map(|path| (SkillTier::UserShared, path)),
+    ];
+    let own =
+        [(SkillTier::Workspace, workspace.skills()), (SkillTier::WorkspaceShared, workspace.shared_skills())];
+    let folders = extensions.chain(user.into_iter().flatten()).chain(own);
+    SkillPlaces {
+        builtin: BUILTIN.to_vec(),
+        folders: folders.map(|(tier, path)| SkillFolder { tier, path }).collect(),
+        is_trusted: around.trust.is_trusted(),
+    }
+}
+
+/// A failure with what to do about it.
+pub fn failure(error: SkillError) -> anyhow::Error {
+    let hint = match &error {
+        SkillError::NoSkill { .. } => {
+            "a SKILL.md begins with a line ---, then name: and description:, then another line ---"
+        }
+        SkillError::NothingThere { .. } => "name a folder with a SKILL.md in it",
+        SkillError::Refused { .. } => "take it out of the folder, then try again",
+        SkillError::Exists { .. } => {
+            "`longhaul skills uninstall NAME` removes it; --scope chooses another place"
+        }
+        SkillError::Unknown { .. } => "`longhaul skills list --all` shows every skill",
+        SkillError::NothingWaits { .. } => "`longhaul skills inbox` lists what waits",
+        SkillError::NotAcceptable { .. } => {
+            "`longhaul skills inbox show NAME` shows it; `dismiss NAME` removes it"
+        }
+        SkillError::NotOurs { .. } => "`longhaul skills disable NAME` switches it off",
+        _ => return error.into(),
+    };
+    hinted(error, hint)
+}
+
+/// The error for a name that no skill has.
+pub fn unknown(name: &str) -> anyhow::Error {
+    failure(SkillError::Unknown { name: name.to_string() })
+}
