@@ -27,6 +27,11 @@ pub fn home(environment: &Environment) -> Result<Option<Home>, WorkspaceError> {
     }
 }
 
+/// The current folder; empty where it was deleted, which has no settings.
+pub fn current_folder() -> PathBuf {
+    std::env::current_dir().unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

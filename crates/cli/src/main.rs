@@ -6,13 +6,13 @@
 
 mod args;
 mod commands;
-mod confirmation;
 mod destination;
 mod editor;
 mod failure;
 mod input;
 mod options;
 mod output;
+mod questions;
 mod reports;
 mod running;
 mod trust;
@@ -23,7 +23,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use longhaul_app::failure::hinted;
-use longhaul_app::settings::{Loaded, Settings, refuse_unrestricted, unhonoured_notice};
+use longhaul_app::settings::{Loaded, Settings, load_here, refuse_unrestricted, unhonoured_notice};
 use longhaul_app::trust::untrusted_notice;
 use longhaul_app::withheld::{self, Withheld};
 use longhaul_app::{environment, project};
@@ -135,7 +135,7 @@ fn take_out_secrets(color: Color) -> Withheld {
     let rules = || {
         let home = environment::home(&environment::of_process()).ok().flatten();
         // What is wrong with the settings is said when they are loaded for good.
-        let loaded = find_settings().unwrap_or_default();
+        let loaded = load_here().unwrap_or_default();
         loaded.settings.variable_rules(home.as_ref())
     };
     withheld::take_out_secrets(rules).unwrap_or_else(|error| {
@@ -146,17 +146,6 @@ fn take_out_secrets(color: Color) -> Withheld {
         std::io::stderr().write_all(text.as_bytes()).ok();
         Withheld::default()
     })
-}
-
-/// The settings that hold in the current folder.
-fn find_settings() -> anyhow::Result<Loaded> {
-    let environment = environment::of_process();
-    Settings::load(environment::home(&environment)?.as_ref(), &current_folder(), &environment)
-}
-
-/// The current folder; one that was deleted has no settings.
-fn current_folder() -> PathBuf {
-    std::env::current_dir().unwrap_or_default()
 }
 
 /// Loads the settings for a command that works without an agent, and prints what is odd about them.
@@ -177,8 +166,8 @@ enum Work {
 }
 
 fn load_settings_for(work: Work, color: Color, withheld: &Withheld) -> anyhow::Result<Settings> {
-    let Loaded { settings, warnings, untrusted, needs_trust, review, unhonoured } = find_settings()?;
-    let folder = current_folder();
+    let Loaded { settings, warnings, untrusted, needs_trust, review, unhonoured } = load_here()?;
+    let folder = environment::current_folder();
     let label = Screen::of_stderr(color).warning("warning:");
     let shown = warnings.iter().take(MOST_WARNINGS);
     let mut text: String =

@@ -8,7 +8,8 @@ use longhaul_app::settings::Settings;
 use longhaul_app::trust::{Preview, Review, confirm, decide, review};
 use longhaul_workspace::{Decider, Home, Patience, Trust, TrustLevel, TrustedFolders, WorkspaceFolder};
 
-use crate::output::{Color, Page, Screen, answer_to, print};
+use crate::output::{Color, Page, Screen, print};
+use crate::questions::{TypedAhead, ask, is_yes};
 use crate::reports::trust::{tell_changes, tell_preview};
 
 /// Asks what has to be asked about the current folder, where a person can answer, and keeps the answer.
@@ -34,9 +35,11 @@ pub(crate) fn ask_at_start(color: Color) -> anyhow::Result<()> {
             let mut page = Page::new(Screen::of_stdout(color));
             tell_preview(&mut page, &folder, &preview);
             print(&page.into_text())?;
-            let level = match answer_to("Trust this folder? [y]es, [n]ot now, ne[v]er")?.as_str() {
-                "y" | "yes" => TrustLevel::TrustFolder,
-                "v" | "never" => TrustLevel::DoNotTrust,
+            let level = match ask("Trust this folder? [y]es, [n]ot now, ne[v]er", TypedAhead::IsDropped)?
+                .as_deref()
+            {
+                Some("y" | "yes") => TrustLevel::TrustFolder,
+                Some("v" | "never") => TrustLevel::DoNotTrust,
                 _ => return Ok(()),
             };
             TrustedFolders::at(home.trusted_folders()).set(&folder, level, Patience::default())?;
@@ -52,7 +55,8 @@ pub(crate) fn ask_at_start(color: Color) -> anyhow::Result<()> {
             let mut page = Page::new(Screen::of_stdout(color));
             tell_changes(&mut page, &folder, &changes);
             print(&page.into_text())?;
-            if matches!(answer_to("Use them as they are now? [y]es, [n]o")?.as_str(), "y" | "yes") {
+            let answer = ask("Use them as they are now? [y]es, [n]o", TypedAhead::IsDropped)?;
+            if answer.is_some_and(|answer| is_yes(&answer)) {
                 confirm(&home, &folder, &memory)?;
             }
         }

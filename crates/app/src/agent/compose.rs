@@ -14,7 +14,7 @@ use crate::project::Project;
 use crate::settings::Settings;
 
 /// How the agent works.
-pub fn agent_settings(
+pub(super) fn agent_settings(
     options: &AgentOptions,
     settings: &Settings,
     equipment: &Equipment,
@@ -39,7 +39,7 @@ pub fn agent_settings(
 }
 
 /// What the user set of the budget for compactions with this model.
-pub fn budget(settings: &Settings, chosen: &Chosen) -> BudgetSettings {
+pub(super) fn budget(settings: &Settings, chosen: &Chosen) -> BudgetSettings {
     BudgetSettings {
         threshold: settings.threshold(Some(&chosen.full_name)).map(|(threshold, _)| threshold),
         target: settings.target(),
@@ -49,7 +49,7 @@ pub fn budget(settings: &Settings, chosen: &Chosen) -> BudgetSettings {
 }
 
 /// Who writes snapshots.
-pub fn snapshots(
+pub(super) fn snapshots(
     models: &Models<'_>,
     settings: &Settings,
     chosen: &Chosen,
@@ -68,7 +68,7 @@ pub fn snapshots(
 }
 
 /// What was learned about the model, else what the settings say.
-pub fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Chosen) -> Estimator {
+pub(super) fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Chosen) -> Estimator {
     match calibration.load() {
         Ok(known) if known.knows(&chosen.name) => known.estimator(&chosen.name),
         _ => settings.estimator(),
@@ -76,7 +76,7 @@ pub fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Ch
 }
 
 /// Where the session takes place.
-pub fn surroundings(project: &Project, folders: &[PathBuf], settings: &Settings) -> Surroundings {
+pub(super) fn surroundings(project: &Project, folders: &[PathBuf], settings: &Settings) -> Surroundings {
     let directory = std::env::current_dir().unwrap_or_else(|_| project.folder.clone());
     Surroundings {
         at: now(),

@@ -2,6 +2,7 @@
 
 mod aids;
 mod compose;
+mod deps;
 mod hooks;
 mod options;
 mod permissions;
@@ -18,7 +19,6 @@ use longhaul_agent::{
     ActiveSkills, Definition, HookPoints, MemoryManager, Permissions, PromptOptions, Saving, SessionMemory,
     Subagents,
 };
-use longhaul_engine::HostJob;
 use longhaul_hooks::{HookEnvironment, Hooks};
 use longhaul_memory::SAVE_TOOL;
 use longhaul_skills::{Skills, render_catalog};
@@ -26,7 +26,7 @@ use longhaul_tools::{Jobs, Tool};
 use longhaul_workspace::Home;
 
 pub use aids::Aids;
-pub use compose::{agent_settings, budget, estimator, snapshots, surroundings};
+pub use deps::AgentDeps;
 pub use options::AgentOptions;
 pub use permissions::load_permissions;
 pub use skills::load as load_skills;
@@ -186,12 +186,6 @@ impl Equipment {
     /// Every sub-agent that may ask a model of its own.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.subagents.iter().chain(self.manager.as_ref().map(MemoryManager::definition))
-    }
-
-    /// What runs in the background.
-    pub fn running(&self) -> Vec<HostJob> {
-        let jobs = self.jobs.running().into_iter();
-        jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
     }
 }
 

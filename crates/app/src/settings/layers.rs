@@ -15,6 +15,7 @@ use super::document::{Content, Node, parse};
 use super::kind;
 use super::problem::{Fault, SettingsError, Unhonoured, Warning};
 use super::provenance::Provenance;
+use crate::environment;
 use crate::settings_files::{SettingsFiles, WorkspaceFile, settings_files};
 use crate::trust::{GrantKind, Review, decide, review};
 use crate::withheld::Withheld;
@@ -47,6 +48,12 @@ pub struct Loaded {
     pub review: Review,
     /// Keys of Gemini CLI that are set and not honoured.
     pub unhonoured: Vec<Unhonoured>,
+}
+
+/// Loads the settings that hold now in the current folder.
+pub fn load_here() -> anyhow::Result<Loaded> {
+    let environment = environment::of_process();
+    Settings::load(environment::home(&environment)?.as_ref(), &environment::current_folder(), &environment)
 }
 
 /// What one source says.

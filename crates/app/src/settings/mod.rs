@@ -19,7 +19,7 @@ mod skills;
 mod work;
 
 pub(crate) use edit::set_list;
-pub use layers::{Loaded, Settings};
+pub use layers::{Loaded, Settings, load_here};
 pub use problem::{Fault, Place, SettingsError, Unhonoured, Warning, WrongValue};
 pub use provenance::Provenance;
 pub(crate) use providers::{StatedModel, StatedProvider};

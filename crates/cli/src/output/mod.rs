@@ -7,7 +7,7 @@ mod numbers;
 mod page;
 mod progress;
 
-use std::io::{BufRead, IsTerminal, Write};
+use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -41,80 +41,6 @@ pub(crate) fn note(text: &str, color: Color) {
 /// Tells notes on standard error, such as why nothing happens for a while.
 pub(crate) fn tell_notes(color: Color) -> Tell {
     Arc::new(move |text| note(text, color))
-}
-
-/// Asks a person on the terminal; anything but a clear yes is a no. A line that was typed before the question is no answer:
-/// it is left for whoever reads next.
-pub(crate) fn is_confirmed(question: &str) -> anyhow::Result<bool> {
-    let is_typed_ahead = is_line_waiting();
-    print(&format!("{question} [y/N] "))?;
-    std::io::stdout().flush()?;
-    if is_typed_ahead {
-        print("\nNot confirmed: a line was typed before the question. Try again, or pass --yes.\n")?;
-        return Ok(false);
-    }
-    Ok(matches!(read_answer()?.as_str(), "y" | "yes"))
-}
-
-/// What a person on the terminal answers, in small letters; nothing where the input ends. What was typed before the question
-/// is dropped.
-pub(crate) fn answer_to(question: &str) -> anyhow::Result<String> {
-    discard_typed();
-    print(&format!("{question} "))?;
-    std::io::stdout().flush()?;
-    read_answer()
-}
-
-fn read_answer() -> anyhow::Result<String> {
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(answer.trim().to_ascii_lowercase())
-}
-
-/// Drops what was typed before a question was shown: it answers something else.
-fn discard_typed() {
-    #[cfg(unix)]
-    if std::io::stdin().is_terminal() {
-        rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush).ok();
-    }
-}
-
-/// Whether a line was typed that nobody has read yet.
-#[cfg(unix)]
-fn is_line_waiting() -> bool {
-    use rustix::event::{PollFd, PollFlags, Timespec, poll};
-    let stdin = std::io::stdin();
-    let mut waiting = [PollFd::new(&stdin, PollFlags::IN)];
-    let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut waiting, Some(&at_once)).is_ok_and(|count| count > 0)
-}
-
-#[cfg(not(unix))]
-fn is_line_waiting() -> bool {
-    false
-}
-
-/// Lets a person on the terminal choose from these lines; nothing if the answer is none of their numbers. Who only presses
-/// Enter takes the `usual` one.
-pub(crate) fn choose(question: &str, lines: &[String], usual: usize) -> anyhow::Result<Option<usize>> {
-    let mut text = format!("{question}\n");
-    for (place, line) in lines.iter().enumerate() {
-        text.push_str(&format!("  {}  {line}\n", place + 1));
-    }
-    print(&format!("{text}Number [{}] ", usual + 1))?;
-    std::io::stdout().flush()?;
-    let mut answer = String::new();
-    if std::io::stdin().lock().read_line(&mut answer)? == 0 {
-        return Ok(None);
-    }
-    Ok(match answer.trim() {
-        "" => Some(usual),
-        answer => answer
-            .parse::<usize>()
-            .ok()
-            .filter(|number| (1..=lines.len()).contains(number))
-            .map(|number| number - 1),
-    })
 }
 
 /// What is known about where the output goes.

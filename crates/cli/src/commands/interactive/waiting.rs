@@ -3,29 +3,21 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use longhaul_app::environment;
 use longhaul_app::failure::hinted;
 use longhaul_app::memory::{MemoryInbox, diff_of};
-use longhaul_app::settings::Settings;
+use longhaul_app::settings::load_here;
 use longhaul_app::skills::{Desk, Scope, Shown, Waiting};
 use longhaul_app::workspace::Surroundings;
 use longhaul_skills::{MemoryKind, WaitingPatch};
 use longhaul_terminal::{Inbox, InboxItem, Notice, Page, Review, Row, Whose};
-use longhaul_workspace::Home;
 use serde_json::Value;
 
 use crate::output::plural;
 use crate::reports::inbox::{evidence_lines, taken_back_words, undone_words};
 
-/// The settings as they are now, which a command may have changed since the program began.
-pub(super) fn current_settings(home: &Home) -> anyhow::Result<Settings> {
-    let cwd = std::env::current_dir().unwrap_or_default();
-    Ok(Settings::load(Some(home), &cwd, &environment::of_process())?.settings)
-}
-
 /// What waits.
-pub(super) fn items(inbox: Inbox, home: &Home) -> anyhow::Result<Vec<InboxItem>> {
-    let settings = current_settings(home)?;
+pub(super) fn items(inbox: Inbox) -> anyhow::Result<Vec<InboxItem>> {
+    let settings = load_here()?.settings;
     match inbox {
         Inbox::Skills => {
             let desk = Desk::find(settings)?;
@@ -131,8 +123,8 @@ fn push_rest(page: &mut Page, problem: Option<&str>, evidence: &[Value]) {
 }
 
 /// Settles what waits; tells what became of it.
-pub(super) fn settle(inbox: Inbox, review: &Review, home: &Home) -> anyhow::Result<Notice> {
-    let settings = current_settings(home)?;
+pub(super) fn settle(inbox: Inbox, review: &Review) -> anyhow::Result<Notice> {
+    let settings = load_here()?.settings;
     match inbox {
         Inbox::Skills => settle_skill(review, &Desk::find(settings)?),
         Inbox::Memory => {

@@ -6,7 +6,8 @@ use anyhow::anyhow;
 use longhaul_app::failure::hinted;
 use longhaul_memory::{Fact, Places, ProposedScope, Scope, propose_scope};
 
-use crate::output::{choose, visible};
+use crate::output::visible;
+use crate::questions::choose;
 
 /// Where a fact is kept, and who decided that.
 #[derive(Clone, Debug, PartialEq, Eq)]

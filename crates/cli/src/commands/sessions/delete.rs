@@ -6,8 +6,8 @@ use longhaul_app::project;
 use longhaul_session::{Deletion, Store};
 use serde_json::{Value, json};
 
-use crate::confirmation::confirm;
 use crate::output::{Color, Screen, plural, print_json, visible};
+use crate::questions::confirm;
 
 #[derive(Debug, Args)]
 pub(crate) struct DeleteOptions {

@@ -9,11 +9,11 @@ use longhaul_skills::{
 };
 use serde_json::{Value, json};
 
-use crate::confirmation::confirm;
 use crate::options::SkillScope;
 use crate::output::{
     Color, Page, Screen, pad_left, path_json, plural, print, print_json, thousands, visible,
 };
+use crate::questions::confirm;
 
 #[derive(Debug, Args)]
 pub(crate) struct InstallOptions {

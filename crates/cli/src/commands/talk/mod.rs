@@ -8,17 +8,16 @@ mod words;
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
-use longhaul_agent::{Agent, AgentError, Host, LimitOf, TurnEnd};
-use longhaul_app::agent::{self, Aids, Attendance, Equipment, SubagentModels, Summaries};
-use longhaul_app::clock::now;
+use longhaul_agent::{AgentError, Host, LimitOf, TurnEnd};
+use longhaul_app::agent::{AgentDeps, Aids, Attendance, Summaries};
 use longhaul_app::environment;
 use longhaul_app::failure::hinted;
 use longhaul_app::models::Models;
 use longhaul_app::project::log_failure;
-use longhaul_app::sessions::{self, Found, new_id};
+use longhaul_app::sessions::{self, Found};
 use longhaul_app::settings::Settings;
 use longhaul_conversation::{FinishReason, Part, Usage};
-use longhaul_engine::{CalibrationFile, EngineError, Folder};
+use longhaul_engine::EngineError;
 use longhaul_hooks::{EndReason, SessionSource};
 use longhaul_session::{LogError, load_metadata};
 use longhaul_workspace::Home;
@@ -82,13 +81,10 @@ fn talk(
     }
     let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
     let aids = Aids::load(&models, settings, &chosen, named, |text| reporter.warn(text));
-    let snapshots = agent::snapshots(&models, settings, &chosen, |text| reporter.warn(text));
-    let attendance = Attendance::Unattended;
-    let work = options.work.to_agent_options();
-    let (equipment, mut memory) = Equipment::load(&work, settings, &home, attendance)?;
-    let (system, refused) = equipment.system_prompt()?;
-    refused.iter().for_each(|warning| reporter.warn(warning));
-    let subagent_models = SubagentModels::choose(&models, equipment.definitions());
+    let (work, attendance) = (options.work.to_agent_options(), Attendance::Unattended);
+    let parts = (chosen, aids);
+    let (mut deps, memory) =
+        AgentDeps::load(work, settings, home, attendance, models, parts, |text| reporter.warn(text))?;
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
     let opened = match found {
         Some(found) => found.open()?,
@@ -96,52 +92,32 @@ fn talk(
     };
     opened.notes.iter().for_each(|note| reporter.note(note));
     opened.warnings.iter().for_each(|warning| reporter.warn(warning));
-    let calibration = CalibrationFile::at(home.root().join("longhaul").join("calibration.json"));
-    equipment.notes.iter().for_each(|note| reporter.note(note));
-    equipment.warnings.iter().for_each(|warning| reporter.warn(warning));
-    let place = agent::surroundings(&opened.project, &equipment.folders, settings);
-    let agent_settings =
-        agent::agent_settings(&work, settings, &equipment, &chosen, &calibration, system, place);
-    let files = Folder::new(opened.project.home.root());
+    deps.equipment.notes.iter().for_each(|note| reporter.note(note));
+    deps.equipment.warnings.iter().for_each(|warning| reporter.warn(warning));
     let summaries = Summaries::new(settings, &opened.project);
     let session = opened.id.clone();
-    reporter.begin(&opened, &chosen).context(NOT_WRITTEN)?;
+    reporter.begin(&opened, &deps.model).context(NOT_WRITTEN)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
-    memory.keep_private_in(opened.project.home.memory());
-    let mut agent = Agent::on(opened.log, agent_settings).with_memory(memory);
-    let telemetry = settings.telemetry_file(home.root());
+    let mut agent = deps.open_agent(opened, memory);
     let mut last_words = None;
     let end = until_interrupted(async |cancel| {
         reporter.stop_with(cancel);
-        let host = Host {
-            summariser: &snapshots,
-            counter: Some(&chosen),
-            telemetry: telemetry.as_deref(),
-            calibration: Some(&calibration),
-            tools: &equipment.tools,
-            subagents: &equipment.subagents,
-            manager: equipment.manager.as_ref(),
-            models: Some(&subagent_models),
-            hooks: Some(equipment.hook_points()),
-            jobs: &|| equipment.running(),
-            skills: Some(&equipment.active_skills),
-            events: &|event| reporter.hear(event),
-            ..aids.join(&chosen, Host::new(&chosen.http, &files, &now, &new_id))
-        };
+        let host = Host { events: &|event| reporter.hear(event), ..deps.host() };
         agent.begin_session(source, &host, cancel).await?;
         let end = agent.run_turn_with(words, &host, cancel).await;
-        equipment.jobs.stop_all().await;
+        deps.equipment.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
         // There may be room again; and of what is not recorded nothing is sent, not even for a summary.
         let recorded = agent.record_pending(&host);
         if recorded.is_ok() && end.is_ok() {
-            last_words = summaries.last_words(agent.conversation(), aids.summariser(&chosen), cancel).await;
+            last_words =
+                summaries.last_words(agent.conversation(), deps.aids.summariser(&deps.model), cancel).await;
         }
         end
     })?;
     let mut asides = agent.statistics().asides.clone();
     asides.add(&summaries.asides());
-    let price = |name: &str, usage: &Usage| aids.asked(name, &chosen)?.cost(usage);
+    let price = |name: &str, usage: &Usage| deps.aids.asked(name, &deps.model)?.cost(usage);
     reporter.count(agent.statistics(), json::asides(&asides, price));
     let file = agent.conversation().log().path().to_path_buf();
     if let Some(last_words) = last_words {
@@ -164,10 +140,10 @@ fn talk(
         EngineError::Log(error) => log_failure(error),
         other => other.into(),
     })?;
-    let routed = reporter.routed().and_then(|model| aids.routed(&model));
-    let answered = routed.unwrap_or(&chosen);
+    let routed = reporter.routed().and_then(|model| deps.aids.routed(&model));
+    let answered = routed.unwrap_or(&deps.model);
     let cost = |subagent: Option<&str>, usage: &Usage| match subagent {
-        Some(name) => subagent_models.cost(name, usage, answered),
+        Some(name) => deps.subagent_models.cost(name, usage, answered),
         None => answered.cost(usage),
     };
     reporter.conclude(&end, answered, cost, started.elapsed()).context(NOT_WRITTEN)?;

@@ -12,8 +12,8 @@ use longhaul_workspace::{Patience, TrustLevel, TrustedContents};
 use serde_json::json;
 
 use super::rules_and_folder;
-use crate::confirmation::confirm;
 use crate::output::{Color, Page, Screen, path_json, print_json, visible};
+use crate::questions::confirm;
 use crate::reports::trust::{preview_json, tell_changes, tell_preview};
 
 #[derive(Debug, Args)]
