@@ -7,10 +7,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::document::{Content, Node};
-use super::keys::Treatment;
 use super::kind::{self, Kind};
 use super::lookup::{Known, first_below, look_up, near_sibling, nearest};
 use super::problem::{Fault, Oddity, Place, Unhonoured, Warning, WrongValue};
+use super::unread::Treatment;
 
 /// Checks every key and value of a file. What is odd is returned, and what is not honoured; the first wrong value is an
 /// error.

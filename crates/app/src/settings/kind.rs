@@ -15,8 +15,8 @@ pub(crate) enum Kind {
     WholeNumber,
     /// A text.
     Text,
-    /// One of these texts.
-    OneOf(&'static [&'static str]),
+    /// One of these texts, with spaces between them.
+    OneOf(&'static str),
     /// A list of texts.
     Texts,
     /// A text or a list of texts.
@@ -48,6 +48,33 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// The kind that `keys.txt` calls so.
+    pub(super) fn parse(name: &'static str) -> Option<Self> {
+        if let Some(choices) = name.strip_prefix("one of ") {
+            return Some(Self::OneOf(choices));
+        }
+        Some(match name {
+            "boolean" => Self::Boolean,
+            "whole number" => Self::WholeNumber,
+            "text" => Self::Text,
+            "texts" => Self::Texts,
+            "text or texts" => Self::TextOrTexts,
+            "object" => Self::Object,
+            "threshold" => Self::Threshold,
+            "gemini threshold" => Self::GeminiThreshold,
+            "share" => Self::Share,
+            "tokens" => Self::Tokens,
+            "tokens by name" => Self::TokensByName,
+            "thresholds by model" => Self::ThresholdsByModel,
+            "weight" => Self::Weight,
+            "price" => Self::Price,
+            "seconds" => Self::Seconds,
+            "bytes" => Self::Bytes,
+            "count" => Self::Count,
+            _ => return None,
+        })
+    }
+
     /// What is expected, in words that follow "must be".
     pub(crate) fn words(self) -> String {
         let words = match self {
@@ -82,7 +109,7 @@ impl Kind {
             Self::GeminiThreshold => "0.5",
             Self::WholeNumber => "100",
             Self::Text => r#""text""#,
-            Self::OneOf(choices) => return format!("{:?}", choices.first().unwrap_or(&"")),
+            Self::OneOf(choices) => return format!("{:?}", choices.split(' ').next().unwrap_or_default()),
             Self::Texts | Self::TextOrTexts => r#"["one", "two"]"#,
             Self::Object => "{}",
             Self::Threshold => r#""50%""#,
@@ -105,7 +132,9 @@ impl Kind {
             Self::Boolean => value.is_boolean(),
             Self::WholeNumber => value.as_f64().is_some_and(|number| number.fract() == 0.0),
             Self::Text => value.is_string(),
-            Self::OneOf(choices) => value.as_str().is_some_and(|text| choices.contains(&text)),
+            Self::OneOf(choices) => {
+                value.as_str().is_some_and(|text| choices.split(' ').any(|choice| choice == text))
+            }
             Self::Texts => is_texts(value),
             Self::TextOrTexts => value.is_string() || is_texts(value),
             Self::Object | Self::TokensByName | Self::ThresholdsByModel => false,
@@ -124,8 +153,8 @@ impl Kind {
     }
 }
 
-fn one_of(choices: &[&str]) -> String {
-    let quoted: Vec<String> = choices.iter().map(|choice| format!("{choice:?}")).collect();
+fn one_of(choices: &str) -> String {
+    let quoted: Vec<String> = choices.split(' ').map(|choice| format!("{choice:?}")).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, others)) => format!("{} or {last}", others.join(", ")),
@@ -259,7 +288,7 @@ mod tests {
         check(Kind::Boolean, &json!([true, false]), &json!(["true", 1, []]));
         check(Kind::WholeNumber, &json!([1, -1, 3.0]), &json!([0.5, "1"]));
         check(Kind::Text, &json!(["", "a"]), &json!([1, ["a"]]));
-        check(Kind::OneOf(&["a", "b"]), &json!(["a", "b"]), &json!(["c", "A", 1]));
+        check(Kind::OneOf("a b"), &json!(["a", "b"]), &json!(["c", "A", 1]));
         check(Kind::Texts, &json!([[], ["a"]]), &json!(["a", [1], ["a", null]]));
         check(Kind::TextOrTexts, &json!(["a", ["a", "b"]]), &json!([1, [1]]));
         check(Kind::Object, &json!([]), &json!([1, "a", []]));
@@ -290,7 +319,7 @@ mod tests {
             Kind::Boolean,
             Kind::WholeNumber,
             Kind::Text,
-            Kind::OneOf(&["a", "b"]),
+            Kind::OneOf("a b"),
             Kind::Texts,
             Kind::TextOrTexts,
             Kind::Threshold,
@@ -316,7 +345,7 @@ mod tests {
         assert_eq!(describe(&json!("a\"b")), r#"the text "a\"b""#);
         assert_eq!(describe(&json!("x".repeat(50))), format!("the text {:?}…", "x".repeat(40)));
         assert_eq!(describe(&json!(1.5)), "the number 1.5");
-        assert_eq!(Kind::OneOf(&["a", "b", "c"]).words(), r#""a", "b" or "c""#);
-        assert_eq!(Kind::OneOf(&["a"]).words(), r#""a""#);
+        assert_eq!(Kind::OneOf("a b c").words(), r#""a", "b" or "c""#);
+        assert_eq!(Kind::OneOf("a").words(), r#""a""#);
     }
 }

@@ -1,6 +1,7 @@
 //! Finds a key in the table, or the one that was probably meant.
 
-use super::keys::{Key, OPEN, RENAMED, Treatment, table, unread_keys};
+use super::keys::{Key, table};
+use super::unread::{OPEN, RENAMED, Treatment, unread_keys};
 
 /// The step of a path that stands for any name.
 const ANY: &str = "*";

@@ -16,6 +16,7 @@ mod providers;
 mod restrictions;
 mod retention;
 mod skills;
+mod unread;
 mod work;
 
 pub(crate) use edit::set_list;
