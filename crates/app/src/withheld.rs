@@ -12,16 +12,16 @@ use longhaul_hooks::{Variable, VariableRules};
 
 /// The variables that were taken out of the environment.
 #[derive(Clone, Default, PartialEq)]
-pub struct Withheld(Vec<Variable>);
+pub struct WithheldVariables(Vec<Variable>);
 
 /// Values are nobody's business.
-impl fmt::Debug for Withheld {
+impl fmt::Debug for WithheldVariables {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Withheld({} variables)", self.0.len())
+        write!(f, "WithheldVariables({} variables)", self.0.len())
     }
 }
 
-impl Withheld {
+impl WithheldVariables {
     /// The value of a variable, withheld or not.
     pub fn variable(&self, name: &str) -> Option<String> {
         let withheld = self.0.iter().find(|(known, _)| known == name);
@@ -43,23 +43,23 @@ pub(crate) fn variables_for_commands(rules: &VariableRules) -> Vec<Variable> {
 /// # Errors
 /// Why they are still in the environment; all else goes on as usual.
 #[cfg(unix)]
-pub fn take_out_secrets(rules: impl FnOnce() -> VariableRules) -> Result<Withheld, io::Error> {
+pub fn take_out_secrets(rules: impl FnOnce() -> VariableRules) -> Result<WithheldVariables, io::Error> {
     keep_memory_private();
     if let Some(descriptor) = std::env::var(MARKER).ok().and_then(|marker| descriptor_of(&marker)) {
-        return unix::receive(descriptor).map(Withheld);
+        return unix::receive(descriptor).map(WithheldVariables);
     }
     let all = std::env::vars_os().filter(|(name, _)| name != MARKER);
     let split = rules().split(all);
     match split.withheld.is_empty() {
-        true => Ok(Withheld::default()),
+        true => Ok(WithheldVariables::default()),
         false => Err(unix::restart(&split, unix::program()?)),
     }
 }
 
 /// Elsewhere other processes have no way to read an environment that needs no more rights than ours.
 #[cfg(not(unix))]
-pub fn take_out_secrets(_rules: impl FnOnce() -> VariableRules) -> Result<Withheld, io::Error> {
-    Ok(Withheld::default())
+pub fn take_out_secrets(_rules: impl FnOnce() -> VariableRules) -> Result<WithheldVariables, io::Error> {
+    Ok(WithheldVariables::default())
 }
 
 /// Other processes of the same user, commands among them, can then read neither the memory nor the environment of this one.
@@ -243,8 +243,8 @@ mod tests {
 
     #[test]
     fn values_are_not_shown() {
-        let withheld = Withheld(vec![("A_KEY".into(), "very-secret".into())]);
-        assert_eq!(format!("{withheld:?}"), "Withheld(1 variables)");
+        let withheld = WithheldVariables(vec![("A_KEY".into(), "very-secret".into())]);
+        assert_eq!(format!("{withheld:?}"), "WithheldVariables(1 variables)");
         assert_eq!(withheld.variable("A_KEY").as_deref(), Some("very-secret"));
         assert_eq!(withheld.variable("NO_SUCH_VARIABLE_HERE"), None);
     }

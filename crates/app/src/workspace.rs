@@ -14,7 +14,7 @@ use crate::trust::decide;
 
 /// Everything that memory depends on.
 #[derive(Debug)]
-pub struct Surroundings {
+pub struct WorkspaceContext {
     /// The current folder.
     pub cwd: PathBuf,
     /// Where to look.
@@ -29,7 +29,7 @@ pub struct Surroundings {
     pub notes: Vec<String>,
 }
 
-impl Surroundings {
+impl WorkspaceContext {
     /// Finds out about the current folder, to which `more` folders belong. Nothing is made.
     pub fn find(settings: &Settings, more: &[PathBuf]) -> anyhow::Result<Self> {
         let environment = environment::of_process();

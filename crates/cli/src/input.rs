@@ -9,7 +9,7 @@ use longhaul_app::sessions::{self, Input};
 pub(crate) use longhaul_app::sessions::{display_name, is_stdin};
 
 /// An input that a terminal shows the progress of.
-struct Watched {
+struct ProgressShown {
     input: Input,
     done: u64,
     started: Instant,
@@ -19,16 +19,16 @@ struct Watched {
 
 /// Opens a file, or standard input for `-`.
 pub(crate) fn open(path: &Path) -> anyhow::Result<Box<dyn Read>> {
-    sessions::open(path).map(watched)
+    sessions::open(path).map(showing_progress)
 }
 
 /// Shows on a terminal how far an input was read, if that takes long.
-pub(crate) fn watched(input: Input) -> Box<dyn Read> {
+pub(crate) fn showing_progress(input: Input) -> Box<dyn Read> {
     let on_terminal = io::stderr().is_terminal();
-    Box::new(Watched { input, done: 0, started: Instant::now(), shown: None, on_terminal })
+    Box::new(ProgressShown { input, done: 0, started: Instant::now(), shown: None, on_terminal })
 }
 
-impl Read for Watched {
+impl Read for ProgressShown {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.input.read(buffer)?;
         self.done += count as u64;
@@ -39,7 +39,7 @@ impl Read for Watched {
     }
 }
 
-impl Watched {
+impl ProgressShown {
     fn show_progress(&mut self) {
         let quiet = self.shown.unwrap_or(self.started).elapsed();
         let wait = if self.shown.is_none() { Duration::from_secs(1) } else { Duration::from_millis(200) };
@@ -56,7 +56,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for ProgressShown {
     fn drop(&mut self) {
         if self.shown.is_some() {
             io::stderr().write_all(b"\r\x1b[K").ok();

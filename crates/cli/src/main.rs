@@ -23,9 +23,9 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 use longhaul_app::failure::hinted;
-use longhaul_app::settings::{Loaded, Settings, load_here, refuse_unrestricted, unhonoured_notice};
+use longhaul_app::settings::{LoadedSettings, Settings, check_restrictions, load_here, unsupported_notice};
 use longhaul_app::trust::untrusted_notice;
-use longhaul_app::withheld::{self, Withheld};
+use longhaul_app::withheld::{self, WithheldVariables};
 use longhaul_app::{environment, project};
 use longhaul_workspace::check_threads;
 
@@ -67,7 +67,7 @@ fn run() -> ExitCode {
     }
     let screen = Screen::of_stdout(args.color);
     let color = args.color;
-    let withheld = if args.asks_models() { take_out_secrets(color) } else { Withheld::default() };
+    let withheld = if args.asks_models() { take_out_secrets(color) } else { WithheldVariables::default() };
     let load_settings = || load_settings(color, &withheld);
     let Some(command) = &mut args.command else {
         return talk(&args.talk, || load_agent_settings(color, &withheld), color);
@@ -131,7 +131,7 @@ fn find_session(file: &mut PathBuf) -> anyhow::Result<()> {
 }
 
 /// Takes secrets out of the environment, so that what an agent runs cannot read them there.
-fn take_out_secrets(color: Color) -> Withheld {
+fn take_out_secrets(color: Color) -> WithheldVariables {
     let rules = || {
         let home = environment::home(&environment::of_process()).ok().flatten();
         // What is wrong with the settings is said when they are loaded for good.
@@ -144,29 +144,33 @@ fn take_out_secrets(color: Color) -> Withheld {
             "{label} could not take the keys out of the environment of this process, where commands can read them: {error}\n"
         );
         std::io::stderr().write_all(text.as_bytes()).ok();
-        Withheld::default()
+        WithheldVariables::default()
     })
 }
 
 /// Loads the settings for a command that works without an agent, and prints what is odd about them.
-fn load_settings(color: Color, withheld: &Withheld) -> anyhow::Result<Settings> {
-    load_settings_for(Work::Command, color, withheld)
+fn load_settings(color: Color, withheld: &WithheldVariables) -> anyhow::Result<Settings> {
+    load_settings_for(SettingsReader::Command, color, withheld)
 }
 
 /// Loads the settings for an agent, and prints what is odd about them and what an untrusted folder has no say in.
-fn load_agent_settings(color: Color, withheld: &Withheld) -> anyhow::Result<Settings> {
-    load_settings_for(Work::Agent, color, withheld)
+fn load_agent_settings(color: Color, withheld: &WithheldVariables) -> anyhow::Result<Settings> {
+    load_settings_for(SettingsReader::Agent, color, withheld)
 }
 
 /// Who works with the settings.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Work {
+enum SettingsReader {
     Command,
     Agent,
 }
 
-fn load_settings_for(work: Work, color: Color, withheld: &Withheld) -> anyhow::Result<Settings> {
-    let Loaded { settings, warnings, untrusted, needs_trust, review, unhonoured } = load_here()?;
+fn load_settings_for(
+    work: SettingsReader,
+    color: Color,
+    withheld: &WithheldVariables,
+) -> anyhow::Result<Settings> {
+    let LoadedSettings { settings, warnings, untrusted, needs_trust, review, unsupported } = load_here()?;
     let folder = environment::current_folder();
     let label = Screen::of_stderr(color).warning("warning:");
     let shown = warnings.iter().take(MOST_WARNINGS);
@@ -177,7 +181,7 @@ fn load_settings_for(work: Work, color: Color, withheld: &Withheld) -> anyhow::R
         text.push_str(&format!("{label} and {} more about settings\n", thousands(more as u64)));
     }
     let untrusted = match work {
-        Work::Agent => {
+        SettingsReader::Agent => {
             let environment = environment::of_process();
             let home = environment::home(&environment)?;
             untrusted_notice(
@@ -189,7 +193,7 @@ fn load_settings_for(work: Work, color: Color, withheld: &Withheld) -> anyhow::R
                 untrusted,
             )?
         }
-        Work::Command => untrusted.map(|file| {
+        SettingsReader::Command => untrusted.map(|file| {
             let file = file.display();
             format!("{file} does not count, as its folder is not trusted; `longhaul trust add` trusts it")
         }),
@@ -197,16 +201,16 @@ fn load_settings_for(work: Work, color: Color, withheld: &Withheld) -> anyhow::R
     for warning in untrusted.into_iter().chain(review.warning(&folder)) {
         text.push_str(&format!("{label} {}\n", visible(&warning)));
     }
-    if work == Work::Agent
-        && let Some(notice) = unhonoured_notice(&unhonoured)
+    if work == SettingsReader::Agent
+        && let Some(notice) = unsupported_notice(&unsupported)
     {
         let label = Screen::of_stderr(color).faint("note:");
         text.push_str(&format!("{label} {}\n", visible(&notice)));
     }
     // If standard error is gone there is nobody left to tell.
     std::io::stderr().write_all(text.as_bytes()).ok();
-    if work == Work::Agent {
-        refuse_unrestricted(&unhonoured, |name| withheld.variable(name)).map_err(|error| {
+    if work == SettingsReader::Agent {
+        check_restrictions(&unsupported, |name| withheld.variable(name)).map_err(|error| {
             let hint = error.hint();
             hinted(error, hint)
         })?;

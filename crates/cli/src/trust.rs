@@ -5,7 +5,7 @@ use std::path::Path;
 
 use longhaul_app::environment;
 use longhaul_app::settings::Settings;
-use longhaul_app::trust::{Preview, Review, confirm, decide, review};
+use longhaul_app::trust::{TrustPreview, TrustReview, confirm, decide, review};
 use longhaul_workspace::{Decider, Home, Patience, Trust, TrustLevel, TrustedFolders, WorkspaceFolder};
 
 use crate::output::{Color, Page, Screen, print};
@@ -28,7 +28,7 @@ pub(crate) fn ask_at_start(color: Color) -> anyhow::Result<()> {
     let memory = loaded.settings.memory().0;
     match decide(&folder, Some(&home), &environment, loaded.needs_trust)? {
         Trust::Undecided => {
-            let preview = Preview::of(&folder, &memory);
+            let preview = TrustPreview::of(&folder, &memory);
             if preview.is_empty() {
                 return Ok(());
             }
@@ -48,7 +48,7 @@ pub(crate) fn ask_at_start(color: Color) -> anyhow::Result<()> {
             }
         }
         Trust::Trusted(Decider::Rule(_) | Decider::Editor) => {
-            let Review { changes, .. } = review(&home, &folder)?;
+            let TrustReview { changes, .. } = review(&home, &folder)?;
             if changes.is_empty() {
                 return Ok(());
             }

@@ -7,9 +7,9 @@ use longhaul_compaction::BudgetSettings;
 use longhaul_conversation::Estimator;
 use longhaul_engine::CalibrationFile;
 
-use super::{AgentOptions, Equipment};
+use super::{AgentOptions, Toolkit};
 use crate::clock::now;
-use crate::models::{Chosen, Models, Snapshots, compaction_model};
+use crate::models::{ChosenModel, Models, SnapshotWriter, compaction_model};
 use crate::project::Project;
 use crate::settings::Settings;
 
@@ -17,8 +17,8 @@ use crate::settings::Settings;
 pub(super) fn agent_settings(
     options: &AgentOptions,
     settings: &Settings,
-    equipment: &Equipment,
-    chosen: &Chosen,
+    toolkit: &Toolkit,
+    chosen: &ChosenModel,
     calibration: &CalibrationFile,
     system: String,
     surroundings: Surroundings,
@@ -29,7 +29,7 @@ pub(super) fn agent_settings(
         keep: settings.keep(),
         compaction: settings.engine(),
         estimator: estimator(settings, calibration, chosen),
-        permissions: equipment.permissions.clone(),
+        permissions: toolkit.permissions.clone(),
         outputs: settings.outputs(),
         limits: Limits { turn: options.max_turns.unwrap_or(Limits::default().turn), ..settings.limits() },
         watches_loops: settings.watches_loops(),
@@ -39,7 +39,7 @@ pub(super) fn agent_settings(
 }
 
 /// What the user set of the budget for compactions with this model.
-pub(super) fn budget(settings: &Settings, chosen: &Chosen) -> BudgetSettings {
+pub(super) fn budget(settings: &Settings, chosen: &ChosenModel) -> BudgetSettings {
     BudgetSettings {
         threshold: settings.threshold(Some(&chosen.full_name)).map(|(threshold, _)| threshold),
         target: settings.target(),
@@ -52,23 +52,27 @@ pub(super) fn budget(settings: &Settings, chosen: &Chosen) -> BudgetSettings {
 pub(super) fn snapshots(
     models: &Models<'_>,
     settings: &Settings,
-    chosen: &Chosen,
+    chosen: &ChosenModel,
     warn: impl Fn(&str),
-) -> Snapshots {
+) -> SnapshotWriter {
     if !settings.is_compacted_by_model() {
-        return Snapshots(None);
+        return SnapshotWriter(None);
     }
     match compaction_model(models, None, Some(&chosen.full_name)) {
-        Ok(compressor) => Snapshots(Some(compressor)),
+        Ok(compressor) => SnapshotWriter(Some(compressor)),
         Err(error) => {
             warn(&format!("snapshots are written offline: {error:#}"));
-            Snapshots(None)
+            SnapshotWriter(None)
         }
     }
 }
 
 /// What was learned about the model, else what the settings say.
-pub(super) fn estimator(settings: &Settings, calibration: &CalibrationFile, chosen: &Chosen) -> Estimator {
+pub(super) fn estimator(
+    settings: &Settings,
+    calibration: &CalibrationFile,
+    chosen: &ChosenModel,
+) -> Estimator {
     match calibration.load() {
         Ok(known) if known.knows(&chosen.name) => known.estimator(&chosen.name),
         _ => settings.estimator(),

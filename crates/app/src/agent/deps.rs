@@ -7,10 +7,10 @@ use longhaul_engine::{CalibrationFile, Folder, HostJob};
 use longhaul_workspace::Home;
 
 use super::compose::{agent_settings, budget, estimator, snapshots, surroundings};
-use super::{AgentOptions, Aids, Attendance, Equipment, SubagentModels};
+use super::{AgentOptions, Attendance, HelperModels, SubagentModels, Toolkit};
 use crate::clock::now;
-use crate::models::{Chosen, Models, Snapshots};
-use crate::sessions::{Opened, new_id};
+use crate::models::{ChosenModel, Models, SnapshotWriter};
+use crate::sessions::{OpenSession, new_id};
 use crate::settings::Settings;
 
 /// Everything that the turns of a conversation are carried out with.
@@ -22,12 +22,12 @@ pub struct AgentDeps<'s> {
     /// Ways to reach models.
     pub models: Models<'s>,
     /// The model of the conversation.
-    pub model: Chosen,
+    pub model: ChosenModel,
     /// The models beside it.
-    pub aids: Aids,
+    pub helpers: HelperModels,
     /// Tools, rules, skills and hooks.
-    pub equipment: Equipment,
-    snapshots: Snapshots,
+    pub toolkit: Toolkit,
+    snapshots: SnapshotWriter,
     /// The models of sub-agents.
     pub subagent_models: SubagentModels,
     running: Box<dyn Fn() -> Vec<HostJob> + Send + Sync>,
@@ -40,26 +40,26 @@ pub struct AgentDeps<'s> {
 
 impl<'s> AgentDeps<'s> {
     /// Loads everything for a conversation with this model in the current folder, and the instructions of memory files. `warn`
-    /// hears what does not count; what the equipment has to tell stays there.
+    /// hears what does not count; what the toolkit has to tell stays there.
     pub fn load(
         options: AgentOptions,
         settings: &'s Settings,
         home: Home,
         attendance: Attendance,
         models: Models<'s>,
-        (model, aids): (Chosen, Aids),
+        (model, helpers): (ChosenModel, HelperModels),
         warn: impl Fn(&str),
     ) -> anyhow::Result<(Self, SessionMemory)> {
         let snapshots = snapshots(&models, settings, &model, &warn);
-        let (equipment, memory) = Equipment::load(&options, settings, &home, attendance)?;
-        let (system, refused) = equipment.system_prompt()?;
+        let (toolkit, memory) = Toolkit::load(&options, settings, &home, attendance)?;
+        let (system, refused) = toolkit.system_prompt()?;
         refused.iter().for_each(|text| warn(text));
-        let jobs = equipment.jobs.clone();
+        let jobs = toolkit.jobs.clone();
         let running = Box::new(move || {
             let jobs = jobs.running().into_iter();
             jobs.map(|job| HostJob { name: job.name, what: job.command }).collect()
         });
-        let subagent_models = SubagentModels::choose(&models, equipment.definitions());
+        let subagent_models = SubagentModels::choose(&models, toolkit.definitions());
         let deps = Self {
             calibration: CalibrationFile::at(home.root().join("longhaul").join("calibration.json")),
             telemetry: settings.telemetry_file(home.root()),
@@ -69,8 +69,8 @@ impl<'s> AgentDeps<'s> {
             home,
             models,
             model,
-            aids,
-            equipment,
+            helpers,
+            toolkit,
             snapshots,
             subagent_models,
             running,
@@ -80,16 +80,16 @@ impl<'s> AgentDeps<'s> {
     }
 
     /// The agent for a session.
-    pub fn open_agent(&mut self, opened: Opened, mut memory: SessionMemory) -> Agent {
+    pub fn open_agent(&mut self, opened: OpenSession, mut memory: SessionMemory) -> Agent {
         memory.keep_private_in(opened.project.home.memory());
         // What another session follows is its own affair, and stands in its log.
-        self.equipment.active_skills.forget();
+        self.toolkit.active_skills.forget();
         self.files = Folder::new(opened.project.home.root());
-        let place = surroundings(&opened.project, &self.equipment.folders, self.settings);
+        let place = surroundings(&opened.project, &self.toolkit.folders, self.settings);
         let settings = agent_settings(
             &self.options,
             self.settings,
-            &self.equipment,
+            &self.toolkit,
             &self.model,
             &self.calibration,
             self.system.clone(),
@@ -100,7 +100,7 @@ impl<'s> AgentDeps<'s> {
 
     /// Lets saved rules of a project count as they stand now, unless the user named others in their place.
     pub fn reload_saved_rules(&mut self, saved: PathBuf) {
-        let permissions = &mut self.equipment.permissions;
+        let permissions = &mut self.toolkit.permissions;
         permissions.saved.project = Some(saved);
         if self.options.policy.is_empty() {
             permissions.reload_saved();
@@ -114,25 +114,25 @@ impl<'s> AgentDeps<'s> {
             counter: Some(&self.model),
             telemetry: self.telemetry.as_deref(),
             calibration: Some(&self.calibration),
-            tools: &self.equipment.tools,
-            subagents: &self.equipment.subagents,
-            manager: self.equipment.manager.as_ref(),
+            tools: &self.toolkit.tools,
+            subagents: &self.toolkit.subagents,
+            manager: self.toolkit.manager.as_ref(),
             models: Some(&self.subagent_models),
-            hooks: Some(self.equipment.hook_points()),
+            hooks: Some(self.toolkit.hook_points()),
             jobs: self.running.as_ref(),
-            skills: Some(&self.equipment.active_skills),
-            ..self.aids.join(&self.model, Host::new(&self.model.http, &self.files, &now, &new_id))
+            skills: Some(&self.toolkit.active_skills),
+            ..self.helpers.join(&self.model, Host::new(&self.model.http, &self.files, &now, &new_id))
         }
     }
 
     /// Makes another model that of the conversation, for a session that is about to be opened. `warn` hears what does not count.
-    pub fn take_model(&mut self, model: Chosen, warn: impl Fn(&str)) {
+    pub fn take_model(&mut self, model: ChosenModel, warn: impl Fn(&str)) {
         self.snapshots = snapshots(&self.models, self.settings, &model, warn);
         self.model = model;
     }
 
     /// Makes another model that of the conversation, which goes on. `warn` hears what does not count.
-    pub fn switch_model(&mut self, agent: &mut Agent, model: Chosen, warn: impl Fn(&str)) {
+    pub fn switch_model(&mut self, agent: &mut Agent, model: ChosenModel, warn: impl Fn(&str)) {
         let settings = agent.settings_mut();
         settings.model = model.profile();
         settings.budget = budget(self.settings, &model);
@@ -142,8 +142,8 @@ impl<'s> AgentDeps<'s> {
 
     /// Looks for skills again, under these settings, and lets the model know of them.
     pub fn reload_skills(&mut self, agent: &mut Agent, settings: &Settings) -> anyhow::Result<()> {
-        self.equipment.reload_skills(&self.options, settings, &self.home)?;
-        self.system = self.equipment.system_prompt()?.0;
+        self.toolkit.reload_skills(&self.options, settings, &self.home)?;
+        self.system = self.toolkit.system_prompt()?.0;
         agent.settings_mut().system = self.system.clone();
         Ok(())
     }

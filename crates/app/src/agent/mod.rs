@@ -1,8 +1,8 @@
 //! What an agent works with: tools, rules, hooks and memory, as arguments, settings and files have them.
 
-mod aids;
 mod compose;
 mod deps;
+mod helpers;
 mod hooks;
 mod options;
 mod permissions;
@@ -25,13 +25,13 @@ use longhaul_skills::{Skills, render_catalog};
 use longhaul_tools::{Jobs, Tool};
 use longhaul_workspace::Home;
 
-pub use aids::Aids;
 pub use deps::AgentDeps;
+pub use helpers::HelperModels;
 pub use options::AgentOptions;
 pub use permissions::load_permissions;
 pub use skills::load as load_skills;
 pub use subagents::{SubagentModels, load as load_subagents};
-pub use summaries::{LastWords, Summaries, write_notes_on_previous};
+pub use summaries::{ClosingNotes, SessionSummariser, write_notes_on_previous};
 
 use self::system_prompt::system_prompt;
 use crate::clock::now;
@@ -40,10 +40,10 @@ use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust::note_texts;
 use crate::withheld::variables_for_commands;
-use crate::workspace::Surroundings;
+use crate::workspace::WorkspaceContext;
 
 /// What an agent works with.
-pub struct Equipment {
+pub struct Toolkit {
     attendance: Attendance,
     /// The tools that the model may call.
     pub tools: Vec<Box<dyn Tool>>,
@@ -77,7 +77,7 @@ pub enum Attendance {
     Unattended,
 }
 
-impl Equipment {
+impl Toolkit {
     /// Everything for a session in the current folder, and the instructions of memory files. Nothing is made but a note of
     /// what the folder holds, where it is trusted.
     pub fn load(
@@ -86,39 +86,40 @@ impl Equipment {
         home: &Home,
         attendance: Attendance,
     ) -> anyhow::Result<(Self, SessionMemory)> {
-        let around = Surroundings::find(settings, &options.include_directories)?;
-        let is_trusted = around.trust.is_trusted();
-        let folders: Vec<PathBuf> = around.places.folders.iter().map(|folder| folder.path.clone()).collect();
-        let mut found = load_subagents(settings, home, &around.cwd, is_trusted);
+        let context = WorkspaceContext::find(settings, &options.include_directories)?;
+        let is_trusted = context.trust.is_trusted();
+        let folders: Vec<PathBuf> = context.places.folders.iter().map(|folder| folder.path.clone()).collect();
+        let mut found = load_subagents(settings, home, &context.cwd, is_trusted);
         let manager = settings.has_memory_manager().then(|| {
             let manager =
-                MemoryManager::new(around.places.clone(), around.settings.clone(), tools::private_memory);
+                MemoryManager::new(context.places.clone(), context.settings.clone(), tools::private_memory);
             match found.subagents.take(SAVE_TOOL) {
                 Some(own) => manager.defined_by(own),
                 None => manager,
             }
         });
-        let (skills, notices) = skills::load(settings, home, &around);
+        let (skills, notices) = skills::load(settings, home, &context);
         let (permissions, mut warnings) =
-            load_permissions(options, settings, home, &around, &found.subagents, &skills, attendance)?;
+            load_permissions(options, settings, home, &context, &found.subagents, &skills, attendance)?;
         warnings.extend(found.problems);
         let project = Project::find()?;
         let variables = variables_for_commands(&settings.variable_rules(Some(home)));
-        let hooks = hooks::load(settings, home, project.as_ref(), &around.cwd, is_trusted, variables.clone());
+        let hooks =
+            hooks::load(settings, home, project.as_ref(), &context.cwd, is_trusted, variables.clone());
         warnings.extend(hooks.warnings);
         warnings.extend(notices);
         let active_skills = ActiveSkills::default();
         let jobs = Jobs::new();
         let shell = tools::shell_settings(settings, attendance, variables);
-        let tools = tools::load(settings, &folders, &around, &skills, &active_skills, &jobs, shell)
+        let tools = tools::load(settings, &folders, &context, &skills, &active_skills, &jobs, shell)
             .context("could not get the tools ready")?;
         let names = names_of(&tools, manager.as_ref());
         warnings.extend(found.subagents.unknown_tools(&names));
-        warnings.extend(around.notes);
-        let changed = note_texts(home, &around.cwd, &around.trust, &around.settings);
-        let memory = SessionMemory::load(around.places, around.settings, now());
+        warnings.extend(context.notes);
+        let changed = note_texts(home, &context.cwd, &context.trust, &context.settings);
+        let memory = SessionMemory::load(context.places, context.settings, now());
         warnings.extend(memory.notices());
-        let equipment = Self {
+        let toolkit = Self {
             attendance,
             tools,
             jobs,
@@ -133,7 +134,7 @@ impl Equipment {
             warnings,
             notes: found.notes.into_iter().chain(hooks.notes).chain(changed).collect(),
         };
-        Ok((equipment, memory))
+        Ok((toolkit, memory))
     }
 
     /// Looks for skills again, under these settings; tells what the user should know about those that do not count.
@@ -143,13 +144,14 @@ impl Equipment {
         settings: &Settings,
         home: &Home,
     ) -> anyhow::Result<Vec<String>> {
-        let around = Surroundings::find(settings, &options.include_directories)?;
-        let (skills, notices) = skills::load(settings, home, &around);
+        let context = WorkspaceContext::find(settings, &options.include_directories)?;
+        let (skills, notices) = skills::load(settings, home, &context);
         let variables = variables_for_commands(&settings.variable_rules(Some(home)));
         let shell = tools::shell_settings(settings, self.attendance, variables);
         let jobs = &self.jobs;
-        self.tools = tools::load(settings, &self.folders, &around, &skills, &self.active_skills, jobs, shell)
-            .context("could not get the tools ready")?;
+        self.tools =
+            tools::load(settings, &self.folders, &context, &skills, &self.active_skills, jobs, shell)
+                .context("could not get the tools ready")?;
         self.skills = skills;
         Ok(notices)
     }

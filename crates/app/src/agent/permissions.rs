@@ -17,24 +17,24 @@ use crate::failure::hinted;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust::{GrantKind, hook_scripts};
-use crate::workspace::Surroundings;
+use crate::workspace::WorkspaceContext;
 
 /// Loads the rules; what is wrong with some of them comes along in words.
 pub fn load_permissions(
     options: &AgentOptions,
     settings: &Settings,
     home: &Home,
-    around: &Surroundings,
+    context: &WorkspaceContext,
     subagents: &Subagents,
     skills: &Skills,
     attendance: Attendance,
 ) -> anyhow::Result<(Permissions, Vec<String>)> {
-    let is_trusted = around.trust.is_trusted();
+    let is_trusted = context.trust.is_trusted();
     let saved = SavedFiles {
         project: Project::find()?.map(|project| project.home.saved_policy()),
         everywhere: Some(home.saved_policy()),
     };
-    let (more, admin) = settings.policy_paths(around.places.user_home.as_deref());
+    let (more, admin) = settings.policy_paths(context.places.user_home.as_deref());
     if let Some(missing) = more.iter().chain(&admin).find(|path| !path.exists()) {
         // Rules that are not there would silently forbid nothing.
         let error = anyhow!("could not read the rules in {}", missing.display());
@@ -42,7 +42,7 @@ pub fn load_permissions(
     }
     let places = PolicyPlaces {
         extensions: Vec::new(),
-        workspace: is_trusted.then(|| WorkspaceFolder::of(&around.cwd).policies()),
+        workspace: is_trusted.then(|| WorkspaceFolder::of(&context.cwd).policies()),
         user: match options.policy.as_slice() {
             [] => std::iter::once(home.policies()).chain(more).collect(),
             named => named.to_vec(),
@@ -108,7 +108,7 @@ pub fn load_permissions(
         },
     };
     let permissions = Permissions {
-        policy: Policy::new(rules).protecting(protected(settings, home, around)),
+        policy: Policy::new(rules).protecting(protected(settings, home, context)),
         situation: Situation { mode, is_interactive: attendance == Attendance::Attended, is_trusted },
         // What is not to be kept counts for this session.
         saved: if settings.keeps_always() { saved } else { SavedFiles::default() },
@@ -120,9 +120,9 @@ pub fn load_permissions(
 }
 
 /// The files here that grant rights: nobody but a person lets a model change them.
-fn protected(settings: &Settings, home: &Home, around: &Surroundings) -> ProtectedFiles {
-    let folders: Vec<PathBuf> = around.places.folders.iter().map(|folder| folder.path.clone()).collect();
-    let names: Vec<String> = around.settings.names.iter().map(ToString::to_string).collect();
+fn protected(settings: &Settings, home: &Home, context: &WorkspaceContext) -> ProtectedFiles {
+    let folders: Vec<PathBuf> = context.places.folders.iter().map(|folder| folder.path.clone()).collect();
+    let names: Vec<String> = context.settings.names.iter().map(ToString::to_string).collect();
     let files = ProtectedFiles::of(&folders)
         .with_home(home.root())
         .with(home.trusted_folders(), ProtectedKind::Home)
@@ -131,6 +131,6 @@ fn protected(settings: &Settings, home: &Home, around: &Surroundings) -> Protect
     let files = hidden.iter().fold(files, |files, file| files.with(file, ProtectedKind::IgnoreFile));
     // A hook that is a script of the workspace does whatever that says.
     let (hooks, _) = settings.hooks(None);
-    let scripts = hook_scripts(&around.cwd, hooks.iter().map(|hook| hook.command.as_str()));
+    let scripts = hook_scripts(&context.cwd, hooks.iter().map(|hook| hook.command.as_str()));
     scripts.iter().fold(files, |files, script| files.with(script, ProtectedKind::Hook))
 }

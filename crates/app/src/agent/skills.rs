@@ -6,11 +6,11 @@ use longhaul_workspace::Home;
 
 use crate::settings::Settings;
 use crate::skills::places;
-use crate::workspace::Surroundings;
+use crate::workspace::WorkspaceContext;
 
 /// The skills, and what the user should know about those that do not count.
-pub fn load(settings: &Settings, home: &Home, around: &Surroundings) -> (Skills, Vec<String>) {
-    let skills = load_skills(&places(home, around), &settings.skills());
+pub fn load(settings: &Settings, home: &Home, context: &WorkspaceContext) -> (Skills, Vec<String>) {
+    let skills = load_skills(&places(home, context), &settings.skills());
     let refused = skills
         .refused
         .iter()

@@ -10,7 +10,7 @@ use longhaul_conversation::Usage;
 use longhaul_policy::{Rule, Standing, rule_from_setting};
 use longhaul_workspace::{Home, WorkspaceFolder};
 
-use crate::models::{Chosen, Models};
+use crate::models::{ChosenModel, Models};
 use crate::settings::Settings;
 use crate::trust::GrantKind;
 
@@ -40,7 +40,7 @@ pub(super) fn rules(subagents: &Subagents) -> impl Iterator<Item = Rule> {
 /// The models that sub-agents ask for by name.
 pub struct SubagentModels {
     /// By the name that a definition states.
-    models: BTreeMap<String, Result<Chosen, String>>,
+    models: BTreeMap<String, Result<ChosenModel, String>>,
     /// By the name of the sub-agent, the name that its definition states.
     stated: BTreeMap<String, String>,
 }
@@ -62,7 +62,7 @@ impl SubagentModels {
     }
 
     /// What a sub-agent's calls of its model have cost, in dollars; `usual` is the model of the conversation.
-    pub fn cost(&self, subagent: &str, usage: &Usage, usual: &Chosen) -> Option<f64> {
+    pub fn cost(&self, subagent: &str, usage: &Usage, usual: &ChosenModel) -> Option<f64> {
         let own = self.stated.get(subagent).and_then(|name| self.models.get(name)?.as_ref().ok());
         own.unwrap_or(usual).cost(usage)
     }

@@ -17,7 +17,7 @@ use crate::project::Project;
 use crate::settings::Settings;
 
 /// Has a model say what the session under way was about, when the settings want that.
-pub struct Summaries<'a> {
+pub struct SessionSummariser<'a> {
     settings: &'a Settings,
     /// The folder of the project.
     root: PathBuf,
@@ -25,12 +25,12 @@ pub struct Summaries<'a> {
 }
 
 /// What is to be said of a session when nobody has it open any more.
-pub struct LastWords {
+pub struct ClosingNotes {
     summary: Option<String>,
     notes: SessionNotes,
 }
 
-impl<'a> Summaries<'a> {
+impl<'a> SessionSummariser<'a> {
     /// For a session of a project.
     pub fn new(settings: &'a Settings, project: &Project) -> Self {
         Self { settings, root: project.folder.clone(), asides: Mutex::default() }
@@ -42,12 +42,12 @@ impl<'a> Summaries<'a> {
     }
 
     /// What is to be said of the session under way, which is about to end. `model` is one of the provider that led it.
-    pub async fn last_words(
+    pub async fn closing_notes(
         &self,
         conversation: &Conversation,
         model: Helper<'_>,
         cancel: &CancellationToken,
-    ) -> Option<LastWords> {
+    ) -> Option<ClosingNotes> {
         if !self.settings.summarises_at_end() || cancel.is_cancelled() {
             return None;
         }
@@ -55,11 +55,11 @@ impl<'a> Summaries<'a> {
         let mut asides = Asides::default();
         let summary = summarise_session(&said, model, cancel, &mut asides).await;
         self.asides.lock().unwrap_or_else(PoisonError::into_inner).add(&asides);
-        Some(LastWords { summary, notes: SessionNotes::of(&said, &self.root) })
+        Some(ClosingNotes { summary, notes: SessionNotes::of(&said, &self.root) })
     }
 }
 
-impl LastWords {
+impl ClosingNotes {
     /// Writes them into the file of a session that nobody has open.
     pub fn write(&self, path: &Path) -> Result<(), LogError> {
         let mut log = Log::open_existing(path)?;
@@ -80,8 +80,8 @@ pub fn write_notes_on_previous(project: &Project, current: &str) -> anyhow::Resu
     let Some(previous) = without_notes(&listing, current) else { return Ok(false) };
     let messages: Vec<Message> =
         Replay::read(File::open(&previous.path)?)?.said().into_iter().cloned().collect();
-    let last_words = LastWords { summary: None, notes: SessionNotes::of(&messages, &project.folder) };
-    match last_words.write(&previous.path) {
+    let closing_notes = ClosingNotes { summary: None, notes: SessionNotes::of(&messages, &project.folder) };
+    match closing_notes.write(&previous.path) {
         Ok(()) => Ok(true),
         // Whoever goes on with it has more to say.
         Err(LogError::InUse { .. }) => Ok(false),

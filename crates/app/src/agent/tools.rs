@@ -14,25 +14,25 @@ use super::Attendance;
 use crate::clock::now;
 use crate::project::Project;
 use crate::settings::Settings;
-use crate::workspace::Surroundings;
+use crate::workspace::WorkspaceContext;
 
 /// Every tool, for work in these folders.
 pub(super) fn load(
     settings: &Settings,
     folders: &[PathBuf],
-    around: &Surroundings,
+    context: &WorkspaceContext,
     skills: &Skills,
     active_skills: &ActiveSkills,
     jobs: &Jobs,
     shell: ShellSettings,
 ) -> anyhow::Result<Vec<Box<dyn Tool>>> {
-    let roots = Roots::new(&around.cwd, &folders[1..])?;
+    let roots = Roots::new(&context.cwd, &folders[1..])?;
     let offered: Vec<Skill> = skills.enabled().cloned().collect();
     // What a skill refers to can be read, and neither searched nor changed.
     let of_skills = offered.iter().filter_map(Skill::folder).filter(|folder| folder.is_dir());
     let readable: Vec<PathBuf> =
         folders[1..].iter().cloned().chain(of_skills.map(|folder| folder.to_path_buf())).collect();
-    let readable = Roots::new(&around.cwd, &readable)?;
+    let readable = Roots::new(&context.cwd, &readable)?;
     let ignoring = settings.hidden_files();
     let mut tools: Vec<Box<dyn Tool>> = vec![
         Box::new(ReadFile::new(readable.clone(), ignoring.clone()).with_outputs(tool_outputs)),
@@ -48,7 +48,7 @@ pub(super) fn load(
         Box::new(WriteTodos),
     ];
     if !settings.has_memory_manager() {
-        let (places, settings) = (around.places.clone(), around.settings.clone());
+        let (places, settings) = (context.places.clone(), context.settings.clone());
         tools.push(Box::new(SaveMemory::new(places, settings, private_memory, now)));
     }
     if !offered.is_empty() {

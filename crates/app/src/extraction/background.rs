@@ -11,13 +11,13 @@ use longhaul_skills::{ExtractionState, InboxNews, load_skills};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
-use super::{Breadth, Extraction, Outcome, claim};
+use super::{Extraction, ExtractionMode, SessionSelection, claim};
 use crate::clock::now;
 use crate::project::Project;
 use crate::runtime::runtime;
 use crate::settings::Settings;
 use crate::skills::places;
-use crate::workspace::Surroundings;
+use crate::workspace::WorkspaceContext;
 
 /// The first prompt comes before anything else.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -67,14 +67,14 @@ async fn learn(
     if last.is_some_and(|last| now().as_millis().saturating_sub(last.as_millis()) < INTERVAL) {
         return Ok(None);
     }
-    let around = Surroundings::find(settings, &[])?;
-    let global_memory: PathBuf = save_target(Scope::Global, &around.places, &around.settings)?;
+    let context = WorkspaceContext::find(settings, &[])?;
+    let global_memory: PathBuf = save_target(Scope::Global, &context.places, &context.settings)?;
     let extraction = Extraction {
         project: Some(&project),
         files: &[],
-        breadth: Breadth::Worthwhile,
-        outcome: Outcome::Waits,
-        skills: load_skills(&places(home, &around), &settings.skills()),
+        selection: SessionSelection::Worthwhile,
+        mode: ExtractionMode::Propose,
+        skills: load_skills(&places(home, &context), &settings.skills()),
         global_memory,
         is_own_model: Some(is_own_model),
         progress: &|_| {},

@@ -50,9 +50,9 @@ pub struct Extraction<'a> {
     /// Sessions that the user named, in place of those of the project.
     pub files: &'a [PathBuf],
     /// Which of the project's sessions are read.
-    pub breadth: Breadth,
+    pub selection: SessionSelection,
     /// Whether anything is written.
-    pub outcome: Outcome,
+    pub mode: ExtractionMode,
     /// The skills that are there already.
     pub skills: Skills,
     /// The user's memory for everything.
@@ -66,7 +66,7 @@ pub struct Extraction<'a> {
 
 /// Which sessions are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Breadth {
+pub enum SessionSelection {
     /// Those that are long enough, idle, and new since they were last read; with old ones to compare.
     Worthwhile,
     /// All of them.
@@ -75,15 +75,15 @@ pub enum Breadth {
 
 /// What becomes of what is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ExtractionMode {
     /// It waits in the inbox.
-    Waits,
+    Propose,
     /// It is only told.
-    Told,
+    DryRun,
 }
 
 /// What is learned from.
-pub struct Material {
+pub struct SessionMaterial {
     index: Vec<Indexed>,
     digests: Vec<SessionDigest>,
     /// Those that could be read.
@@ -95,7 +95,7 @@ pub struct Material {
     began: Instant,
 }
 
-impl Material {
+impl SessionMaterial {
     /// Whether no session could be read.
     pub fn is_empty(&self) -> bool {
         self.read.is_empty()
@@ -109,7 +109,7 @@ impl Material {
 
 /// What came of it.
 #[derive(Default)]
-pub struct Extracted {
+pub struct ExtractionReport {
     /// How many sessions were looked through.
     pub sessions: usize,
     /// Those that could not be read, with the reason.
@@ -123,11 +123,11 @@ pub struct Extracted {
     /// What is new in the inbox.
     pub news: InboxNews,
     /// What a model did, where one was asked.
-    pub by_model: Option<ByModel>,
+    pub by_model: Option<ExtractorRun>,
 }
 
 /// What a model did.
-pub struct ByModel {
+pub struct ExtractorRun {
     /// Its name.
     pub name: String,
     /// Its model calls.
@@ -151,7 +151,7 @@ impl Extraction<'_> {
         &self,
         lock: &mut Option<ExtractionLock>,
         cancel: &CancellationToken,
-    ) -> anyhow::Result<Option<Material>> {
+    ) -> anyhow::Result<Option<SessionMaterial>> {
         let began = Instant::now();
         let state = match self.project {
             Some(project) => ExtractionState::load(&project.home.extraction_state())?,
@@ -164,7 +164,7 @@ impl Extraction<'_> {
         if let Some(is_own) = self.is_own_model {
             index.retain(|indexed| self.is_own_session(Path::new(&indexed.session.path), is_own, cancel));
         }
-        if !index.iter().any(|indexed| indexed.is_new) && self.breadth == Breadth::Worthwhile {
+        if !index.iter().any(|indexed| indexed.is_new) && self.selection == SessionSelection::Worthwhile {
             return Ok(None);
         }
         let folder = self.own_sessions().map(|project| project.folder.as_path());
@@ -185,11 +185,11 @@ impl Extraction<'_> {
         }
         (self.progress)("comparing them".to_string());
         let found = mine(&digests);
-        Ok(Some(Material { index, digests, read, unread, found, state, began }))
+        Ok(Some(SessionMaterial { index, digests, read, unread, found, state, began }))
     }
 
     /// Makes drafts of what was found, without a model.
-    pub fn draft(&self, material: Material) -> anyhow::Result<Extracted> {
+    pub fn draft(&self, material: SessionMaterial) -> anyhow::Result<ExtractionReport> {
         let inbox = self.inbox();
         let before = inbox.as_ref().map(Inbox::snapshot).unwrap_or_default();
         let known: Vec<String> = self
@@ -203,7 +203,7 @@ impl Extraction<'_> {
             known.iter().any(|text| commands.iter().all(|command| text.contains(command.as_str())))
                 || inbox.as_ref().is_some_and(|inbox| inbox.knows(commands))
         };
-        let written = inbox.as_ref().filter(|_| self.outcome == Outcome::Waits);
+        let written = inbox.as_ref().filter(|_| self.mode == ExtractionMode::Propose);
         let mut drafts = Vec::new();
         for draft in write_drafts(&material.found, MOST_DRAFTS, covers) {
             let name = match written {
@@ -221,18 +221,18 @@ impl Extraction<'_> {
         };
         let news = written.map(|inbox| before.news(&inbox.snapshot())).unwrap_or_default();
         self.note(&material, &new_ones(&material.index), &material.read, &news, None)?;
-        let Material { read, unread, found, .. } = material;
-        Ok(Extracted { sessions: read.len(), unread, found, drafts, facts, news, by_model: None })
+        let SessionMaterial { read, unread, found, .. } = material;
+        Ok(ExtractionReport { sessions: read.len(), unread, found, drafts, facts, news, by_model: None })
     }
 
     /// Lets a model learn from it. Where that fails or is stopped, the state stays as it was.
     pub async fn learn(
         &self,
-        material: Material,
+        material: SessionMaterial,
         (model, profile): (&dyn Model, ModelProfile),
         lock: &mut Option<ExtractionLock>,
         cancel: &CancellationToken,
-    ) -> anyhow::Result<Extracted> {
+    ) -> anyhow::Result<ExtractionReport> {
         let project = self.project.context("there is no project to learn for")?;
         let inbox = Inbox::of(&project.home);
         let before = inbox.snapshot();
@@ -265,22 +265,30 @@ impl Extraction<'_> {
             self.note(&material, &tried, &report.read, &news, Some((turns, report.end.as_str())))?;
         }
         let read = report.read.into_iter().map(|session| session.id).collect();
-        let by_model = Some(ByModel { name, turns, end: report.end, read });
-        let Material { read: looked_through, unread, found, .. } = material;
+        let by_model = Some(ExtractorRun { name, turns, end: report.end, read });
+        let SessionMaterial { read: looked_through, unread, found, .. } = material;
         let sessions = looked_through.len();
-        Ok(Extracted { sessions, unread, found, drafts: Vec::new(), facts: report.facts, news, by_model })
+        Ok(ExtractionReport {
+            sessions,
+            unread,
+            found,
+            drafts: Vec::new(),
+            facts: report.facts,
+            news,
+            by_model,
+        })
     }
 
     /// Notes what was read, so that it is not read again. Sessions that the user named are no part of that.
     fn note(
         &self,
-        material: &Material,
+        material: &SessionMaterial,
         tried: &[PastSession],
         read: &[PastSession],
         news: &InboxNews,
         by_model: Option<(u32, &str)>,
     ) -> anyhow::Result<()> {
-        let Some(project) = self.own_sessions().filter(|_| self.outcome == Outcome::Waits) else {
+        let Some(project) = self.own_sessions().filter(|_| self.mode == ExtractionMode::Propose) else {
             return Ok(());
         };
         let mut state = material.state.clone();
@@ -332,12 +340,12 @@ impl Extraction<'_> {
     fn index(&self, project: &Project, state: &ExtractionState) -> anyhow::Result<Vec<Indexed>> {
         let listing = project.store().list().context("could not list the sessions")?;
         let sessions: Vec<PastSession> = listing.sessions.into_iter().map(past).collect();
-        let settings = match self.breadth {
-            Breadth::All => {
+        let settings = match self.selection {
+            SessionSelection::All => {
                 let all = usize::MAX;
                 IndexSettings { fewest_messages: 0, idle: Duration::ZERO, most_new: all, most: all }
             }
-            Breadth::Worthwhile => IndexSettings::default(),
+            SessionSelection::Worthwhile => IndexSettings::default(),
         };
         Ok(plan_index(&sessions, state, &settings, now()))
     }
@@ -396,7 +404,7 @@ fn new_ones(index: &[Indexed]) -> Vec<PastSession> {
 }
 
 /// The index of what could be read, no longer than a model should read, in which sessions that the user named are described, too.
-fn described(material: &Material) -> Vec<Indexed> {
+fn described(material: &SessionMaterial) -> Vec<Indexed> {
     let readable = material.index.iter().filter_map(|indexed| {
         let digest = material.digests.iter().find(|digest| digest.id == indexed.session.id)?;
         let said = |deed: &Deed| match deed {

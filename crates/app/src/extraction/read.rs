@@ -9,7 +9,7 @@ use longhaul_conversation::Message;
 use longhaul_session::{Event, read};
 use tokio_util::sync::CancellationToken;
 
-use crate::sessions::Told;
+use crate::sessions::SeenParts;
 
 /// Whether a path may be a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +28,10 @@ pub(super) fn read_messages(
     hear: &mut dyn FnMut(&Message),
 ) -> anyhow::Result<()> {
     let file = open(path, links).context("could not open it")?;
-    let mut told = Told::default();
+    let mut seen = SeenParts::default();
     read(Watched { file, cancel }, &mut |event| {
         if let Event::Change(change) = event
-            && let Some(message) = told.news(&change)
+            && let Some(message) = seen.new_parts(&change)
         {
             hear(&message);
         }

@@ -8,26 +8,26 @@ use longhaul_skills::{AppliedPatches, Inbox, MemoryKind, PatchTargets, SkillErro
 use crate::clock::now;
 use crate::failure::hinted;
 use crate::project::Project;
-use crate::workspace::Surroundings;
+use crate::workspace::WorkspaceContext;
 
 /// The inbox of the project, with where its patches may write.
 pub struct MemoryInbox {
     inbox: Inbox,
     project: Project,
-    around: Surroundings,
+    context: WorkspaceContext,
 }
 
 impl MemoryInbox {
     /// The inbox of the current folder, if anything was ever stored of it.
-    pub fn find(around: Surroundings) -> anyhow::Result<Option<Self>> {
-        Ok(Project::find()?.map(|project| Self { inbox: Inbox::of(&project.home), project, around }))
+    pub fn find(context: WorkspaceContext) -> anyhow::Result<Option<Self>> {
+        Ok(Project::find()?.map(|project| Self { inbox: Inbox::of(&project.home), project, context }))
     }
 
     fn targets(&self, kind: MemoryKind) -> anyhow::Result<PatchTargets> {
         Ok(match kind {
             MemoryKind::Private => PatchTargets::NotesIn(self.project.home.memory()),
             MemoryKind::Global => {
-                PatchTargets::Only(save_target(Scope::Global, &self.around.places, &self.around.settings)?)
+                PatchTargets::Only(save_target(Scope::Global, &self.context.places, &self.context.settings)?)
             }
         })
     }

@@ -1,7 +1,7 @@
 //! The models that can be talked to: what settings and environment say of providers, and the one that a name means.
 
 mod providers;
-mod summaries;
+mod snapshots;
 mod window;
 
 use std::path::Path;
@@ -23,12 +23,12 @@ use crate::environment;
 use crate::failure::hinted;
 use crate::settings::Settings;
 
-pub use summaries::{Snapshots, compaction_model, priced};
-pub use window::Window;
+pub use snapshots::{SnapshotWriter, compaction_model, priced};
+pub use window::ContextWindow;
 
 /// A model, ready to be asked.
 #[derive(Debug)]
-pub struct Chosen {
+pub struct ChosenModel {
     /// Its provider.
     pub http: HttpModel,
     /// Its name, as its provider knows it.
@@ -45,7 +45,7 @@ pub struct Chosen {
     pub prices: Option<Prices>,
 }
 
-impl Chosen {
+impl ChosenModel {
     /// The name of its provider.
     pub fn provider(&self) -> &str {
         &self.http.provider().name
@@ -68,7 +68,7 @@ impl Chosen {
 }
 
 /// Counts a conversation as its provider does.
-impl Counter for Chosen {
+impl Counter for ChosenModel {
     fn count<'a>(
         &'a self,
         messages: &'a [Message],
@@ -92,11 +92,11 @@ pub struct Models<'s> {
     providers: Providers,
     client: HttpClient,
     settings: &'s Settings,
-    tell: Tell,
+    tell: WaitListener,
 }
 
 /// Hears why nothing happens for a while.
-pub type Tell = Arc<dyn Fn(&str) + Send + Sync>;
+pub type WaitListener = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl<'s> Models<'s> {
     /// The models that settings and environment offer. Nothing is connected yet. `warn` hears what does not count, `tell` why
@@ -104,7 +104,7 @@ impl<'s> Models<'s> {
     pub fn load(
         settings: &'s Settings,
         ca_file: Option<&Path>,
-        tell: Tell,
+        tell: WaitListener,
         warn: impl Fn(&str),
     ) -> anyhow::Result<Self> {
         let providers = load_providers(settings, warn)?;
@@ -120,7 +120,7 @@ impl<'s> Models<'s> {
     }
 
     /// The model that a name means. One whose key is missing is an error.
-    pub fn choose(&self, name: &str) -> Result<Chosen, ModelError> {
+    pub fn choose(&self, name: &str) -> Result<ChosenModel, ModelError> {
         let choice = self.providers.choose(name)?;
         let provider = choice.provider;
         if let Key::Missing { looked_at } = &provider.key
@@ -133,7 +133,7 @@ impl<'s> Models<'s> {
         let (window, source) = context_window(Some(choice.model), stated);
         let tell = Arc::clone(&self.tell);
         let http = HttpModel::new(provider.clone(), self.client.clone(), Surroundings::system());
-        Ok(Chosen {
+        Ok(ChosenModel {
             http: http.on_wait(move |waiting| tell(&in_words(&waiting))),
             name: choice.model.to_string(),
             full_name: self.providers.full_name(&choice),
@@ -157,7 +157,7 @@ impl<'s> Models<'s> {
     }
 
     /// The model to talk to: what was asked for, else that of the session, else that of the settings, else Gemini's.
-    pub fn choose_for_talk(&self, asked: Option<&str>, session: Option<&str>) -> anyhow::Result<Chosen> {
+    pub fn choose_for_talk(&self, asked: Option<&str>, session: Option<&str>) -> anyhow::Result<ChosenModel> {
         const USUAL: &str = "auto";
         let named = asked.or(session).or(self.settings.model());
         let chosen = self.choose(named.unwrap_or(USUAL));

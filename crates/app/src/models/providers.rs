@@ -10,7 +10,7 @@ use longhaul_providers::{
 };
 
 use crate::failure::hinted;
-use crate::settings::{StatedModel, StatedProvider};
+use crate::settings::{ConfiguredModel, ConfiguredProvider};
 
 /// The providers that can be asked.
 #[derive(Clone, Debug)]
@@ -52,12 +52,12 @@ const VENDORS: [Vendor; 3] = [
 impl Providers {
     /// The three vendors and what the user states beside them. A variable wins over the settings.
     pub(super) fn new(
-        stated: &[StatedProvider],
+        stated: &[ConfiguredProvider],
         limits: AnswerLimits,
         variable: impl Fn(&str) -> Option<String>,
     ) -> anyhow::Result<Self> {
         let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
-        let nothing = StatedProvider::default();
+        let nothing = ConfiguredProvider::default();
         let mut all = Vec::new();
         for vendor in &VENDORS {
             let stated = stated.iter().find(|stated| stated.name == vendor.name).unwrap_or(&nothing);
@@ -129,7 +129,7 @@ impl Providers {
 /// A server that follows OpenAI may have any model; so may the only provider that the user adds.
 fn fallback(
     all: &[ProviderSettings],
-    stated: &[StatedProvider],
+    stated: &[ConfiguredProvider],
     is_openai_elsewhere: bool,
 ) -> Option<String> {
     let is_stated = |name: &str| stated.iter().any(|stated| stated.name == name && stated.endpoint.is_some());
@@ -142,14 +142,14 @@ fn fallback(
     }
 }
 
-fn format_of(stated: &StatedProvider) -> Option<WireFormat> {
+fn format_of(stated: &ConfiguredProvider) -> Option<WireFormat> {
     let word = stated.format.as_deref()?;
     VENDORS.iter().find(|vendor| vendor.name == word).map(|vendor| vendor.format)
 }
 
 /// Where a provider is: what a variable says, else the settings.
 fn endpoint_of(
-    stated: &StatedProvider,
+    stated: &ConfiguredProvider,
     variable: Option<(String, String)>,
 ) -> anyhow::Result<Option<Endpoint>> {
     let in_settings =
@@ -162,7 +162,7 @@ fn endpoint_of(
 }
 
 /// The variable that the user states. What can be no name of one may be the key itself, so it is not repeated.
-fn key_variable(stated: &StatedProvider) -> anyhow::Result<Option<String>> {
+fn key_variable(stated: &ConfiguredProvider) -> anyhow::Result<Option<String>> {
     let Some(name) = &stated.key_variable else { return Ok(None) };
     let is_name = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !name.starts_with(|c: char| c.is_ascii_digit())
@@ -184,8 +184,8 @@ fn find_key(names: &[String], variable: &impl Fn(&str) -> Option<String>) -> Key
     }
 }
 
-fn models_of(stated: &StatedProvider) -> BTreeMap<String, ModelSettings> {
-    let settings = |model: &StatedModel| ModelSettings {
+fn models_of(stated: &ConfiguredProvider) -> BTreeMap<String, ModelSettings> {
+    let settings = |model: &ConfiguredModel| ModelSettings {
         window: model.window,
         output_reserve: model.output_reserve,
         prices: prices_of(model),
@@ -194,7 +194,7 @@ fn models_of(stated: &StatedProvider) -> BTreeMap<String, ModelSettings> {
 }
 
 /// The prices that are stated, and for what is not the published ones.
-fn prices_of(model: &StatedModel) -> Option<Prices> {
+fn prices_of(model: &ConfiguredModel) -> Option<Prices> {
     let [input, cached, output] = model.prices.map(|price| price.map(MicroDollars::from_dollars));
     if input.is_none() && cached.is_none() && output.is_none() {
         return None;
@@ -213,12 +213,12 @@ mod tests {
     use longhaul_conversation::TokenCount;
     use std::time::Duration;
 
-    fn stated(name: &str, endpoint: &str) -> StatedProvider {
+    fn stated(name: &str, endpoint: &str) -> ConfiguredProvider {
         let endpoint = (!endpoint.is_empty()).then(|| (endpoint.to_string(), Provenance::Default));
-        StatedProvider { name: name.into(), endpoint, ..StatedProvider::default() }
+        ConfiguredProvider { name: name.into(), endpoint, ..ConfiguredProvider::default() }
     }
 
-    fn providers(stated: &[StatedProvider], variables: &[(&str, &str)]) -> Providers {
+    fn providers(stated: &[ConfiguredProvider], variables: &[(&str, &str)]) -> Providers {
         let variable = |name: &str| {
             let found = variables.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_string())
@@ -269,16 +269,19 @@ mod tests {
             "openrouter.ai",
             "OPEN_ROUTER_API_KEY",
         );
-        let named = [StatedProvider { key_variable: Some("MY_KEY".into()), ..open_router[0].clone() }];
+        let named = [ConfiguredProvider { key_variable: Some("MY_KEY".into()), ..open_router[0].clone() }];
         let given = providers(&named, &[("MY_KEY", "k")]);
         check(&given, "llama3", "open-router", "openrouter.ai", "given");
     }
 
     #[test]
     fn names_are_found_again() {
-        let model =
-            StatedModel { name: "qwen3:8b".into(), window: Some(TokenCount(9)), ..StatedModel::default() };
-        let ollama = StatedProvider { models: vec![model], ..stated("ollama", "http://localhost:1/v1") };
+        let model = ConfiguredModel {
+            name: "qwen3:8b".into(),
+            window: Some(TokenCount(9)),
+            ..ConfiguredModel::default()
+        };
+        let ollama = ConfiguredProvider { models: vec![model], ..stated("ollama", "http://localhost:1/v1") };
         let both = providers(&[ollama, stated("other", "http://localhost:2/v1")], &[]);
         for (name, full) in [
             ("qwen3:8b", "qwen3:8b"),
@@ -324,7 +327,7 @@ mod tests {
     #[test]
     fn patience_is_each_providers_own() {
         let hasty =
-            StatedProvider { idle: Some(Duration::from_secs(7)), ..stated("mine", "http://localhost:1") };
+            ConfiguredProvider { idle: Some(Duration::from_secs(7)), ..stated("mine", "http://localhost:1") };
         let both = providers(&[hasty], &[]);
         assert_eq!(both.choose("mine/m").expect("known").provider.idle, Duration::from_secs(7));
         assert_eq!(both.choose("gemini/m").expect("known").provider.idle, Duration::from_secs(180));
@@ -332,8 +335,9 @@ mod tests {
 
     #[test]
     fn stated_prices_win_over_published_ones() {
-        let model = |name: &str, prices| StatedModel { name: name.into(), prices, ..StatedModel::default() };
-        let dollars = |model: &StatedModel| {
+        let model =
+            |name: &str, prices| ConfiguredModel { name: name.into(), prices, ..ConfiguredModel::default() };
+        let dollars = |model: &ConfiguredModel| {
             prices_of(model)
                 .map(|prices| [prices.usual.input, prices.usual.output].map(MicroDollars::as_dollars))
         };

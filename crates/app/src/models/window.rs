@@ -7,14 +7,14 @@ use crate::settings::Settings;
 
 /// A context window, and where its size comes from.
 #[derive(Clone, Copy, Debug)]
-pub struct Window {
+pub struct ContextWindow {
     /// The size in tokens.
     pub size: TokenCount,
     /// The origin of that size.
     pub source: WindowSource,
 }
 
-impl Window {
+impl ContextWindow {
     /// What the flag says, else the settings, else the session, else the table of models.
     pub fn find(flag: Option<TokenCount>, settings: &Settings, info: &SessionInfo) -> Self {
         let configured = || settings.window(info.model()?);

@@ -7,14 +7,14 @@ use longhaul_conversation::Message;
 use longhaul_session::{Entry, EntryKind, Log, LogError, NewSession, Session, SessionKind, Setup, SideChain};
 use uuid::Uuid;
 
-use super::input::{Watch, display_name};
+use super::input::{ProgressReader, display_name};
 use super::load;
 use crate::clock::now;
 use crate::failure::hinted;
 use crate::project::Project;
 
 /// Reads a session in which something was said, of any format.
-pub fn read(file: &Path, watch: Watch<'_>) -> anyhow::Result<Session> {
+pub fn read(file: &Path, watch: ProgressReader<'_>) -> anyhow::Result<Session> {
     let session = load(file, watch)?;
     if session.transcript.messages().is_empty() {
         let name = display_name(file);

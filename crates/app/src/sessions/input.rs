@@ -85,9 +85,9 @@ impl Input {
 }
 
 /// Puts a reader around an input, so that a front end can show how far it was read.
-pub type Watch<'w> = &'w dyn Fn(Input) -> Box<dyn Read>;
+pub type ProgressReader<'w> = &'w dyn Fn(Input) -> Box<dyn Read>;
 
 /// Reads an input without showing anything.
-pub fn unwatched(input: Input) -> Box<dyn Read> {
+pub fn without_progress(input: Input) -> Box<dyn Read> {
     Box::new(input)
 }

@@ -8,14 +8,14 @@ use longhaul_skills::Inbox;
 use longhaul_workspace::Home;
 
 use super::import::{self, new_id};
-use super::input::{self, Watch};
+use super::input::{self, ProgressReader};
 use crate::clock::now;
 use crate::failure::hinted;
 use crate::project::{Project, log_failure, session_file};
 use crate::{environment, strays};
 
 /// A session that can go on.
-pub struct Opened {
+pub struct OpenSession {
     /// The project it belongs to.
     pub project: Project,
     /// The log it is recorded in.
@@ -29,7 +29,7 @@ pub struct Opened {
 }
 
 /// A session to go on with. Nothing was changed yet.
-pub enum Found {
+pub enum FoundSession {
     /// One of Longhaul's or Gemini CLI's, which goes on in its place.
     Ours(Box<Log>),
     /// One of those that stays as it is while a copy goes on, with its file.
@@ -39,27 +39,27 @@ pub enum Found {
 }
 
 /// Begins a session. Where it cannot be recorded, there is none.
-pub fn begin() -> anyhow::Result<Opened> {
+pub fn begin() -> anyhow::Result<OpenSession> {
     let (project, notes) = Project::find_or_begin()?;
     let new = new_session(&project);
     let chats = project.home.chats();
     let log = Log::create(&chats, &new).map_err(not_begun)?;
-    Ok(Opened::of(project, log, new.id, notes, None))
+    Ok(OpenSession::of(project, log, new.id, notes, None))
 }
 
 /// Finds the session that the user means. One that is to be forked may be written by another program just now.
 /// `watch` follows how far a file was read.
-pub fn find(given: &Path, is_forked: bool, watch: Watch<'_>) -> anyhow::Result<Found> {
+pub fn find(given: &Path, is_forked: bool, watch: ProgressReader<'_>) -> anyhow::Result<FoundSession> {
     let path = session_file(given)?;
     // A missing file is named before anything could be made in its place.
     drop(input::open(&path)?);
     if is_forked {
         let session = Box::new(import::read(&path, watch)?);
         let is_ours = session.info.format == Format::GeminiJsonl;
-        return Ok(if is_ours { Found::Forked(path, session) } else { Found::Theirs(session) });
+        return Ok(if is_ours { FoundSession::Forked(path, session) } else { FoundSession::Theirs(session) });
     }
     match Log::open_existing(&path) {
-        Err(LogError::OtherFormat { .. }) => Ok(Found::Theirs(Box::new(import::read(&path, watch)?))),
+        Err(LogError::OtherFormat { .. }) => Ok(FoundSession::Theirs(Box::new(import::read(&path, watch)?))),
         Err(error @ LogError::InUse { .. }) => {
             let hint = "--fork goes on in a copy of it; or end the program that writes it, then try again";
             Err(hinted(error, hint))
@@ -69,11 +69,11 @@ pub fn find(given: &Path, is_forked: bool, watch: Watch<'_>) -> anyhow::Result<F
                         continue in a copy with --fork";
             Err(hinted(error, hint))
         }
-        opened => Ok(Found::Ours(Box::new(opened.map_err(log_failure)?))),
+        opened => Ok(FoundSession::Ours(Box::new(opened.map_err(log_failure)?))),
     }
 }
 
-impl Found {
+impl FoundSession {
     /// Its id.
     pub fn id(&self) -> Option<String> {
         match self {
@@ -94,34 +94,34 @@ impl Found {
     }
 
     /// Goes on with it.
-    pub fn open(self) -> anyhow::Result<Opened> {
+    pub fn open(self) -> anyhow::Result<OpenSession> {
         let (project, notes) = Project::find_or_begin()?;
         let chats = project.home.chats();
         match self {
             Self::Ours(log) => {
                 let recovered: Vec<String> = log.recovered().iter().map(ToString::to_string).collect();
                 let id = log.replay().info().session_id.clone().unwrap_or_default();
-                let opened = Opened::of(project, *log, id, notes, None);
-                Ok(Opened { warnings: [recovered, opened.warnings].concat(), ..opened })
+                let opened = OpenSession::of(project, *log, id, notes, None);
+                Ok(OpenSession { warnings: [recovered, opened.warnings].concat(), ..opened })
             }
             Self::Forked(path, session) => {
                 let new = new_session(&project);
                 let log = Log::fork_of(&path, &chats, &new, None).map_err(not_begun)?;
                 let count = plural(session.transcript.messages().len(), "message", "messages");
                 let told = format!("copied {count}");
-                Ok(Opened::of(project, log, new.id, notes, Some(&told)))
+                Ok(OpenSession::of(project, log, new.id, notes, Some(&told)))
             }
             Self::Theirs(session) => {
                 let count = plural(session.transcript.messages().len(), "message", "messages");
                 let told = format!("imported {count} from {}", session.info.format);
                 let (log, id) = import::bring_in(&project, &session).map_err(not_begun)?;
-                Ok(Opened::of(project, log, id, notes, Some(&told)))
+                Ok(OpenSession::of(project, log, id, notes, Some(&told)))
             }
         }
     }
 }
 
-impl Opened {
+impl OpenSession {
     /// A session with what is worth telling, and how to go on with a copy.
     fn of(project: Project, log: Log, id: String, notes: Vec<String>, copied: Option<&str>) -> Self {
         let copied = copied.map(|copied| format!("{copied}; go on with --resume {id}"));

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::document::{Content, Node};
-use super::kind::{self, Kind};
+use super::kind::{self, ValueKind};
 use super::lookup::{Known, first_below, look_up, near_sibling, nearest};
-use super::problem::{Fault, Oddity, Place, Unhonoured, Warning, WrongValue};
+use super::problem::{FileLine, SettingsFault, SettingsWarning, UnsupportedKey, WarningKind, WrongValue};
 use super::unread::Treatment;
 
 /// Checks every key and value of a file. What is odd is returned, and what is not honoured; the first wrong value is an
@@ -17,27 +17,29 @@ use super::unread::Treatment;
 pub(super) fn check_document(
     file: &Arc<Path>,
     root: &Node,
-) -> Result<(Vec<Warning>, Vec<Unhonoured>), Fault> {
-    let mut check = Check { file, warnings: Vec::new(), unhonoured: Vec::new() };
+) -> Result<(Vec<SettingsWarning>, Vec<UnsupportedKey>), SettingsFault> {
+    let mut check = Check { file, warnings: Vec::new(), unsupported: Vec::new() };
     check.section(&[], root)?;
-    Ok((check.warnings, check.unhonoured))
+    Ok((check.warnings, check.unsupported))
 }
 
 /// Checks a single value against what its key takes.
-pub(super) fn check_value(kind: Kind, steps: &[&str], node: &Node) -> Result<(), Fault> {
+pub(super) fn check_value(kind: ValueKind, steps: &[&str], node: &Node) -> Result<(), SettingsFault> {
     match (kind, &node.content) {
         // Whoever writes null wants the default.
         (_, Content::Plain(Value::Null)) => Ok(()),
-        (Kind::Object, Content::Object(_)) => Ok(()),
-        (Kind::TokensByName, Content::Object(entries)) => check_each(Kind::Tokens, steps, entries),
-        (Kind::ThresholdsByModel, Content::Object(entries)) => check_each(Kind::Threshold, steps, entries),
+        (ValueKind::Object, Content::Object(_)) => Ok(()),
+        (ValueKind::TokensByName, Content::Object(entries)) => check_each(ValueKind::Tokens, steps, entries),
+        (ValueKind::ThresholdsByModel, Content::Object(entries)) => {
+            check_each(ValueKind::Threshold, steps, entries)
+        }
         (kind, Content::Plain(value)) if kind.takes(value) => Ok(()),
         (kind, _) => Err(wrong_value(steps, node, kind.words(), kind.example())),
     }
 }
 
 /// Checks every value of an object that has one kind of value under any name.
-fn check_each(kind: Kind, steps: &[&str], entries: &[(String, Node)]) -> Result<(), Fault> {
+fn check_each(kind: ValueKind, steps: &[&str], entries: &[(String, Node)]) -> Result<(), SettingsFault> {
     entries.iter().try_for_each(|(name, child)| check_value(kind, &[steps, &[name]].concat(), child))
 }
 
@@ -46,12 +48,12 @@ const MOST_SUGGESTIONS: usize = 100;
 
 struct Check<'a> {
     file: &'a Arc<Path>,
-    warnings: Vec<Warning>,
-    unhonoured: Vec<Unhonoured>,
+    warnings: Vec<SettingsWarning>,
+    unsupported: Vec<UnsupportedKey>,
 }
 
 impl Check<'_> {
-    fn section(&mut self, steps: &[&str], node: &Node) -> Result<(), Fault> {
+    fn section(&mut self, steps: &[&str], node: &Node) -> Result<(), SettingsFault> {
         let entries = match &node.content {
             Content::Object(entries) => entries,
             Content::Plain(Value::Null) => return Ok(()),
@@ -63,22 +65,22 @@ impl Check<'_> {
         for (name, child) in entries {
             let steps = [steps, &[name]].concat();
             if !std::ptr::eq(last[name.as_str()], child) {
-                self.warn(&steps, child, Oddity::Repeated);
+                self.warn(&steps, child, WarningKind::Repeated);
             }
             self.entry(&steps, child)?;
         }
         Ok(())
     }
 
-    fn entry(&mut self, steps: &[&str], node: &Node) -> Result<(), Fault> {
+    fn entry(&mut self, steps: &[&str], node: &Node) -> Result<(), SettingsFault> {
         match look_up(steps) {
-            Known::Key(key) => {
+            Known::SettingKey(key) => {
                 check_value(key.kind, steps, node)?;
-                if let (Kind::ThresholdsByModel, Content::Object(entries)) = (key.kind, &node.content) {
+                if let (ValueKind::ThresholdsByModel, Content::Object(entries)) = (key.kind, &node.content) {
                     let is_odd =
                         |name: &str| name.trim_end_matches('*').contains('*') || name.ends_with("**");
                     for (name, child) in entries.iter().filter(|(name, _)| is_odd(name)) {
-                        self.warn(&[steps, &[name]].concat(), child, Oddity::StarInside);
+                        self.warn(&[steps, &[name]].concat(), child, WarningKind::StarInside);
                     }
                 }
             }
@@ -90,11 +92,11 @@ impl Check<'_> {
                 if let Some((name, section)) = steps.split_last()
                     && let Some(nearest) = near_sibling(section, name)
                 {
-                    self.warn(steps, node, Oddity::Unknown { nearest: Some(nearest) });
+                    self.warn(steps, node, WarningKind::Unknown { nearest: Some(nearest) });
                 }
             }
             Known::No if self.warnings.len() > MOST_SUGGESTIONS => {
-                self.warn(steps, node, Oddity::Unknown { nearest: None });
+                self.warn(steps, node, WarningKind::Unknown { nearest: None });
             }
             Known::No => self.warn(steps, node, unknown(steps)),
         }
@@ -107,31 +109,31 @@ impl Check<'_> {
         let restricts = match treatment {
             _ if value.is_null() => return,
             Treatment::NoEffect => return,
-            Treatment::NotHonoured => None,
+            Treatment::Unsupported => None,
             Treatment::Refused { restricts, .. } if !restricts(&value) => return,
             Treatment::Refused { asks_for, .. } => Some(asks_for),
         };
-        let place = Place { file: Arc::clone(self.file), line: node.line };
-        self.unhonoured.push(Unhonoured { place, key: dotted(steps), restricts });
+        let place = FileLine { file: Arc::clone(self.file), line: node.line };
+        self.unsupported.push(UnsupportedKey { place, key: dotted(steps), restricts });
     }
 
-    fn warn(&mut self, steps: &[&str], node: &Node, oddity: Oddity) {
-        let place = Place { file: Arc::clone(self.file), line: node.line };
-        self.warnings.push(Warning { place, key: dotted(steps), oddity });
+    fn warn(&mut self, steps: &[&str], node: &Node, kind: WarningKind) {
+        let place = FileLine { file: Arc::clone(self.file), line: node.line };
+        self.warnings.push(SettingsWarning { place, key: dotted(steps), kind });
     }
 }
 
 /// What is odd about a key that nobody knows.
-fn unknown(steps: &[&str]) -> Oddity {
+fn unknown(steps: &[&str]) -> WarningKind {
     let parts: Vec<&str> = steps.iter().flat_map(|step| step.split('.')).collect();
-    if parts.len() > steps.len() && matches!(look_up(&parts), Known::Key(_) | Known::Section) {
-        return Oddity::InOnePiece { nested: nest(&parts, "…") };
+    if parts.len() > steps.len() && matches!(look_up(&parts), Known::SettingKey(_) | Known::Section) {
+        return WarningKind::InOnePiece { nested: nest(&parts, "…") };
     }
     let nearest = steps.split_last().and_then(|(name, section)| nearest(section, name));
-    Oddity::Unknown { nearest }
+    WarningKind::Unknown { nearest }
 }
 
-fn wrong_value(steps: &[&str], node: &Node, expected: String, example: String) -> Fault {
+fn wrong_value(steps: &[&str], node: &Node, expected: String, example: String) -> SettingsFault {
     let key = if steps.is_empty() { "the file".into() } else { dotted(steps) };
     let found = match &node.content {
         Content::Object(_) => "an object".into(),
@@ -145,7 +147,7 @@ fn wrong_value(steps: &[&str], node: &Node, expected: String, example: String) -
         Some(name) => format!("{name:?}: {example}"),
         None => example,
     };
-    Fault::WrongValue { line: node.line, value: WrongValue { key, expected, found, example } }
+    SettingsFault::WrongValue { line: node.line, value: WrongValue { key, expected, found, example } }
 }
 
 /// An object with one of the keys that may stand in this section.
@@ -173,7 +175,7 @@ mod tests {
     use super::*;
     use crate::settings::document::parse;
 
-    fn check(text: &str) -> Result<Vec<Warning>, Fault> {
+    fn check(text: &str) -> Result<Vec<SettingsWarning>, SettingsFault> {
         check_document(&Path::new("s.json").into(), &parse(text.as_bytes()).unwrap())
             .map(|(warnings, _)| warnings)
     }
@@ -181,9 +183,9 @@ mod tests {
     #[track_caller]
     fn check_unhonoured(text: &str, expected: &[(&str, bool)]) {
         let checked = check_document(&Path::new("s.json").into(), &parse(text.as_bytes()).unwrap());
-        let (_, unhonoured) = checked.unwrap();
+        let (_, unsupported) = checked.unwrap();
         let found: Vec<(&str, bool)> =
-            unhonoured.iter().map(|one| (one.key.as_str(), one.restricts.is_some())).collect();
+            unsupported.iter().map(|one| (one.key.as_str(), one.restricts.is_some())).collect();
         assert_eq!(found, expected, "{text}");
     }
 
@@ -230,16 +232,16 @@ mod tests {
 
     #[track_caller]
     fn check_warnings(text: &str, expected: &[&str]) {
-        let warnings: Vec<String> = check(text).unwrap().iter().map(Warning::to_string).collect();
+        let warnings: Vec<String> = check(text).unwrap().iter().map(SettingsWarning::to_string).collect();
         assert_eq!(warnings, expected, "{text}");
     }
 
     #[track_caller]
     fn check_wrong(text: &str, message: &str, example: &str) {
         match check(text) {
-            Err(fault @ Fault::WrongValue { .. }) => {
+            Err(fault @ SettingsFault::WrongValue { .. }) => {
                 assert_eq!(fault.to_string(), message);
-                let Fault::WrongValue { value, .. } = fault else { unreachable!() };
+                let SettingsFault::WrongValue { value, .. } = fault else { unreachable!() };
                 assert_eq!(value.example, example);
             }
             other => panic!("{text}: {other:?}"),

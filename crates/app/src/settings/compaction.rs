@@ -116,11 +116,11 @@ fn closeness(name: &str, model: &str) -> Option<(bool, usize, bool)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Loaded;
+    use crate::settings::LoadedSettings;
     use std::path::Path;
 
     fn compaction(text: &str) -> Settings {
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadedSettings::default();
         loaded.add(Path::new("s.json").into(), text.as_bytes()).unwrap();
         loaded.settings
     }
@@ -144,7 +144,7 @@ mod tests {
 
     #[track_caller]
     fn check_model(model: Option<&str>, expected: &str) {
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadedSettings::default();
         let user = r#"{"model": {"compressionThreshold": 0.25}, "longhaul": {"compaction": {"thresholds": {
             "gemini-*": 0.5,
             "gemini-2.5-*": "off",

@@ -4,7 +4,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::problem::Fault;
+use super::problem::SettingsFault;
 use longhaul_workspace::{Unclosed, blank_comments};
 
 /// Keys further down need no lines. Each level is read once more to find them.
@@ -67,7 +67,7 @@ impl Node {
 }
 
 /// Reads JSON with comments and trailing commas. An empty file is an empty object.
-pub(super) fn parse(bytes: &[u8]) -> Result<Node, Fault> {
+pub(super) fn parse(bytes: &[u8]) -> Result<Node, SettingsFault> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]) {
         return Err(broken(bytes, 0, "this is UTF-16 text".into(), "save the file as UTF-8"));
@@ -147,7 +147,7 @@ impl<'de> Deserialize<'de> for Entries<'de> {
     }
 }
 
-fn syntax_fault(bytes: &[u8], error: &serde_json::Error) -> Fault {
+fn syntax_fault(bytes: &[u8], error: &serde_json::Error) -> SettingsFault {
     let message = error.to_string();
     let place = format!(" at line {} column {}", error.line(), error.column());
     let reason = message.strip_suffix(&place).unwrap_or(&message);
@@ -189,12 +189,12 @@ fn syntax_hint(reason: &str, byte: Option<u8>) -> &'static str {
 }
 
 /// A fault at a byte of the file.
-fn broken(bytes: &[u8], at: usize, reason: String, hint: &'static str) -> Fault {
+fn broken(bytes: &[u8], at: usize, reason: String, hint: &'static str) -> SettingsFault {
     let before = &bytes[..at.min(bytes.len())];
     let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
     let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     let column = String::from_utf8_lossy(&before[line_start..]).chars().count() + 1;
-    Fault::Broken { line, column, reason, hint }
+    SettingsFault::Broken { line, column, reason, hint }
 }
 
 #[cfg(test)]
@@ -255,7 +255,7 @@ mod tests {
     #[track_caller]
     fn check_broken(bytes: &[u8], place: (usize, usize), reason: &str, hint: &str) {
         match parse(bytes) {
-            Err(Fault::Broken { line, column, reason: given, hint: advice }) => {
+            Err(SettingsFault::Broken { line, column, reason: given, hint: advice }) => {
                 assert_eq!((line, column), place, "{given}");
                 assert!(given.contains(reason) && advice.contains(hint), "{given}; {advice}");
             }

@@ -2,15 +2,15 @@
 
 use std::sync::LazyLock;
 
-use super::kind::Kind;
+use super::kind::ValueKind;
 
 /// A key that may stand in a settings file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Key {
+pub(super) struct SettingKey {
     /// The key, with dots between its parts.
     pub(super) path: &'static str,
     /// The kind of value it takes.
-    pub(super) kind: Kind,
+    pub(super) kind: ValueKind,
     /// The default, in words.
     pub(super) default: &'static str,
     /// Its meaning, in one sentence.
@@ -18,21 +18,21 @@ pub(super) struct Key {
 }
 
 /// Every key of the table: Longhaul's own, then those of Gemini CLI.
-pub(super) fn table() -> impl Iterator<Item = &'static Key> {
-    static KEYS: LazyLock<Vec<Key>> = LazyLock::new(|| parse(include_str!("keys.txt")));
+pub(super) fn table() -> impl Iterator<Item = &'static SettingKey> {
+    static KEYS: LazyLock<Vec<SettingKey>> = LazyLock::new(|| parse(include_str!("keys.txt")));
     KEYS.iter()
 }
 
-fn parse(text: &'static str) -> Vec<Key> {
+fn parse(text: &'static str) -> Vec<SettingKey> {
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
     lines
         .map(|line| parse_line(line).unwrap_or_else(|| panic!("keys.txt has a wrong line: {line}")))
         .collect()
 }
 
-fn parse_line(line: &'static str) -> Option<Key> {
+fn parse_line(line: &'static str) -> Option<SettingKey> {
     let [path, kind, default, about] = line.split(" | ").collect::<Vec<_>>().try_into().ok()?;
-    Some(Key { path, kind: Kind::parse(kind)?, default, about })
+    Some(SettingKey { path, kind: ValueKind::parse(kind)?, default, about })
 }
 
 #[cfg(test)]
@@ -41,15 +41,15 @@ mod tests {
     use crate::settings::unread::{OPEN, REFUSED, RENAMED, Treatment, UNREAD};
 
     /// The keys of Longhaul, and those of Gemini CLI.
-    fn tables() -> [Vec<&'static Key>; 2] {
+    fn tables() -> [Vec<&'static SettingKey>; 2] {
         let (ours, gemini) = table().partition(|key| key.path.starts_with("longhaul."));
         [ours, gemini]
     }
 
     /// The keys as a table of Markdown.
-    fn markdown(keys: &[&Key]) -> String {
+    fn markdown(keys: &[&SettingKey]) -> String {
         let mut text = String::from("| Key | Value | Default | Meaning |\n| --- | --- | --- | --- |\n");
-        for Key { path, kind, default, about } in keys {
+        for SettingKey { path, kind, default, about } in keys {
             text.push_str(&format!("| `{path}` | {} | {default} | {about} |\n", kind.words()));
         }
         text
@@ -67,7 +67,7 @@ mod tests {
             .iter()
             .map(|key| match key.treatment {
                 Treatment::Refused { asks_for, .. } => format!("| `{}` | {asks_for} |\n", key.path),
-                Treatment::NoEffect | Treatment::NotHonoured => panic!("{}", key.path),
+                Treatment::NoEffect | Treatment::Unsupported => panic!("{}", key.path),
             })
             .collect();
         assert!(docs.contains(&refused), "docs/settings.md must contain these rows:\n\n{refused}");
@@ -78,7 +78,7 @@ mod tests {
             keys.map(|key| format!("`{}`", key.path)).collect::<Vec<_>>().join(", ")
         };
         for list in [
-            listed(|treatment| matches!(treatment, Treatment::NotHonoured)),
+            listed(|treatment| matches!(treatment, Treatment::Unsupported)),
             listed(|treatment| matches!(treatment, Treatment::NoEffect)),
         ] {
             assert!(docs.contains(&list), "docs/settings.md must contain this list:\n\n{list}");

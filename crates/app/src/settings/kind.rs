@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// What a key takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum ValueKind {
     /// `true` or `false`.
     Boolean,
     /// A number without a fraction.
@@ -47,7 +47,7 @@ pub(crate) enum Kind {
     Count,
 }
 
-impl Kind {
+impl ValueKind {
     /// The kind that `keys.txt` calls so.
     pub(super) fn parse(name: &'static str) -> Option<Self> {
         if let Some(choices) = name.strip_prefix("one of ") {
@@ -263,7 +263,7 @@ mod tests {
     use serde_json::json;
 
     #[track_caller]
-    fn check(kind: Kind, good: &Value, bad: &Value) {
+    fn check(kind: ValueKind, good: &Value, bad: &Value) {
         for value in good.as_array().unwrap() {
             assert!(kind.takes(value), "{kind:?} refuses {value}");
         }
@@ -275,60 +275,60 @@ mod tests {
     #[test]
     fn bytes_and_counts_are_whole() {
         check(
-            Kind::Bytes,
+            ValueKind::Bytes,
             &json!([1, 4_000_000, "4000", "4 MB", "16kb", "1G"]),
             &json!([0, -1, 1.5, "", "MB", "4XB", "-4", "4.5MB"]),
         );
-        check(Kind::Count, &json!([1, 1000]), &json!([0, -1, 1.5, "7", true]));
+        check(ValueKind::Count, &json!([1, 1000]), &json!([0, -1, 1.5, "7", true]));
         assert_eq!(bytes(&json!("16MB")), Some(16_000_000));
     }
 
     #[test]
     fn plain_kinds_take_their_type() {
-        check(Kind::Boolean, &json!([true, false]), &json!(["true", 1, []]));
-        check(Kind::WholeNumber, &json!([1, -1, 3.0]), &json!([0.5, "1"]));
-        check(Kind::Text, &json!(["", "a"]), &json!([1, ["a"]]));
-        check(Kind::OneOf("a b"), &json!(["a", "b"]), &json!(["c", "A", 1]));
-        check(Kind::Texts, &json!([[], ["a"]]), &json!(["a", [1], ["a", null]]));
-        check(Kind::TextOrTexts, &json!(["a", ["a", "b"]]), &json!([1, [1]]));
-        check(Kind::Object, &json!([]), &json!([1, "a", []]));
+        check(ValueKind::Boolean, &json!([true, false]), &json!(["true", 1, []]));
+        check(ValueKind::WholeNumber, &json!([1, -1, 3.0]), &json!([0.5, "1"]));
+        check(ValueKind::Text, &json!(["", "a"]), &json!([1, ["a"]]));
+        check(ValueKind::OneOf("a b"), &json!(["a", "b"]), &json!(["c", "A", 1]));
+        check(ValueKind::Texts, &json!([[], ["a"]]), &json!(["a", [1], ["a", null]]));
+        check(ValueKind::TextOrTexts, &json!(["a", ["a", "b"]]), &json!([1, [1]]));
+        check(ValueKind::Object, &json!([]), &json!([1, "a", []]));
     }
 
     #[test]
     fn quantities_are_numbers_or_texts() {
         check(
-            Kind::Threshold,
+            ValueKind::Threshold,
             &json!([0.5, 1, 200_000, "50%", "0.5", "200k", "off"]),
             &json!([0, -1, 1.5, "half", "", true]),
         );
-        check(Kind::GeminiThreshold, &json!([0, 0.5, 1, 200_000]), &json!([-0.1, 1.5, "50%", "off"]));
-        check(Kind::Share, &json!([0, 0.3, 1, "30%", "0.3"]), &json!([-0.1, 1.1, "30", "off", "200k"]));
+        check(ValueKind::GeminiThreshold, &json!([0, 0.5, 1, 200_000]), &json!([-0.1, 1.5, "50%", "off"]));
+        check(ValueKind::Share, &json!([0, 0.3, 1, "30%", "0.3"]), &json!([-0.1, 1.1, "30", "off", "200k"]));
         check(
-            Kind::Tokens,
+            ValueKind::Tokens,
             &json!([1, 4000, 2e5, "4k", "1m"]),
             &json!([0, -1, 0.5, 1e300, "0", "4 k?", "-4"]),
         );
-        check(Kind::Weight, &json!([1.3, 10]), &json!([0, -1, 11, "1.3"]));
-        check(Kind::Seconds, &json!([1, 2.5, 86_400]), &json!([0, 0.5, -1, 1e9, "60"]));
-        check(Kind::Price, &json!([0, 0.05, 12]), &json!([-0.1, 1e9, "$2", true]));
+        check(ValueKind::Weight, &json!([1.3, 10]), &json!([0, -1, 11, "1.3"]));
+        check(ValueKind::Seconds, &json!([1, 2.5, 86_400]), &json!([0, 0.5, -1, 1e9, "60"]));
+        check(ValueKind::Price, &json!([0, 0.05, 12]), &json!([-0.1, 1e9, "$2", true]));
     }
 
     #[test]
     fn examples_are_taken() {
         let kinds = [
-            Kind::Boolean,
-            Kind::WholeNumber,
-            Kind::Text,
-            Kind::OneOf("a b"),
-            Kind::Texts,
-            Kind::TextOrTexts,
-            Kind::Threshold,
-            Kind::GeminiThreshold,
-            Kind::Share,
-            Kind::Tokens,
-            Kind::Weight,
-            Kind::Price,
-            Kind::Seconds,
+            ValueKind::Boolean,
+            ValueKind::WholeNumber,
+            ValueKind::Text,
+            ValueKind::OneOf("a b"),
+            ValueKind::Texts,
+            ValueKind::TextOrTexts,
+            ValueKind::Threshold,
+            ValueKind::GeminiThreshold,
+            ValueKind::Share,
+            ValueKind::Tokens,
+            ValueKind::Weight,
+            ValueKind::Price,
+            ValueKind::Seconds,
         ];
         for kind in kinds {
             let example: Value = serde_json::from_str(&kind.example()).unwrap();
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!(describe(&json!("a\"b")), r#"the text "a\"b""#);
         assert_eq!(describe(&json!("x".repeat(50))), format!("the text {:?}…", "x".repeat(40)));
         assert_eq!(describe(&json!(1.5)), "the number 1.5");
-        assert_eq!(Kind::OneOf("a b c").words(), r#""a", "b" or "c""#);
-        assert_eq!(Kind::OneOf("a").words(), r#""a""#);
+        assert_eq!(ValueKind::OneOf("a b c").words(), r#""a", "b" or "c""#);
+        assert_eq!(ValueKind::OneOf("a").words(), r#""a""#);
     }
 }

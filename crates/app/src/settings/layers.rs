@@ -13,12 +13,12 @@ use serde_json::Value;
 use super::check::check_document;
 use super::document::{Content, Node, parse};
 use super::kind;
-use super::problem::{Fault, SettingsError, Unhonoured, Warning};
+use super::problem::{SettingsError, SettingsFault, SettingsWarning, UnsupportedKey};
 use super::provenance::Provenance;
 use crate::environment;
 use crate::settings_files::{SettingsFiles, WorkspaceFile, settings_files};
-use crate::trust::{GrantKind, Review, decide, review};
-use crate::withheld::Withheld;
+use crate::trust::{GrantKind, TrustReview, decide, review};
+use crate::withheld::WithheldVariables;
 
 /// The settings that hold in a folder.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -30,28 +30,28 @@ pub struct Settings {
     /// The workspace's file among the layers.
     pub(super) workspace: Option<PathBuf>,
     /// What was taken out of the environment.
-    withheld: Withheld,
+    withheld: WithheldVariables,
 }
 
 /// Settings, and what was odd about them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Loaded {
+pub struct LoadedSettings {
     /// The settings.
     pub settings: Settings,
     /// What was passed over.
-    pub warnings: Vec<Warning>,
+    pub warnings: Vec<SettingsWarning>,
     /// The workspace's file, if it does not count as its folder is not trusted.
     pub untrusted: Option<PathBuf>,
     /// Whether folders must be trusted, as the user alone decides.
     pub needs_trust: bool,
     /// What changed in the workspace since its folder was trusted.
-    pub review: Review,
+    pub review: TrustReview,
     /// Keys of Gemini CLI that are set and not honoured.
-    pub unhonoured: Vec<Unhonoured>,
+    pub unsupported: Vec<UnsupportedKey>,
 }
 
 /// Loads the settings that hold now in the current folder.
-pub fn load_here() -> anyhow::Result<Loaded> {
+pub fn load_here() -> anyhow::Result<LoadedSettings> {
     let environment = environment::of_process();
     Settings::load(environment::home(&environment)?.as_ref(), &environment::current_folder(), &environment)
 }
@@ -76,8 +76,12 @@ const LARGEST: u64 = 1 << 20;
 impl Settings {
     /// Loads the files that count in `cwd`. One that does not exist is passed over, and so is that of a workspace that is
     /// not trusted.
-    pub fn load(home: Option<&Home>, cwd: &Path, environment: &Environment) -> anyhow::Result<Loaded> {
-        let mut loaded = Loaded::default();
+    pub fn load(
+        home: Option<&Home>,
+        cwd: &Path,
+        environment: &Environment,
+    ) -> anyhow::Result<LoadedSettings> {
+        let mut loaded = LoadedSettings::default();
         let SettingsFiles { user, workspace } = settings_files(home, cwd);
         loaded.add_file(&environment.system_defaults())?;
         if let Some(user) = user {
@@ -110,12 +114,12 @@ impl Settings {
         }
         loaded.settings.layers.append(&mut system.settings.layers);
         loaded.warnings.append(&mut system.warnings);
-        loaded.unhonoured.append(&mut system.unhonoured);
+        loaded.unsupported.append(&mut system.unsupported);
         Ok(loaded)
     }
 
-    fn load_on_top(self, file: &Path) -> Result<Loaded, SettingsError> {
-        let mut loaded = Loaded { settings: self, ..Loaded::default() };
+    fn load_on_top(self, file: &Path) -> Result<LoadedSettings, SettingsError> {
+        let mut loaded = LoadedSettings { settings: self, ..LoadedSettings::default() };
         loaded.add_file(file)?;
         Ok(loaded)
     }
@@ -193,7 +197,7 @@ impl Settings {
     }
 
     /// The same, beside variables that were taken out of the environment.
-    pub fn with_withheld(self, withheld: Withheld) -> Self {
+    pub fn with_withheld(self, withheld: WithheldVariables) -> Self {
         Self { withheld, ..self }
     }
 
@@ -233,7 +237,7 @@ impl Settings {
     }
 }
 
-impl Loaded {
+impl LoadedSettings {
     /// Reads a file and adds it on top of what is there; whether there is such a file is the answer.
     pub fn add_file(&mut self, file: &Path) -> Result<bool, SettingsError> {
         let file: Arc<Path> = file.into();
@@ -246,18 +250,18 @@ impl Loaded {
     }
 
     /// Adds a file on top of what is there.
-    pub(super) fn add(&mut self, file: Arc<Path>, bytes: &[u8]) -> Result<(), Fault> {
+    pub(super) fn add(&mut self, file: Arc<Path>, bytes: &[u8]) -> Result<(), SettingsFault> {
         let root = parse(bytes)?;
-        let (warnings, unhonoured) = check_document(&file, &root)?;
+        let (warnings, unsupported) = check_document(&file, &root)?;
         self.warnings.extend(warnings);
-        self.unhonoured.extend(unhonoured);
+        self.unsupported.extend(unsupported);
         self.settings.layers.push(Layer { source: Source::File(file), root });
         Ok(())
     }
 }
 
 /// The bytes of a file, if there is one.
-fn read(file: &Path) -> Result<Option<Vec<u8>>, Fault> {
+fn read(file: &Path) -> Result<Option<Vec<u8>>, SettingsFault> {
     let is_missing =
         |error: &io::Error| matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
     let opened = match File::open(file) {
@@ -266,7 +270,11 @@ fn read(file: &Path) -> Result<Option<Vec<u8>>, Fault> {
     };
     let mut bytes = Vec::new();
     opened.take(LARGEST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LARGEST { Err(Fault::TooLarge { limit: LARGEST }) } else { Ok(Some(bytes)) }
+    if bytes.len() as u64 > LARGEST {
+        Err(SettingsFault::TooLarge { limit: LARGEST })
+    } else {
+        Ok(Some(bytes))
+    }
 }
 
 #[cfg(test)]
@@ -276,7 +284,7 @@ mod tests {
 
     /// The settings of these files, the weakest first.
     fn layered(files: &[&str]) -> Settings {
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadedSettings::default();
         for (at, text) in files.iter().enumerate() {
             loaded.add(Path::new(&format!("{at}.json")).into(), text.as_bytes()).unwrap();
         }
@@ -345,7 +353,7 @@ mod tests {
     }
 
     /// Loads what counts where the environment says whether workspaces are trusted.
-    fn load(home: &Path, cwd: &Path, trust: &str) -> anyhow::Result<Loaded> {
+    fn load(home: &Path, cwd: &Path, trust: &str) -> anyhow::Result<LoadedSettings> {
         let environment = Environment { trust_workspace: Some(trust.into()), ..Environment::default() };
         Settings::load(Some(&at_home(home)), cwd, &environment)
     }
@@ -360,7 +368,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let (home, work) = (root.path().join("home"), root.path().join("work"));
         let nothing = load(&home, &work, "true").unwrap();
-        assert_eq!(nothing, Loaded { needs_trust: true, ..Loaded::default() });
+        assert_eq!(nothing, LoadedSettings { needs_trust: true, ..LoadedSettings::default() });
         for (folder, text) in [
             (&home, "{\"model\": {\"name\": \"a\", \"maxSessionTurns\": 5}, \"modle\": 1}"),
             (&work, "{\n\"model\": {\"name\": \"b\"}}"),
@@ -388,13 +396,13 @@ mod tests {
         let folder = root.path().join(".gemini/settings.json");
         std::fs::create_dir_all(&folder).unwrap();
         let error = fault_at(root.path());
-        assert!(matches!(error.fault, Fault::Unreadable(_)), "{error:?}");
+        assert!(matches!(error.fault, SettingsFault::Unreadable(_)), "{error:?}");
         std::fs::remove_dir(&folder).unwrap();
         std::fs::write(&folder, " ".repeat(LARGEST as usize)).unwrap();
         assert!(load(root.path(), root.path(), "true").is_ok());
         std::fs::write(&folder, " ".repeat(LARGEST as usize + 1)).unwrap();
         let error = fault_at(root.path());
-        assert!(matches!(error.fault, Fault::TooLarge { .. }), "{error:?}");
+        assert!(matches!(error.fault, SettingsFault::TooLarge { .. }), "{error:?}");
         assert_eq!(error.file.as_ref(), folder);
     }
 
@@ -404,7 +412,7 @@ mod tests {
             any::<u8>(),
             proptest::sample::select(b"/*\"\\\n,[]{}:1a ".to_vec()),
         ], 0..200)) {
-            let mut loaded = Loaded::default();
+            let mut loaded = LoadedSettings::default();
             let _ = loaded.add(Path::new("any").into(), &bytes);
             let _ = (loaded.settings.window("a"), loaded.settings.estimator());
         }
@@ -417,7 +425,7 @@ mod tests {
             Just("null".to_string()), Just("[]".into()), Just("{}".into()), Just("1e308".into()), "\"[a-z0-9.%]{0,4}\"",
         ]) {
             let text = steps.iter().rev().fold(value, |inside, step| format!("{{{step:?}: {inside}}}"));
-            let mut loaded = Loaded::default();
+            let mut loaded = LoadedSettings::default();
             let _ = loaded.add(Path::new("any").into(), text.as_bytes());
             let _ = (loaded.settings.window(""), loaded.settings.threshold(Some("ö")), loaded.settings.keep());
         }

@@ -1,6 +1,6 @@
 //! Finds a key in the table, or the one that was probably meant.
 
-use super::keys::{Key, table};
+use super::keys::{SettingKey, table};
 use super::unread::{OPEN, RENAMED, Treatment, unread_keys};
 
 /// The step of a path that stands for any name.
@@ -13,7 +13,7 @@ const LONGEST_NAME: usize = 60;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
     /// It is in the table.
-    Key(&'static Key),
+    SettingKey(&'static SettingKey),
     /// It is an object that holds known keys.
     Section,
     /// It is known, and may hold anything.
@@ -28,7 +28,7 @@ pub(super) enum Known {
 pub(super) fn look_up(steps: &[&str]) -> Known {
     let names = |path: &str| path.split('.').count() == steps.len() && begins_with(path, steps);
     if let Some(key) = table().find(|key| names(key.path)) {
-        return Known::Key(key);
+        return Known::SettingKey(key);
     }
     if paths().any(|path| leads_beyond(path, steps)) {
         return Known::Section;
@@ -46,7 +46,7 @@ pub(super) fn look_up(steps: &[&str]) -> Known {
 }
 
 /// The first key of the table below a section, with the rest of its path.
-pub(super) fn first_below(section: &[&str]) -> Option<(&'static Key, Vec<&'static str>)> {
+pub(super) fn first_below(section: &[&str]) -> Option<(&'static SettingKey, Vec<&'static str>)> {
     let key = table().find(|key| leads_beyond(key.path, section))?;
     let name = |step| if step == ANY { "name" } else { step };
     Some((key, key.path.split('.').skip(section.len()).map(name).collect()))
@@ -121,7 +121,7 @@ mod tests {
         for path in
             ["longhaul.compaction.keep", "longhaul.windows", "model.name", "security.folderTrust.enabled"]
         {
-            check_known(path, |known| matches!(known, Known::Key(key) if key.path == path));
+            check_known(path, |known| matches!(known, Known::SettingKey(key) if key.path == path));
         }
         for path in
             ["longhaul", "longhaul.compaction", "general.sessionRetention", "security", "experimental"]
@@ -132,7 +132,7 @@ mod tests {
             ("longhaul.providers.ollama.endpoint", "longhaul.providers.*.endpoint"),
             ("longhaul.providers.x.models.m-1.prices.input", "longhaul.providers.*.models.*.prices.input"),
         ] {
-            check_known(path, |found| matches!(found, Known::Key(key) if key.path == known));
+            check_known(path, |found| matches!(found, Known::SettingKey(key) if key.path == known));
         }
         for path in ["longhaul.providers", "longhaul.providers.ollama", "longhaul.providers.x.models.m"] {
             check_known(path, |known| matches!(known, Known::Section));

@@ -116,11 +116,11 @@ fn texts(value: &Value) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Loaded;
+    use crate::settings::LoadedSettings;
     use longhaul_conversation::TokenCount;
 
     fn memory(text: &str) -> (MemorySettings, Vec<String>) {
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadedSettings::default();
         loaded.add(Path::new("s.json").into(), text.as_bytes()).expect("valid");
         loaded.settings.memory()
     }
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn included_folders_are_whole_paths() {
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadedSettings::default();
         let text = r#"{"context": {"includeDirectories": ["../lib", "/opt/x", "~/y"]}}"#;
         loaded.add(Path::new("s.json").into(), text.as_bytes()).expect("valid");
         let folders = loaded.settings.included_folders(Path::new("/w"), Some(Path::new("/u")));

@@ -20,8 +20,8 @@ mod unread;
 mod work;
 
 pub(crate) use edit::set_list;
-pub use layers::{Loaded, Settings, load_here};
-pub use problem::{Fault, Place, SettingsError, Unhonoured, Warning, WrongValue};
+pub use layers::{LoadedSettings, Settings, load_here};
+pub use problem::{FileLine, SettingsError, SettingsFault, SettingsWarning, UnsupportedKey, WrongValue};
 pub use provenance::Provenance;
-pub(crate) use providers::{StatedModel, StatedProvider};
-pub use restrictions::{Unrestricted, refuse_unrestricted, unhonoured_notice};
+pub(crate) use providers::{ConfiguredModel, ConfiguredProvider};
+pub use restrictions::{RestrictionError, check_restrictions, unsupported_notice};

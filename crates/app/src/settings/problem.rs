@@ -7,14 +7,14 @@ use std::sync::Arc;
 
 /// Where in a settings file something stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FileLine {
     /// The file.
     pub file: Arc<Path>,
     /// The line, from 1.
     pub line: usize,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FileLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.file.display(), self.line)
     }
@@ -22,18 +22,18 @@ impl fmt::Display for Place {
 
 /// Something odd in a settings file that was passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Warning {
+pub struct SettingsWarning {
     /// Where it stands.
-    pub place: Place,
+    pub place: FileLine,
     /// The key, with dots between its parts.
     pub key: String,
     /// What is odd about it.
-    pub(crate) oddity: Oddity,
+    pub(crate) kind: WarningKind,
 }
 
 /// What is odd about a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Oddity {
+pub(crate) enum WarningKind {
     /// Nobody knows it.
     Unknown {
         /// The known key that was probably meant.
@@ -50,30 +50,30 @@ pub(crate) enum Oddity {
     Repeated,
 }
 
-impl fmt::Display for Warning {
+impl fmt::Display for SettingsWarning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { place, key, oddity } = self;
-        match oddity {
-            Oddity::Unknown { nearest: Some(nearest) } => {
+        let Self { place, key, kind } = self;
+        match kind {
+            WarningKind::Unknown { nearest: Some(nearest) } => {
                 write!(f, "{place}: unknown key {key}; did you mean {nearest}?")
             }
-            Oddity::Unknown { nearest: None } => write!(f, "{place}: unknown key {key}"),
-            Oddity::InOnePiece { nested } => {
+            WarningKind::Unknown { nearest: None } => write!(f, "{place}: unknown key {key}"),
+            WarningKind::InOnePiece { nested } => {
                 write!(f, "{place}: unknown key {key}; write each part as an object of its own: {nested}")
             }
-            Oddity::StarInside => {
+            WarningKind::StarInside => {
                 write!(f, "{place}: {key} matches no model; one * may stand at the end")
             }
-            Oddity::Repeated => write!(f, "{place}: {key} is set again further down, which counts"),
+            WarningKind::Repeated => write!(f, "{place}: {key} is set again further down, which counts"),
         }
     }
 }
 
 /// A key of Gemini CLI that is set and that Longhaul does not honour.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unhonoured {
+pub struct UnsupportedKey {
     /// Where it stands.
-    pub place: Place,
+    pub place: FileLine,
     /// The key, with dots between its parts.
     pub key: String,
     /// What it asks for, where it restricts an agent, which therefore does not start.
@@ -88,12 +88,12 @@ pub struct SettingsError {
     pub file: Arc<Path>,
     /// What is wrong with it.
     #[source]
-    pub fault: Fault,
+    pub fault: SettingsFault,
 }
 
 /// What is wrong with a settings file.
 #[derive(Debug, thiserror::Error)]
-pub enum Fault {
+pub enum SettingsFault {
     /// It could not be read.
     #[error(transparent)]
     Unreadable(#[from] io::Error),
@@ -150,10 +150,10 @@ impl SettingsError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match &self.fault {
-            Fault::Unreadable(_) => "make the file readable, or remove it".into(),
-            Fault::TooLarge { .. } => "put a smaller file in its place".into(),
-            Fault::Broken { hint, .. } => (*hint).into(),
-            Fault::WrongValue { value, .. } => value.hint(),
+            SettingsFault::Unreadable(_) => "make the file readable, or remove it".into(),
+            SettingsFault::TooLarge { .. } => "put a smaller file in its place".into(),
+            SettingsFault::Broken { hint, .. } => (*hint).into(),
+            SettingsFault::WrongValue { value, .. } => value.hint(),
         }
     }
 }

@@ -9,7 +9,7 @@ use super::check::check_value;
 use super::document::{Content, Node};
 use super::layers::{Layer, Settings, Source};
 use super::lookup::{Known, look_up};
-use super::problem::{Fault, Place, WrongValue};
+use super::problem::{FileLine, SettingsFault, WrongValue};
 
 /// Where a value was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub enum Provenance {
     /// Nowhere.
     Default,
     /// In a file.
-    File(Place),
+    File(FileLine),
     /// By this flag.
     Flag(&'static str),
 }
@@ -26,7 +26,7 @@ impl Provenance {
     /// Where a node of a layer was set.
     pub(super) fn of(source: &Source, node: &Node) -> Self {
         match source {
-            Source::File(file) => Self::File(Place { file: Arc::clone(file), line: node.line }),
+            Source::File(file) => Self::File(FileLine { file: Arc::clone(file), line: node.line }),
             Source::Flag(flag) => Self::Flag(flag),
         }
     }
@@ -52,8 +52,8 @@ impl Settings {
     pub fn with_flag(mut self, key: &str, flag: &'static str, value: Value) -> Result<Self, WrongValue> {
         let steps = steps(key);
         let leaf = Node { line: 1, content: Content::Plain(value) };
-        if let Known::Key(known) = look_up(&steps)
-            && let Err(Fault::WrongValue { value, .. }) = check_value(known.kind, &steps, &leaf)
+        if let Known::SettingKey(known) = look_up(&steps)
+            && let Err(SettingsFault::WrongValue { value, .. }) = check_value(known.kind, &steps, &leaf)
         {
             return Err(WrongValue { key: flag.into(), ..value });
         }
@@ -77,7 +77,7 @@ fn steps(key: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Loaded;
+    use crate::settings::LoadedSettings;
     use longhaul_compaction::Threshold;
     use std::path::Path;
 
@@ -85,7 +85,7 @@ mod tests {
     const WORKSPACE: &str = "// ours\n\n{\"model\": {\"name\": \"b\", \"maxSessionTurns\": null}}";
 
     fn settings() -> Settings {
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadedSettings::default();
         loaded.add(Path::new("user.json").into(), USER.as_bytes()).unwrap();
         loaded.add(Path::new("work.json").into(), WORKSPACE.as_bytes()).unwrap();
         loaded.settings

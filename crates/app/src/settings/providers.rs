@@ -11,7 +11,7 @@ use super::provenance::Provenance;
 
 /// A provider as the user states it. What is not stated is as usual.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct StatedProvider {
+pub(crate) struct ConfiguredProvider {
     /// Its name.
     pub name: String,
     /// How to speak to it.
@@ -23,12 +23,12 @@ pub(crate) struct StatedProvider {
     /// How long nothing may arrive before a call counts as failed.
     pub(crate) idle: Option<Duration>,
     /// Its models.
-    pub models: Vec<StatedModel>,
+    pub models: Vec<ConfiguredModel>,
 }
 
 /// A model as the user states it.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct StatedModel {
+pub(crate) struct ConfiguredModel {
     /// Its name.
     pub name: String,
     /// Its context window.
@@ -43,11 +43,11 @@ const SECTION: [&str; 2] = ["longhaul", "providers"];
 
 impl Settings {
     /// The providers that the user states, in the order in which they are first named.
-    pub(crate) fn providers(&self) -> Vec<StatedProvider> {
+    pub(crate) fn providers(&self) -> Vec<ConfiguredProvider> {
         self.names(&SECTION).into_iter().map(|name| self.provider(name)).collect()
     }
 
-    fn provider(&self, name: &str) -> StatedProvider {
+    fn provider(&self, name: &str) -> ConfiguredProvider {
         let steps = |rest: &[&'static str]| [&SECTION[..], &[name], rest].concat();
         let text = |key| self.text(&steps(&[key])).map(str::to_string);
         let endpoint = text("endpoint").map(|endpoint| {
@@ -55,7 +55,7 @@ impl Settings {
             (endpoint, set.map_or(Provenance::Default, |(source, node)| Provenance::of(source, node)))
         });
         let models = self.names(&steps(&["models"])).into_iter().map(|model| self.stated_model(name, model));
-        StatedProvider {
+        ConfiguredProvider {
             name: name.to_string(),
             format: text("format"),
             endpoint,
@@ -65,12 +65,12 @@ impl Settings {
         }
     }
 
-    fn stated_model(&self, provider: &str, model: &str) -> StatedModel {
+    fn stated_model(&self, provider: &str, model: &str) -> ConfiguredModel {
         let value = |rest: &[&str]| {
             let value = self.value(&[&SECTION[..], &[provider, "models", model], rest].concat());
             value.unwrap_or(&Value::Null)
         };
-        StatedModel {
+        ConfiguredModel {
             name: model.to_string(),
             window: kind::tokens(value(&["window"])),
             output_reserve: kind::tokens(value(&["outputReserve"])),
@@ -97,11 +97,11 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Loaded;
+    use crate::settings::LoadedSettings;
     use std::path::Path;
 
-    fn providers(files: &[&str]) -> Vec<StatedProvider> {
-        let mut loaded = Loaded::default();
+    fn providers(files: &[&str]) -> Vec<ConfiguredProvider> {
+        let mut loaded = LoadedSettings::default();
         for (at, text) in files.iter().enumerate() {
             loaded.add(Path::new(&format!("{at}.json")).into(), text.as_bytes()).expect("settings");
         }
@@ -120,13 +120,16 @@ mod tests {
         let at = ollama.endpoint.as_ref().map(|(endpoint, place)| (endpoint.as_str(), place.to_string()));
         assert_eq!(at, Some(("http://localhost:11434/v1", "0.json:2".to_string())));
         assert_eq!((ollama.name.as_str(), ollama.key_variable.as_deref()), ("ollama", Some("K")));
-        let model = StatedModel {
+        let model = ConfiguredModel {
             name: "qwen3:8b".into(),
             window: Some(TokenCount(32_000)),
             output_reserve: Some(TokenCount(4_000)),
             prices: [Some(1.0), None, Some(2.5)],
         };
-        assert_eq!(ollama.models, [model, StatedModel { name: "b".into(), ..StatedModel::default() }]);
+        assert_eq!(
+            ollama.models,
+            [model, ConfiguredModel { name: "b".into(), ..ConfiguredModel::default() }]
+        );
         assert_eq!(providers(&["{}"]), []);
     }
 }

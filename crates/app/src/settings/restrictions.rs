@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::layers::Settings;
-use super::problem::Unhonoured;
+use super::problem::UnsupportedKey;
 
 impl Settings {
     /// The key that forbids the mode `yolo`, and where it stands.
@@ -85,14 +85,14 @@ const IN_SANDBOX: &str = "SANDBOX";
 /// A restriction that Longhaul cannot keep, so that no agent starts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("could not start an agent: {key}{place} asks for {asks_for}")]
-pub struct Unrestricted {
+pub struct RestrictionError {
     key: String,
     /// Where it stands, in brackets; nothing for a variable.
     place: String,
     asks_for: &'static str,
 }
 
-impl Unrestricted {
+impl RestrictionError {
     /// What to do about it.
     pub fn hint(&self) -> String {
         match self.key.as_str() {
@@ -106,30 +106,30 @@ impl Unrestricted {
 }
 
 /// Refuses to start an agent that would not be restricted as the settings or the environment want it.
-pub fn refuse_unrestricted(
-    unhonoured: &[Unhonoured],
+pub fn check_restrictions(
+    unsupported: &[UnsupportedKey],
     variable: impl Fn(&str) -> Option<String>,
-) -> Result<(), Unrestricted> {
+) -> Result<(), RestrictionError> {
     let is_sandboxed = variable(IN_SANDBOX).is_some_and(|value| !value.trim().is_empty());
-    for one in unhonoured {
+    for one in unsupported {
         let Some(asks_for) = one.restricts else { continue };
         if one.key == "tools.sandbox" && is_sandboxed {
             continue;
         }
         let place = format!(" ({})", one.place);
-        return Err(Unrestricted { key: one.key.clone(), place, asks_for });
+        return Err(RestrictionError { key: one.key.clone(), place, asks_for });
     }
     let wanted = variable(SANDBOX_WANTED).map(|value| value.trim().to_ascii_lowercase());
     if wanted.is_some_and(|value| !matches!(value.as_str(), "" | "0" | "false")) && !is_sandboxed {
         let asks_for = "a sandbox, which Longhaul does not have";
-        return Err(Unrestricted { key: SANDBOX_WANTED.into(), place: String::new(), asks_for });
+        return Err(RestrictionError { key: SANDBOX_WANTED.into(), place: String::new(), asks_for });
     }
     Ok(())
 }
 
 /// One line that names the keys that are not honoured; nothing where all are.
-pub fn unhonoured_notice(unhonoured: &[Unhonoured]) -> Option<String> {
-    let mut keys: Vec<&str> = unhonoured.iter().map(|one| one.key.as_str()).collect();
+pub fn unsupported_notice(unsupported: &[UnsupportedKey]) -> Option<String> {
+    let mut keys: Vec<&str> = unsupported.iter().map(|one| one.key.as_str()).collect();
     keys.dedup();
     (!keys.is_empty()).then(|| {
         format!("set for Gemini CLI and not honoured here: {}; `longhaul doctor` says where", keys.join(", "))
@@ -139,10 +139,10 @@ pub fn unhonoured_notice(unhonoured: &[Unhonoured]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Loaded;
+    use crate::settings::LoadedSettings;
 
-    fn loaded(files: &[&str]) -> Loaded {
-        let mut loaded = Loaded::default();
+    fn loaded(files: &[&str]) -> LoadedSettings {
+        let mut loaded = LoadedSettings::default();
         for (number, text) in files.iter().enumerate() {
             loaded.add(Path::new(&format!("{number}.json")).into(), text.as_bytes()).expect("valid");
         }
@@ -206,7 +206,7 @@ mod tests {
         let variable = |name: &str| {
             variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
         };
-        let refused = refuse_unrestricted(&loaded(&[text]).unhonoured, variable).err();
+        let refused = check_restrictions(&loaded(&[text]).unsupported, variable).err();
         let refused = refused.map(|error| error.to_string());
         match expected {
             Some(key) => {
@@ -232,8 +232,8 @@ mod tests {
     #[test]
     fn what_is_not_honoured_is_named_in_one_line() {
         let text = r#"{"mcpServers": {}, "telemetry": {}}"#;
-        let told = unhonoured_notice(&loaded(&[text]).unhonoured).expect("a notice");
+        let told = unsupported_notice(&loaded(&[text]).unsupported).expect("a notice");
         assert!(told.contains("mcpServers, telemetry;") && !told.contains('\n'), "{told}");
-        assert_eq!(unhonoured_notice(&[]), None);
+        assert_eq!(unsupported_notice(&[]), None);
     }
 }

@@ -257,10 +257,10 @@ impl Settings {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Loaded;
+    use crate::settings::LoadedSettings;
 
     fn settings(files: &[(&str, &str)]) -> Settings {
-        let mut loaded = Loaded::default();
+        let mut loaded = LoadedSettings::default();
         for (name, text) in files {
             loaded.add(Path::new(name).into(), text.as_bytes()).expect("valid");
         }

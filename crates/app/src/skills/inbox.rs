@@ -10,14 +10,14 @@ use longhaul_skills::{
 use longhaul_workspace::WorkspaceFolder;
 use serde_json::Value;
 
-use super::scope::Scope;
-use super::{Desk, failure};
+use super::scope::SkillScope;
+use super::{SkillLibrary, failure};
 use crate::clock::now;
 use crate::project::Project;
 
 /// Something that waits.
 #[derive(Clone, Debug)]
-pub enum Waiting {
+pub enum SkillProposal {
     /// A new skill.
     Skill(WaitingSkill),
     /// A change to skills that are there.
@@ -25,7 +25,7 @@ pub enum Waiting {
 }
 
 /// What there is to see of it.
-pub struct Shown {
+pub struct ProposalDetails {
     /// What a new skill says; for a change, the patch as it is written.
     pub text: String,
     /// The files of a new skill.
@@ -41,7 +41,7 @@ fn diffs(changes: &[PlannedWrite]) -> String {
     changes.iter().map(PlannedWrite::diff).collect()
 }
 
-impl Waiting {
+impl SkillProposal {
     /// Where what it says was seen, as it was noted.
     pub fn evidence(&self) -> &[Value] {
         match self {
@@ -99,7 +99,7 @@ impl Waiting {
     }
 }
 
-impl Desk {
+impl SkillLibrary {
     /// The inbox of the project, if anything was ever stored of it.
     fn inbox(&self) -> anyhow::Result<Option<Inbox>> {
         Ok(Project::find()?.map(|project| Inbox::of(&project.home)))
@@ -118,41 +118,41 @@ impl Desk {
 
     /// The skills that changes may write to: the user's own, and those of a workspace that is trusted.
     fn targets(&self) -> PatchTargets {
-        let workspace = WorkspaceFolder::of(&self.around.cwd).skills();
+        let workspace = WorkspaceFolder::of(&self.context.cwd).skills();
         let user = self.home.skills();
-        match self.around.trust.is_trusted() {
+        match self.context.trust.is_trusted() {
             true => PatchTargets::Skills { roots: vec![user, workspace], untrusted: Vec::new() },
             false => PatchTargets::Skills { roots: vec![user], untrusted: vec![workspace] },
         }
     }
 
     /// Everything that waits: new skills, then changes.
-    pub fn waiting(&self) -> anyhow::Result<Vec<Waiting>> {
+    pub fn proposals(&self) -> anyhow::Result<Vec<SkillProposal>> {
         self.resume_inbox()?;
         let Some(inbox) = self.inbox()? else { return Ok(Vec::new()) };
-        let updates = inbox.updates(&self.targets()).into_iter().map(Waiting::Update);
-        Ok(inbox.list().into_iter().map(Waiting::Skill).chain(updates).collect())
+        let updates = inbox.updates(&self.targets()).into_iter().map(SkillProposal::Update);
+        Ok(inbox.list().into_iter().map(SkillProposal::Skill).chain(updates).collect())
     }
 
     /// What waits under this name. Where a new skill and a change share one, the change goes by that of its file.
-    pub fn find_waiting(&self, name: &str) -> anyhow::Result<Waiting> {
+    pub fn find_proposal(&self, name: &str) -> anyhow::Result<SkillProposal> {
         let inbox = self.inbox_with(name)?;
         match inbox.get(name) {
-            Ok(skill) => Ok(Waiting::Skill(skill)),
+            Ok(skill) => Ok(SkillProposal::Skill(skill)),
             Err(SkillError::NothingWaits { .. }) => {
-                inbox.update(name, &self.targets()).map(Waiting::Update).map_err(failure)
+                inbox.update(name, &self.targets()).map(SkillProposal::Update).map_err(failure)
             }
             Err(error) => Err(failure(error)),
         }
     }
 
     /// What there is to see of something that waits.
-    pub fn look_into(&self, waiting: &Waiting) -> anyhow::Result<Shown> {
+    pub fn details(&self, waiting: &SkillProposal) -> anyhow::Result<ProposalDetails> {
         let skill = match waiting {
-            Waiting::Skill(skill) => skill,
-            Waiting::Update(update) => {
+            SkillProposal::Skill(skill) => skill,
+            SkillProposal::Update(update) => {
                 let diff = update.plan.as_deref().map_or_else(|_| update.text.clone(), diffs);
-                return Ok(Shown {
+                return Ok(ProposalDetails {
                     text: update.text.clone(),
                     files: Vec::new(),
                     twin: None,
@@ -168,15 +168,15 @@ impl Desk {
             Some((tier, folder)) => (Some(tier), Some(skill.changes_to(folder).map_err(failure)?)),
             None => (None, None),
         };
-        Ok(Shown { text, files, twin, diff: changes.as_deref().map(diffs) })
+        Ok(ProposalDetails { text, files, twin, diff: changes.as_deref().map(diffs) })
     }
 
     /// Accepts what waits; tells what was written.
-    pub fn accept_waiting(&self, name: &str, scope: Scope) -> anyhow::Result<Vec<PathBuf>> {
+    pub fn accept_proposal(&self, name: &str, scope: SkillScope) -> anyhow::Result<Vec<PathBuf>> {
         let inbox = self.inbox_with(name)?;
         // What was cut off is ended whatever became of its name.
-        match self.find_waiting(name) {
-            Ok(Waiting::Skill(_)) => {
+        match self.find_proposal(name) {
+            Ok(SkillProposal::Skill(_)) => {
                 let accepted = inbox.accept(name, &self.skill_folder(scope)?, now()).map_err(failure)?;
                 Ok(vec![accepted.target])
             }
@@ -185,25 +185,27 @@ impl Desk {
     }
 
     /// Puts a change right whose lines were edited.
-    pub fn recount_waiting(&self, waiting: &Waiting) -> anyhow::Result<()> {
+    pub fn recount_proposal(&self, waiting: &SkillProposal) -> anyhow::Result<()> {
         match waiting {
-            Waiting::Skill(_) => Ok(()),
-            Waiting::Update(update) => self.inbox_with(&update.name)?.recount(&update.file).map_err(failure),
+            SkillProposal::Skill(_) => Ok(()),
+            SkillProposal::Update(update) => {
+                self.inbox_with(&update.name)?.recount(&update.file).map_err(failure)
+            }
         }
     }
 
     /// Removes what waits.
-    pub fn dismiss_waiting(&self, name: &str) -> anyhow::Result<()> {
+    pub fn dismiss_proposal(&self, name: &str) -> anyhow::Result<()> {
         let inbox = self.inbox_with(name)?;
-        match self.find_waiting(name)? {
-            Waiting::Skill(_) => inbox.dismiss(name, now()),
-            Waiting::Update(_) => inbox.dismiss_update(name, now()),
+        match self.find_proposal(name)? {
+            SkillProposal::Skill(_) => inbox.dismiss(name, now()),
+            SkillProposal::Update(_) => inbox.dismiss_update(name, now()),
         }
         .map_err(failure)
     }
 
     /// Takes the last acceptance back.
-    pub fn undo_waiting(&self) -> anyhow::Result<Undone> {
+    pub fn undo_acceptance(&self) -> anyhow::Result<Undone> {
         let nothing = || SkillError::NotUndone { reason: "nothing was accepted here yet".into() };
         self.inbox()?.ok_or_else(nothing).and_then(|inbox| inbox.undo()).map_err(failure)
     }

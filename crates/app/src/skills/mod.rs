@@ -12,35 +12,35 @@ use crate::failure::hinted;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::strays;
-use crate::workspace::Surroundings;
+use crate::workspace::WorkspaceContext;
 
-pub use inbox::{Shown, Waiting};
-pub use scope::Scope;
+pub use inbox::{ProposalDetails, SkillProposal};
+pub use scope::SkillScope;
 pub use switch::Switched;
 
 /// What all of the commands work with.
-pub struct Desk {
+pub struct SkillLibrary {
     /// The home.
     pub home: Home,
     /// The current folder.
-    pub around: Surroundings,
+    pub context: WorkspaceContext,
     /// The settings that count there.
     pub settings: Settings,
 }
 
-impl Desk {
+impl SkillLibrary {
     /// Finds out about the current folder.
     pub fn find(settings: Settings) -> anyhow::Result<Self> {
         let home = Home::resolve(&environment::of_process())?;
-        let around = Surroundings::find(&settings, &[])?;
+        let context = WorkspaceContext::find(&settings, &[])?;
         let project = Project::find()?.map(|project| project.home);
-        strays::remove(&home, project.as_ref(), &around.cwd);
-        Ok(Self { home, around, settings })
+        strays::remove(&home, project.as_ref(), &context.cwd);
+        Ok(Self { home, context, settings })
     }
 
     /// Where they are looked for.
     pub fn places(&self) -> SkillPlaces {
-        places(&self.home, &self.around)
+        places(&self.home, &self.context)
     }
 
     /// The skills that are found here.
@@ -50,9 +50,9 @@ impl Desk {
 }
 
 /// Where skills are looked for.
-pub fn places(home: &Home, around: &Surroundings) -> SkillPlaces {
-    let workspace = WorkspaceFolder::of(&around.cwd);
-    let extensions = around.extensions.iter().map(|folder| (SkillTier::Extension, folder.join("skills")));
+pub fn places(home: &Home, context: &WorkspaceContext) -> SkillPlaces {
+    let workspace = WorkspaceFolder::of(&context.cwd);
+    let extensions = context.extensions.iter().map(|folder| (SkillTier::Extension, folder.join("skills")));
     let user = [
         Some((SkillTier::User, home.skills())),
         home.shared_skills().map(|path| (SkillTier::UserShared, path)),
@@ -63,7 +63,7 @@ pub fn places(home: &Home, around: &Surroundings) -> SkillPlaces {
     SkillPlaces {
         builtin: BUILTIN.to_vec(),
         folders: folders.map(|(tier, path)| SkillFolder { tier, path }).collect(),
-        is_trusted: around.trust.is_trusted(),
+        is_trusted: context.trust.is_trusted(),
     }
 }
 

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use longhaul_workspace::WorkspaceFolder;
 
-use super::scope::Scope;
-use super::{Desk, unknown};
+use super::scope::SkillScope;
+use super::{SkillLibrary, unknown};
 use crate::settings::set_list;
 
 /// A skill that was switched.
@@ -18,19 +18,19 @@ pub struct Switched {
     pub changed: Vec<PathBuf>,
 }
 
-impl Desk {
+impl SkillLibrary {
     /// Switches a skill off.
-    pub fn switch_off(&self, name: &str, scope: Option<Scope>) -> anyhow::Result<Switched> {
+    pub fn switch_off(&self, name: &str, scope: Option<SkillScope>) -> anyhow::Result<Switched> {
         let skills = self.skills();
         let skill = skills.get(name).ok_or_else(|| unknown(name))?;
         let name = skill.name.to_string();
         let has_folder = || {
-            let folder = WorkspaceFolder::of(&self.around.cwd);
+            let folder = WorkspaceFolder::of(&self.context.cwd);
             folder.settings().parent().is_some_and(|folder| folder.is_dir())
                 && !self.home.is_folder_of(&folder)
         };
-        let is_workspace = self.around.trust.is_trusted() && has_folder();
-        let scope = scope.unwrap_or(if is_workspace { Scope::Workspace } else { Scope::User });
+        let is_workspace = self.context.trust.is_trusted() && has_folder();
+        let scope = scope.unwrap_or(if is_workspace { SkillScope::Workspace } else { SkillScope::User });
         let file = self.settings_file(scope)?;
         let is_changed = set_list(&file, "skills", "disabled", |mut names| {
             if !names.iter().any(|known| skill.name.is_meant_by(known)) {
@@ -42,7 +42,7 @@ impl Desk {
     }
 
     /// Switches a skill on again.
-    pub fn switch_on(&self, given: &str, scope: Option<Scope>) -> anyhow::Result<Switched> {
+    pub fn switch_on(&self, given: &str, scope: Option<SkillScope>) -> anyhow::Result<Switched> {
         let skills = self.skills();
         let is_off = |name: &String| name.trim().eq_ignore_ascii_case(given.trim());
         let listed = self.settings.disabled_skills().into_iter().find(is_off);
@@ -54,8 +54,8 @@ impl Desk {
         };
         let scopes = match scope {
             Some(scope) => vec![scope],
-            None if self.around.trust.is_trusted() => vec![Scope::User, Scope::Workspace],
-            None => vec![Scope::User],
+            None if self.context.trust.is_trusted() => vec![SkillScope::User, SkillScope::Workspace],
+            None => vec![SkillScope::User],
         };
         let mut changed = Vec::new();
         for scope in scopes {

@@ -14,9 +14,9 @@ use longhaul_workspace::{
 
 pub use grants::GrantKind;
 pub(crate) use grants::hook_scripts;
-pub use preview::Preview;
+pub use preview::TrustPreview;
 pub(crate) use review::note_texts;
-pub use review::{Review, confirm, review};
+pub use review::{TrustReview, confirm, review};
 
 /// Whether a folder is trusted. `needs_trust` is what the user's own settings say: were a workspace asked, it could trust
 /// itself. Without a home there are no rules, and only the environment can say yes.
@@ -48,7 +48,7 @@ pub fn untrusted_notice(
     if trust.is_trusted() || is_home || !folder.is_absolute() {
         return Ok(None);
     }
-    let mut left_out = Preview::of(folder, memory).left_out();
+    let mut left_out = TrustPreview::of(folder, memory).left_out();
     if let Some(file) = file.filter(|file| !file.starts_with(folder)) {
         let more = if left_out.is_empty() { String::new() } else { format!(", {left_out}") };
         left_out = format!("{}{more}", file.display());

@@ -12,7 +12,7 @@ use super::grants::{GrantKind, memory_files, memory_links_out, read_settings, ri
 
 /// What a folder would activate.
 #[derive(Debug, Default)]
-pub struct Preview {
+pub struct TrustPreview {
     /// Each kind of thing, with names.
     pub kinds: Vec<(&'static str, Vec<String>)>,
     /// Each hook: its event and its command.
@@ -30,7 +30,7 @@ pub struct Preview {
 /// More links are not looked for.
 const MOST_LINKS: usize = 50;
 
-impl Preview {
+impl TrustPreview {
     /// Looks at a folder.
     pub fn of(folder: &Path, memory: &MemorySettings) -> Self {
         let place = WorkspaceFolder::of(folder);

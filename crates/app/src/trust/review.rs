@@ -15,14 +15,14 @@ use crate::settings_files::settings_files;
 
 /// What changed in a folder since it was trusted, and what therefore does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Review {
+pub struct TrustReview {
     /// The kinds that do not count until a person has confirmed the change.
     pub suspended: BTreeSet<GrantKind>,
     /// The changes of those kinds.
     pub changes: Vec<ContentChange>,
 }
 
-impl Review {
+impl TrustReview {
     fn of(mut changes: Vec<ContentChange>) -> Self {
         // That the section changed is worth a line only where nothing in it says more.
         let is_section =
@@ -57,14 +57,14 @@ impl Review {
 ///
 /// # Errors
 /// Why the record cannot be read.
-pub fn review(home: &Home, folder: &Path) -> Result<Review, WorkspaceError> {
+pub fn review(home: &Home, folder: &Path) -> Result<TrustReview, WorkspaceError> {
     if !folder.is_absolute() || home.is_folder_of(&WorkspaceFolder::of(folder)) {
-        return Ok(Review::default());
+        return Ok(TrustReview::default());
     }
     let Some(noted) = TrustedContents::at(&home.trusted_contents()).of(folder)? else {
-        return Ok(Review::default());
+        return Ok(TrustReview::default());
     };
-    Ok(Review::of(changes_between(&noted, &rights(home, folder))))
+    Ok(TrustReview::of(changes_between(&noted, &rights(home, folder))))
 }
 
 /// Notes all that a folder holds now, as confirmed.

@@ -7,7 +7,7 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use longhaul_app::failure::hinted;
 use longhaul_app::project::{self, Project, session_file};
-use longhaul_app::sessions::Told;
+use longhaul_app::sessions::SeenParts;
 use longhaul_archive::{Hit, Search, SessionRef};
 use longhaul_session::{Event, read};
 use serde_json::{Value, json};
@@ -113,11 +113,11 @@ fn jsonl_in(folder: &Path) -> Vec<PathBuf> {
 
 /// Looks at everything that was ever said in a session, each thing once.
 fn look_through(search: &mut Search, id: &str, path: &Path) -> anyhow::Result<()> {
-    let mut told = Told::default();
+    let mut seen = SeenParts::default();
     let session = SessionRef::new(id);
     read(File::open(path)?, &mut |event| match event {
         Event::Change(change) => {
-            if let Some(message) = told.news(&change) {
+            if let Some(message) = seen.new_parts(&change) {
                 search.observe(&session, &message);
             }
         }

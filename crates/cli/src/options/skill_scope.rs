@@ -1,11 +1,11 @@
 //! The argument `--scope` of skills.
 
 use clap::ValueEnum;
-use longhaul_app::skills::Scope;
+use longhaul_app::skills::SkillScope;
 
 /// Whose skills are meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SkillScope {
+pub(crate) enum SkillScopeArgument {
     /// Yours, in every project.
     User,
     /// Those of the current folder.
@@ -13,11 +13,11 @@ pub(crate) enum SkillScope {
     Workspace,
 }
 
-impl From<SkillScope> for Scope {
-    fn from(scope: SkillScope) -> Self {
+impl From<SkillScopeArgument> for SkillScope {
+    fn from(scope: SkillScopeArgument) -> Self {
         match scope {
-            SkillScope::User => Self::User,
-            SkillScope::Workspace => Self::Workspace,
+            SkillScopeArgument::User => Self::User,
+            SkillScopeArgument::Workspace => Self::Workspace,
         }
     }
 }

@@ -11,7 +11,7 @@ use std::io::{IsTerminal, Write};
 use std::sync::Arc;
 
 use anyhow::Context;
-use longhaul_app::models::Tell;
+use longhaul_app::models::WaitListener;
 
 pub(crate) use chart::{bar, sparkline};
 pub(crate) use color::Color;
@@ -39,7 +39,7 @@ pub(crate) fn note(text: &str, color: Color) {
 }
 
 /// Tells notes on standard error, such as why nothing happens for a while.
-pub(crate) fn tell_notes(color: Color) -> Tell {
+pub(crate) fn tell_notes(color: Color) -> WaitListener {
     Arc::new(move |text| note(text, color))
 }
 

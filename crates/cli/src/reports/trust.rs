@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use longhaul_app::trust::Preview;
+use longhaul_app::trust::TrustPreview;
 use longhaul_workspace::ContentChange;
 use serde_json::{Map, Value, json};
 
 use crate::output::{Page, pad, visible, wrapped};
 
 /// What a folder would activate, for people.
-pub(crate) fn tell_preview(page: &mut Page, folder: &Path, preview: &Preview) {
+pub(crate) fn tell_preview(page: &mut Page, folder: &Path, preview: &TrustPreview) {
     let name = visible(&folder.display().to_string());
     if preview.is_empty() {
         page.line(&format!("{name} has nothing that trust would activate."));
@@ -39,7 +39,7 @@ pub(crate) fn tell_preview(page: &mut Page, folder: &Path, preview: &Preview) {
 }
 
 /// The same as JSON.
-pub(crate) fn preview_json(preview: &Preview) -> Value {
+pub(crate) fn preview_json(preview: &TrustPreview) -> Value {
     let kinds =
         preview.kinds.iter().map(|(kind, names)| (kind.replace(' ', "_").to_lowercase(), json!(names)));
     let mut object: Map<String, Value> = kinds.collect();

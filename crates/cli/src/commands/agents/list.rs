@@ -5,7 +5,7 @@ use longhaul_agent::{AgentModel, AgentTools, Definition, LoadedSubagents};
 use longhaul_app::agent::load_subagents;
 use longhaul_app::environment;
 use longhaul_app::settings::Settings;
-use longhaul_app::workspace::Surroundings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_workspace::Home;
 use serde_json::{Value, json};
 
@@ -20,8 +20,8 @@ pub(crate) struct ListOptions {
 
 pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let home = Home::resolve(&environment::of_process())?;
-    let around = Surroundings::find(settings, &[])?;
-    let loaded = load_subagents(settings, &home, &around.cwd, around.trust.is_trusted());
+    let context = WorkspaceContext::find(settings, &[])?;
+    let loaded = load_subagents(settings, &home, &context.cwd, context.trust.is_trusted());
     if options.json {
         return print_json(&to_json(&loaded));
     }

@@ -12,7 +12,7 @@ use std::time::Instant;
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_app::failure::hinted;
-use longhaul_app::models::Window;
+use longhaul_app::models::ContextWindow;
 use longhaul_app::sessions::Redaction;
 use longhaul_app::settings::{Provenance, Settings};
 use longhaul_compaction::{
@@ -23,7 +23,7 @@ use longhaul_conversation::{Estimate, Estimator, TokenCount};
 use longhaul_session::{Session, SessionInfo, WrittenSession, write_session};
 use serde_json::json;
 
-use self::load::Loaded;
+use self::load::LoadedSession;
 use crate::destination::{Destination, Existing};
 use crate::input::display_name;
 use crate::options::ModelOptions;
@@ -92,7 +92,7 @@ struct Compression {
     /// The session as it is now.
     session: Session,
     tracker: Tracker,
-    window: Window,
+    window: ContextWindow,
     outcome: Outcome,
     /// Where values that are not at their default were set, by the name of the value.
     set_by: Vec<(&'static str, String)>,
@@ -153,14 +153,15 @@ fn compress(
     color: Color,
 ) -> anyhow::Result<Compression> {
     let mut redaction = options.redact.then(Redaction::default);
-    let Loaded { mut session, tracker } = Loaded::read(&options.file, redaction.as_mut())?;
-    let window = Window::find(options.window, settings, &session.info);
+    let LoadedSession { mut session, tracker } = LoadedSession::read(&options.file, redaction.as_mut())?;
+    let window = ContextWindow::find(options.window, settings, &session.info);
     let plan_options = plan_options(options, settings, &session, window);
     let set_by = set_by(settings, session.info.model());
     // A dry run costs nothing.
     let by_model = match options.summariser {
         Summariser::Model if !options.dry_run => {
-            let subject = by_model::Subject { session: &session, tracker: &tracker, options: &plan_options };
+            let subject =
+                by_model::CompactionInput { session: &session, tracker: &tracker, options: &plan_options };
             Some(by_model::compact(subject, &options.model, settings, color)?)
         }
         _ => None,
@@ -193,7 +194,7 @@ fn plan_options(
     options: &CompressOptions,
     settings: &Settings,
     session: &Session,
-    window: Window,
+    window: ContextWindow,
 ) -> PlanOptions {
     let budget = BudgetSettings {
         threshold: settings.threshold(session.info.model()).map(|(threshold, _)| threshold),

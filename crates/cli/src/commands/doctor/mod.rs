@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use clap::Args;
 use longhaul_app::environment;
-use longhaul_app::settings::Unhonoured;
+use longhaul_app::settings::UnsupportedKey;
 use longhaul_workspace::Home;
 
 use crate::output::{Screen, plural, print, print_json, with_progress};
@@ -33,7 +33,7 @@ struct Diagnosis {
     trusted: Option<bool>,
     findings: Vec<Finding>,
     /// Keys of Gemini CLI that are set and not honoured.
-    unhonoured: Vec<Unhonoured>,
+    unsupported: Vec<UnsupportedKey>,
     /// What is being looked at.
     area: &'static str,
 }

@@ -63,7 +63,7 @@ pub(super) fn json(diagnosis: &Diagnosis) -> Value {
         "home": diagnosis.home.as_ref().map(|home| home.display().to_string()),
         "project": diagnosis.project,
         "trusted": diagnosis.trusted,
-        "unhonoured": diagnosis.unhonoured.iter().map(|one| json!({
+        "unhonoured": diagnosis.unsupported.iter().map(|one| json!({
             "key": one.key,
             "file": path_json(&one.place.file),
             "line": one.place.line,

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use longhaul_app::models::{Chosen, Models, compaction_model, priced};
+use longhaul_app::models::{ChosenModel, Models, compaction_model, priced};
 use longhaul_app::runtime::runtime;
 use longhaul_app::settings::Settings;
 use longhaul_compaction::{Compaction, CutReason, Plan, PlanOptions, Planner, Rung, Tracker};
@@ -18,11 +18,11 @@ use crate::output::{Color, Screen, plural, print_aside, tell_notes, thousands, v
 use crate::running::{Interrupted, watch};
 
 /// A model that is asked again and again, and what that costs.
-pub(super) struct Asked(Arc<Shared>);
+pub(super) struct ModelUnderTest(Arc<Shared>);
 
 struct Shared {
     runtime: Runtime,
-    chosen: Chosen,
+    chosen: ChosenModel,
     verify: Verify,
     cancel: CancellationToken,
     account: Mutex<Account>,
@@ -38,7 +38,7 @@ struct Account {
     reason: String,
 }
 
-impl Asked {
+impl ModelUnderTest {
     pub(super) fn new(options: &ModelOptions, settings: &Settings, color: Color) -> anyhow::Result<Self> {
         let warn = |text: &str| {
             let label = Screen::of_stderr(color).warning("warning:");
@@ -59,7 +59,7 @@ impl Asked {
     /// The method under test.
     pub(super) fn method(&self) -> Method {
         let shared = self.0.clone();
-        Method::new("longhaul-model", move || ByModel {
+        Method::new("longhaul-model", move || ModelCompactor {
             shared: shared.clone(),
             tracker: Tracker::default(),
             offline: offline().open(),
@@ -104,7 +104,7 @@ impl Shared {
 }
 
 /// Follows one session.
-struct ByModel {
+struct ModelCompactor {
     shared: Arc<Shared>,
     tracker: Tracker,
     /// Takes over where the model fails.
@@ -114,7 +114,7 @@ struct ByModel {
 /// What the model answers to a snapshot where the tail goes on with the user.
 const ACKNOWLEDGED: &str = "Understood; I will go on from this state.";
 
-impl Compactor for ByModel {
+impl Compactor for ModelCompactor {
     fn observe(&mut self, message: &Message) {
         self.tracker.observe(message);
         self.offline.observe(message);
@@ -133,7 +133,7 @@ impl Compactor for ByModel {
     }
 }
 
-impl ByModel {
+impl ModelCompactor {
     /// What the model writes, if it does.
     fn snapshot(&self, task: &Task<'_>) -> Option<String> {
         let shared = &*self.shared;

@@ -15,7 +15,7 @@ use longhaul_eval::{Class, Method, SessionReport, Settings, Subject, baselines, 
 use longhaul_session::read_session;
 use serde_json::{Value, json};
 
-use self::by_model::Asked;
+use self::by_model::ModelUnderTest;
 use crate::input;
 use crate::options::ModelOptions;
 use crate::options::{Summariser, parse_tokens};
@@ -82,7 +82,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<()> {
     let asked = match options.summariser {
         Summariser::Offline => None,
-        Summariser::Model => Some(Asked::new(&options.model, &load_settings()?, color)?),
+        Summariser::Model => Some(ModelUnderTest::new(&options.model, &load_settings()?, color)?),
     };
     let evaluation = evaluate_all(options, asked.as_ref());
     if let Some(asked) = &asked {
@@ -98,7 +98,7 @@ pub(crate) fn run(
     }
 }
 
-fn evaluate_all(options: &EvalOptions, asked: Option<&Asked>) -> Evaluation {
+fn evaluate_all(options: &EvalOptions, asked: Option<&ModelUnderTest>) -> Evaluation {
     let mut settings = Settings::default();
     if asked.is_some() {
         // Each budget costs dozens of calls.
@@ -110,7 +110,7 @@ fn evaluate_all(options: &EvalOptions, asked: Option<&Asked>) -> Evaluation {
         settings.budgets.dedup();
     }
     let mut methods = vec![offline()];
-    methods.extend(asked.map(Asked::method));
+    methods.extend(asked.map(ModelUnderTest::method));
     if !options.only {
         methods.extend(baselines());
     }

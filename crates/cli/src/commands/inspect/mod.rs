@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use clap::Args;
-use longhaul_app::models::Window;
-use longhaul_app::sessions::Told;
+use longhaul_app::models::ContextWindow;
+use longhaul_app::sessions::SeenParts;
 use longhaul_app::settings::Settings;
 use longhaul_compaction::{Breakdown, Survey, Threshold};
 use longhaul_conversation::{Change, Message, TokenCount};
@@ -41,22 +41,22 @@ struct Inspection {
     name: String,
     info: SessionInfo,
     breakdown: Breakdown,
-    work: Work,
-    side: Side,
+    work: TrackedWork,
+    side: SideChains,
     warnings: Vec<Warning>,
-    window: Window,
-    threshold: Limit,
+    window: ContextWindow,
+    threshold: CompactionThreshold,
 }
 
 /// From which size on the session would be compacted.
-struct Limit {
+struct CompactionThreshold {
     /// Nothing if that is off.
     tokens: Option<TokenCount>,
     /// Where it was set, if anywhere.
     set_by: Option<String>,
 }
 
-impl Limit {
+impl CompactionThreshold {
     fn find(settings: &Settings, model: Option<&str>, window: TokenCount) -> Self {
         let (threshold, set_by) = settings.threshold(model).unzip();
         let set_by = set_by.map(|provenance| provenance.to_string());
@@ -66,20 +66,20 @@ impl Limit {
 
 /// Conversations of sub-agents, in figures.
 #[derive(Default)]
-struct Side {
+struct SideChains {
     chains: std::collections::BTreeSet<String>,
     messages: usize,
 }
 
 /// What the user wants and what was done, over all that ever happened: also what was compacted away or taken back.
 #[derive(Default)]
-struct Work {
+struct TrackedWork {
     pins: Pins,
     asks: Asks,
     ledger: Ledger,
 }
 
-impl Work {
+impl TrackedWork {
     fn observe(&mut self, message: &Message) {
         self.pins.observe(message);
         self.asks.observe(message);
@@ -100,12 +100,12 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
     let name = input::display_name(&options.file);
     let source = input::open(&options.file)?;
     let mut survey = Survey::new(settings.estimator());
-    let (mut told, mut work) = (Told::default(), Work::default());
-    let mut side = Side::default();
+    let (mut seen, mut work) = (SeenParts::default(), TrackedWork::default());
+    let mut side = SideChains::default();
     let mut warnings = Vec::new();
     let info = read(source, &mut |event| match event {
         Event::Change(change) => {
-            if let Some(message) = told.news(&change) {
+            if let Some(message) = seen.new_parts(&change) {
                 work.observe(&message);
             }
             if !(options.all && matches!(change, Change::Restart | Change::RewindTo(_))) {
@@ -121,7 +121,7 @@ fn inspect(options: &InspectOptions, settings: &Settings) -> anyhow::Result<Insp
     .with_context(|| format!("could not read {name}"))?;
     let breakdown = survey.breakdown(&info.system, &info.tools);
     work.ledger.learn_root(info.directory.as_deref().unwrap_or_default());
-    let window = Window::find(options.window, settings, &info);
-    let threshold = Limit::find(settings, info.model(), window.size);
+    let window = ContextWindow::find(options.window, settings, &info);
+    let threshold = CompactionThreshold::find(settings, info.model(), window.size);
     Ok(Inspection { name, info, breakdown, work, side, warnings, window, threshold })
 }

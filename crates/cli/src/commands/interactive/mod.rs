@@ -11,20 +11,20 @@ use std::sync::{Arc, OnceLock};
 use std::thread;
 
 use anyhow::Context;
-use longhaul_app::agent::{Aids, write_notes_on_previous};
+use longhaul_app::agent::{HelperModels, write_notes_on_previous};
 use longhaul_app::environment;
 use longhaul_app::extraction::learn_in_background;
 use longhaul_app::failure::hint_for;
 use longhaul_app::models::Models;
 use longhaul_app::project::Project;
-use longhaul_app::sessions::{self, Found};
+use longhaul_app::sessions::{self, FoundSession};
 use longhaul_app::settings::Settings;
 use longhaul_terminal::text::sentence;
 use longhaul_terminal::{Notice, Options, Surface, Voice};
 use longhaul_workspace::Home;
 use tokio_util::sync::CancellationToken;
 
-use self::services::Desk;
+use self::services::TerminalServices;
 use crate::editor::editor;
 use crate::input;
 use crate::options::TalkOptions;
@@ -55,9 +55,9 @@ pub(crate) fn run(
     let found = options
         .resume
         .as_deref()
-        .map(|given| sessions::find(given, options.fork, &input::watched))
+        .map(|given| sessions::find(given, options.fork, &input::showing_progress))
         .transpose()?;
-    let session_model = found.as_ref().and_then(Found::model);
+    let session_model = found.as_ref().and_then(FoundSession::model);
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
     if chosen.is_window_assumed {
         let window = thousands(chosen.window.0);
@@ -65,7 +65,7 @@ pub(crate) fn run(
         greeting.push(Notice::warning(text).with_hint("State it in longhaul.windows."));
     }
     let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
-    let aids = Aids::load(&models, settings, &chosen, named, |text| {
+    let helpers = HelperModels::load(&models, settings, &chosen, named, |text| {
         warnings.borrow_mut().push(Notice::warning(text));
     });
     greeting.extend(warnings.take());
@@ -79,13 +79,14 @@ pub(crate) fn run(
         editor: editor().unwrap_or_else(|| "vi".to_string()),
         greeting,
     };
-    let resumed = found.as_ref().and_then(Found::id);
+    let resumed = found.as_ref().and_then(FoundSession::id);
     let (learner, own_home) = ((chosen.http.clone(), chosen.profile()), home.clone());
     let (providers, own) = (models.providers().clone(), chosen.provider().to_string());
     let is_own_model = |model: &str| providers.provider_of(model) == Some(&own);
     let start = |speaker: &Voice| {
         voice.set(speaker.clone()).ok();
-        Desk::begin(options, settings, home, models, (chosen, aids), found).map_err(|error| told(&error))
+        TerminalServices::begin(options, settings, home, models, (chosen, helpers), found)
+            .map_err(|error| error_notice(&error))
     };
     let over = CancellationToken::new();
     let ended = thread::scope(|scope| {
@@ -133,7 +134,7 @@ fn short_name(folder: &Path, user_home: Option<&Path>) -> String {
 }
 
 /// An error in the words of the screen.
-fn told(error: &anyhow::Error) -> Notice {
+fn error_notice(error: &anyhow::Error) -> Notice {
     let notice = Notice::error(sentence(&format!("{error:#}")));
     match hint_for(error) {
         Some(hint) => notice.with_hint(sentence(&hint)),

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use longhaul_agent::{Agent, Host, SessionMemory};
-use longhaul_app::agent::{AgentDeps, Aids, Attendance};
+use longhaul_app::agent::{AgentDeps, Attendance, HelperModels};
 use longhaul_app::clock::now;
 use longhaul_app::failure::hinted;
 use longhaul_app::memory;
-use longhaul_app::models::{Chosen, Models, explained};
+use longhaul_app::models::{ChosenModel, Models, explained};
 use longhaul_app::project::Project;
-use longhaul_app::sessions::{self, Found};
+use longhaul_app::sessions::{self, FoundSession};
 use longhaul_app::settings::{Settings, load_here};
 use longhaul_app::{environment, trust};
 use longhaul_conversation::Usage;
@@ -22,48 +22,48 @@ use longhaul_terminal::{
 use longhaul_tools::BoxFuture;
 use longhaul_workspace::{Home, Trust};
 
-use super::{export, skills, told, waiting};
+use super::{error_notice, export, skills, waiting};
 use crate::options::TalkOptions;
 use crate::output::{ago, plural};
 
 /// What the terminal asks of the program.
-pub(super) struct Desk<'s> {
+pub(super) struct TerminalServices<'s> {
     deps: AgentDeps<'s>,
     memory: (Places, MemorySettings),
     /// The session that is open.
     session: String,
 }
 
-impl<'s> Desk<'s> {
+impl<'s> TerminalServices<'s> {
     /// Gets everything ready, and a session: the one that was found, or a new one.
     pub(super) fn begin(
         options: &TalkOptions,
         settings: &'s Settings,
         home: Home,
         models: Models<'s>,
-        parts: (Chosen, Aids),
-        found: Option<Found>,
+        parts: (ChosenModel, HelperModels),
+        found: Option<FoundSession>,
     ) -> anyhow::Result<(Self, Opened)> {
         let (work, attendance) = (options.work.to_agent_options(), Attendance::Attended);
         let warnings = Warnings::default();
         let (deps, memory) =
             AgentDeps::load(work, settings, home, attendance, models, parts, |text| warnings.add(text))?;
         let mut notices = warnings.into_notices();
-        notices.extend(deps.equipment.notes.iter().map(Notice::info));
-        notices.extend(deps.equipment.warnings.iter().map(Notice::warning));
+        notices.extend(deps.toolkit.notes.iter().map(Notice::info));
+        notices.extend(deps.toolkit.warnings.iter().map(Notice::warning));
         let opened = match found {
             Some(found) => found.open()?,
             None => sessions::begin()?,
         };
         let places = (memory.places().clone(), memory.settings().clone());
-        let mut desk = Self { deps, memory: places, session: String::new() };
-        let mut opened = desk.agent(opened, memory);
+        let mut services = Self { deps, memory: places, session: String::new() };
+        let mut opened = services.agent(opened, memory);
         notices.append(&mut opened.notices);
-        Ok((desk, Opened { notices, ..opened }))
+        Ok((services, Opened { notices, ..opened }))
     }
 
     /// The agent for a session.
-    fn agent(&mut self, opened: sessions::Opened, memory: SessionMemory) -> Opened {
+    fn agent(&mut self, opened: sessions::OpenSession, memory: SessionMemory) -> Opened {
         // What was always allowed or taken back since the start counts as it stands now.
         self.deps.reload_saved_rules(opened.project.home.saved_policy());
         self.session = opened.id.clone();
@@ -73,7 +73,7 @@ impl<'s> Desk<'s> {
     }
 
     fn try_open(&mut self, session: &str) -> anyhow::Result<Opened> {
-        let found = sessions::find(Path::new(session), false, &sessions::unwatched)?;
+        let found = sessions::find(Path::new(session), false, &sessions::without_progress)?;
         // A session goes on with its own model, where that can still be asked.
         if let Some(chosen) = found.model().and_then(|model| self.deps.models.choose(&model).ok()) {
             self.deps.take_model(chosen, |_| {});
@@ -86,15 +86,15 @@ impl<'s> Desk<'s> {
 
     /// Looks for skills again, and lets the model know of them; tells what is new and what is gone.
     fn try_reload_skills(&mut self, agent: &mut Agent) -> anyhow::Result<String> {
-        let before = skills::names(&self.deps.equipment);
+        let before = skills::names(&self.deps.toolkit);
         let settings = load_here()?.settings;
         self.deps.reload_skills(agent, &settings)?;
-        Ok(skills::difference(&before, &skills::names(&self.deps.equipment)))
+        Ok(skills::difference(&before, &skills::names(&self.deps.toolkit)))
     }
 
     fn try_switch_skill(&mut self, agent: &mut Agent, name: &str, on: bool) -> anyhow::Result<String> {
-        let desk = longhaul_app::skills::Desk::find(load_here()?.settings)?;
-        let switched = if on { desk.switch_on(name, None)? } else { desk.switch_off(name, None)? };
+        let library = longhaul_app::skills::SkillLibrary::find(load_here()?.settings)?;
+        let switched = if on { library.switch_on(name, None)? } else { library.switch_off(name, None)? };
         self.try_reload_skills(agent)?;
         Ok(switched.in_words())
     }
@@ -170,7 +170,7 @@ impl<'s> Desk<'s> {
     }
 }
 
-impl Services for Desk<'_> {
+impl Services for TerminalServices<'_> {
     fn host(&self) -> Host<'_> {
         self.deps.host()
     }
@@ -184,7 +184,7 @@ impl Services for Desk<'_> {
     }
 
     fn switch_model(&mut self, agent: &mut Agent, name: &str) -> Result<Vec<Notice>, Notice> {
-        let chosen = self.deps.models.choose(name).map_err(|error| told(&explained(error)))?;
+        let chosen = self.deps.models.choose(name).map_err(|error| error_notice(&explained(error)))?;
         let warnings = Warnings::default();
         self.deps.switch_model(agent, chosen, |text| warnings.add(text));
         Ok(warnings.into_notices())
@@ -194,55 +194,55 @@ impl Services for Desk<'_> {
         match caller {
             Spender::Conversation => self.deps.model.cost(usage),
             Spender::Subagent(name) => self.deps.subagent_models.cost(name, usage, &self.deps.model),
-            Spender::Aside(model) => self.deps.aids.asked(model, &self.deps.model)?.cost(usage),
+            Spender::Aside(model) => self.deps.helpers.asked(model, &self.deps.model)?.cost(usage),
         }
     }
 
     fn sessions(&self) -> Result<Vec<SessionChoice>, Notice> {
-        self.try_sessions().map_err(|error| told(&error))
+        self.try_sessions().map_err(|error| error_notice(&error))
     }
 
     fn open(&mut self, session: &str) -> Result<Opened, Notice> {
-        self.try_open(session).map_err(|error| told(&error))
+        self.try_open(session).map_err(|error| error_notice(&error))
     }
 
     fn export(&self, agent: &Agent, to: Option<&str>) -> Result<String, Notice> {
-        export::write(agent, to).map_err(|error| told(&error))
+        export::write(agent, to).map_err(|error| error_notice(&error))
     }
 
     fn add_memory(&mut self, fact: &str) -> Result<String, Notice> {
-        self.try_add_memory(fact).map_err(|error| told(&error))
+        self.try_add_memory(fact).map_err(|error| error_notice(&error))
     }
 
     fn skills(&self) -> Vec<SkillChoice> {
-        skills::choices(&self.deps.equipment)
+        skills::choices(&self.deps.toolkit)
     }
 
     fn skill_list(&self, all: bool) -> Page {
-        skills::list(&self.deps.equipment, all)
+        skills::list(&self.deps.toolkit, all)
     }
 
     fn skill(&self, name: &str) -> Result<Page, Notice> {
-        skills::show(&self.deps.equipment, name).map_err(|error| told(&error))
+        skills::show(&self.deps.toolkit, name).map_err(|error| error_notice(&error))
     }
 
     fn switch_skill(&mut self, agent: &mut Agent, name: &str, on: bool) -> Result<String, Notice> {
-        self.try_switch_skill(agent, name, on).map_err(|error| told(&error))
+        self.try_switch_skill(agent, name, on).map_err(|error| error_notice(&error))
     }
 
     fn reload_skills(&mut self, agent: &mut Agent) -> Result<String, Notice> {
-        self.try_reload_skills(agent).map_err(|error| told(&error))
+        self.try_reload_skills(agent).map_err(|error| error_notice(&error))
     }
 
     fn inbox(&self, inbox: Inbox) -> Result<Vec<InboxItem>, Notice> {
-        waiting::items(inbox).map_err(|error| told(&error))
+        waiting::items(inbox).map_err(|error| error_notice(&error))
     }
 
     fn review(&mut self, agent: &mut Agent, inbox: Inbox, review: &Review) -> Result<Notice, Notice> {
-        let settled = waiting::settle(inbox, review).map_err(|error| told(&error));
+        let settled = waiting::settle(inbox, review).map_err(|error| error_notice(&error));
         if inbox == Inbox::Skills {
             // It counts at once, also where something else was ended than was asked for.
-            self.try_reload_skills(agent).map_err(|error| told(&error))?;
+            self.try_reload_skills(agent).map_err(|error| error_notice(&error))?;
         }
         settled
     }
@@ -253,7 +253,7 @@ impl Services for Desk<'_> {
 
     fn end<'a>(&'a self, agent: &'a Agent) -> BoxFuture<'a, ()> {
         Box::pin(async {
-            self.deps.equipment.jobs.stop_all().await;
+            self.deps.toolkit.jobs.stop_all().await;
             // Who has said nothing leaves nothing behind.
             if agent.conversation().log().replay().said().is_empty() {
                 std::fs::remove_file(agent.conversation().log().path()).ok();

@@ -6,8 +6,8 @@ use anyhow::anyhow;
 use longhaul_app::failure::hinted;
 use longhaul_app::memory::{MemoryInbox, diff_of};
 use longhaul_app::settings::load_here;
-use longhaul_app::skills::{Desk, Scope, Shown, Waiting};
-use longhaul_app::workspace::Surroundings;
+use longhaul_app::skills::{ProposalDetails, SkillLibrary, SkillProposal, SkillScope};
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_skills::{MemoryKind, WaitingPatch};
 use longhaul_terminal::{Inbox, InboxItem, Notice, Page, Review, Row, Whose};
 use serde_json::Value;
@@ -20,11 +20,11 @@ pub(super) fn items(inbox: Inbox) -> anyhow::Result<Vec<InboxItem>> {
     let settings = load_here()?.settings;
     match inbox {
         Inbox::Skills => {
-            let desk = Desk::find(settings)?;
-            desk.waiting()?.iter().map(|waiting| skill_item(&desk, waiting)).collect()
+            let library = SkillLibrary::find(settings)?;
+            library.proposals()?.iter().map(|waiting| skill_item(&library, waiting)).collect()
         }
         Inbox::Memory => {
-            let Some(memory) = MemoryInbox::find(Surroundings::find(&settings, &[])?)? else {
+            let Some(memory) = MemoryInbox::find(WorkspaceContext::find(&settings, &[])?)? else {
                 return Ok(Vec::new());
             };
             let mut items = Vec::new();
@@ -39,11 +39,11 @@ pub(super) fn items(inbox: Inbox) -> anyhow::Result<Vec<InboxItem>> {
     }
 }
 
-fn skill_item(desk: &Desk, waiting: &Waiting) -> anyhow::Result<InboxItem> {
+fn skill_item(library: &SkillLibrary, waiting: &SkillProposal) -> anyhow::Result<InboxItem> {
     let mut page = Page::new(format!("{} ({})", waiting.name(), waiting.kind()));
-    match desk.look_into(waiting) {
-        Ok(Shown { text, files, twin, diff }) => {
-            if let Waiting::Skill(skill) = waiting {
+    match library.details(waiting) {
+        Ok(ProposalDetails { text, files, twin, diff }) => {
+            if let SkillProposal::Skill(skill) = waiting {
                 let body = skill.manifest.as_ref().map_or(text.as_str(), |manifest| manifest.body.as_str());
                 page.text(waiting.about());
                 page.heading("Instructions");
@@ -69,15 +69,15 @@ fn skill_item(desk: &Desk, waiting: &Waiting) -> anyhow::Result<InboxItem> {
         problem: waiting.problem().map(str::to_string),
         page,
         files: vec![waiting.file()],
-        has_scope: matches!(waiting, Waiting::Skill(_)),
+        has_scope: matches!(waiting, SkillProposal::Skill(_)),
     })
 }
 
 /// A change goes by the name of its file: a new skill may have the other one.
-fn shown_name(waiting: &Waiting) -> String {
+fn shown_name(waiting: &SkillProposal) -> String {
     match waiting {
-        Waiting::Skill(skill) => skill.name.clone(),
-        Waiting::Update(update) => format!("{}.patch", update.name),
+        SkillProposal::Skill(skill) => skill.name.clone(),
+        SkillProposal::Update(update) => format!("{}.patch", update.name),
     }
 }
 
@@ -126,15 +126,15 @@ fn push_rest(page: &mut Page, problem: Option<&str>, evidence: &[Value]) {
 pub(super) fn settle(inbox: Inbox, review: &Review) -> anyhow::Result<Notice> {
     let settings = load_here()?.settings;
     match inbox {
-        Inbox::Skills => settle_skill(review, &Desk::find(settings)?),
+        Inbox::Skills => settle_skill(review, &SkillLibrary::find(settings)?),
         Inbox::Memory => {
-            let memory = MemoryInbox::find(Surroundings::find(&settings, &[])?)?;
+            let memory = MemoryInbox::find(WorkspaceContext::find(&settings, &[])?)?;
             settle_memory(review, &memory.ok_or_else(|| anyhow!("nothing waits here"))?)
         }
     }
 }
 
-fn settle_skill(review: &Review, desk: &Desk) -> anyhow::Result<Notice> {
+fn settle_skill(review: &Review, library: &SkillLibrary) -> anyhow::Result<Notice> {
     let counts = |name: &str, written: &[PathBuf]| {
         let text = format!("{name} counts now: {}", shown(written));
         Notice::good(text).with_hint("/skills inbox undo takes it back.")
@@ -142,20 +142,20 @@ fn settle_skill(review: &Review, desk: &Desk) -> anyhow::Result<Notice> {
     Ok(match review {
         Review::Accept { name, whose } => {
             let scope = match whose {
-                Whose::Users => Scope::User,
-                Whose::Projects => Scope::Workspace,
+                Whose::Users => SkillScope::User,
+                Whose::Projects => SkillScope::Workspace,
             };
-            counts(name, &desk.accept_waiting(name, scope)?)
+            counts(name, &library.accept_proposal(name, scope)?)
         }
         Review::AcceptEdited { name } => {
-            desk.recount_waiting(&desk.find_waiting(name)?)?;
-            counts(name, &desk.accept_waiting(name, Scope::User)?)
+            library.recount_proposal(&library.find_proposal(name)?)?;
+            counts(name, &library.accept_proposal(name, SkillScope::User)?)
         }
         Review::Dismiss { name } => {
-            desk.dismiss_waiting(name)?;
+            library.dismiss_proposal(name)?;
             Notice::good(format!("{name} is gone, and is not proposed again."))
         }
-        Review::Undo => Notice::good(undone_words(&desk.undo_waiting()?)),
+        Review::Undo => Notice::good(undone_words(&library.undo_acceptance()?)),
     })
 }
 

@@ -8,7 +8,7 @@ use longhaul_app::failure::hinted;
 use longhaul_app::memory::{folder, save};
 use longhaul_app::project::Project;
 use longhaul_app::settings::Settings;
-use longhaul_app::workspace::Surroundings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::{Change, Fact, MemoryError, Remembered, Saved, Scope};
 use serde_json::{Value, json};
 
@@ -42,22 +42,22 @@ enum ScopeArgument {
 
 pub(super) fn run(options: &AddOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let fact = Fact::parse(&options.text.join(" ")).map_err(told)?;
-    let mut around = Surroundings::find(settings, &[])?;
+    let mut context = WorkspaceContext::find(settings, &[])?;
     let placed = match (options.scope, &options.folder) {
         (Some(ScopeArgument::Global), _) => Placed::stated(Scope::Global),
         (Some(ScopeArgument::Project), _) => Placed::stated(Scope::Project),
-        (None, Some(named)) => Placed::stated(folder(named, &around.places)?),
-        (None, None) => Placed::find(&fact, &around.places)?,
+        (None, Some(named)) => Placed::stated(folder(named, &context.places)?),
+        (None, None) => Placed::find(&fact, &context.places)?,
     };
     if placed.scope == Scope::Project {
         // The first thing that is remembered gives the project its place.
         let (project, notes) = Project::find_or_begin()?;
-        around.places.private = Some(project.home.memory());
+        context.places.private = Some(project.home.memory());
         for note in notes {
             eprintln!("{} {}", Screen::of_stderr(color).warning("warning:"), visible(&note));
         }
     }
-    let saved = save(&fact, placed.scope.clone(), &around.places, &around.settings).map_err(told)?;
+    let saved = save(&fact, placed.scope.clone(), &context.places, &context.settings).map_err(told)?;
     if options.json {
         return print_json(&json(&saved, &placed));
     }

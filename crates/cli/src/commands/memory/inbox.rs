@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use longhaul_app::failure::hinted;
 use longhaul_app::memory::{MemoryInbox, diff_of, failure};
 use longhaul_app::settings::Settings;
-use longhaul_app::workspace::Surroundings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_skills::{MemoryKind, SkillError, WaitingPatch};
 use serde_json::{Value, json};
 
@@ -84,7 +84,7 @@ impl From<Kind> for MemoryKind {
 }
 
 pub(super) fn run(args: &InboxArgs, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let inbox = MemoryInbox::find(Surroundings::find(settings, &[])?)?;
+    let inbox = MemoryInbox::find(WorkspaceContext::find(settings, &[])?)?;
     let inbox = inbox.as_ref();
     match &args.command {
         None => list(&args.list, &MemoryKind::ALL, inbox, color),

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use longhaul_app::settings::Settings;
-use longhaul_app::workspace::Surroundings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::load_memory;
 
 use super::report::{memory_json, notices_text, skipped_text};
@@ -16,11 +16,11 @@ pub(crate) struct ReloadOptions {
 }
 
 pub(super) fn run(options: &ReloadOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let around = Surroundings::find(settings, &[])?;
-    let memory = load_memory(&around.places, &around.settings);
+    let context = WorkspaceContext::find(settings, &[])?;
+    let memory = load_memory(&context.places, &context.settings);
     let characters = memory.characters();
     if options.json {
-        let mut object = memory_json(&memory, &around);
+        let mut object = memory_json(&memory, &context);
         object["characters"] = characters.into();
         return print_json(&object);
     }
@@ -33,6 +33,6 @@ pub(super) fn run(options: &ReloadOptions, settings: &Settings, color: Color) ->
         ),
     });
     skipped_text(&mut page, &memory.skipped);
-    notices_text(&mut page, &memory.notices, &around);
+    notices_text(&mut page, &memory.notices, &context);
     crate::output::print(&page.into_text())
 }

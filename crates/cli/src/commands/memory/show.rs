@@ -3,7 +3,7 @@
 use clap::Args;
 use longhaul_app::clock::now;
 use longhaul_app::settings::Settings;
-use longhaul_app::workspace::Surroundings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::{LeftOut, RenderOptions, flatten, load_memory, render_first_message, render_system};
 
 use super::report::{left_out_json, left_out_text, memory_json, notices_text};
@@ -20,15 +20,15 @@ pub(crate) struct ShowOptions {
 }
 
 pub(super) fn run(options: &ShowOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let around = Surroundings::find(settings, &[])?;
-    let memory = load_memory(&around.places, &around.settings);
-    let flat = flatten(&memory, Some(&around.cwd), &around.settings);
-    let rendering = RenderOptions { settings: &around.settings, workspace: Some(&around.cwd), now: now() };
+    let context = WorkspaceContext::find(settings, &[])?;
+    let memory = load_memory(&context.places, &context.settings);
+    let flat = flatten(&memory, Some(&context.cwd), &context.settings);
+    let rendering = RenderOptions { settings: &context.settings, workspace: Some(&context.cwd), now: now() };
     let system = render_system(&memory, &rendering);
     let first = render_first_message(&memory, &rendering);
     let left_out: Vec<LeftOut> = [system.left_out, first.left_out].concat();
     if options.json {
-        let mut object = memory_json(&memory, &around);
+        let mut object = memory_json(&memory, &context);
         object["text"] = flat.into();
         object["system_instruction"] = system.text.into();
         object["first_message"] = first.text.into();
@@ -52,7 +52,7 @@ pub(super) fn run(options: &ShowOptions, settings: &Settings, color: Color) -> a
         page.line("---");
     }
     left_out_text(&mut page, &left_out);
-    notices_text(&mut page, &memory.notices, &around);
+    notices_text(&mut page, &memory.notices, &context);
     crate::output::print(&page.into_text())
 }
 

@@ -9,7 +9,7 @@ use longhaul_agent::Permissions;
 use longhaul_app::agent::{AgentOptions, Attendance, load_permissions, load_skills, load_subagents};
 use longhaul_app::environment;
 use longhaul_app::settings::Settings;
-use longhaul_app::workspace::Surroundings;
+use longhaul_app::workspace::WorkspaceContext;
 use longhaul_workspace::Home;
 
 use crate::output::{Color, Screen, print_aside, visible};
@@ -55,10 +55,10 @@ fn load(
     attendance: Attendance,
 ) -> anyhow::Result<(Permissions, Vec<String>)> {
     let home = Home::resolve(&environment::of_process())?;
-    let around = Surroundings::find(settings, &work.include_directories)?;
-    let subagents = load_subagents(settings, &home, &around.cwd, around.trust.is_trusted()).subagents;
-    let (skills, _) = load_skills(settings, &home, &around);
-    load_permissions(work, settings, &home, &around, &subagents, &skills, attendance)
+    let context = WorkspaceContext::find(settings, &work.include_directories)?;
+    let subagents = load_subagents(settings, &home, &context.cwd, context.trust.is_trusted()).subagents;
+    let (skills, _) = load_skills(settings, &home, &context);
+    load_permissions(work, settings, &home, &context, &subagents, &skills, attendance)
 }
 
 /// Says on standard error what is wrong with some rules.

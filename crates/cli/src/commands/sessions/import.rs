@@ -21,7 +21,7 @@ pub(crate) struct ImportOptions {
 }
 
 pub(super) fn run(options: &ImportOptions, color: Color) -> anyhow::Result<()> {
-    let session = read(&options.file, &input::watched)?;
+    let session = read(&options.file, &input::showing_progress)?;
     let (project, notes) = Project::find_or_begin()?;
     let (log, id) = bring_in(&project, &session).map_err(log_failure)?;
     let count = session.transcript.messages().len();

@@ -140,7 +140,7 @@ impl Files {
 
     /// Reads the whole session, and takes secrets out if that is asked for.
     fn load(&self) -> anyhow::Result<(Session, Option<Redaction>)> {
-        let mut session = load(&self.file, &input::watched)?;
+        let mut session = load(&self.file, &input::showing_progress)?;
         let redaction = self.redact.then(|| {
             let mut redaction = Redaction::default();
             redaction.session(&mut session);

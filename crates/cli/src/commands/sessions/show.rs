@@ -41,7 +41,7 @@ const LINES: usize = 6;
 pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
     let path = session_file(&options.session)?;
     let name = input::display_name(&path);
-    let shown = Shown::read(&path).with_context(|| format!("could not read {name}"))?;
+    let shown = ShownSession::read(&path).with_context(|| format!("could not read {name}"))?;
     let mut messages: Vec<&Message> = match options {
         ShowOptions { all: false, message: None, .. } => shown.transcript.messages().iter().collect(),
         _ => shown.said(),
@@ -72,7 +72,7 @@ pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
 type Names = HashMap<CallId, String>;
 
 /// A session as it is shown.
-struct Shown {
+struct ShownSession {
     /// What it is called where it does not say so itself.
     name: String,
     info: SessionInfo,
@@ -82,7 +82,7 @@ struct Shown {
     replay: Option<Replay>,
 }
 
-impl Shown {
+impl ShownSession {
     fn read(path: &Path) -> anyhow::Result<Self> {
         let name = input::display_name(Path::new(path.file_name().unwrap_or(path.as_os_str())));
         Ok(match read_recorded(input::open(path)?)? {
@@ -124,7 +124,7 @@ fn mark(text: &str) -> Result<Ordinal, String> {
     parse_mark(text).ok_or_else(|| "expected a mark such as m12".to_string())
 }
 
-fn head(page: &mut Page, session: &Shown, shown: usize) {
+fn head(page: &mut Page, session: &ShownSession, shown: usize) {
     let info = &session.info;
     let name = info.title.as_deref().or(info.session_id.as_deref()).unwrap_or(&session.name);
     page.heading(&visible(name));
@@ -214,7 +214,7 @@ fn body(part: &Part, names: &Names) -> (Option<String>, String) {
     }
 }
 
-fn json(session: &Shown, messages: &[&Message]) -> Value {
+fn json(session: &ShownSession, messages: &[&Message]) -> Value {
     let info = &session.info;
     let names = session.tool_names();
     let parts = |part: &Part| {

@@ -9,7 +9,7 @@ mod switch;
 
 use clap::{Args, Subcommand};
 use longhaul_app::settings::Settings;
-use longhaul_app::skills::Desk;
+use longhaul_app::skills::SkillLibrary;
 
 use crate::output::Color;
 
@@ -57,21 +57,21 @@ pub(crate) fn run(
     load_settings: impl FnOnce() -> anyhow::Result<Settings>,
     color: Color,
 ) -> anyhow::Result<()> {
-    let desk = Desk::find(load_settings()?)?;
+    let library = SkillLibrary::find(load_settings()?)?;
     if !matches!(args.command, Some(SkillsCommand::Inbox(_))) {
         // What waits may count by now; each command of the inbox does this by itself.
-        desk.resume_inbox()?;
+        library.resume_inbox()?;
     }
     match &args.command {
-        None => list::run(&args.list, &desk, color),
-        Some(SkillsCommand::List(options)) => list::run(options, &desk, color),
-        Some(SkillsCommand::Show(options)) => show::run(options, &desk),
-        Some(SkillsCommand::Enable(options)) => switch::enable(options, &desk),
-        Some(SkillsCommand::Disable(options)) => switch::disable(options, &desk),
-        Some(SkillsCommand::Install(options)) => install::install(options, &desk, color),
-        Some(SkillsCommand::Uninstall(options)) => install::uninstall(options, &desk),
-        Some(SkillsCommand::Link(options)) => install::link(options, &desk),
-        Some(SkillsCommand::Extract(options)) => extract::run(options, &desk, color),
-        Some(SkillsCommand::Inbox(args)) => inbox::run(args, &desk, color),
+        None => list::run(&args.list, &library, color),
+        Some(SkillsCommand::List(options)) => list::run(options, &library, color),
+        Some(SkillsCommand::Show(options)) => show::run(options, &library),
+        Some(SkillsCommand::Enable(options)) => switch::enable(options, &library),
+        Some(SkillsCommand::Disable(options)) => switch::disable(options, &library),
+        Some(SkillsCommand::Install(options)) => install::install(options, &library, color),
+        Some(SkillsCommand::Uninstall(options)) => install::uninstall(options, &library),
+        Some(SkillsCommand::Link(options)) => install::link(options, &library),
+        Some(SkillsCommand::Extract(options)) => extract::run(options, &library, color),
+        Some(SkillsCommand::Inbox(args)) => inbox::run(args, &library, color),
     }
 }

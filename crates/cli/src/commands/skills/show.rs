@@ -1,7 +1,7 @@
 //! `longhaul skills show NAME`: a skill, as a model would read it.
 
 use clap::Args;
-use longhaul_app::skills::{Desk, failure, unknown};
+use longhaul_app::skills::{SkillLibrary, failure, unknown};
 use longhaul_skills::load_activation;
 
 use super::list::skill_json;
@@ -16,8 +16,8 @@ pub(crate) struct ShowOptions {
     json: bool,
 }
 
-pub(super) fn run(options: &ShowOptions, desk: &Desk) -> anyhow::Result<()> {
-    let skills = desk.skills();
+pub(super) fn run(options: &ShowOptions, library: &SkillLibrary) -> anyhow::Result<()> {
+    let skills = library.skills();
     let skill = skills.get(&options.name).ok_or_else(|| unknown(&options.name))?;
     let activation = load_activation(skill).map_err(failure)?;
     if options.json {

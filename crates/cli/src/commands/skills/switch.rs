@@ -1,10 +1,10 @@
 //! `longhaul skills enable NAME` and `disable NAME`.
 
 use clap::Args;
-use longhaul_app::skills::{Desk, Switched};
+use longhaul_app::skills::{SkillLibrary, Switched};
 use serde_json::json;
 
-use crate::options::SkillScope;
+use crate::options::SkillScopeArgument;
 use crate::output::{path_json, print, print_json, visible};
 
 #[derive(Debug, Args)]
@@ -14,18 +14,18 @@ pub(crate) struct SwitchOptions {
     /// Whose settings say so [default: the workspace's if it has a folder .gemini and is trusted, else yours; `enable` looks
     /// in both].
     #[arg(long)]
-    scope: Option<SkillScope>,
+    scope: Option<SkillScopeArgument>,
     /// Prints one JSON object instead, as docs/json.md describes it.
     #[arg(long)]
     json: bool,
 }
 
-pub(super) fn disable(options: &SwitchOptions, desk: &Desk) -> anyhow::Result<()> {
-    tell(options, &desk.switch_off(&options.name, options.scope.map(Into::into))?)
+pub(super) fn disable(options: &SwitchOptions, library: &SkillLibrary) -> anyhow::Result<()> {
+    tell(options, &library.switch_off(&options.name, options.scope.map(Into::into))?)
 }
 
-pub(super) fn enable(options: &SwitchOptions, desk: &Desk) -> anyhow::Result<()> {
-    tell(options, &desk.switch_on(&options.name, options.scope.map(Into::into))?)
+pub(super) fn enable(options: &SwitchOptions, library: &SkillLibrary) -> anyhow::Result<()> {
+    tell(options, &library.switch_on(&options.name, options.scope.map(Into::into))?)
 }
 
 fn tell(options: &SwitchOptions, switched: &Switched) -> anyhow::Result<()> {

@@ -1,20 +1,20 @@
 //! `longhaul -p PROMPT`: one turn of a conversation with a model, recorded and resumable.
 
+mod event_lines;
 mod json;
 mod report;
-mod told;
 mod words;
 
 use std::time::Instant;
 
 use anyhow::{Context, anyhow};
 use longhaul_agent::{AgentError, Host, LimitOf, TurnEnd};
-use longhaul_app::agent::{AgentDeps, Aids, Attendance, Summaries};
+use longhaul_app::agent::{AgentDeps, Attendance, HelperModels, SessionSummariser};
 use longhaul_app::environment;
 use longhaul_app::failure::hinted;
 use longhaul_app::models::Models;
 use longhaul_app::project::log_failure;
-use longhaul_app::sessions::{self, Found};
+use longhaul_app::sessions::{self, FoundSession};
 use longhaul_app::settings::Settings;
 use longhaul_conversation::{FinishReason, Part, Usage};
 use longhaul_engine::EngineError;
@@ -69,9 +69,9 @@ fn talk(
     let found = options
         .resume
         .as_deref()
-        .map(|given| sessions::find(given, options.fork, &input::watched))
+        .map(|given| sessions::find(given, options.fork, &input::showing_progress))
         .transpose()?;
-    let session_model = found.as_ref().and_then(Found::model);
+    let session_model = found.as_ref().and_then(FoundSession::model);
     let chosen = models.choose_for_talk(options.model.as_deref(), session_model.as_deref())?;
     if chosen.is_window_assumed {
         let (name, window) = (&chosen.name, thousands(chosen.window.0));
@@ -80,9 +80,9 @@ fn talk(
         ));
     }
     let named = options.model.as_deref().or(session_model.as_deref()).or(settings.model());
-    let aids = Aids::load(&models, settings, &chosen, named, |text| reporter.warn(text));
+    let helpers = HelperModels::load(&models, settings, &chosen, named, |text| reporter.warn(text));
     let (work, attendance) = (options.work.to_agent_options(), Attendance::Unattended);
-    let parts = (chosen, aids);
+    let parts = (chosen, helpers);
     let (mut deps, memory) =
         AgentDeps::load(work, settings, home, attendance, models, parts, |text| reporter.warn(text))?;
     // From here on there is a session: whatever can be wrong with arguments and settings was found before.
@@ -92,37 +92,38 @@ fn talk(
     };
     opened.notes.iter().for_each(|note| reporter.note(note));
     opened.warnings.iter().for_each(|warning| reporter.warn(warning));
-    deps.equipment.notes.iter().for_each(|note| reporter.note(note));
-    deps.equipment.warnings.iter().for_each(|warning| reporter.warn(warning));
-    let summaries = Summaries::new(settings, &opened.project);
+    deps.toolkit.notes.iter().for_each(|note| reporter.note(note));
+    deps.toolkit.warnings.iter().for_each(|warning| reporter.warn(warning));
+    let summaries = SessionSummariser::new(settings, &opened.project);
     let session = opened.id.clone();
     reporter.begin(&opened, &deps.model).context(NOT_WRITTEN)?;
     let source = if options.resume.is_some() { SessionSource::Resume } else { SessionSource::Startup };
     let mut agent = deps.open_agent(opened, memory);
-    let mut last_words = None;
+    let mut closing_notes = None;
     let end = until_interrupted(async |cancel| {
         reporter.stop_with(cancel);
-        let host = Host { events: &|event| reporter.hear(event), ..deps.host() };
+        let host = Host { events: &|event| reporter.observe(event), ..deps.host() };
         agent.begin_session(source, &host, cancel).await?;
         let end = agent.run_turn_with(words, &host, cancel).await;
-        deps.equipment.jobs.stop_all().await;
+        deps.toolkit.jobs.stop_all().await;
         agent.end_session(EndReason::Exit, &host, &CancellationToken::new()).await;
         // There may be room again; and of what is not recorded nothing is sent, not even for a summary.
         let recorded = agent.record_pending(&host);
         if recorded.is_ok() && end.is_ok() {
-            last_words =
-                summaries.last_words(agent.conversation(), deps.aids.summariser(&deps.model), cancel).await;
+            closing_notes = summaries
+                .closing_notes(agent.conversation(), deps.helpers.summariser(&deps.model), cancel)
+                .await;
         }
         end
     })?;
     let mut asides = agent.statistics().asides.clone();
     asides.add(&summaries.asides());
-    let price = |name: &str, usage: &Usage| deps.aids.asked(name, &deps.model)?.cost(usage);
+    let price = |name: &str, usage: &Usage| deps.helpers.asked(name, &deps.model)?.cost(usage);
     reporter.count(agent.statistics(), json::asides(&asides, price));
     let file = agent.conversation().log().path().to_path_buf();
-    if let Some(last_words) = last_words {
+    if let Some(closing_notes) = closing_notes {
         drop(agent);
-        if let Err(error) = last_words.write(&file) {
+        if let Err(error) = closing_notes.write(&file) {
             reporter.warn(&format!("the session has no summary: {error}"));
         }
     }
@@ -140,7 +141,7 @@ fn talk(
         EngineError::Log(error) => log_failure(error),
         other => other.into(),
     })?;
-    let routed = reporter.routed().and_then(|model| deps.aids.routed(&model));
+    let routed = reporter.routed().and_then(|model| deps.helpers.routed(&model));
     let answered = routed.unwrap_or(&deps.model);
     let cost = |subagent: Option<&str>, usage: &Usage| match subagent {
         Some(name) => deps.subagent_models.cost(name, usage, answered),

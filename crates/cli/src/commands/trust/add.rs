@@ -7,7 +7,7 @@ use clap::Args;
 use longhaul_app::environment;
 use longhaul_app::failure::hinted;
 use longhaul_app::settings::Settings;
-use longhaul_app::trust::{self, Preview, Review};
+use longhaul_app::trust::{self, TrustPreview, TrustReview};
 use longhaul_workspace::{Patience, TrustLevel, TrustedContents};
 use serde_json::json;
 
@@ -50,8 +50,8 @@ pub(super) fn run(options: &AddOptions, color: Color) -> anyhow::Result<()> {
     // The user's names of memory files count there, too.
     let loaded = Settings::load(Some(&home), Path::new(""), &environment::of_process())?;
     let memory = loaded.settings.memory().0;
-    let preview = Preview::of(&folder, &memory);
-    let Review { changes, .. } = trust::review(&home, &folder)?;
+    let preview = TrustPreview::of(&folder, &memory);
+    let TrustReview { changes, .. } = trust::review(&home, &folder)?;
     if !options.json && level != TrustLevel::DoNotTrust {
         let mut page = Page::new(Screen::of_stdout(color));
         tell_preview(&mut page, &folder, &preview);

@@ -31,7 +31,7 @@ const LINE: Duration = Duration::from_millis(25);
 /// What turns are carried out with.
 pub(super) struct Stage {
     model: Performer,
-    snapshots: Snapshots,
+    snapshots: PlayedSummariser,
     tools: Vec<Box<dyn Tool>>,
     files: Folder,
 }
@@ -72,7 +72,7 @@ impl Stage {
         let agent = Agent::on(Log::create(&folder.join("chats"), &new)?, settings);
         let stage = Self {
             model: Performer::new(scene::answers(), pace.clone()),
-            snapshots: Snapshots(Performer::new(scene::snapshots(), pace)),
+            snapshots: PlayedSummariser(Performer::new(scene::snapshots(), pace)),
             tools,
             files: Folder::new(folder),
         };
@@ -151,9 +151,9 @@ impl Tool for Pretended {
 }
 
 /// Snapshots by a model that follows the script.
-struct Snapshots(Performer);
+struct PlayedSummariser(Performer);
 
-impl Summariser for Snapshots {
+impl Summariser for PlayedSummariser {
     fn kind(&self) -> SummariserKind {
         SummariserKind::Model
     }

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 use longhaul_agent::{Helper, Host, Judges, ModelProfile, Route, Router};
 use longhaul_providers::WireFormat;
 
-use crate::models::{Chosen, Models};
+use crate::models::{ChosenModel, Models};
 use crate::settings::Settings;
 
 /// The name that leaves the choice of the model open.
 const OPEN_CHOICE: &str = "auto";
 
 /// What helps a conversation along.
-pub struct Aids {
+pub struct HelperModels {
     /// The model for small questions, where it is another one than that of the conversation.
-    helper: Option<Chosen>,
+    helper: Option<ChosenModel>,
     routes: Option<Routes>,
     pro_from: Option<u8>,
     judges_loops: bool,
@@ -22,16 +22,16 @@ pub struct Aids {
 }
 
 struct Routes {
-    flash: (Chosen, ModelProfile),
-    pro: (Chosen, ModelProfile),
+    flash: (ChosenModel, ModelProfile),
+    pro: (ChosenModel, ModelProfile),
 }
 
-impl Aids {
+impl HelperModels {
     /// What the settings want for a conversation with this model. `named` is what the user called it, if anything.
     pub fn load(
         models: &Models<'_>,
         settings: &Settings,
-        chosen: &Chosen,
+        chosen: &ChosenModel,
         named: Option<&str>,
         warn: impl Fn(&str),
     ) -> Self {
@@ -54,10 +54,11 @@ impl Aids {
     }
 
     /// The host with all this.
-    pub fn join<'a>(&'a self, chosen: &'a Chosen, host: Host<'a>) -> Host<'a> {
+    pub fn join<'a>(&'a self, chosen: &'a ChosenModel, host: Host<'a>) -> Host<'a> {
         let helper = self.helper(chosen);
         let own = Helper { model: &chosen.http, name: &chosen.name };
-        let route = |(chosen, profile): &'a (Chosen, ModelProfile)| Route { model: &chosen.http, profile };
+        let route =
+            |(chosen, profile): &'a (ChosenModel, ModelProfile)| Route { model: &chosen.http, profile };
         Host {
             helper: Some(helper),
             judges: self
@@ -76,32 +77,37 @@ impl Aids {
     }
 
     /// The model for small questions in a conversation with this one.
-    pub fn helper<'a>(&'a self, chosen: &'a Chosen) -> Helper<'a> {
+    pub fn helper<'a>(&'a self, chosen: &'a ChosenModel) -> Helper<'a> {
         let helper = self.helper.as_ref().unwrap_or(chosen);
         Helper { model: &helper.http, name: &helper.name }
     }
 
     /// The model that says what a conversation with this one was about: one of the same provider, who knows it already.
-    pub fn summariser<'a>(&'a self, chosen: &'a Chosen) -> Helper<'a> {
+    pub fn summariser<'a>(&'a self, chosen: &'a ChosenModel) -> Helper<'a> {
         let own = self.helper.as_ref().filter(|helper| helper.provider() == chosen.provider());
         let summariser = own.unwrap_or(chosen);
         Helper { model: &summariser.http, name: &summariser.name }
     }
 
     /// The model of this name that small questions went to in a conversation with this one.
-    pub fn asked<'a>(&'a self, name: &str, chosen: &'a Chosen) -> Option<&'a Chosen> {
+    pub fn asked<'a>(&'a self, name: &str, chosen: &'a ChosenModel) -> Option<&'a ChosenModel> {
         self.helper.iter().chain([chosen]).find(|known| known.name == name)
     }
 
     /// The one of the models to choose from that sessions record under this name.
-    pub fn routed(&self, full_name: &str) -> Option<&Chosen> {
+    pub fn routed(&self, full_name: &str) -> Option<&ChosenModel> {
         let Routes { flash, pro } = self.routes.as_ref()?;
         [flash, pro].into_iter().map(|(chosen, _)| chosen).find(|chosen| chosen.full_name == full_name)
     }
 }
 
 /// The model for small questions, unless that is the one of the conversation.
-fn helper(models: &Models<'_>, settings: &Settings, chosen: &Chosen, warn: impl Fn(&str)) -> Option<Chosen> {
+fn helper(
+    models: &Models<'_>,
+    settings: &Settings,
+    chosen: &ChosenModel,
+    warn: impl Fn(&str),
+) -> Option<ChosenModel> {
     let Some(named) = settings.helper_model() else {
         let is_gemini = chosen.http.provider().format == WireFormat::Gemini;
         // Another provider under the same wire format is still another provider.

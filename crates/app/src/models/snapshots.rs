@@ -4,7 +4,7 @@ use longhaul_conversation::Consumption;
 use longhaul_engine::{BoxFuture, ByModel, Fault, Offline, Spend, Summariser, SummariserKind, Summary, Task};
 use longhaul_providers::{Prices, Rates, WireFormat, compressor_for};
 
-use super::{Chosen, Models, explained};
+use super::{ChosenModel, Models, explained};
 
 /// The model for snapshots: what was asked for, else that of the settings, else the one of the conversation; Gemini's
 /// models have others that compress for them.
@@ -12,7 +12,7 @@ pub fn compaction_model(
     models: &Models<'_>,
     asked: Option<&str>,
     session: Option<&str>,
-) -> anyhow::Result<Chosen> {
+) -> anyhow::Result<ChosenModel> {
     if let Some(named) = asked.or(models.settings.compaction_model()) {
         return models.choose(named).map_err(explained);
     }
@@ -28,7 +28,7 @@ pub fn compaction_model(
 }
 
 /// A summariser that asks this model and knows what it costs.
-pub fn priced(chosen: &Chosen) -> ByModel<'_> {
+pub fn priced(chosen: &ChosenModel) -> ByModel<'_> {
     let prices = chosen.prices.map(|Prices { usual: Rates { input, cached, writing, output }, .. }| {
         longhaul_engine::Prices {
             input: input.as_dollars(),
@@ -42,9 +42,9 @@ pub fn priced(chosen: &Chosen) -> ByModel<'_> {
 
 /// Who writes snapshots: a model, or Longhaul itself.
 #[derive(Debug, Default)]
-pub struct Snapshots(pub Option<Chosen>);
+pub struct SnapshotWriter(pub Option<ChosenModel>);
 
-impl Summariser for Snapshots {
+impl Summariser for SnapshotWriter {
     fn kind(&self) -> SummariserKind {
         if self.0.is_some() { SummariserKind::Model } else { SummariserKind::Offline }
     }

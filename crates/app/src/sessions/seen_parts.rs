@@ -9,7 +9,7 @@ use longhaul_conversation::{Change, Message, MessageId, Ordinal, Part, Role, Seq
 /// Formats repeat themselves: a message that grows may be written again whole, and what stands after a compaction is told
 /// a second time. Whoever follows all that ever happened wants each part once. What was taken back stays told.
 #[derive(Debug, Default)]
-pub struct Told(Sequence<Head>);
+pub struct SeenParts(Sequence<Head>);
 
 /// What is kept of a message, to complete the parts that come later.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +20,9 @@ struct Head {
     parts: usize,
 }
 
-impl Told {
+impl SeenParts {
     /// What a change tells for the first time: a message, or what was added to one.
-    pub fn news<'c>(&mut self, change: &'c Change) -> Option<Cow<'c, Message>> {
+    pub fn new_parts<'c>(&mut self, change: &'c Change) -> Option<Cow<'c, Message>> {
         match change {
             Change::Put(message) | Change::PutAfter { message, .. } => self.message(message),
             Change::Extend { id, parts } => {
@@ -77,11 +77,11 @@ mod tests {
 
     #[track_caller]
     fn check(changes: &[Change], expected: &str) {
-        let mut told = Told::default();
+        let mut seen = SeenParts::default();
         let news: Vec<String> = changes
             .iter()
             .filter_map(|change| {
-                let message = told.news(change)?;
+                let message = seen.new_parts(change)?;
                 assert_eq!(message.ordinal, Some(Ordinal(7)));
                 let texts: Vec<&str> = message.parts.iter().filter_map(Part::as_text).collect();
                 Some(format!("{}={}", message.id, texts.join("+")))
