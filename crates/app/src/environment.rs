@@ -1,4 +1,4 @@
-//! What this process is told by its environment. Nothing else in the program reads variables for paths.
+//! The environment of this process. Nothing else in the program reads variables for paths.
 
 use std::path::PathBuf;
 

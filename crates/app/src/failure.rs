@@ -8,7 +8,7 @@ use longhaul_workspace::{WorkspaceError, is_out_of_descriptors};
 
 use crate::settings::SettingsError;
 
-/// What to do about an error; put around it with [`anyhow::Error::context`].
+/// Advice on an error; put around it with [`anyhow::Error::context`].
 #[derive(Debug)]
 pub(crate) struct Hint(pub String);
 
@@ -51,7 +51,7 @@ fn is_full(error: &anyhow::Error) -> bool {
     is_caused_by(error, &kinds)
 }
 
-/// Whether one of these failures of the system is among the causes.
+/// Returns true if one of these failures of the system is among the causes.
 pub fn is_caused_by(error: &anyhow::Error, kinds: &[io::ErrorKind]) -> bool {
     error
         .chain()
@@ -59,14 +59,14 @@ pub fn is_caused_by(error: &anyhow::Error, kinds: &[io::ErrorKind]) -> bool {
         .any(|cause| kinds.contains(&cause.kind()))
 }
 
-/// Whether the system gives no more descriptors. Some errors hold only the words of their cause.
+/// Returns true if the system gives no more descriptors. Some errors hold only the words of their cause.
 fn has_too_many_files(error: &anyhow::Error) -> bool {
     let mut causes = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
     causes.any(is_out_of_descriptors)
         || error.chain().any(|cause| cause.to_string().contains("Too many open files"))
 }
 
-/// What to do about an error.
+/// The hint for an error: advice on it.
 pub fn hint_for(error: &anyhow::Error) -> Option<String> {
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
         return Some(hinted.hint.to_string());
@@ -110,7 +110,7 @@ pub fn hint_for(error: &anyhow::Error) -> Option<String> {
     Some(hint)
 }
 
-/// What to do about files and folders.
+/// The hint for a failure with files and folders.
 pub fn workspace_hint(error: &WorkspaceError) -> Option<&'static str> {
     Some(match error {
         WorkspaceError::NoHome => "set LONGHAUL_HOME to a folder",

@@ -14,7 +14,7 @@ use crate::failure::hinted;
 pub struct Project {
     /// The folder.
     pub folder: PathBuf,
-    /// What is kept of it.
+    /// Its part of the home.
     pub home: ProjectHome,
 }
 

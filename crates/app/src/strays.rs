@@ -11,8 +11,8 @@ const DEEPEST: u32 = 4;
 /// And in so many folders.
 const MOST_FOLDERS: usize = 1_000;
 
-/// Where Longhaul writes: the home, what it keeps of this project, and the project's own top folders. In deeper ones of the
-/// project whoever writes there next cleans up.
+/// Places that Longhaul writes to: the home, what it keeps of this project, and the project's own top folders. In deeper
+/// ones of the project whoever writes there next cleans up.
 fn places(home: &Home, project: Option<&ProjectHome>, folder: &Path) -> Vec<PathBuf> {
     let workspace = WorkspaceFolder::of(folder);
     let mut places = vec![home.root().to_path_buf(), home.skills(), folder.to_path_buf(), workspace.skills()];

@@ -1,8 +1,9 @@
 //! Keeps secrets out of the environment of this process: whatever an agent runs can read `/proc/PPID/environ`.
 //!
-//! An environment cannot be changed for good from inside. So a process that is going to run commands starts itself anew without
-//! the variables that commands may not see, and hands them over through a descriptor: by memory on Linux, by a pipe
-//! elsewhere. The process keeps its number, terminal and input. What was handed over is read and closed before anything else.
+//! An environment cannot be changed for good from inside. So a process that is going to run commands starts itself anew
+//! without the variables that commands may not see, and hands them over through a descriptor: by memory on Linux, by a pipe
+//! elsewhere. The process keeps its number, terminal and input. What was handed over is read and closed before anything
+//! else.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -41,7 +42,7 @@ pub(crate) fn variables_for_commands(rules: &VariableRules) -> Vec<Variable> {
 /// them in the process that was started.
 ///
 /// # Errors
-/// Why they are still in the environment; all else goes on as usual.
+/// The variables are still in the environment, for this reason; all else goes on as usual.
 #[cfg(unix)]
 pub fn take_out_secrets(rules: impl FnOnce() -> VariableRules) -> Result<WithheldVariables, io::Error> {
     keep_memory_private();

@@ -1,4 +1,4 @@
-//! Where memory is looked for: the home, the project, and the folders that are worked in.
+//! The current folder in its context: trust, the folders that are worked in, extensions, and the places of memory.
 
 use std::path::{Path, PathBuf};
 
@@ -17,15 +17,15 @@ use crate::trust::decide;
 pub struct WorkspaceContext {
     /// The current folder.
     pub cwd: PathBuf,
-    /// Where to look.
+    /// Places to look for memory in.
     pub places: Places,
-    /// How to look.
+    /// Settings of memory.
     pub settings: MemorySettings,
-    /// Whether the current folder is trusted.
+    /// True if the current folder is trusted.
     pub trust: Trust,
     /// The folders of the active extensions.
     pub extensions: Vec<PathBuf>,
-    /// What does not count although somebody wrote it, in words.
+    /// Notes on what does not count although somebody wrote it.
     pub notes: Vec<String>,
 }
 

@@ -72,7 +72,7 @@ pub(crate) enum Command {
 }
 
 impl Args {
-    /// Whether models are asked, and with them perhaps commands and hooks run.
+    /// Returns true if models are asked, and with them perhaps commands and hooks run.
     pub(crate) fn asks_models(&self) -> bool {
         match &self.command {
             None => true,

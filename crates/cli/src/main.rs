@@ -119,7 +119,7 @@ fn ended(done: &anyhow::Result<()>, color: Color) -> ExitCode {
     }
 }
 
-/// What was on the screen has its own end.
+/// Ends the program as the screen ended, or with an error.
 fn exit(ended: anyhow::Result<ExitCode>, color: Color) -> ExitCode {
     ended.unwrap_or_else(|error| failure::report(&error, &Screen::of_stderr(color)))
 }
@@ -158,7 +158,7 @@ fn load_agent_settings(color: Color, withheld: &WithheldVariables) -> anyhow::Re
     load_settings_for(SettingsReader::Agent, color, withheld)
 }
 
-/// Who works with the settings.
+/// The reader of the settings.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum SettingsReader {
     Command,

@@ -18,8 +18,8 @@ pub(crate) enum TypedAhead {
     Refuses,
 }
 
-/// Asks whether to go on, unless `--yes` says so. Anything but a clear yes is a no. Without a terminal nothing is confirmed, and
-/// nothing is done.
+/// Asks whether to go on, unless `--yes` says so. Anything but a clear yes is a no. Without a terminal nothing is
+/// confirmed, and nothing is done.
 pub(crate) fn confirm(question: &str, yes: bool, act: &str) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
@@ -68,7 +68,7 @@ pub(crate) fn ask(question: &str, typed_ahead: TypedAhead) -> anyhow::Result<Opt
     Ok((length > 0).then(|| answer.trim().to_ascii_lowercase()))
 }
 
-/// Whether an answer is a clear yes.
+/// Returns true if an answer is a clear yes.
 pub(crate) fn is_yes(answer: &str) -> bool {
     matches!(answer, "y" | "yes")
 }
@@ -81,7 +81,7 @@ fn discard_typed() {
     }
 }
 
-/// Whether a line was typed that nobody has read yet.
+/// Returns true if a line was typed that nobody has read yet.
 #[cfg(unix)]
 fn is_line_waiting() -> bool {
     use rustix::event::{PollFd, PollFlags, Timespec, poll};

@@ -19,7 +19,7 @@ const BY_USER: u8 = 130;
 #[cfg(unix)]
 const BY_REQUEST: u8 = 143;
 
-/// How the program was stopped last. Signals are for the whole program, and so is this.
+/// The exit code of the last stop. Signals are for the whole program, and so is this.
 static STOPPED: AtomicU8 = AtomicU8::new(BY_USER);
 
 impl Interrupted {

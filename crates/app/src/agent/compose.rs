@@ -1,4 +1,4 @@
-//! What an agent is made of, as settings and arguments have it.
+//! Settings of an agent, from those of the user and its options.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use crate::models::{ChosenModel, Models, SnapshotWriter, compaction_model};
 use crate::project::Project;
 use crate::settings::Settings;
 
-/// How the agent works.
+/// The settings of an agent.
 pub(super) fn agent_settings(
     options: &AgentOptions,
     settings: &Settings,
@@ -38,7 +38,7 @@ pub(super) fn agent_settings(
     }
 }
 
-/// What the user set of the budget for compactions with this model.
+/// The budget for compactions with this model, as far as the user set it.
 pub(super) fn budget(settings: &Settings, chosen: &ChosenModel) -> BudgetSettings {
     BudgetSettings {
         threshold: settings.threshold(Some(&chosen.full_name)).map(|(threshold, _)| threshold),
@@ -48,7 +48,7 @@ pub(super) fn budget(settings: &Settings, chosen: &ChosenModel) -> BudgetSetting
     }
 }
 
-/// Who writes snapshots.
+/// The writer of snapshots.
 pub(super) fn snapshots(
     models: &Models<'_>,
     settings: &Settings,
@@ -67,7 +67,7 @@ pub(super) fn snapshots(
     }
 }
 
-/// What was learned about the model, else what the settings say.
+/// The estimator that was learned for the model, else that of the settings.
 pub(super) fn estimator(
     settings: &Settings,
     calibration: &CalibrationFile,
@@ -79,7 +79,7 @@ pub(super) fn estimator(
     }
 }
 
-/// Where the session takes place.
+/// The surroundings of a session.
 pub(super) fn surroundings(project: &Project, folders: &[PathBuf], settings: &Settings) -> Surroundings {
     let directory = std::env::current_dir().unwrap_or_else(|_| project.folder.clone());
     Surroundings {

@@ -39,8 +39,8 @@ pub struct AgentDeps<'s> {
 }
 
 impl<'s> AgentDeps<'s> {
-    /// Loads everything for a conversation with this model in the current folder, and the instructions of memory files. `warn`
-    /// hears what does not count; what the toolkit has to tell stays there.
+    /// Loads everything for a conversation with this model in the current folder, and the instructions of memory files.
+    /// `warn` hears what does not count; what the toolkit has to tell stays there.
     pub fn load(
         options: AgentOptions,
         settings: &'s Settings,
@@ -107,7 +107,7 @@ impl<'s> AgentDeps<'s> {
         }
     }
 
-    /// What an agent needs of its surroundings for a turn.
+    /// The host of a turn.
     pub fn host(&self) -> Host<'_> {
         Host {
             summariser: &self.snapshots,
@@ -125,7 +125,8 @@ impl<'s> AgentDeps<'s> {
         }
     }
 
-    /// Makes another model that of the conversation, for a session that is about to be opened. `warn` hears what does not count.
+    /// Makes another model that of the conversation, for a session that is about to be opened. `warn` hears what does not
+    /// count.
     pub fn take_model(&mut self, model: ChosenModel, warn: impl Fn(&str)) {
         self.snapshots = snapshots(&self.models, self.settings, &model, warn);
         self.model = model;

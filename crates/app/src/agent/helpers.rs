@@ -1,4 +1,4 @@
-//! What helps a conversation along: models for small questions, a choice of models, an editor.
+//! Models beside that of a conversation: for small questions, and to choose from for each prompt.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::settings::Settings;
 /// The name that leaves the choice of the model open.
 const OPEN_CHOICE: &str = "auto";
 
-/// What helps a conversation along.
+/// Models beside that of a conversation, and the editor's file.
 pub struct HelperModels {
     /// The model for small questions, where it is another one than that of the conversation.
     helper: Option<ChosenModel>,
@@ -27,7 +27,7 @@ struct Routes {
 }
 
 impl HelperModels {
-    /// What the settings want for a conversation with this model. `named` is what the user called it, if anything.
+    /// Chooses the models that the settings want beside this one. `named` is what the user called it, if anything.
     pub fn load(
         models: &Models<'_>,
         settings: &Settings,
@@ -123,7 +123,7 @@ fn helper(
     }
 }
 
-/// How much memory this program takes, in bytes, where the system tells.
+/// The memory that this program takes, in bytes, where the system tells.
 fn memory_use() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

@@ -1,4 +1,4 @@
-//! What an agent works with: tools, rules, hooks and memory, as arguments, settings and files have them.
+//! An agent's dependencies: tools, rules, hooks and memory, as options, settings and files have them.
 
 mod compose;
 mod deps;
@@ -42,7 +42,7 @@ use crate::trust::note_texts;
 use crate::withheld::variables_for_commands;
 use crate::workspace::WorkspaceContext;
 
-/// What an agent works with.
+/// The tools, sub-agents, skills, rules and hooks of an agent.
 pub struct Toolkit {
     attendance: Attendance,
     /// The tools that the model may call.
@@ -62,13 +62,13 @@ pub struct Toolkit {
     hook_environment: HookEnvironment,
     /// The folders that are worked in, the first of which is the current one.
     pub folders: Vec<PathBuf>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
-    /// What the user may like to know.
+    /// Notes for the user.
     pub notes: Vec<String>,
 }
 
-/// Whether somebody is there to be asked.
+/// The presence of somebody who can be asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attendance {
     /// A person at a terminal.
@@ -166,7 +166,7 @@ impl Toolkit {
         HookPoints { hooks: &self.hooks, environment: &self.hook_environment }
     }
 
-    /// What a prompt tells of all this.
+    /// The parts of the prompt that tell of all this.
     fn prompt_options(&self) -> PromptOptions {
         PromptOptions {
             tools: names_of(&self.tools, self.manager.as_ref()),

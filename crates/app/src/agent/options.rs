@@ -1,13 +1,13 @@
-//! What a user may say of an agent's work when it is started.
+//! Options of an agent, which the user states when it is started.
 
 use std::path::PathBuf;
 
 use longhaul_policy::ApprovalMode;
 
-/// What a user may say of an agent's work when it is started; nothing by default.
+/// Options of an agent, which the user states when it is started; nothing by default.
 #[derive(Clone, Debug, Default)]
 pub struct AgentOptions {
-    /// How much the user wants to be asked; otherwise the settings decide.
+    /// The approval mode; otherwise the settings decide.
     pub mode: Option<ApprovalMode>,
     /// Tools that run without asking, such as `write_file` or `run_shell_command(cargo test)`.
     pub allowed_tools: Vec<String>,

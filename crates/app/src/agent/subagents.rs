@@ -61,7 +61,7 @@ impl SubagentModels {
         Self { models, stated }
     }
 
-    /// What a sub-agent's calls of its model have cost, in dollars; `usual` is the model of the conversation.
+    /// The cost of a sub-agent's calls of its model, in dollars; `usual` is the model of the conversation.
     pub fn cost(&self, subagent: &str, usage: &Usage, usual: &ChosenModel) -> Option<f64> {
         let own = self.stated.get(subagent).and_then(|name| self.models.get(name)?.as_ref().ok());
         own.unwrap_or(usual).cost(usage)

@@ -24,7 +24,7 @@ pub struct SessionSummariser<'a> {
     asides: Mutex<Asides>,
 }
 
-/// What is to be said of a session when nobody has it open any more.
+/// Summary and notes that are written into a session when nobody has it open any more.
 pub struct ClosingNotes {
     summary: Option<String>,
     notes: SessionNotes,
@@ -36,12 +36,12 @@ impl<'a> SessionSummariser<'a> {
         Self { settings, root: project.folder.clone(), asides: Mutex::default() }
     }
 
-    /// What models were asked for it.
+    /// The model calls that were made for it.
     pub fn asides(&self) -> Asides {
         self.asides.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// What is to be said of the session under way, which is about to end. `model` is one of the provider that led it.
+    /// Summary and notes of the session under way, which is about to end. `model` is one of the provider that led it.
     pub async fn closing_notes(
         &self,
         conversation: &Conversation,
@@ -74,7 +74,7 @@ impl ClosingNotes {
 /// anything was written. No model is asked.
 ///
 /// # Errors
-/// What prevents the session from being read or written.
+/// The session cannot be read or written.
 pub fn write_notes_on_previous(project: &Project, current: &str) -> anyhow::Result<bool> {
     let listing = project.store().list()?;
     let Some(previous) = without_notes(&listing, current) else { return Ok(false) };

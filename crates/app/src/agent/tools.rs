@@ -58,7 +58,7 @@ pub(super) fn load(
     Ok(tools)
 }
 
-/// How commands run: with these variables, and headless within a limit.
+/// Settings of commands: these variables, and headless a limit.
 pub(super) fn shell_settings(
     settings: &Settings,
     attendance: Attendance,

@@ -25,8 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Two runs are so far apart, in milliseconds: half an hour.
 const INTERVAL: i64 = 30 * 60 * 1000;
 
-/// Learns from the sessions of the current folder, if the settings want that, until it is done or `over`. Only sessions whose
-/// answers `is_own_model` says are of the same provider are read. `tell` hears what came of it, if anything did. What goes wrong is left for the next time.
+/// Learns from the sessions of the current folder, if the settings want that, until it is done or `over`. Only sessions
+/// whose answers `is_own_model` says are of the same provider are read. `tell` hears what came of it, if anything did. What
+/// goes wrong is left for the next time.
 pub fn learn_in_background(
     settings: &Settings,
     home: &Home,
@@ -89,7 +90,7 @@ async fn learn(
     Ok((!is_over).then_some(extracted.news))
 }
 
-/// What is new in the inbox, in a line; nothing if nothing is.
+/// The news of the inbox in a line; `None` if there are none.
 fn notice(news: &InboxNews) -> Option<String> {
     if news.is_empty() {
         return None;

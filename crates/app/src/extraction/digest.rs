@@ -30,7 +30,7 @@ struct Fold {
     messages: u32,
     /// When each message was written.
     times: HashMap<Ordinal, Timestamp>,
-    /// How often each file was changed.
+    /// The edits of each file.
     edits: HashMap<String, u32>,
 }
 

@@ -1,8 +1,8 @@
 //! Learns from past sessions: chooses which to read, finds without a model what happens again and again, and lets a model, or
 //! else the findings alone, make skills and facts of it that wait for the user.
 //!
-//! The order of writing is such that whoever is killed leaves whole things only: first the inbox, thing by thing, and last the
-//! state, which says what was read. Without that, the same sessions are offered again, and what waits already is known.
+//! The order of writing is such that whoever is killed leaves whole things only: first the inbox, thing by thing, and last
+//! the state, which says what was read. Without that, the same sessions are offered again, and what waits already is known.
 
 mod background;
 mod digest;
@@ -51,14 +51,14 @@ pub struct Extraction<'a> {
     pub files: &'a [PathBuf],
     /// Which of the project's sessions are read.
     pub selection: SessionSelection,
-    /// Whether anything is written.
+    /// Proposals or a dry run.
     pub mode: ExtractionMode,
     /// The skills that are there already.
     pub skills: Skills,
     /// The user's memory for everything.
     pub global_memory: PathBuf,
-    /// Whether a recorded model is one of the provider that learns. Where this is given, sessions that others had a part in
-    /// are left out: nothing of a conversation goes to another provider by itself.
+    /// Tells whether a recorded model is one of the provider that learns. Where this is given, sessions that others had a
+    /// part in are left out: nothing of a conversation goes to another provider by itself.
     pub is_own_model: Option<&'a (dyn Fn(&str) -> bool + Send + Sync)>,
     /// Hears in a line what is being done.
     pub progress: &'a (dyn Fn(String) + Send + Sync),
@@ -73,7 +73,7 @@ pub enum SessionSelection {
     All,
 }
 
-/// What becomes of what is found.
+/// The use of what is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExtractionMode {
     /// It waits in the inbox.
@@ -82,7 +82,7 @@ pub enum ExtractionMode {
     DryRun,
 }
 
-/// What is learned from.
+/// Sessions to learn from, as they were read.
 pub struct SessionMaterial {
     index: Vec<Indexed>,
     digests: Vec<SessionDigest>,
@@ -96,7 +96,7 @@ pub struct SessionMaterial {
 }
 
 impl SessionMaterial {
-    /// Whether no session could be read.
+    /// Returns true if no session could be read.
     pub fn is_empty(&self) -> bool {
         self.read.is_empty()
     }
@@ -107,26 +107,26 @@ impl SessionMaterial {
     }
 }
 
-/// What came of it.
+/// The result of an extraction.
 #[derive(Default)]
 pub struct ExtractionReport {
-    /// How many sessions were looked through.
+    /// The number of sessions that were looked through.
     pub sessions: usize,
     /// Those that could not be read, with the reason.
     pub unread: Vec<String>,
-    /// What happens again and again.
+    /// Patterns that happen again and again.
     pub found: Vec<Candidate>,
-    /// What was made of that without a model, each with the name under which it waits.
+    /// Drafts made of them without a model, each with the name under which it waits.
     pub drafts: Vec<(String, Draft)>,
-    /// How many facts wait that did not before.
+    /// The number of facts that are newly proposed.
     pub facts: usize,
-    /// What is new in the inbox.
+    /// The news of the inbox.
     pub news: InboxNews,
-    /// What a model did, where one was asked.
+    /// The work of a model, where one was asked.
     pub by_model: Option<ExtractorRun>,
 }
 
-/// What a model did.
+/// The work of a model.
 pub struct ExtractorRun {
     /// Its name.
     pub name: String,
@@ -324,7 +324,7 @@ impl Extraction<'_> {
         })
     }
 
-    /// Whether a session says of every answer which model gave it, and each is one's own.
+    /// Returns true if a session says of every answer which model gave it, and each is one's own.
     fn is_own_session(&self, path: &Path, is_own: &dyn Fn(&str) -> bool, cancel: &CancellationToken) -> bool {
         let (mut answers, mut own) = (0_usize, 0_usize);
         let read = read_messages(path, self.links(), cancel, &mut |message| {
@@ -403,7 +403,8 @@ fn new_ones(index: &[Indexed]) -> Vec<PastSession> {
     index.iter().filter(|indexed| indexed.is_new).map(|indexed| indexed.session.clone()).collect()
 }
 
-/// The index of what could be read, no longer than a model should read, in which sessions that the user named are described, too.
+/// The index of what could be read, no longer than a model should read, in which sessions that the user named are
+/// described, too.
 fn described(material: &SessionMaterial) -> Vec<Indexed> {
     let readable = material.index.iter().filter_map(|indexed| {
         let digest = material.digests.iter().find(|digest| digest.id == indexed.session.id)?;

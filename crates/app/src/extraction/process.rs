@@ -1,4 +1,4 @@
-//! Who works on this machine: its name, and since when a process runs.
+//! The name of this machine, and since when a process runs.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(super) fn host() -> String {
     files.iter().find_map(|file| fs::read_to_string(file).ok()).unwrap_or_default().trim().to_string()
 }
 
-/// What became of the process with this number.
+/// The state of the process with this number.
 pub(super) fn look(process: u32) -> ProcessState {
     if !Path::new("/proc/self/stat").exists() {
         return ProcessState::Unknown;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::sessions::SeenParts;
 
-/// Whether a path may be a link.
+/// The treatment of links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Links {
     /// The user named it.

@@ -1,4 +1,4 @@
-//! What waits for memory, as the commands and the terminal show and settle it.
+//! Proposed changes to memory, for front ends to show and settle.
 
 use std::path::PathBuf;
 
@@ -32,7 +32,7 @@ impl MemoryInbox {
         })
     }
 
-    /// What waits of this kind.
+    /// The proposed changes of this kind.
     pub fn waiting(&self, kind: MemoryKind) -> anyhow::Result<Vec<WaitingPatch>> {
         // What a killed process began is ended or undone before anybody looks.
         self.inbox.resume().map_err(failure)?;

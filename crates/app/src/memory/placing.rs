@@ -1,4 +1,4 @@
-//! Where a fact may be kept, and keeping it there.
+//! Saving a fact in a memory file, and the folders that may hold one.
 
 use std::path::{Path, PathBuf};
 

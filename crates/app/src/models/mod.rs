@@ -35,13 +35,13 @@ pub struct ChosenModel {
     pub name: String,
     /// The name by which it is found again.
     pub full_name: String,
-    /// What it can take.
+    /// Its context window.
     pub window: TokenCount,
-    /// Whether that is assumed, because nobody knows or states it.
+    /// True if that is assumed, because nobody knows or states it.
     pub is_window_assumed: bool,
-    /// How much of that must be left for the answer.
+    /// The part of it that must be left for the answer.
     pub output_reserve: Option<TokenCount>,
-    /// What it costs, where known.
+    /// Its prices, where known.
     pub prices: Option<Prices>,
 }
 
@@ -51,7 +51,7 @@ impl ChosenModel {
         &self.http.provider().name
     }
 
-    /// What an agent must know of it.
+    /// Its profile for an agent.
     pub fn profile(&self) -> ModelProfile {
         ModelProfile {
             name: self.name.clone(),
@@ -61,7 +61,7 @@ impl ChosenModel {
         }
     }
 
-    /// What a call has cost, in dollars.
+    /// The cost of a call, in dollars.
     pub fn cost(&self, usage: &longhaul_conversation::Usage) -> Option<f64> {
         longhaul_providers::cost(usage, self.prices.as_ref()?).map(MicroDollars::as_dollars)
     }

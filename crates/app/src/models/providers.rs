@@ -16,11 +16,11 @@ use crate::settings::{ConfiguredModel, ConfiguredProvider};
 #[derive(Clone, Debug)]
 pub struct Providers {
     all: Vec<ProviderSettings>,
-    /// Who offers the models that nobody knows.
+    /// The provider that offers the models nobody knows.
     fallback: Option<String>,
 }
 
-/// What is usual for a vendor.
+/// A vendor with its usual settings.
 struct Vendor {
     name: &'static str,
     format: WireFormat,
@@ -147,7 +147,7 @@ fn format_of(stated: &ConfiguredProvider) -> Option<WireFormat> {
     VENDORS.iter().find(|vendor| vendor.name == word).map(|vendor| vendor.format)
 }
 
-/// Where a provider is: what a variable says, else the settings.
+/// The endpoint of a provider: that of a variable, else that of the settings.
 fn endpoint_of(
     stated: &ConfiguredProvider,
     variable: Option<(String, String)>,

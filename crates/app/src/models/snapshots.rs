@@ -40,7 +40,7 @@ pub fn priced(chosen: &ChosenModel) -> ByModel<'_> {
     ByModel { prices, ..ByModel::new(&chosen.http, &chosen.name, chosen.window) }
 }
 
-/// Who writes snapshots: a model, or Longhaul itself.
+/// The writer of snapshots: a model, or Longhaul itself.
 #[derive(Debug, Default)]
 pub struct SnapshotWriter(pub Option<ChosenModel>);
 

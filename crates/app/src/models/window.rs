@@ -15,7 +15,7 @@ pub struct ContextWindow {
 }
 
 impl ContextWindow {
-    /// What the flag says, else the settings, else the session, else the table of models.
+    /// Finds the window that the flag states, else the settings, else the session, else the table of models.
     pub fn find(flag: Option<TokenCount>, settings: &Settings, info: &SessionInfo) -> Self {
         let configured = || settings.window(info.model()?);
         let stated = flag.or_else(configured).or(info.window);

@@ -8,13 +8,13 @@ use anyhow::{Context, anyhow};
 
 use crate::failure::hinted;
 
-/// What a command reads: a file or standard input.
+/// A file or standard input, open for reading.
 pub struct Input {
     source: Box<dyn Read>,
     size: Option<u64>,
 }
 
-/// How the user names standard input.
+/// Returns true if the path stands for standard input.
 pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

@@ -22,9 +22,9 @@ pub struct OpenSession {
     pub log: Log,
     /// Its id.
     pub id: String,
-    /// What the user may like to know.
+    /// Notes for the user.
     pub notes: Vec<String>,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
@@ -140,7 +140,7 @@ fn end_what_was_cut_off(project: &Project) -> Vec<String> {
     resumed.err().map(told).into_iter().collect()
 }
 
-/// Why no session could be begun.
+/// The error for a session that could not be begun.
 fn not_begun(error: LogError) -> anyhow::Error {
     match error {
         LogError::Io { .. } | LogError::Workspace(_) => {

@@ -13,12 +13,12 @@ const SEALED: &[&str] = &["signature", "thoughtSignature", "thought_signature", 
 /// No secret that only its name gives away is longer.
 const LONGEST_NAMED: usize = 512;
 
-/// What was taken out of a session so far: how much of which kind, and where. The secrets themselves are not kept.
+/// Secrets taken out of a session so far: how many of which kind, and where. The secrets themselves are not kept.
 #[derive(Debug, Default)]
 pub struct Redaction {
     /// In the order in which they were met.
     places: Vec<Place>,
-    /// Where in the list a message stands.
+    /// The index of each message's place.
     known: HashMap<MessageId, usize>,
 }
 
@@ -89,7 +89,7 @@ impl Redaction {
         self.surroundings(session);
     }
 
-    /// How many secrets were taken out.
+    /// The number of secrets that were taken out.
     pub fn count(&self) -> usize {
         self.places.iter().flat_map(|place| place.found.values()).sum()
     }
@@ -234,7 +234,7 @@ fn in_fields(fields: &mut Map<String, Value>) -> Counts {
     found
 }
 
-/// Whether this is something that a vendor sealed: one long word of base64 under a name for such.
+/// Returns true if this is something that a vendor sealed: one long word of base64 under a name for such.
 fn is_sealed(key: &str, text: &str) -> bool {
     let is_base64 = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
     SEALED.contains(&key) && text.len() >= 64 && text.bytes().all(is_base64)

@@ -11,7 +11,7 @@ use longhaul_conversation::{Change, Message, MessageId, Ordinal, Part, Role, Seq
 #[derive(Debug, Default)]
 pub struct SeenParts(Sequence<Head>);
 
-/// What is kept of a message, to complete the parts that come later.
+/// The head of a message, to complete the parts that come later.
 #[derive(Clone, Copy, Debug)]
 struct Head {
     ordinal: Option<Ordinal>,
@@ -21,7 +21,7 @@ struct Head {
 }
 
 impl SeenParts {
-    /// What a change tells for the first time: a message, or what was added to one.
+    /// The parts that a change shows for the first time: a message, or what was added to one.
     pub fn new_parts<'c>(&mut self, change: &'c Change) -> Option<Cow<'c, Message>> {
         match change {
             Change::Put(message) | Change::PutAfter { message, .. } => self.message(message),

@@ -123,7 +123,7 @@ impl Check<'_> {
     }
 }
 
-/// What is odd about a key that nobody knows.
+/// The warning about a key that nobody knows.
 fn unknown(steps: &[&str]) -> WarningKind {
     let parts: Vec<&str> = steps.iter().flat_map(|step| step.split('.')).collect();
     if parts.len() > steps.len() && matches!(look_up(&parts), Known::SettingKey(_) | Known::Section) {

@@ -1,4 +1,4 @@
-//! What the settings say about compaction.
+//! Settings of compaction.
 
 use std::path::{Path, PathBuf};
 
@@ -50,12 +50,12 @@ impl Settings {
         kind::share(self.value(&["longhaul", "compaction", "keep"])?)
     }
 
-    /// What a compaction may add beside the tail.
+    /// The budget for what a compaction adds beside the tail.
     pub fn snapshot_budget(&self) -> Option<TokenCount> {
         kind::tokens(self.value(&["longhaul", "compaction", "snapshotBudget"])?)
     }
 
-    /// Whether models write snapshots while one is talked to.
+    /// Returns true if models write snapshots while one is talked to.
     pub(crate) fn is_compacted_by_model(&self) -> bool {
         self.value(&["longhaul", "compaction", "summariser"]).and_then(Value::as_str) != Some("offline")
     }
@@ -65,7 +65,7 @@ impl Settings {
         self.text(&["longhaul", "compaction", "model"])
     }
 
-    /// How compactions are carried out.
+    /// The settings of the engine.
     pub fn engine(&self) -> longhaul_engine::Settings {
         let word = |name| self.value(&["longhaul", "compaction", name]).and_then(Value::as_str);
         let fallback = match word("fallback") {
@@ -95,13 +95,13 @@ impl Settings {
         (!file.is_empty()).then(|| home.join(file))
     }
 
-    /// What a compaction should get below.
+    /// The size that a compaction should get below.
     pub fn target(&self) -> Option<TokenCount> {
         kind::tokens(self.value(&["longhaul", "compaction", "target"])?)
     }
 }
 
-/// How close a name in the settings is to that of a model, if it matches: a whole name before a beginning, a longer
+/// The closeness of a name in the settings to that of a model, if it matches: a whole name before a beginning, a longer
 /// beginning before a shorter one, and the name with its provider before that without.
 fn closeness(name: &str, model: &str) -> Option<(bool, usize, bool)> {
     let bare = model.rsplit_once('/').map_or(model, |(_, bare)| bare);

@@ -19,7 +19,7 @@ pub(super) struct Node {
     pub(super) content: Content,
 }
 
-/// What stands behind a key.
+/// The value of a key.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Content {
     /// Keys with their values, in the order of the file; a repeated key stands here twice.
@@ -90,7 +90,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Node, SettingsFault> {
 /// Builds the nodes of a text.
 struct Tree<'a> {
     text: &'a str,
-    /// Where each line but the first begins.
+    /// The start of each line but the first.
     breaks: Vec<usize>,
 }
 
@@ -163,7 +163,7 @@ fn syntax_fault(bytes: &[u8], error: &serde_json::Error) -> SettingsFault {
     broken(bytes, at, reason.to_string(), syntax_hint(reason, bytes.get(at).copied()))
 }
 
-/// What to do about an error of the JSON parser, which stopped at `byte`.
+/// The hint for an error of the JSON parser, which stopped at `byte`.
 fn syntax_hint(reason: &str, byte: Option<u8>) -> &'static str {
     match byte {
         Some(b'\'') => return "write texts and keys in double quotes",

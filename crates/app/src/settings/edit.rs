@@ -92,7 +92,7 @@ fn with_list(
     Ok(format!("{mark}{}{new}{}", &body[..range.start], &body[range.end..]))
 }
 
-/// Where to insert an entry as the first of an object, and as what.
+/// The range and text that insert an entry as the first of an object.
 fn behind_brace(
     text: &str,
     object: Range<usize>,
@@ -105,7 +105,7 @@ fn behind_brace(
     (brace..brace, format!("\n{indent}{entry}{end}"))
 }
 
-/// Where the values of an object are; nothing if there is something else.
+/// The ranges of an object's values; `None` if there is something else.
 fn object(text: &str, range: Range<usize>) -> Result<Option<HashMap<String, Range<usize>>>, String> {
     let piece = &text[range];
     let value: Value = serde_json::from_str(piece).map_err(|error| error.to_string())?;

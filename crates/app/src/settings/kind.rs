@@ -1,4 +1,4 @@
-//! What values a key can take, and how they are read.
+//! Kinds of values that keys take, and reading them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use longhaul_compaction::{Threshold, parse_token_count};
 use longhaul_conversation::TokenCount;
 use serde_json::Value;
 
-/// What a key takes.
+/// The kind of value a key takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ValueKind {
     /// `true` or `false`.
@@ -75,7 +75,7 @@ impl ValueKind {
         })
     }
 
-    /// What is expected, in words that follow "must be".
+    /// The expected value, in words that follow "must be".
     pub(crate) fn words(self) -> String {
         let words = match self {
             Self::Boolean => "true or false",
@@ -126,7 +126,7 @@ impl ValueKind {
         example.to_string()
     }
 
-    /// Whether a value that is no object will do.
+    /// Returns true if a value that is no object will do.
     pub(super) fn takes(self, value: &Value) -> bool {
         match self {
             Self::Boolean => value.is_boolean(),
@@ -239,7 +239,7 @@ pub(super) fn weight(value: &Value) -> Option<f64> {
     value.as_f64().filter(|weight| *weight > 0.0 && *weight <= 10.0)
 }
 
-/// What a value is, in words.
+/// A value in words.
 pub(super) fn describe(value: &Value) -> String {
     const LONGEST: usize = 40;
     match value {

@@ -25,11 +25,11 @@ use crate::withheld::WithheldVariables;
 pub struct Settings {
     /// The weakest first. What none of them has is at its default.
     pub(super) layers: Vec<Layer>,
-    /// What of the workspace does not count, as it changed since its folder was trusted.
+    /// Kinds of the workspace that do not count, as they changed since its folder was trusted.
     suspended: BTreeSet<GrantKind>,
     /// The workspace's file among the layers.
     pub(super) workspace: Option<PathBuf>,
-    /// What was taken out of the environment.
+    /// Variables that were taken out of the environment.
     withheld: WithheldVariables,
 }
 
@@ -38,13 +38,13 @@ pub struct Settings {
 pub struct LoadedSettings {
     /// The settings.
     pub settings: Settings,
-    /// What was passed over.
+    /// Warnings about keys that were passed over.
     pub warnings: Vec<SettingsWarning>,
     /// The workspace's file, if it does not count as its folder is not trusted.
     pub untrusted: Option<PathBuf>,
-    /// Whether folders must be trusted, as the user alone decides.
+    /// True if folders must be trusted, as the user alone decides.
     pub needs_trust: bool,
-    /// What changed in the workspace since its folder was trusted.
+    /// Changes in the workspace since its folder was trusted.
     pub review: TrustReview,
     /// Keys of Gemini CLI that are set and not honoured.
     pub unsupported: Vec<UnsupportedKey>,
@@ -56,14 +56,14 @@ pub fn load_here() -> anyhow::Result<LoadedSettings> {
     Settings::load(environment::home(&environment)?.as_ref(), &environment::current_folder(), &environment)
 }
 
-/// What one source says.
+/// The settings of one source.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Layer {
     pub(super) source: Source,
     pub(super) root: Node,
 }
 
-/// Where a layer comes from.
+/// The source of a layer.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Source {
     File(Arc<Path>),
@@ -124,7 +124,7 @@ impl Settings {
         Ok(loaded)
     }
 
-    /// Whether something of the workspace does not count, as it changed since its folder was trusted.
+    /// Returns true if something of the workspace does not count, as it changed since its folder was trusted.
     pub(crate) fn is_suspended(&self, kind: GrantKind) -> bool {
         self.suspended.contains(&kind)
     }
@@ -143,7 +143,7 @@ impl Settings {
         stated(model).or_else(|| stated(model.rsplit_once('/')?.1))
     }
 
-    /// Whether folders must be trusted before their own files count.
+    /// Returns true if folders must be trusted before their own files count.
     pub fn needs_trust(&self) -> bool {
         self.says_trust().unwrap_or(true)
     }
@@ -152,7 +152,7 @@ impl Settings {
         self.value(&["security", "folderTrust", "enabled"]).and_then(Value::as_bool)
     }
 
-    /// Where a switch that restricts is set to this, in whatever layer: no other takes it back.
+    /// The place where a switch that restricts is set to this, in whatever layer: no other takes it back.
     pub(super) fn restricted_by(&self, key: &str, value: bool) -> Option<Provenance> {
         self.layers.iter().find_map(|Layer { source, root }| {
             let node = key.split('.').try_fold(root, |node, step| node.get(step))?;
@@ -169,7 +169,7 @@ impl Settings {
         Self { layers: self.layers.iter().filter(is_kept).cloned().collect(), ..self.clone() }
     }
 
-    /// How tokens are estimated.
+    /// The estimator of tokens.
     pub fn estimator(&self) -> Estimator {
         let non_ascii = self.value(&["longhaul", "estimate", "nonAscii"]).and_then(kind::weight);
         let standard = Weights::default();
@@ -181,7 +181,7 @@ impl Settings {
         self.text(&["model", "name"])
     }
 
-    /// Whether the model is shown what is in the workspace.
+    /// Returns true if the model is shown what is in the workspace.
     pub(crate) fn shows_tree(&self) -> bool {
         self.value(&["context", "includeDirectoryTree"]).and_then(Value::as_bool).unwrap_or(true)
     }
@@ -358,7 +358,7 @@ mod tests {
         Settings::load(Some(&at_home(home)), cwd, &environment)
     }
 
-    /// What is wrong with the files of a user's folder.
+    /// The error in the files of a user's folder.
     fn fault_at(folder: &Path) -> SettingsError {
         load(folder, folder, "true").unwrap_err().downcast().expect("settings are at fault")
     }

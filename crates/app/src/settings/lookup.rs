@@ -9,7 +9,7 @@ const ANY: &str = "*";
 /// A longer name is no slip of the pen, and measuring it would take long.
 const LONGEST_NAME: usize = 60;
 
-/// What is known about a key.
+/// The result of looking a key up.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
     /// It is in the table.
@@ -24,7 +24,7 @@ pub(super) enum Known {
     No,
 }
 
-/// What is known about the key that these steps lead to.
+/// Looks up the key that these steps lead to.
 pub(super) fn look_up(steps: &[&str]) -> Known {
     let names = |path: &str| path.split('.').count() == steps.len() && begins_with(path, steps);
     if let Some(key) = table().find(|key| names(key.path)) {
@@ -90,12 +90,12 @@ fn same_name_elsewhere(section: &[&str], name: &str) -> Option<String> {
     places.pop().filter(|_| places.is_empty())
 }
 
-/// Whether the path begins with these steps and goes on.
+/// Returns true if the path begins with these steps and goes on.
 fn leads_beyond(path: &str, steps: &[&str]) -> bool {
     path.split('.').count() > steps.len() && begins_with(path, steps)
 }
 
-/// Whether the path begins with these steps.
+/// Returns true if the path begins with these steps.
 fn begins_with(path: &str, steps: &[&str]) -> bool {
     let mut parts = path.split('.');
     steps.iter().all(|step| parts.next().is_some_and(|part| part == ANY || part == *step))

@@ -1,4 +1,4 @@
-//! What the settings say about memory.
+//! Settings of memory.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::kind;
 use super::layers::Settings;
 
 impl Settings {
-    /// Whether memory is kept by an agent of its own.
+    /// Returns true if memory is kept by an agent of its own.
     pub(crate) fn has_memory_manager(&self) -> bool {
         self.value(&["experimental", "memoryManager"]).and_then(Value::as_bool) == Some(true)
     }

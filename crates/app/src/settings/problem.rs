@@ -1,11 +1,11 @@
-//! What can be wrong with settings: warnings that change nothing, and errors that stop the program.
+//! Problems with settings: warnings that change nothing, and errors that stop the program.
 
 use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Where in a settings file something stands.
+/// A line of a settings file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileLine {
     /// The file.
@@ -23,15 +23,15 @@ impl fmt::Display for FileLine {
 /// Something odd in a settings file that was passed over.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsWarning {
-    /// Where it stands.
+    /// Its place.
     pub place: FileLine,
     /// The key, with dots between its parts.
     pub key: String,
-    /// What is odd about it.
+    /// The kind of warning.
     pub(crate) kind: WarningKind,
 }
 
-/// What is odd about a key.
+/// The kind of a warning about a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WarningKind {
     /// Nobody knows it.
@@ -72,26 +72,26 @@ impl fmt::Display for SettingsWarning {
 /// A key of Gemini CLI that is set and that Longhaul does not honour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedKey {
-    /// Where it stands.
+    /// Its place.
     pub place: FileLine,
     /// The key, with dots between its parts.
     pub key: String,
-    /// What it asks for, where it restricts an agent, which therefore does not start.
+    /// The restriction it asks for, if it restricts an agent, which therefore does not start.
     pub restricts: Option<&'static str>,
 }
 
-/// Why settings could not be loaded.
+/// A settings file that could not be loaded.
 #[derive(Debug, thiserror::Error)]
 #[error("could not load the settings in {}", .file.display())]
 pub struct SettingsError {
     /// The file at fault.
     pub file: Arc<Path>,
-    /// What is wrong with it.
+    /// Its fault.
     #[source]
     pub fault: SettingsFault,
 }
 
-/// What is wrong with a settings file.
+/// A fault of a settings file.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsFault {
     /// It could not be read.
@@ -110,9 +110,9 @@ pub enum SettingsFault {
         line: usize,
         /// The column in characters, from 1.
         column: usize,
-        /// What is wrong there.
+        /// The reason.
         reason: String,
-        /// What to do about it.
+        /// The hint for it.
         hint: &'static str,
     },
     /// A value is not what its key takes.
@@ -120,7 +120,7 @@ pub enum SettingsFault {
     WrongValue {
         /// The line of the key, from 1.
         line: usize,
-        /// What was given and what is expected.
+        /// The value and what is expected.
         value: WrongValue,
     },
 }
@@ -131,23 +131,23 @@ pub enum SettingsFault {
 pub struct WrongValue {
     /// The key, with dots between its parts.
     pub key: String,
-    /// What it takes, in words.
+    /// The expected value, in words.
     pub expected: String,
-    /// What was found, in words.
+    /// The found value, in words.
     pub found: String,
     /// A key and value that would do, as JSON.
     pub example: String,
 }
 
 impl WrongValue {
-    /// What to do about it.
+    /// The hint for it.
     pub fn hint(&self) -> String {
         format!("write for example {}", self.example)
     }
 }
 
 impl SettingsError {
-    /// What to do about it.
+    /// The hint for it.
     pub fn hint(&self) -> String {
         match &self.fault {
             SettingsFault::Unreadable(_) => "make the file readable, or remove it".into(),

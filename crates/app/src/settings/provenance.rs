@@ -11,7 +11,7 @@ use super::layers::{Layer, Settings, Source};
 use super::lookup::{Known, look_up};
 use super::problem::{FileLine, SettingsFault, WrongValue};
 
-/// Where a value was set.
+/// The place where a value was set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Provenance {
     /// Nowhere.
@@ -23,7 +23,7 @@ pub enum Provenance {
 }
 
 impl Provenance {
-    /// Where a node of a layer was set.
+    /// The place of a node of a layer.
     pub(super) fn of(source: &Source, node: &Node) -> Self {
         match source {
             Source::File(file) => Self::File(FileLine { file: Arc::clone(file), line: node.line }),
@@ -43,7 +43,7 @@ impl fmt::Display for Provenance {
 }
 
 impl Settings {
-    /// Where the value of a key was set. What follows `longhaul.windows.` is the name of a model, dots and all.
+    /// The place where the value of a key was set. What follows `longhaul.windows.` is the name of a model, dots and all.
     pub fn provenance(&self, key: &str) -> Provenance {
         self.find(&steps(key)).map_or(Provenance::Default, |(source, node)| Provenance::of(source, node))
     }

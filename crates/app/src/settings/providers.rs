@@ -1,4 +1,4 @@
-//! What the settings say about providers.
+//! Settings of providers.
 
 use std::time::Duration;
 
@@ -14,13 +14,13 @@ use super::provenance::Provenance;
 pub(crate) struct ConfiguredProvider {
     /// Its name.
     pub name: String,
-    /// How to speak to it.
+    /// Its wire format.
     pub format: Option<String>,
-    /// Where it is, and where that was set.
+    /// Its address, and the place where that was set.
     pub endpoint: Option<(String, Provenance)>,
     /// The variable that holds its key.
     pub(crate) key_variable: Option<String>,
-    /// How long nothing may arrive before a call counts as failed.
+    /// The time without any data after which a call counts as failed.
     pub(crate) idle: Option<Duration>,
     /// Its models.
     pub models: Vec<ConfiguredModel>,
@@ -33,9 +33,9 @@ pub(crate) struct ConfiguredModel {
     pub name: String,
     /// Its context window.
     pub window: Option<TokenCount>,
-    /// How much of that is left for the answer.
+    /// The part of it that is left for the answer.
     pub output_reserve: Option<TokenCount>,
-    /// What a million tokens cost in dollars: requests, those from the cache, answers.
+    /// The prices of a million tokens in dollars: requests, those from the cache, answers.
     pub prices: [Option<f64>; 3],
 }
 

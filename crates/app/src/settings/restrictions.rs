@@ -13,12 +13,12 @@ impl Settings {
         self.first_of(&[("security.disableYoloMode", true), ("admin.secureModeEnabled", true)])
     }
 
-    /// Whether something may be allowed for good when the user is asked.
+    /// Returns true if something may be allowed for good when the user is asked.
     pub(crate) fn offers_always(&self) -> bool {
         self.first_of(&[("security.disableAlwaysAllow", true), ("admin.secureModeEnabled", true)]).is_none()
     }
 
-    /// Whether what the user always allows is kept for later sessions.
+    /// Returns true if what the user always allows is kept for later sessions.
     pub(crate) fn keeps_always(&self) -> bool {
         self.offers_always() && self.restricted_by("security.enablePermanentToolApproval", false).is_none()
     }
@@ -39,7 +39,7 @@ impl Settings {
         self.united(&["extensions", "disabled"])
     }
 
-    /// Whether a sub-agent may be started.
+    /// Returns true if a sub-agent may be started.
     pub(crate) fn offers_agent(&self, name: &str) -> bool {
         let is_off = |node: &Value| node["enabled"] == Value::Bool(false);
         let overridden = self.layers.iter().filter_map(|layer| {
@@ -87,13 +87,13 @@ const IN_SANDBOX: &str = "SANDBOX";
 #[error("could not start an agent: {key}{place} asks for {asks_for}")]
 pub struct RestrictionError {
     key: String,
-    /// Where it stands, in brackets; nothing for a variable.
+    /// Its place, in brackets; empty for a variable.
     place: String,
     asks_for: &'static str,
 }
 
 impl RestrictionError {
-    /// What to do about it.
+    /// The hint for it.
     pub fn hint(&self) -> String {
         match self.key.as_str() {
             key @ ("tools.sandbox" | SANDBOX_WANTED) => format!(

@@ -1,4 +1,4 @@
-//! What the settings say about keeping sessions.
+//! Settings of keeping sessions.
 
 use longhaul_session::RetentionConfig;
 use serde_json::Value;

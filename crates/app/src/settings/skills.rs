@@ -1,4 +1,4 @@
-//! What the settings say about skills.
+//! Settings of skills.
 
 use longhaul_skills::SkillSettings;
 use serde_json::Value;
@@ -16,7 +16,7 @@ impl Settings {
         }
     }
 
-    /// Whether past sessions are learned from while a person works.
+    /// Returns true if past sessions are learned from while a person works.
     pub(crate) fn learns_in_background(&self) -> bool {
         ["memoryManager", "autoMemory"]
             .iter()

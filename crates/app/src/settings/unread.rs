@@ -7,22 +7,22 @@ use serde_json::Value;
 pub(crate) struct Unread {
     /// The key, with dots between its parts.
     pub path: &'static str,
-    /// What that means.
+    /// The effect of setting it.
     pub(crate) treatment: Treatment,
 }
 
-/// What it means that a key is not read.
+/// The effect of setting a key that is not read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Treatment {
     /// Nothing: it is about looks, updates or something that Longhaul does not have or always does.
     NoEffect,
-    /// What it asks for does not happen, which is told.
+    /// The key asks for something that does not happen, which is told.
     Unsupported,
     /// It restricts what an agent may do. Where it does, no agent starts.
     Refused {
-        /// Whether this value restricts anything.
+        /// True if this value restricts anything.
         restricts: fn(&Value) -> bool,
-        /// What is asked for, as the end of a sentence.
+        /// The thing asked for, as the end of a sentence.
         asks_for: &'static str,
     },
 }
@@ -130,7 +130,7 @@ pub(super) const OPEN: &[Unread] = &[
     unread("useWriteTodos", Treatment::Unsupported),
 ];
 
-/// Whether a value asks for something: anything but `false`, nothing, or an object that is switched off.
+/// Returns true if a value asks for something: anything but `false`, nothing, or an object that is switched off.
 fn is_wanted(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(false) => false,

@@ -1,4 +1,4 @@
-//! What the settings say about tools, hooks and the turn.
+//! Settings of tools, hooks and the turn.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use super::layers::{Settings, Source};
 use crate::trust::GrantKind;
 
 impl Settings {
-    /// How much of a tool's output a model sees.
+    /// The limits of a tool's output that a model sees.
     pub fn outputs(&self) -> OutputSettings {
         let whole = |key: &str| self.value(&["tools", key]).and_then(Value::as_i64);
         let is_on = self.value(&["tools", "enableToolOutputTruncation"]).and_then(Value::as_bool);
@@ -34,19 +34,19 @@ impl Settings {
         }
     }
 
-    /// Where turns and sessions end.
+    /// The limits of turns and sessions.
     pub fn limits(&self) -> Limits {
         let session = self.value(&["model", "maxSessionTurns"]).and_then(Value::as_i64);
         let session = session.and_then(|most| u32::try_from(most).ok()).filter(|most| *most > 0);
         Limits { session, ..Limits::default() }
     }
 
-    /// Whether somebody watches for a model that goes round in circles.
+    /// Returns true if somebody watches for a model that goes round in circles.
     pub(crate) fn watches_loops(&self) -> bool {
         self.value(&["model", "disableLoopDetection"]).and_then(Value::as_bool) != Some(true)
     }
 
-    /// What a command's output may take before it is summarised, if that is wanted.
+    /// The size of a command's output from which on it is summarised, if that is wanted.
     pub(crate) fn shell_summary(&self) -> Option<TokenCount> {
         const USUAL: TokenCount = TokenCount(2_000);
         const TOOL: [&str; 3] = ["model", "summarizeToolOutput", "run_shell_command"];
@@ -60,12 +60,12 @@ impl Settings {
         self.text(&["longhaul", "helper", "model"])
     }
 
-    /// Whether a model judges if long turns get anywhere.
+    /// Returns true if a model judges if long turns get anywhere.
     pub(crate) fn judges_loops(&self) -> bool {
         self.watches_loops() && self.is_on(&["longhaul", "loops", "judge"]) != Some(false)
     }
 
-    /// Whether a model may be chosen for each prompt.
+    /// Returns true if a model may be chosen for each prompt.
     pub(crate) fn routes(&self) -> bool {
         self.is_on(&["longhaul", "routing", "perPrompt"]) != Some(false)
     }
@@ -89,7 +89,7 @@ impl Settings {
         self.text(&["longhaul", "ide", "file"]).map(Path::new)
     }
 
-    /// Whether the user hears the program rather than looks at it.
+    /// Returns true if the user hears the program rather than looks at it.
     pub fn is_for_screen_readers(&self) -> bool {
         self.is_on(&["ui", "accessibility", "screenReader"]) == Some(true)
     }
@@ -109,14 +109,14 @@ impl Settings {
         }
     }
 
-    /// How long a command may run in all; without somebody who could stop it, never without end.
+    /// The time a command may run in all; without somebody who could stop it, never without end.
     pub(crate) fn command_limit(&self, is_attended: bool) -> Option<Duration> {
         const USUAL: Duration = Duration::from_secs(30 * 60);
         let stated = self.value(&["longhaul", "tools", "commandSeconds"]).and_then(kind::seconds);
         stated.or((!is_attended).then_some(USUAL))
     }
 
-    /// Whether a session gets a summary when it ends.
+    /// Returns true if a session gets a summary when it ends.
     pub(crate) fn summarises_at_end(&self) -> bool {
         self.is_on(&["longhaul", "summary", "atEnd"]) == Some(true)
     }
@@ -125,7 +125,7 @@ impl Settings {
         self.value(steps).and_then(Value::as_bool)
     }
 
-    /// How much the user wants to be asked, unless the command line says.
+    /// The approval mode, unless the command line states one.
     pub fn approval_mode(&self) -> Option<ApprovalMode> {
         ApprovalMode::parse(self.text(&["general", "defaultApprovalMode"])?)
     }
@@ -146,8 +146,8 @@ impl Settings {
         }
     }
 
-    /// Whether the user wants the model to be told of a tool: one of `tools.core`, where that is set, and not excluded as a
-    /// whole.
+    /// Returns true if the user wants the model to be told of a tool: one of `tools.core`, where that is set, and not
+    /// excluded as a whole.
     pub(crate) fn offers(&self, tool: &str) -> bool {
         let listed = |list: &str| self.value(&["tools", list]).and_then(Value::as_array);
         let excluded = self.united(&["tools", "exclude"]);

@@ -1,4 +1,4 @@
-//! What waits of skills: new ones and changes to others, as the commands and the terminal show and settle it.
+//! Proposed skills and changes to skills, for front ends to show and settle.
 
 use std::path::PathBuf;
 
@@ -24,15 +24,15 @@ pub enum SkillProposal {
     Update(WaitingUpdate),
 }
 
-/// What there is to see of it.
+/// The contents of a proposal.
 pub struct ProposalDetails {
-    /// What a new skill says; for a change, the patch as it is written.
+    /// The text of a new skill; for a change, the patch as it is written.
     pub text: String,
     /// The files of a new skill.
     pub files: Vec<PlannedFile>,
     /// Whose skill has the same name already, where it is a new one.
     pub twin: Option<SkillTier>,
-    /// What would change in skills that are there, as unified diffs.
+    /// Changes to skills that are there, as unified diffs.
     pub diff: Option<String>,
 }
 
@@ -42,7 +42,7 @@ fn diffs(changes: &[PlannedWrite]) -> String {
 }
 
 impl SkillProposal {
-    /// Where what it says was seen, as it was noted.
+    /// The evidence for it, as it was noted.
     pub fn evidence(&self) -> &[Value] {
         match self {
             Self::Skill(skill) => &skill.evidence,
@@ -50,7 +50,7 @@ impl SkillProposal {
         }
     }
 
-    /// What it is and when it came in, in a few words.
+    /// Its kind and the time it came in, in a few words.
     pub fn kind(&self) -> String {
         let (kind, at) = match self {
             Self::Skill(skill) => ("new skill", skill.at),
@@ -67,7 +67,7 @@ impl SkillProposal {
         }
     }
 
-    /// Why it cannot be accepted as it is.
+    /// The reason why it cannot be accepted as it is.
     pub fn problem(&self) -> Option<&str> {
         match self {
             Self::Skill(skill) => skill.manifest.as_ref().err().map(String::as_str),
@@ -75,7 +75,7 @@ impl SkillProposal {
         }
     }
 
-    /// What a user changes before accepting it.
+    /// The file a user may edit before accepting it.
     pub fn file(&self) -> PathBuf {
         match self {
             Self::Skill(skill) => skill.folder.join("SKILL.md"),
@@ -83,7 +83,7 @@ impl SkillProposal {
         }
     }
 
-    /// What it is about, in a line.
+    /// Its subject, in a line.
     pub fn about(&self) -> String {
         match self {
             Self::Skill(skill) => match &skill.manifest {
@@ -134,7 +134,7 @@ impl SkillLibrary {
         Ok(inbox.list().into_iter().map(SkillProposal::Skill).chain(updates).collect())
     }
 
-    /// What waits under this name. Where a new skill and a change share one, the change goes by that of its file.
+    /// Finds the proposal of this name. Where a new skill and a change share one, the change goes by that of its file.
     pub fn find_proposal(&self, name: &str) -> anyhow::Result<SkillProposal> {
         let inbox = self.inbox_with(name)?;
         match inbox.get(name) {
@@ -146,7 +146,7 @@ impl SkillLibrary {
         }
     }
 
-    /// What there is to see of something that waits.
+    /// The contents of a proposal.
     pub fn details(&self, waiting: &SkillProposal) -> anyhow::Result<ProposalDetails> {
         let skill = match waiting {
             SkillProposal::Skill(skill) => skill,

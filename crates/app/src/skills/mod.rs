@@ -18,7 +18,7 @@ pub use inbox::{ProposalDetails, SkillProposal};
 pub use scope::SkillScope;
 pub use switch::Switched;
 
-/// What all of the commands work with.
+/// The skills of the current folder, with where they are kept and switched.
 pub struct SkillLibrary {
     /// The home.
     pub home: Home,
@@ -38,7 +38,7 @@ impl SkillLibrary {
         Ok(Self { home, context, settings })
     }
 
-    /// Where they are looked for.
+    /// The places they are looked for in.
     pub fn places(&self) -> SkillPlaces {
         places(&self.home, &self.context)
     }
@@ -49,7 +49,7 @@ impl SkillLibrary {
     }
 }
 
-/// Where skills are looked for.
+/// The places skills are looked for in.
 pub fn places(home: &Home, context: &WorkspaceContext) -> SkillPlaces {
     let workspace = WorkspaceFolder::of(&context.cwd);
     let extensions = context.extensions.iter().map(|folder| (SkillTier::Extension, folder.join("skills")));

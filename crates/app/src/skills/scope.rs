@@ -1,4 +1,4 @@
-//! Where a skill is kept, or switched: for the user, or in the workspace.
+//! The scope in which a skill is kept or switched: for the user, or in the workspace.
 
 use std::path::PathBuf;
 

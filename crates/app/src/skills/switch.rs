@@ -74,7 +74,7 @@ impl SkillLibrary {
 }
 
 impl Switched {
-    /// What changed, in a sentence.
+    /// The change in a sentence.
     pub fn in_words(&self) -> String {
         let state = if self.is_enabled { "on" } else { "off" };
         let files: Vec<String> = self.changed.iter().map(|file| file.display().to_string()).collect();

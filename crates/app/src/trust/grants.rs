@@ -1,4 +1,4 @@
-//! What a folder brings along that trust activates, with fingerprints by which a change is noticed.
+//! Things of a folder that trust activates, with fingerprints by which a change is noticed.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -86,8 +86,8 @@ const LARGEST: u64 = 4 << 20;
 /// More files of one folder are not looked at.
 const MOST_FILES: usize = 500;
 
-/// What of a folder is suspended where it changes: hooks, servers, endpoints, policies and agents. `settings` is the file
-/// that counts there.
+/// Things of a folder that are suspended where they change: hooks, servers, endpoints, policies and agents. `settings` is
+/// the file that counts there.
 pub(crate) fn rights_of(folder: &Path, settings: &Path) -> Contents {
     let place = WorkspaceFolder::of(folder);
     let settings = read_settings(settings).unwrap_or_default();
@@ -119,7 +119,7 @@ pub(crate) fn rights_of(folder: &Path, settings: &Path) -> Contents {
     contents
 }
 
-/// What of a folder counts after a change as well, with a notice: memory, skills and commands.
+/// Things of a folder that count after a change as well, with a notice: memory, skills and commands.
 pub(crate) fn texts_of(folder: &Path, memory: &MemorySettings) -> Contents {
     let place = WorkspaceFolder::of(folder);
     let skills = [place.skills(), place.shared_skills()];
@@ -219,14 +219,14 @@ fn server(value: &Value) -> String {
     text("command").into_iter().chain(args).collect::<Vec<_>>().join(" ")
 }
 
-/// Where a provider's requests go, and with which key.
+/// The endpoint of a provider, and the key it gets.
 fn endpoint(value: &Value) -> String {
     let text = |key: &str| value.get(key).and_then(Value::as_str);
     let key = text("keyVariable").map(|name| format!("with the key in {name}"));
     text("endpoint").map(str::to_owned).into_iter().chain(key).collect::<Vec<_>>().join(" ")
 }
 
-/// What is remembered of a value; a secret is not.
+/// The fingerprint of a value; a secret is not shown in it.
 fn fingerprint(value: &Value, shown: &str) -> Fingerprint {
     let shown = if has_secret(shown).is_some() { "(holds a secret)" } else { shown };
     Fingerprint::of(value.to_string().as_bytes(), shown)

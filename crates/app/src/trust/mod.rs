@@ -1,5 +1,5 @@
-//! Whether the files of a folder may count, as the user, the environment and the rules have it; and whether they are still
-//! what was trusted.
+//! Trust in a folder: whether its files may count, as the user, the environment and the rules have it; and whether they are
+//! still what was trusted.
 
 mod grants;
 mod preview;
@@ -18,8 +18,8 @@ pub use preview::TrustPreview;
 pub(crate) use review::note_texts;
 pub use review::{TrustReview, confirm, review};
 
-/// Whether a folder is trusted. `needs_trust` is what the user's own settings say: were a workspace asked, it could trust
-/// itself. Without a home there are no rules, and only the environment can say yes.
+/// Decides whether a folder is trusted. `needs_trust` is what the user's own settings say: were a workspace asked, it could
+/// trust itself. Without a home there are no rules, and only the environment can say yes.
 pub fn decide(
     folder: &Path,
     home: Option<&Home>,
@@ -33,7 +33,7 @@ pub fn decide(
     TrustedFolders::at(rules).decide(&query)
 }
 
-/// What an agent leaves out in a folder that is not trusted, in one line; nothing where it leaves out nothing. `memory` says
+/// A notice of what an agent leaves out in a folder that is not trusted; `None` where that is nothing. `memory` says
 /// what memory files are called, `file` names the settings that do not count.
 pub fn untrusted_notice(
     folder: &Path,
@@ -66,7 +66,7 @@ pub fn untrusted_notice(
     Ok(Some(format!("{} is not trusted and has no say; left out: {left_out}; {hint}", folder.display())))
 }
 
-/// Who decided, as the end of a sentence; `file` is that of the rules.
+/// The decider, as the end of a sentence; `file` is that of the rules.
 pub fn because(decider: &Decider, file: &str) -> String {
     match decider {
         Decider::Environment => "GEMINI_CLI_TRUST_WORKSPACE says so".into(),

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::grants::{GrantKind, memory_files, memory_links_out, read_settings, rights_of};
 
-/// What a folder would activate.
+/// A preview of what a folder would activate.
 #[derive(Debug, Default)]
 pub struct TrustPreview {
     /// Each kind of thing, with names.
@@ -23,7 +23,7 @@ pub struct TrustPreview {
     pub endpoints: Vec<(String, String)>,
     /// Links among these files: from where, to where.
     pub links: Vec<(String, String)>,
-    /// What deserves a second look.
+    /// Warnings about what deserves a second look.
     pub warnings: Vec<String>,
 }
 
@@ -77,12 +77,12 @@ impl TrustPreview {
         preview
     }
 
-    /// Whether trust would activate nothing.
+    /// Returns true if trust would activate nothing.
     pub fn is_empty(&self) -> bool {
         self.kinds.is_empty()
     }
 
-    /// What is left out without trust, in a few words such as `settings, 2 hooks, GEMINI.md`.
+    /// The things left out without trust, in a few words such as `settings, 2 hooks, GEMINI.md`.
     pub fn left_out(&self) -> String {
         let mut parts = Vec::new();
         for (kind, names) in &self.kinds {

@@ -13,7 +13,7 @@ use longhaul_workspace::{
 use super::grants::{GrantKind, rights_of, texts_of};
 use crate::settings_files::settings_files;
 
-/// What changed in a folder since it was trusted, and what therefore does not count.
+/// The changes in a folder since it was trusted, and the kinds that therefore do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustReview {
     /// The kinds that do not count until a person has confirmed the change.
@@ -56,7 +56,7 @@ impl TrustReview {
 /// Compares what grants rights in a folder with what it was. Where nothing was noted, nothing is suspended.
 ///
 /// # Errors
-/// Why the record cannot be read.
+/// The record cannot be read.
 pub fn review(home: &Home, folder: &Path) -> Result<TrustReview, WorkspaceError> {
     if !folder.is_absolute() || home.is_folder_of(&WorkspaceFolder::of(folder)) {
         return Ok(TrustReview::default());
@@ -70,7 +70,7 @@ pub fn review(home: &Home, folder: &Path) -> Result<TrustReview, WorkspaceError>
 /// Notes all that a folder holds now, as confirmed.
 ///
 /// # Errors
-/// Why it cannot be noted.
+/// The contents cannot be noted.
 pub fn confirm(home: &Home, folder: &Path, memory: &MemorySettings) -> Result<(), WorkspaceError> {
     let mut contents = rights(home, folder);
     contents.extend(texts_of(folder, memory));

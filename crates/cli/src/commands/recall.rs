@@ -95,7 +95,7 @@ fn files(options: &RecallOptions) -> anyhow::Result<Vec<(String, PathBuf)>> {
     if files.is_empty() { Err(no_sessions()) } else { Ok(files) }
 }
 
-/// How a session can be named again: by its id if it is one of this project, else by its file.
+/// The name by which a session is found again: its id if it is one of this project, else its file.
 fn name_of(path: &Path) -> anyhow::Result<String> {
     let listing = Project::find()?.map(|project| project.store().list()).transpose();
     let sessions = listing.context("could not list the sessions")?.map(|listing| listing.sessions);

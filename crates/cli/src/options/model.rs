@@ -16,7 +16,7 @@ pub(crate) struct ModelOptions {
 }
 
 impl ModelOptions {
-    /// Whether nothing of all this was given.
+    /// Returns true if nothing of all this was given.
     pub(crate) fn is_empty(&self) -> bool {
         self.model.is_none() && self.ca_file.is_none()
     }

@@ -47,7 +47,7 @@ pub(crate) enum OutputFormat {
 }
 
 impl TalkOptions {
-    /// Whether nothing of all this was given.
+    /// Returns true if nothing of all this was given.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { prompt, model, resume, fork, output_format, ca_file, screen_reader, work } = self;
         prompt.is_none()
@@ -60,12 +60,12 @@ impl TalkOptions {
             && work.is_empty()
     }
 
-    /// Whether the user wants to be talked to in plain lines.
+    /// Returns true if the user wants to be talked to in plain lines.
     pub(crate) fn is_for_screen_readers(&self) -> bool {
         self.screen_reader
     }
 
-    /// Whether somebody is there to talk with.
+    /// Returns true if somebody is there to talk with.
     pub(crate) fn is_interactive(&self) -> bool {
         let is_silent = self.prompt.is_none() && self.output_format.is_none();
         let is_terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();

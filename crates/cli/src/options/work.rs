@@ -43,7 +43,7 @@ enum Mode {
 }
 
 impl WorkOptions {
-    /// Whether nothing of all this was given.
+    /// Returns true if nothing of all this was given.
     pub(crate) fn is_empty(&self) -> bool {
         let Self { approval_mode, yolo, allowed_tools, include_directories, max_turns, policy } = self;
         approval_mode.is_none()
@@ -65,7 +65,7 @@ impl WorkOptions {
         }
     }
 
-    /// How much the user wants to be asked, if that was said.
+    /// The approval mode, if one was stated.
     fn mode(&self) -> Option<ApprovalMode> {
         if self.yolo {
             return Some(ApprovalMode::Yolo);

@@ -14,7 +14,7 @@ pub(crate) enum Color {
 }
 
 impl Color {
-    /// What the arguments say of colours where they make no sense otherwise.
+    /// The arguments' colours, where the rest of them makes no sense.
     pub(crate) fn of_arguments() -> Self {
         Self::among(std::env::args_os().skip(1).map(|argument| argument.to_string_lossy().into_owned()))
     }

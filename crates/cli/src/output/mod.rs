@@ -1,4 +1,4 @@
-//! How the program writes for people: colours, widths, bars, and text that cannot touch the terminal.
+//! Output for people: colours, widths, bars, and text that cannot touch the terminal.
 
 mod chart;
 mod color;
@@ -43,11 +43,11 @@ pub(crate) fn tell_notes(color: Color) -> WaitListener {
     Arc::new(move |text| note(text, color))
 }
 
-/// What is known about where the output goes.
+/// The screen that output goes to: its colours and width.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Screen {
     color: bool,
-    /// How many columns a line may have.
+    /// The most columns of a line.
     pub(crate) width: usize,
 }
 
@@ -76,7 +76,7 @@ impl Screen {
         Self { color, width: columns.unwrap_or(DEFAULT_WIDTH).clamp(40, WIDEST) }
     }
 
-    /// Whether text is shown in colours.
+    /// Returns true if text is shown in colours.
     pub(crate) fn is_coloured(&self) -> bool {
         self.color
     }

@@ -31,7 +31,7 @@ pub(crate) fn span(from: Timestamp, to: Timestamp) -> String {
     format!("{start} – {end} ({long})")
 }
 
-/// How long ago something was, in a few words.
+/// The age of something, in a few words.
 pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
     let minutes = (now.as_millis() - then.as_millis()).max(0) / 60_000;
     let of = |count: i64, unit: &str| format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" });

@@ -3,7 +3,7 @@
 use longhaul_skills::{TakenBack, Undone};
 use serde_json::Value;
 
-/// Where findings were seen, in lines: what it is, then each session with its messages.
+/// The evidence of findings, in lines: what it is, then each session with its messages.
 pub(crate) fn evidence_lines(evidence: &[Value]) -> Vec<String> {
     let mut lines = Vec::new();
     for found in evidence {
@@ -18,7 +18,7 @@ pub(crate) fn evidence_lines(evidence: &[Value]) -> Vec<String> {
     lines
 }
 
-/// What was taken back, in a sentence.
+/// The undone acceptance, in a sentence.
 pub(crate) fn undone_words(undone: &Undone) -> String {
     match undone {
         Undone::Skill(skill) => format!("{} waits again; {} is gone.", skill.name, skill.target.display()),

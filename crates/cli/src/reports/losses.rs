@@ -1,4 +1,4 @@
-//! What a format could not hold, by kind.
+//! Losses: what a format could not hold, by kind.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::output::{Screen, fit, plural, thousands, visible};
 
-/// How many places are named for each kind.
+/// The most places that are named for each kind.
 const EXAMPLES: usize = 5;
 
 /// One line for each kind, with how often and where first; nothing if all could be written.
@@ -30,7 +30,7 @@ pub(crate) fn text(lost: &[Loss], screen: &Screen) -> String {
     text
 }
 
-/// What the fields are called that were lost, the most frequent first; other kinds tell enough.
+/// The names of lost fields, the most frequent first; other kinds tell enough.
 fn names(kind: LossKind, losses: &[&Loss]) -> String {
     if kind != LossKind::Fields {
         return String::new();

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use crate::output::{Screen, fit, plural, thousands, visible};
 
-/// How many places of a kind are named in text for people.
+/// The most places of a kind that are named in text for people.
 const EXAMPLES: usize = 5;
 
-/// What was taken out, for people: a line for each kind with how often and where first.
+/// The secrets taken out, for people: a line for each kind with how often and where first.
 pub(crate) fn redaction_text(redaction: &Redaction, screen: &Screen) -> String {
     let mut text = match redaction.count() {
         0 => format!("{}\n", screen.strong("No secrets found")),
@@ -26,7 +26,7 @@ pub(crate) fn redaction_text(redaction: &Redaction, screen: &Screen) -> String {
     text
 }
 
-/// What was taken out, as JSON.
+/// The secrets taken out, as JSON.
 pub(crate) fn redaction_json(redaction: &Redaction) -> Value {
     let kinds = redaction.kinds().into_iter().map(|(kind, (count, places))| {
         let places: Vec<String> = places.into_iter().map(visible).collect();

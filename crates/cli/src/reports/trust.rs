@@ -1,4 +1,4 @@
-//! What trust in a folder activates, and what changed in it since.
+//! Trust in a folder: what it activates, and what changed since.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::output::{Page, pad, visible, wrapped};
 
-/// What a folder would activate, for people.
+/// The preview of a folder, for people.
 pub(crate) fn tell_preview(page: &mut Page, folder: &Path, preview: &TrustPreview) {
     let name = visible(&folder.display().to_string());
     if preview.is_empty() {
@@ -70,7 +70,7 @@ fn item(page: &mut Page, label: &str, text: &str) {
     }
 }
 
-/// What changed in a folder since it was trusted, for people.
+/// The changes in a folder since it was trusted, for people.
 pub(crate) fn tell_changes(page: &mut Page, folder: &Path, changes: &[ContentChange]) {
     page.line(&visible(&format!("Changed in {} since you trusted it:", folder.display())));
     for change in changes {

@@ -1,4 +1,4 @@
-//! What commands that write sessions say about reading and writing.
+//! Reports of commands that write sessions, about reading and writing.
 
 use std::io::Write;
 
@@ -10,10 +10,10 @@ use super::losses;
 use crate::destination::Destination;
 use crate::output::{self, Color, Screen, fit, plural, thousands, visible};
 
-/// How many warnings are shown one by one.
+/// The most warnings that are shown one by one.
 const WARNINGS_SHOWN: usize = 10;
 
-/// Where people read the report: not where the result goes.
+/// The screen for the report: not where the result goes.
 pub(crate) fn screen(destination: &Destination, color: Color) -> Screen {
     match destination {
         Destination::Stdout => Screen::of_stderr(color),
@@ -38,7 +38,7 @@ pub(crate) fn print_json(object: &impl Serialize, destination: &Destination) -> 
     }
 }
 
-/// What could not be read.
+/// The warnings in reading.
 pub(crate) fn warnings(session: &Session, screen: &Screen) -> String {
     if session.info.warnings == 0 {
         return String::new();
@@ -57,7 +57,7 @@ pub(crate) fn warnings(session: &Session, screen: &Screen) -> String {
     text
 }
 
-/// Where the session went, as the end of a sentence.
+/// The destination of the session, as the end of a sentence.
 pub(crate) fn outcome(destination: &Destination, written: &WrittenSession) -> String {
     let format = written.format;
     match destination {

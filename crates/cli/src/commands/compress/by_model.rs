@@ -13,7 +13,7 @@ use crate::options::ModelOptions;
 use crate::output::{Color, Screen, plural, print_aside, tell_notes, thousands, visible};
 use crate::running::{Interrupted, until_interrupted};
 
-/// What is to be compacted.
+/// A session that is to be compacted.
 #[derive(Clone, Copy)]
 pub(super) struct CompactionInput<'a> {
     pub(super) session: &'a Session,

@@ -46,7 +46,7 @@ impl Serialize for Object<'_> {
     }
 }
 
-/// What is still there of what later work may need. Where nothing was compacted away nothing is missing.
+/// The coverage of what later work may need. Where nothing was compacted away nothing is missing.
 fn coverage(coverage: Option<&Coverage>) -> Value {
     let Some(coverage) = coverage else { return json!({"share": 1.0, "kept": 0, "of": 0, "missing": []}) };
     json!({

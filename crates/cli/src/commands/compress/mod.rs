@@ -75,12 +75,12 @@ pub(crate) struct CompressOptions {
 }
 
 impl CompressOptions {
-    /// Whether a model writes the snapshot.
+    /// Returns true if a model writes the snapshot.
     pub(crate) fn asks_models(&self) -> bool {
         self.summariser == Summariser::Model
     }
 
-    /// Whether a model is named that is not going to be asked.
+    /// Returns true if a model is named that is not going to be asked.
     pub(crate) fn names_idle_model(&self) -> bool {
         self.summariser == Summariser::Offline && !self.model.is_empty()
     }
@@ -94,14 +94,14 @@ struct Compression {
     tracker: Tracker,
     window: ContextWindow,
     outcome: Outcome,
-    /// Where values that are not at their default were set, by the name of the value.
+    /// The places where values were set that are not at their default, by the name of the value.
     set_by: Vec<(&'static str, String)>,
-    /// What was taken out first, if that was asked for.
+    /// The secrets taken out first, if that was asked for.
     redaction: Option<Redaction>,
     /// The session as a file.
     written: WrittenSession,
     destination: Destination,
-    /// Where whole texts were saved that the result only points to.
+    /// The files of whole texts that the result only points to.
     saved: Vec<PathBuf>,
     is_dry_run: bool,
 }
@@ -226,7 +226,7 @@ fn fixed(session: &Session, estimator: &Estimator) -> Fixed {
     }
 }
 
-/// Whether the provider counted tokens and took none of them from a cache.
+/// Returns true if the provider counted tokens and took none of them from a cache.
 fn caches_nothing(info: &SessionInfo) -> bool {
     info.last_usage.is_some_and(|usage| usage.input.is_some() && usage.cached == Some(TokenCount::ZERO))
 }

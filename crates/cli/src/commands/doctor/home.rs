@@ -52,7 +52,7 @@ pub(super) fn examine(diagnosis: &mut Diagnosis, environment: &Environment) -> O
     Some(home)
 }
 
-/// Whether others can read or even change what is there.
+/// Checks whether others can read or even change what is there.
 #[cfg(unix)]
 fn privacy(diagnosis: &mut Diagnosis, home: &Home) {
     use std::os::unix::fs::PermissionsExt;

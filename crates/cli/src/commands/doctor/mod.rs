@@ -34,7 +34,7 @@ struct Diagnosis {
     findings: Vec<Finding>,
     /// Keys of Gemini CLI that are set and not honoured.
     unsupported: Vec<UnsupportedKey>,
-    /// What is being looked at.
+    /// The area that is being looked at.
     area: &'static str,
 }
 
@@ -44,11 +44,11 @@ struct Finding {
     area: &'static str,
     state: State,
     what: String,
-    /// What to do about it.
+    /// The hint for it.
     advice: Option<String>,
 }
 
-/// How things stand.
+/// The state of an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// As they should.

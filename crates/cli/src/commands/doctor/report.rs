@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Diagnosis, State};
 use crate::output::{Page, Screen, path_json, plural, wrapped};
 
-/// How wide the column of states is, with the space around it.
+/// The width of the column of states, with the space around it.
 const COLUMN: usize = 11;
 
 /// The whole diagnosis: each area with what was found, and what to do beneath it.

@@ -10,7 +10,7 @@ use longhaul_workspace::{Environment, Home};
 use super::Diagnosis;
 use crate::output::thousands;
 
-/// How many warnings about one file are listed.
+/// The most warnings about one file that are listed.
 const LISTED: usize = 10;
 
 /// Looks at each file on its own, and returns whether the user wants folders to need trust.

@@ -1,4 +1,4 @@
-//! Whether the current folder is trusted, and who says so.
+//! Checks of the current folder's trust.
 
 use std::path::Path;
 

@@ -29,11 +29,11 @@ struct Shared {
     color: Color,
 }
 
-/// What came of asking.
+/// The cost and failures of asking.
 #[derive(Default)]
 struct Account {
     spend: Spend,
-    /// How often there was no summary, and why the last time.
+    /// The number of times there was no summary; the reason is that of the last.
     failures: usize,
     reason: String,
 }
@@ -70,7 +70,7 @@ impl ModelUnderTest {
         self.0.cancel.is_cancelled()
     }
 
-    /// What was spent so far, in a few words.
+    /// The spend so far, in a few words.
     pub(super) fn spent(&self) -> String {
         let Account { spend, .. } = *self.0.account();
         let calls = plural(spend.calls as usize, "call", "calls");
@@ -111,7 +111,7 @@ struct ModelCompactor {
     offline: Box<dyn Compactor>,
 }
 
-/// What the model answers to a snapshot where the tail goes on with the user.
+/// The model's answer to a snapshot where the tail goes on with the user.
 const ACKNOWLEDGED: &str = "Understood; I will go on from this state.";
 
 impl Compactor for ModelCompactor {
@@ -134,7 +134,7 @@ impl Compactor for ModelCompactor {
 }
 
 impl ModelCompactor {
-    /// What the model writes, if it does.
+    /// The snapshot that the model writes, if it does.
     fn snapshot(&self, task: &Task<'_>) -> Option<String> {
         let shared = &*self.shared;
         // Tokens are characters / 4 here, whatever the characters are.

@@ -49,18 +49,18 @@ pub(crate) struct EvalOptions {
 }
 
 impl EvalOptions {
-    /// Whether a model writes the snapshot.
+    /// Returns true if a model writes the snapshot.
     pub(crate) fn asks_models(&self) -> bool {
         self.summariser == Summariser::Model
     }
 
-    /// Whether a model is named that is not going to be asked.
+    /// Returns true if a model is named that is not going to be asked.
     pub(crate) fn names_idle_model(&self) -> bool {
         self.summariser == Summariser::Offline && !self.model.is_empty()
     }
 }
 
-/// What came of all files.
+/// The results of all files.
 #[derive(Default)]
 struct Evaluation {
     budgets: Vec<TokenCount>,

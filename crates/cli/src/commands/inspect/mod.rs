@@ -52,7 +52,7 @@ struct Inspection {
 struct CompactionThreshold {
     /// Nothing if that is off.
     tokens: Option<TokenCount>,
-    /// Where it was set, if anywhere.
+    /// The place where it was set, if anywhere.
     set_by: Option<String>,
 }
 
@@ -71,7 +71,7 @@ struct SideChains {
     messages: usize,
 }
 
-/// What the user wants and what was done, over all that ever happened: also what was compacted away or taken back.
+/// Rules, requests and work, over all that ever happened: also what was compacted away or taken back.
 #[derive(Default)]
 struct TrackedWork {
     pins: Pins,

@@ -11,9 +11,9 @@ use crate::output::{
 };
 use crate::reports::tracked::text as tracked;
 
-/// How many tools, files, messages and turns are listed.
+/// The most tools, files, messages and turns that are listed.
 const LISTED: usize = 10;
-/// How many faults of one kind, and how many warnings, are listed one by one.
+/// The most faults of one kind, and warnings, that are listed one by one.
 const EXAMPLES: usize = 5;
 
 /// The whole inspection.

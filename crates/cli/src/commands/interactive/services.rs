@@ -1,4 +1,4 @@
-//! What the screen cannot do itself: models, sessions, memory, trust.
+//! Services for the terminal: models, sessions, memory, trust.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -26,7 +26,7 @@ use super::{error_notice, export, skills, waiting};
 use crate::options::TalkOptions;
 use crate::output::{ago, plural};
 
-/// What the terminal asks of the program.
+/// The services that the terminal asks of the program.
 pub(super) struct TerminalServices<'s> {
     deps: AgentDeps<'s>,
     memory: (Places, MemorySettings),
@@ -276,7 +276,7 @@ impl Warnings {
     }
 }
 
-/// What is to be remembered, and where it holds if that stands before it.
+/// Splits a fact from the scope that may stand before it.
 fn split_scope<'t>(text: &'t str, places: &Places) -> anyhow::Result<(Option<Scope>, &'t str)> {
     let text = text.trim_start();
     let argument = |name: &str| {

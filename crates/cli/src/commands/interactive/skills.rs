@@ -25,7 +25,7 @@ pub(super) fn names(toolkit: &Toolkit) -> Vec<String> {
     others.map(|skill| skill.name.to_string()).collect()
 }
 
-/// What a reload brought, in a sentence.
+/// The changes of a reload, in a sentence.
 pub(super) fn difference(before: &[String], after: &[String]) -> String {
     let missing = |some: &[String], others: &[String]| {
         some.iter().filter(|name| !others.contains(name)).cloned().collect::<Vec<_>>().join(", ")

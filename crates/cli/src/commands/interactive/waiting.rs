@@ -1,4 +1,4 @@
-//! What waits in the inboxes, as the terminal shows and settles it.
+//! Proposals of the inboxes, as the terminal shows and settles them.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 use crate::output::plural;
 use crate::reports::inbox::{evidence_lines, taken_back_words, undone_words};
 
-/// What waits.
+/// The proposals of an inbox.
 pub(super) fn items(inbox: Inbox) -> anyhow::Result<Vec<InboxItem>> {
     let settings = load_here()?.settings;
     match inbox {

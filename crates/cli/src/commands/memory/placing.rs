@@ -1,4 +1,4 @@
-//! Where a fact is kept: as the user says, as its words say, or as they are asked.
+//! The scope of a fact: as the user says, as its words say, or as they are asked.
 
 use std::io::IsTerminal;
 
@@ -9,14 +9,14 @@ use longhaul_memory::{Fact, Places, ProposedScope, Scope, propose_scope};
 use crate::output::visible;
 use crate::questions::choose;
 
-/// Where a fact is kept, and who decided that.
+/// The scope of a fact, and who decided that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Placed {
     pub(super) scope: Scope,
     pub(super) by: DecidedBy,
 }
 
-/// Who decided where a fact is kept.
+/// The decider on the scope of a fact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DecidedBy {
     /// The user, when the fact was given or when they were asked.
@@ -39,12 +39,12 @@ impl DecidedBy {
 }
 
 impl Placed {
-    /// What the user says.
+    /// The scope that the user states.
     pub(super) fn stated(scope: Scope) -> Self {
         Self { scope, by: DecidedBy::User }
     }
 
-    /// What the words say; where they leave it open, whoever sits at the terminal is asked.
+    /// Finds the scope by the words; where they leave it open, whoever sits at the terminal is asked.
     pub(super) fn find(fact: &Fact, places: &Places) -> anyhow::Result<Self> {
         let ProposedScope { scope, is_clear } = propose_scope(fact.as_str(), places);
         if is_clear {
@@ -56,7 +56,7 @@ impl Placed {
         Ok(Self { scope, by: DecidedBy::Nobody })
     }
 
-    /// Where it holds and why, in a sentence; nothing if the user said so.
+    /// A sentence on the scope and its reason; `None` if the user said so.
     pub(super) fn remark(&self) -> Option<String> {
         let place = visible(&in_words(&self.scope));
         match self.by {
@@ -69,7 +69,7 @@ impl Placed {
     }
 }
 
-/// Where facts of a scope hold, as the end of a sentence.
+/// The scope, as the end of a sentence.
 fn in_words(scope: &Scope) -> String {
     match scope {
         Scope::Global => "in every project".to_string(),

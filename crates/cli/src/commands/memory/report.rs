@@ -1,4 +1,4 @@
-//! What the commands about memory say alike.
+//! Output that the commands about memory share.
 
 use longhaul_app::workspace::WorkspaceContext;
 use longhaul_memory::{Import, ImportOutcome, LeftOut, Memory, MemoryFile, Notice, SkipReason, Skipped};
@@ -59,7 +59,7 @@ pub(super) fn skipped_json(skipped: &[Skipped]) -> Value {
     skipped.collect::<Vec<_>>().into()
 }
 
-/// What there is to know about the search, as JSON.
+/// The notices of the search, as JSON.
 pub(super) fn notices_json(notices: &[Notice], context: &WorkspaceContext) -> Value {
     notices.iter().map(ToString::to_string).chain(context.notes.iter().cloned()).collect::<Vec<_>>().into()
 }
@@ -76,7 +76,7 @@ pub(super) fn memory_json(memory: &Memory, context: &WorkspaceContext) -> Value 
     })
 }
 
-/// Whether the folder is trusted; nothing if nobody has said.
+/// The trust in the folder; `None` if nobody has decided.
 pub(super) fn trusted_json(trust: &Trust) -> Option<bool> {
     match trust {
         Trust::Trusted(_) => Some(true),
@@ -100,7 +100,7 @@ pub(super) fn skipped_text(page: &mut Page, skipped: &[Skipped]) {
     }
 }
 
-/// What there is to know about the search, for people.
+/// The notices of the search, for people.
 pub(super) fn notices_text(page: &mut Page, notices: &[Notice], context: &WorkspaceContext) {
     let mut told: Vec<String> =
         notices.iter().map(ToString::to_string).chain(context.notes.iter().cloned()).collect();

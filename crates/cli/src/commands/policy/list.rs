@@ -27,7 +27,7 @@ pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> a
     print(&page.into_text())
 }
 
-/// What can be done something about stands last, where it is seen.
+/// Saved rules stand last, where they are seen: they can be revoked.
 fn text(page: &mut Page, policy: &Policy) {
     page.heading("Rules, highest priority first");
     for rule in written(policy) {

@@ -68,7 +68,7 @@ fn short(session: &ListedSession) -> &str {
     session.id().get(..8).unwrap_or(session.id())
 }
 
-/// Whether somebody should know: conversations of sub-agents and empty beginnings are ordinary.
+/// Returns true if somebody should know: conversations of sub-agents and empty beginnings are ordinary.
 fn is_odd(flaw: &Flaw) -> bool {
     matches!(flaw, Flaw::Unreadable(_) | Flaw::NoSession)
 }

@@ -132,7 +132,7 @@ pub(crate) fn run(
 }
 
 impl Files {
-    /// Where the result goes; asked before the session is read.
+    /// Plans the destination, before the session is read.
     fn destination(&self) -> anyhow::Result<Destination> {
         let existing = if self.force { Existing::Replaced } else { Existing::Kept };
         Destination::plan(self.out.as_deref(), &session_file(&self.file)?, existing)

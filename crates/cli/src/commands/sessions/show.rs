@@ -35,7 +35,7 @@ pub(crate) struct ShowOptions {
     json: bool,
 }
 
-/// How many lines of a text are shown.
+/// The most lines of a text that are shown.
 const LINES: usize = 6;
 
 pub(super) fn run(options: &ShowOptions, color: Color) -> anyhow::Result<()> {
@@ -73,10 +73,10 @@ type Names = HashMap<CallId, String>;
 
 /// A session as it is shown.
 struct ShownSession {
-    /// What it is called where it does not say so itself.
+    /// Its name, where it does not state one itself.
     name: String,
     info: SessionInfo,
-    /// What the model would see.
+    /// The transcript that the model would see.
     transcript: Transcript,
     /// All that ever happened, where the file is a log.
     replay: Option<Replay>,
@@ -110,7 +110,7 @@ impl ShownSession {
         calls.map(|call| (call.id.clone(), call.name.clone())).collect()
     }
 
-    /// What is remembered of compactions, where the file is a log.
+    /// The state of compactions, where the file is a log.
     fn state(&self) -> Option<State> {
         self.replay.as_ref().map(State::recorded_in)
     }

@@ -52,7 +52,7 @@ pub(crate) struct ExtractOptions {
     json: bool,
 }
 
-/// Who learns.
+/// The learner.
 enum Learner {
     Model(Box<ChosenModel>),
     /// Nobody, with the reason where it was not the user's wish.
@@ -235,7 +235,7 @@ fn tell(page: &mut Page, extracted: &ExtractionReport, options: &ExtractOptions,
     }
 }
 
-/// What a model read, and what it says of its work.
+/// The sessions a model read, and what it says of its work.
 fn tell_model(page: &mut Page, ExtractorRun { name, turns, end, read }: &ExtractorRun) {
     let (steps, sessions) =
         (plural(*turns as usize, "step", "steps"), plural(read.len(), "session", "sessions"));

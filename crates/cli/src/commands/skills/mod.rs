@@ -45,7 +45,7 @@ enum SkillsCommand {
 }
 
 impl SkillsArgs {
-    /// Whether a model may be asked.
+    /// Returns true if a model may be asked.
     pub(crate) fn asks_models(&self) -> bool {
         matches!(self.command, Some(SkillsCommand::Extract(_)))
     }

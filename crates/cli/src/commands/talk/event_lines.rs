@@ -1,4 +1,4 @@
-//! What a tool does, and what becomes of memory, each in a line for a person who waits.
+//! Events of a turn, each in a line for a person who waits: tools, memory, instructions.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use crate::output::{plural, thousands};
 /// The longest line, in characters.
 const LONGEST: usize = 160;
 
-/// What a tool is about to do.
+/// The line for a tool call that begins.
 pub(super) fn beginning(call: &ToolCall, preview: &Preview) -> String {
     let what = match preview {
         Preview::Look(what) | Preview::Other(what) => what.clone(),
@@ -25,7 +25,7 @@ pub(super) fn beginning(call: &ToolCall, preview: &Preview) -> String {
     one_line(&format!("{}: {what}", call.name))
 }
 
-/// What came of it, where that is not what everybody expects.
+/// The line for its end, where that is not what everybody expects.
 pub(super) fn ending(end: &ToolEnd) -> Option<String> {
     let word = match end.status {
         ToolStatus::Failed => "failed",
@@ -54,7 +54,7 @@ pub(super) fn memory(files: &[PathBuf], why: MemoryNews) -> String {
     one_line(&format!("{what}: {}", names(files.iter().map(PathBuf::as_path))))
 }
 
-/// What became of instructions in a compaction, unless the model still reads them all.
+/// The line for instructions after a compaction, unless the model still reads them all.
 pub(super) fn instructions(sources: &[InstructionSource]) -> Option<String> {
     let in_state = |state: SourceState| {
         let meant = sources.iter().filter(|source| source.state == state);

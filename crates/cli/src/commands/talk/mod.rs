@@ -151,7 +151,7 @@ fn talk(
     into_result(end, reporter)
 }
 
-/// Whether the program succeeds.
+/// The result of the program for the end of a turn.
 fn into_result(end: TurnEnd, reporter: &Reporter) -> anyhow::Result<()> {
     let recorded = reporter.recorded();
     match end {

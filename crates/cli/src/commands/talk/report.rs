@@ -23,7 +23,7 @@ use crate::output::{Color, Screen, escape_json, note, print_aside, thousands, vi
 pub(super) struct Reporter {
     format: OutputFormat,
     color: Color,
-    /// Whether the answer is shown on a terminal, which some characters would act on.
+    /// True if the answer is shown on a terminal, which some characters would act on.
     on_terminal: bool,
     record: Mutex<TurnRecord>,
 }
@@ -38,9 +38,9 @@ struct TurnRecord {
     /// The model that was chosen for the prompt, if one was.
     routed: Option<String>,
     text: String,
-    /// What the model of the conversation consumed, every request that was sent included.
+    /// The tokens of the conversation's model, every request that was sent included.
     consumed: Consumption,
-    /// What those of sub-agents consumed, by their names.
+    /// The tokens of sub-agents, by their names.
     delegated: BTreeMap<String, Consumption>,
     steps: u32,
     tool_calls: Vec<Value>,
@@ -50,12 +50,12 @@ struct TurnRecord {
     /// Which models were chosen, and why.
     routing: Vec<Value>,
     compactions: Vec<Value>,
-    /// What compactions cost, in dollars.
+    /// The cost of compactions, in dollars.
     compaction_cost: f64,
     overflow: Value,
     warnings: Vec<String>,
     is_concluded: bool,
-    /// Why nothing more can be printed.
+    /// The error after which nothing more can be printed.
     broken: Option<io::Error>,
     cancel: Option<CancellationToken>,
 }
@@ -77,12 +77,12 @@ impl Reporter {
         record.session.as_str().filter(|_| record.file.is_string()).map(str::to_string)
     }
 
-    /// What to do about a failure; whoever has read half of an answer wants to know whether it is lost.
+    /// The hint for a failure; whoever has read half of an answer wants to know whether it is lost.
     pub(super) fn hint(&self, error: &ModelError) -> String {
         self.record().hint(error)
     }
 
-    /// Where nobody reads any more, nothing more need be said.
+    /// Cancels this once nobody reads the output any more.
     pub(super) fn stop_with(&self, cancel: &CancellationToken) {
         self.record().cancel = Some(cancel.clone());
     }
@@ -268,7 +268,7 @@ impl Reporter {
         self.line(&mut record, &json::typed("compaction", told));
     }
 
-    /// What was done in the turn, counted, and what was asked beside it.
+    /// Takes the statistics of the turn, and the calls beside it.
     pub(super) fn count(&self, statistics: &Statistics, asides: Value) {
         let mut record = self.record();
         (record.statistics, record.asides) = (json::statistics(statistics), asides);
@@ -382,12 +382,12 @@ impl TurnRecord {
         format!("{}{kept}", error.hint())
     }
 
-    /// What all models consumed.
+    /// The tokens of all models.
     fn all_consumed(&self) -> Consumption {
         self.delegated.values().fold(self.consumed, |sum, consumed| sum + *consumed)
     }
 
-    /// What all models cost, if every price is known.
+    /// The cost of all models, if every price is known.
     fn cost(&self, cost_of: impl Fn(Option<&str>, &Usage) -> Option<f64>) -> Option<f64> {
         let own = cost_of(None, &self.consumed.usage_with_estimates()?)?;
         let delegated = self.delegated.iter().map(|(name, consumed)| {
@@ -409,7 +409,7 @@ impl TurnRecord {
     }
 }
 
-/// What a compaction cost, in dollars, where this is its last event.
+/// The cost of a compaction, in dollars, where this is its last event.
 fn cost_of_compaction(event: &Compacting) -> f64 {
     match event {
         Compacting::Applied { spend, .. }
@@ -433,7 +433,7 @@ fn end_word(end: &TurnEnd) -> &'static str {
     }
 }
 
-/// What a person wants to know of a compaction.
+/// The line for an event of a compaction, if a person wants to know it.
 fn in_words(event: &Compacting) -> Option<String> {
     Some(match event {
         Compacting::Started { before, .. } => {

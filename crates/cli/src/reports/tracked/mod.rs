@@ -1,4 +1,4 @@
-//! What was tracked in a session, as `inspect` and `compress` both show it: pins, asks and the ledger.
+//! The tracked parts of a session, as `inspect` and `compress` both show them: rules, requests and the ledger.
 
 pub(crate) mod json;
 pub(crate) mod text;

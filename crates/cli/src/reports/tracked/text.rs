@@ -8,11 +8,11 @@ use longhaul_ledger::{CommandEntry, FileEntry, FileState, JobEntry, Ledger, RunE
 
 use crate::output::{Page, plural};
 
-/// How many things of one kind are listed.
+/// The most things of one kind that are listed.
 const LISTED: usize = 10;
-/// How many things are listed that are over and done with.
+/// The most finished things that are listed.
 const LISTED_OLD: usize = 5;
-/// How wide the column for marks and words is.
+/// The width of the column for message numbers and words.
 const MARKS: usize = 9;
 
 /// The standing instructions, those that were taken back last.
@@ -42,7 +42,7 @@ pub(crate) fn pins(page: &mut Page, pins: &Pins) {
     page.more(retired.len(), LISTED_OLD, "retired pins");
 }
 
-/// What was asked for, what is open first.
+/// The requests, open ones first.
 pub(crate) fn asks(page: &mut Page, asks: &Asks) {
     if asks.all().is_empty() {
         return;

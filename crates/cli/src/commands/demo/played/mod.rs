@@ -42,7 +42,7 @@ pub(super) fn run(pace: Pace, screen: &Screen) -> anyhow::Result<ExitCode> {
     Ok(exit_code(ended))
 }
 
-/// What to do next.
+/// Hints at the end: what to do next.
 fn ending(screen: &Screen) -> String {
     format!(
         "\n{}\n  longhaul                           talk to a model in this folder\n  \

@@ -23,12 +23,12 @@ use serde_json::Value;
 use super::performer::Performer;
 use super::{super::PRICES, scene};
 
-/// How long a tool of the demonstration takes beside its work, so that it can be seen.
+/// The time a tool of the demonstration takes beside its work, so that it can be seen.
 const TOOL: Duration = Duration::from_millis(350);
-/// How long a line of a command's output takes.
+/// The time a line of a command's output takes.
 const LINE: Duration = Duration::from_millis(25);
 
-/// What turns are carried out with.
+/// The services of the demonstration's turns.
 pub(super) struct Stage {
     model: Performer,
     snapshots: PlayedSummariser,
@@ -172,7 +172,7 @@ impl Summariser for PlayedSummariser {
     }
 }
 
-/// Why the demonstration does not do everything.
+/// The notice that the demonstration does not do everything.
 fn only_shown() -> Notice {
     Notice::info("This is only a demonstration.")
 }

@@ -22,7 +22,7 @@ use crate::output::Screen;
 
 /// The window of the demonstration, small so that it fills quickly.
 const WINDOW: TokenCount = TokenCount(24_000);
-/// What the scripted model answers when it is asked for a summary. It forgets both rules of the user's.
+/// The answer of the scripted model when it is asked for a summary. It forgets both of the user's rules.
 const SUMMARY: &str = include_str!("summary.txt");
 
 /// Tells the story.
