@@ -8,21 +8,11 @@ use longhaul_workspace::{WorkspaceError, is_out_of_descriptors};
 
 use crate::settings::SettingsError;
 
-/// Advice on an error; put around it with [`anyhow::Error::context`].
-#[derive(Debug)]
-pub(crate) struct Hint(pub String);
-
-impl std::fmt::Display for Hint {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
 /// An error with the hint that belongs to it.
 #[derive(Debug)]
-pub(crate) struct Hinted {
-    pub error: anyhow::Error,
-    pub hint: Hint,
+struct Hinted {
+    error: anyhow::Error,
+    hint: String,
 }
 
 impl std::fmt::Display for Hinted {
@@ -39,7 +29,7 @@ impl std::error::Error for Hinted {
 
 /// An error with a hint.
 pub fn hinted(error: impl Into<anyhow::Error>, hint: impl Into<String>) -> anyhow::Error {
-    Hinted { error: error.into(), hint: Hint(hint.into()) }.into()
+    Hinted { error: error.into(), hint: hint.into() }.into()
 }
 
 fn is_forbidden(error: &anyhow::Error) -> bool {
@@ -69,7 +59,7 @@ fn has_too_many_files(error: &anyhow::Error) -> bool {
 /// The hint for an error: advice on it.
 pub fn hint_for(error: &anyhow::Error) -> Option<String> {
     if let Some(hinted) = error.downcast_ref::<Hinted>() {
-        return Some(hinted.hint.to_string());
+        return Some(hinted.hint.clone());
     }
     if has_too_many_files(error) {
         return Some(

@@ -20,6 +20,8 @@
 //! # }
 //! ```
 
+#![warn(clippy::print_stdout, clippy::print_stderr)]
+
 pub mod agent;
 pub mod clock;
 pub mod environment;

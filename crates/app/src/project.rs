@@ -40,7 +40,7 @@ impl Project {
     }
 
     /// The hash that its sessions carry.
-    pub fn hash(&self) -> String {
+    pub(crate) fn hash(&self) -> String {
         project_hash(&self.folder)
     }
 }

@@ -40,7 +40,7 @@ fn add_folders(folder: &Path, deepest: u32, places: &mut Vec<PathBuf>) {
 }
 
 /// Removes them.
-pub fn remove(home: &Home, project: Option<&ProjectHome>, folder: &Path) {
+pub(crate) fn remove(home: &Home, project: Option<&ProjectHome>, folder: &Path) {
     places(home, project, folder).iter().for_each(|place| drop(remove_strays(place)));
 }
 

@@ -24,7 +24,7 @@ pub struct WorkspaceContext {
     /// True if the current folder is trusted.
     pub trust: Trust,
     /// The folders of the active extensions.
-    pub extensions: Vec<PathBuf>,
+    pub(crate) extensions: Vec<PathBuf>,
     /// Notes on what does not count although somebody wrote it.
     pub notes: Vec<String>,
 }

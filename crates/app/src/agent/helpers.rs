@@ -54,7 +54,7 @@ impl HelperModels {
     }
 
     /// The host with all this.
-    pub fn join<'a>(&'a self, chosen: &'a ChosenModel, host: Host<'a>) -> Host<'a> {
+    pub(crate) fn join<'a>(&'a self, chosen: &'a ChosenModel, host: Host<'a>) -> Host<'a> {
         let helper = self.helper(chosen);
         let own = Helper { model: &chosen.http, name: &chosen.name };
         let route =
@@ -77,7 +77,7 @@ impl HelperModels {
     }
 
     /// The model for small questions in a conversation with this one.
-    pub fn helper<'a>(&'a self, chosen: &'a ChosenModel) -> Helper<'a> {
+    pub(crate) fn helper<'a>(&'a self, chosen: &'a ChosenModel) -> Helper<'a> {
         let helper = self.helper.as_ref().unwrap_or(chosen);
         Helper { model: &helper.http, name: &helper.name }
     }

@@ -28,11 +28,11 @@ use longhaul_workspace::Home;
 pub use deps::AgentDeps;
 pub use helpers::HelperModels;
 pub use options::AgentOptions;
-pub use permissions::load_permissions;
-pub use skills::load as load_skills;
+pub use permissions::load_current_permissions;
 pub use subagents::{SubagentModels, load as load_subagents};
 pub use summaries::{ClosingNotes, SessionSummariser, write_notes_on_previous};
 
+use self::permissions::load_permissions;
 use self::system_prompt::system_prompt;
 use crate::clock::now;
 use crate::environment;
@@ -46,22 +46,22 @@ use crate::workspace::WorkspaceContext;
 pub struct Toolkit {
     attendance: Attendance,
     /// The tools that the model may call.
-    pub tools: Vec<Box<dyn Tool>>,
+    pub(crate) tools: Vec<Box<dyn Tool>>,
     /// Commands in the background.
     pub jobs: Jobs,
     /// The sub-agents that may be started.
-    pub subagents: Subagents,
+    pub(crate) subagents: Subagents,
     /// Keeps memory, where the user wants an agent for that.
-    pub manager: Option<MemoryManager>,
+    pub(crate) manager: Option<MemoryManager>,
     /// The rules about tool calls.
-    pub permissions: Permissions,
+    pub(crate) permissions: Permissions,
     skills: Skills,
     /// The skills that are being followed.
     pub active_skills: ActiveSkills,
     hooks: Hooks,
     hook_environment: HookEnvironment,
     /// The folders that are worked in, the first of which is the current one.
-    pub folders: Vec<PathBuf>,
+    pub(crate) folders: Vec<PathBuf>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
     /// Notes for the user.
@@ -138,7 +138,7 @@ impl Toolkit {
     }
 
     /// Looks for skills again, under these settings; tells what the user should know about those that do not count.
-    pub fn reload_skills(
+    pub(crate) fn reload_skills(
         &mut self,
         options: &AgentOptions,
         settings: &Settings,
@@ -162,7 +162,7 @@ impl Toolkit {
     }
 
     /// The user's hooks.
-    pub fn hook_points(&self) -> HookPoints<'_> {
+    pub(crate) fn hook_points(&self) -> HookPoints<'_> {
         HookPoints { hooks: &self.hooks, environment: &self.hook_environment }
     }
 
@@ -178,7 +178,7 @@ impl Toolkit {
     }
 
     /// The system prompt for a model that works with all this, and what the user should know about it.
-    pub fn system_prompt(&self) -> anyhow::Result<(String, Option<String>)> {
+    pub(crate) fn system_prompt(&self) -> anyhow::Result<(String, Option<String>)> {
         let user_home = environment::of_process().user_home;
         let variable = |name: &str| std::env::var(name).ok();
         let is_trusted = self.permissions.situation.is_trusted;
@@ -186,7 +186,7 @@ impl Toolkit {
     }
 
     /// Every sub-agent that may ask a model of its own.
-    pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
+    pub(crate) fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.subagents.iter().chain(self.manager.as_ref().map(MemoryManager::definition))
     }
 }

@@ -11,22 +11,36 @@ use longhaul_policy::{
 use longhaul_skills::Skills;
 use longhaul_workspace::{Home, ProtectedFiles, ProtectedKind, WorkspaceFolder, system_folder};
 
-use super::skills::rules as rules_of_skills;
-use super::{AgentOptions, Attendance, subagents};
+use super::{AgentOptions, Attendance, skills, subagents};
+use crate::environment;
 use crate::failure::hinted;
 use crate::project::Project;
 use crate::settings::Settings;
 use crate::trust::{GrantKind, hook_scripts};
 use crate::workspace::WorkspaceContext;
 
+/// Loads the rules that hold in the current folder, for an agent with these options; what is wrong with some of them comes along
+/// in words.
+pub fn load_current_permissions(
+    options: &AgentOptions,
+    settings: &Settings,
+    attendance: Attendance,
+) -> anyhow::Result<(Permissions, Vec<String>)> {
+    let home = Home::resolve(&environment::of_process())?;
+    let context = WorkspaceContext::find(settings, &options.include_directories)?;
+    let found = subagents::load(settings, &home, &context.cwd, context.trust.is_trusted());
+    let (skills, _) = skills::load(settings, &home, &context);
+    load_permissions(options, settings, &home, &context, &found.subagents, &skills, attendance)
+}
+
 /// Loads the rules; what is wrong with some of them comes along in words.
-pub fn load_permissions(
+pub(super) fn load_permissions(
     options: &AgentOptions,
     settings: &Settings,
     home: &Home,
     context: &WorkspaceContext,
     subagents: &Subagents,
-    skills: &Skills,
+    found: &Skills,
     attendance: Attendance,
 ) -> anyhow::Result<(Permissions, Vec<String>)> {
     let is_trusted = context.trust.is_trusted();
@@ -71,7 +85,7 @@ pub fn load_permissions(
     let mut warnings: Vec<String> = loaded.problems.iter().map(ToString::to_string).collect();
     let mut rules = loaded.rules;
     rules.extend(subagents::rules(subagents));
-    rules.extend(rules_of_skills(skills));
+    rules.extend(skills::rules(found));
     let (set, problems) = settings.rules();
     rules.extend(set);
     warnings.extend(problems.iter().map(ToString::to_string));

@@ -9,7 +9,7 @@ use crate::skills::places;
 use crate::workspace::WorkspaceContext;
 
 /// The skills, and what the user should know about those that do not count.
-pub fn load(settings: &Settings, home: &Home, context: &WorkspaceContext) -> (Skills, Vec<String>) {
+pub(super) fn load(settings: &Settings, home: &Home, context: &WorkspaceContext) -> (Skills, Vec<String>) {
     let skills = load_skills(&places(home, context), &settings.skills());
     let refused = skills
         .refused

@@ -40,7 +40,7 @@ pub struct ChosenModel {
     /// True if that is assumed, because nobody knows or states it.
     pub is_window_assumed: bool,
     /// The part of it that must be left for the answer.
-    pub output_reserve: Option<TokenCount>,
+    pub(crate) output_reserve: Option<TokenCount>,
     /// Its prices, where known.
     pub prices: Option<Prices>,
 }

@@ -11,7 +11,7 @@ pub struct ContextWindow {
     /// The size in tokens.
     pub size: TokenCount,
     /// The origin of that size.
-    pub source: WindowSource,
+    pub(crate) source: WindowSource,
 }
 
 impl ContextWindow {

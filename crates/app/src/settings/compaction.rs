@@ -90,7 +90,7 @@ impl Settings {
     }
 
     /// The file for figures about compactions; one without a folder lies in the home.
-    pub fn telemetry_file(&self, home: &Path) -> Option<PathBuf> {
+    pub(crate) fn telemetry_file(&self, home: &Path) -> Option<PathBuf> {
         let file = self.text(&["longhaul", "telemetry", "file"])?;
         (!file.is_empty()).then(|| home.join(file))
     }

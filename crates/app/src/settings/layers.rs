@@ -187,7 +187,7 @@ impl Settings {
     }
 
     /// The same without what any file but this one says.
-    pub fn only(&self, file: &Path) -> Self {
+    pub(crate) fn only(&self, file: &Path) -> Self {
         let is_kept = |layer: &&Layer| match &layer.source {
             Source::File(own) => own.as_ref() == file,
             Source::Flag(_) => true,
@@ -202,7 +202,7 @@ impl Settings {
     }
 
     /// The value of a variable of the environment, also of one that was taken out of it.
-    pub fn variable(&self, name: &str) -> Option<String> {
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
         self.withheld.variable(name)
     }
 

@@ -132,16 +132,16 @@ pub struct WrongValue {
     /// The key, with dots between its parts.
     pub key: String,
     /// The expected value, in words.
-    pub expected: String,
+    pub(crate) expected: String,
     /// The found value, in words.
     pub found: String,
     /// A key and value that would do, as JSON.
-    pub example: String,
+    pub(crate) example: String,
 }
 
 impl WrongValue {
     /// The hint for it.
-    pub fn hint(&self) -> String {
+    pub(crate) fn hint(&self) -> String {
         format!("write for example {}", self.example)
     }
 }

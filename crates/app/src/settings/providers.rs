@@ -15,9 +15,9 @@ pub(crate) struct ConfiguredProvider {
     /// Its name.
     pub name: String,
     /// Its wire format.
-    pub format: Option<String>,
+    pub(crate) format: Option<String>,
     /// Its address, and the place where that was set.
-    pub endpoint: Option<(String, Provenance)>,
+    pub(crate) endpoint: Option<(String, Provenance)>,
     /// The variable that holds its key.
     pub(crate) key_variable: Option<String>,
     /// The time without any data after which a call counts as failed.
@@ -34,7 +34,7 @@ pub(crate) struct ConfiguredModel {
     /// Its context window.
     pub window: Option<TokenCount>,
     /// The part of it that is left for the answer.
-    pub output_reserve: Option<TokenCount>,
+    pub(crate) output_reserve: Option<TokenCount>,
     /// The prices of a million tokens in dollars: requests, those from the cache, answers.
     pub prices: [Option<f64>; 3],
 }

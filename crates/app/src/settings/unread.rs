@@ -6,7 +6,7 @@ use serde_json::Value;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unread {
     /// The key, with dots between its parts.
-    pub path: &'static str,
+    pub(crate) path: &'static str,
     /// The effect of setting it.
     pub(crate) treatment: Treatment,
 }

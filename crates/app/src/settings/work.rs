@@ -20,7 +20,7 @@ use crate::trust::GrantKind;
 
 impl Settings {
     /// The limits of a tool's output that a model sees.
-    pub fn outputs(&self) -> OutputSettings {
+    pub(crate) fn outputs(&self) -> OutputSettings {
         let whole = |key: &str| self.value(&["tools", key]).and_then(Value::as_i64);
         let is_on = self.value(&["tools", "enableToolOutputTruncation"]).and_then(Value::as_bool);
         let usual = OutputSettings::default();
@@ -35,7 +35,7 @@ impl Settings {
     }
 
     /// The limits of turns and sessions.
-    pub fn limits(&self) -> Limits {
+    pub(crate) fn limits(&self) -> Limits {
         let session = self.value(&["model", "maxSessionTurns"]).and_then(Value::as_i64);
         let session = session.and_then(|most| u32::try_from(most).ok()).filter(|most| *most > 0);
         Limits { session, ..Limits::default() }
@@ -126,7 +126,7 @@ impl Settings {
     }
 
     /// The approval mode, unless the command line states one.
-    pub fn approval_mode(&self) -> Option<ApprovalMode> {
+    pub(crate) fn approval_mode(&self) -> Option<ApprovalMode> {
         ApprovalMode::parse(self.text(&["general", "defaultApprovalMode"])?)
     }
 
@@ -193,7 +193,7 @@ impl Settings {
     }
 
     /// Rules that settings make, and what is wrong with the others.
-    pub fn rules(&self) -> (Vec<Rule>, Vec<PolicyError>) {
+    pub(crate) fn rules(&self) -> (Vec<Rule>, Vec<PolicyError>) {
         const LISTS: [(&str, Standing); 4] = [
             ("exclude", Standing::ExcludedTool),
             ("confirmationRequired", Standing::ConfirmedTool),

@@ -59,12 +59,12 @@ impl GrantKind {
     }
 
     /// The kind of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub(crate) fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
     /// The settings that are left out while it is suspended. What only restricts stays.
-    pub fn keys(self) -> &'static [&'static [&'static str]] {
+    pub(crate) fn keys(self) -> &'static [&'static [&'static str]] {
         match self {
             Self::Hooks => &[&["hooks"], &["hooksConfig"]],
             Self::McpServers => &[&["mcpServers"], &["mcp"]],

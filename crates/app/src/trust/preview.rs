@@ -83,7 +83,7 @@ impl TrustPreview {
     }
 
     /// The things left out without trust, in a few words such as `settings, 2 hooks, GEMINI.md`.
-    pub fn left_out(&self) -> String {
+    pub(crate) fn left_out(&self) -> String {
         let mut parts = Vec::new();
         for (kind, names) in &self.kinds {
             match (*kind, names.as_slice()) {

@@ -17,7 +17,7 @@ use crate::settings_files::settings_files;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustReview {
     /// The kinds that do not count until a person has confirmed the change.
-    pub suspended: BTreeSet<GrantKind>,
+    pub(crate) suspended: BTreeSet<GrantKind>,
     /// The changes of those kinds.
     pub changes: Vec<ContentChange>,
 }

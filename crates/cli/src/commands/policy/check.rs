@@ -2,13 +2,13 @@
 
 use anyhow::anyhow;
 use clap::Args;
-use longhaul_app::agent::Attendance;
+use longhaul_app::agent::{Attendance, load_current_permissions};
 use longhaul_app::failure::hinted;
 use longhaul_app::settings::Settings;
 use longhaul_policy::{Call, Decision, Explanation, Lost, PartExplanation, Rule};
 use serde_json::{Value, json};
 
-use super::{load, warn};
+use super::warn;
 use crate::options::WorkOptions;
 use crate::output::{Color, print, print_json, visible, visible_text};
 
@@ -34,7 +34,8 @@ pub(crate) struct CheckOptions {
 pub(super) fn run(options: &CheckOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
     let args = arguments(&options.tool, options.args.as_deref())?;
     let attendance = if options.headless { Attendance::Unattended } else { Attendance::Attended };
-    let (permissions, warnings) = load(&options.work.to_agent_options(), settings, attendance)?;
+    let (permissions, warnings) =
+        load_current_permissions(&options.work.to_agent_options(), settings, attendance)?;
     warn(&warnings, color);
     let call = Call::new(&options.tool, &args);
     let call = options.subagent.as_deref().map_or(call, |subagent| call.by(subagent));

@@ -1,12 +1,12 @@
 //! `longhaul policy list`: what you always allowed, and every rule that counts here.
 
 use clap::Args;
-use longhaul_app::agent::{AgentOptions, Attendance};
+use longhaul_app::agent::{AgentOptions, Attendance, load_current_permissions};
 use longhaul_app::settings::Settings;
 use longhaul_policy::{Policy, Rule, Source};
 use serde_json::{Value, json};
 
-use super::{load, warn};
+use super::warn;
 use crate::output::{Color, Page, Screen, pad, path_json, print, print_json, visible, wrapped};
 
 #[derive(Debug, Args)]
@@ -17,7 +17,8 @@ pub(crate) struct ListOptions {
 }
 
 pub(super) fn run(options: &ListOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let (permissions, warnings) = load(&AgentOptions::default(), settings, Attendance::Attended)?;
+    let (permissions, warnings) =
+        load_current_permissions(&AgentOptions::default(), settings, Attendance::Attended)?;
     if options.json {
         return print_json(&to_json(&permissions.policy, permissions.situation.mode.name(), &warnings));
     }

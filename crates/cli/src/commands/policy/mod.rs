@@ -5,12 +5,7 @@ mod list;
 mod revoke;
 
 use clap::{Args, Subcommand};
-use longhaul_agent::Permissions;
-use longhaul_app::agent::{AgentOptions, Attendance, load_permissions, load_skills, load_subagents};
-use longhaul_app::environment;
 use longhaul_app::settings::Settings;
-use longhaul_app::workspace::WorkspaceContext;
-use longhaul_workspace::Home;
 
 use crate::output::{Color, Screen, print_aside, visible};
 
@@ -46,19 +41,6 @@ pub(crate) fn run(
         Some(PolicyCommand::Revoke(options)) => revoke::run(options, &settings, color),
         Some(PolicyCommand::Check(options)) => check::run(options, &settings, color),
     }
-}
-
-/// The rules that count in the current folder; what is wrong with some of them comes along in words.
-fn load(
-    work: &AgentOptions,
-    settings: &Settings,
-    attendance: Attendance,
-) -> anyhow::Result<(Permissions, Vec<String>)> {
-    let home = Home::resolve(&environment::of_process())?;
-    let context = WorkspaceContext::find(settings, &work.include_directories)?;
-    let subagents = load_subagents(settings, &home, &context.cwd, context.trust.is_trusted()).subagents;
-    let (skills, _) = load_skills(settings, &home, &context);
-    load_permissions(work, settings, &home, &context, &subagents, &skills, attendance)
 }
 
 /// Says on standard error what is wrong with some rules.

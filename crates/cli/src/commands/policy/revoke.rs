@@ -1,14 +1,14 @@
 //! `longhaul policy revoke NUMBER|TEXT`: takes back something that you always allowed.
 
 use clap::Args;
-use longhaul_app::agent::{AgentOptions, Attendance};
+use longhaul_app::agent::{AgentOptions, Attendance, load_current_permissions};
 use longhaul_app::failure::hinted;
 use longhaul_app::settings::Settings;
 use longhaul_policy::PolicyError;
 use serde_json::json;
 
 use super::list::{place, saved_json};
-use super::{load, warn};
+use super::warn;
 use crate::output::{Color, print, print_json, visible};
 
 #[derive(Debug, Args)]
@@ -22,7 +22,8 @@ pub(crate) struct RevokeOptions {
 }
 
 pub(super) fn run(options: &RevokeOptions, settings: &Settings, color: Color) -> anyhow::Result<()> {
-    let (mut permissions, warnings) = load(&AgentOptions::default(), settings, Attendance::Attended)?;
+    let (mut permissions, warnings) =
+        load_current_permissions(&AgentOptions::default(), settings, Attendance::Attended)?;
     warn(&warnings, color);
     let numbers: Vec<String> = permissions.policy.saved().iter().map(|rule| rule.to_string()).collect();
     let rule = permissions.revoke(&options.rule.join(" ")).map_err(|error| {
