@@ -18,3 +18,12 @@ pub struct AgentOptions {
     /// Files or folders of rules that count in place of those in the home.
     pub policy: Vec<PathBuf>,
 }
+
+/// The presence of somebody who can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attendance {
+    /// A person at a terminal.
+    Attended,
+    /// Nobody.
+    Unattended,
+}

@@ -9,14 +9,14 @@ use std::process::{Command, Output, Stdio};
 use serde_json::{Value, json};
 
 /// A folder with a copy of the fixture as `in.jsonl`.
-pub(crate) struct Desk(tempfile::TempDir);
+pub(crate) struct Sandbox(tempfile::TempDir);
 
-impl Desk {
+impl Sandbox {
     pub(crate) fn new() -> Self {
-        let desk = Self(tempfile::tempdir().expect("a folder"));
+        let sandbox = Self(tempfile::tempdir().expect("a folder"));
         let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/interrupted-session.jsonl");
-        fs::copy(fixture, desk.path("in.jsonl")).expect("copied");
-        desk
+        fs::copy(fixture, sandbox.path("in.jsonl")).expect("copied");
+        sandbox
     }
 
     /// The same with a file more.
